@@ -1,0 +1,61 @@
+"""Kernel functions at landmarks (the core points of a coreset)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.bases.base import AbstractBasis
+from distkern.core.types import Floats
+from distkern.kernels.base import AbstractKernel
+
+
+class LandmarkBasis(AbstractBasis):
+    """phi_k(x) = k(x, c_k) for landmarks c_1 .. c_r.
+
+    Parameters
+    ----------
+    kernel : the kernel
+    landmarks : (r, n_features) array; its dtype is the dtype of the values
+    """
+
+    def __init__(self, kernel: AbstractKernel, landmarks: Floats) -> None:
+        self.kernel = kernel
+        self.landmarks = np.ascontiguousarray(landmarks)
+        self.prepared = kernel.prepare(self.landmarks)
+
+    @property
+    def size(self) -> int:
+        return int(self.landmarks.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.landmarks.dtype
+
+    def fill(self, features: Floats, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
+        self.prepared.scores(features, values)
+        if nearest is not None:
+            np.argmax(values, axis=1, out=nearest)
+        self.kernel.finish(values)
+
+    @cached_property
+    def _exact(self) -> LandmarkBasis:
+        if self.dtype == np.float64:
+            return self
+        return LandmarkBasis(self.kernel, self.landmarks.astype(np.float64))
+
+    def squared_norms(self, coefficients: Floats, *, exact: bool = True) -> NDArray[np.float64]:
+        """|w|^2 of w = sum_k coef_k phi(c_k), for each of the outputs, without storing an r x r matrix.
+
+        Parameters
+        ----------
+        coefficients : (r, n_outputs) array
+        exact : compute the kernel in float64, whatever the dtype of the basis
+        """
+        basis = self._exact if exact else self
+        values = basis.combine(basis.landmarks, coefficients).astype(np.float64)
+        norms: NDArray[np.float64] = np.maximum(np.einsum("ij,ij->j", coefficients, values), 0.0)
+        return norms

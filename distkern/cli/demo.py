@@ -1,0 +1,229 @@
+"""``distkern demo``: from raw rows to a measured model, on more data than its workers have memory."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from distkern.cli import options
+from distkern.core.errors import InputError
+
+if TYPE_CHECKING:
+    from distkern.monitor.terminal import Terminal
+    from distkern.storage.dataset import Dataset
+
+_ROW_BYTES = 64 * 4
+#: a sensible model of the digits in a minute; the user's own data gets the algorithm's defaults
+_DIGITS = {"loss": "odm", "kernel": "rbf", "gamma": 0.5, "lam": 6400.0, "n_cores": 512, "stages": 3}
+_TEST_SHARE = 0.01
+
+
+@click.command()
+@click.option(
+    "--rows",
+    type=click.IntRange(min=1000),
+    help="Training rows to make (default: enough to exceed the memory limit of all workers together).",
+)
+@options.memory_limit(default="256MiB")
+@click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Worker processes.")
+@click.option(
+    "--out", default="distkern-demo", show_default=True, metavar="DIR", help="Where everything goes."
+)
+@click.option("--data", metavar="FILE", help="Train on this file of yours instead of digits.")
+@click.option("--target", metavar="COLUMN", help="With --data: the column of the labels.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of every random choice."
+)
+@click.option("--overwrite", is_flag=True, help="Replace the data set and the model in DIR.")
+def demo(
+    rows: int | None,
+    memory_limit: int,
+    workers: int,
+    out: str,
+    data: str | None,
+    target: str | None,
+    seed: int,
+    overwrite: bool,
+) -> None:
+    """Train on more rows than fit in memory, and say what happened.
+
+    Makes virtual examples of scikit-learn's handwritten digits, streams them to shards, trains CSVRG+ODM on
+    worker processes and measures the model on images it has never seen. Needs no network.
+
+    \b
+    Example:
+      distkern demo
+      distkern demo --data my.csv --target label --out my-demo
+    """
+    from distkern.cli.job import Job
+    from distkern.cli.training import run_job
+    from distkern.monitor.terminal import Terminal
+
+    if data is not None and rows is not None:
+        raise InputError("does not go with --data", where="--rows", mend="leave one of them out")
+    if data is None and target is not None:
+        raise InputError("goes with --data only", where="--target", mend="add --data FILE")
+    folder = Path(out)
+    resume = _prepare(folder / "model", overwrite)
+    started = time.monotonic()
+    path = folder / ("digits.zarr" if data is None else f"{_stem(data)}.zarr")
+    with Terminal() as terminal:
+        if data is None:
+            wanted = rows if rows is not None else _rows_beyond(workers * memory_limit)
+            dataset = _digits(path, wanted, seed, overwrite, terminal)
+        else:
+            dataset = _own(path, data, target, seed, overwrite, terminal)
+        job = Job(
+            algorithm="csvrg",
+            data=str(path),
+            out=str(folder / "model"),
+            seed=seed,
+            scheduler="local",
+            workers=workers,
+            memory_limit=memory_limit,
+            params=_DIGITS if data is None else {},
+        )
+        model, history = run_job(job, dataset, terminal=terminal, resume=resume)
+    measured = _evaluate(model, dataset, job)
+    for line in summary(job, dataset, measured, history[-1], time.monotonic() - started):
+        click.echo(line)
+
+
+def summary(
+    job: Any, dataset: Dataset, measured: dict[str, Any], last: dict[str, Any], seconds: float
+) -> list[str]:
+    """What the demo says at its end."""
+    from distkern.monitor.text import in_bytes, in_percent, in_time
+
+    features = dataset.n_rows * dataset.n_features * 4
+    limit = job.workers * job.memory_limit
+    against = "more than" if features > limit else "which fits in"
+    of = "test" if dataset.test is not None else "training"
+    commands = [f"distkern inspect {job.out}"]
+    if dataset.test is not None:
+        commands.append(
+            f"distkern predict {job.out} --data {job.data} --out {Path(job.out).parent / 'predictions.csv'}"
+        )
+    commands.append(
+        f"distkern train --data {job.data} --out {Path(job.out).parent / 'larger'} --set n_cores=1024"
+    )
+    return [
+        "",
+        f"{dataset.n_rows:,} rows, {in_bytes(features)} of features: {against} the {in_bytes(limit)} that "
+        f"{job.workers} x {in_bytes(job.memory_limit)} of workers may use",
+        f"{of} error {in_percent(measured['error'])} on {measured['n']:,} rows"
+        + (" made of images the training has never seen" if Path(job.data).name == "digits.zarr" else ""),
+        f"peak memory of the largest process {in_bytes(last['peak_rss_bytes'])}; {in_time(seconds)} in all",
+        f"model {job.out}, report {Path(job.out) / 'report.html'}",
+        "next:",
+        *(f"  {command}" for command in commands),
+    ]
+
+
+def _prepare(model: Path, overwrite: bool) -> bool:
+    """Make room for the model; whether an unfinished run is there to go on with."""
+    finished, unfinished = (model / "model.json").exists(), (model / "checkpoints").is_dir()
+    if finished and not overwrite:
+        raise InputError(
+            "holds a finished model", where=str(model), mend="add --overwrite, or give another --out"
+        )
+    if (finished or unfinished) and overwrite:
+        shutil.rmtree(model)
+        return False
+    return unfinished
+
+
+def _evaluate(model: Any, dataset: Dataset, job: Any) -> dict[str, Any]:
+    from distkern.estimators.run import evaluate
+
+    source = dataset.test if dataset.test is not None else dataset.train
+    measured: dict[str, Any] = evaluate(model, source, scheduler="threads", workers=job.workers)
+    return measured
+
+
+def _rows_beyond(n_bytes: int) -> int:
+    """The next multiple of 100,000 rows that takes at least a twentieth more than ``n_bytes``."""
+    return math.ceil(1.05 * n_bytes / _ROW_BYTES / 100_000) * 100_000
+
+
+def _digits(path: Path, rows: int, seed: int, overwrite: bool, terminal: Terminal) -> Dataset:
+    from distkern.demo.digits import VirtualDigits
+    from distkern.storage.ingest import write_dataset
+
+    kept = _reuse(path, overwrite, terminal)
+    if kept is not None:
+        if kept.n_rows != rows:
+            raise InputError(
+                f"holds {kept.n_rows:,} rows, not {rows:,}",
+                where=str(path),
+                mend="add --overwrite, or give another --out",
+            )
+        return kept
+    digits = VirtualDigits(seed=seed)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    terminal.line(f"making {rows:,} virtual digits in {path}")
+    dataset = write_dataset(
+        digits.chunks(rows),
+        path,
+        test_chunks=digits.chunks(max(1000, int(_TEST_SHARE * rows)), "test"),
+        scale="none",
+        seed=seed,
+        overwrite=overwrite,
+        progress=_progress(terminal, rows),
+    )
+    terminal.clear()
+    return dataset
+
+
+def _own(
+    path: Path, file: str, target: str | None, seed: int, overwrite: bool, terminal: Terminal
+) -> Dataset:
+    from distkern.storage.ingest import shard
+
+    kept = _reuse(path, overwrite, terminal)
+    if kept is not None:
+        return kept
+    path.parent.mkdir(parents=True, exist_ok=True)
+    terminal.line(f"sharding {file} to {path}, a tenth of its rows for the test")
+    dataset = shard(
+        [file],
+        path,
+        test_fraction=0.1,
+        target=target,
+        scale="minmax",
+        seed=seed,
+        overwrite=overwrite,
+        progress=_progress(terminal, None),
+    )
+    terminal.clear()
+    return dataset
+
+
+def _reuse(path: Path, overwrite: bool, terminal: Terminal) -> Dataset | None:
+    if overwrite or not path.exists():
+        return None
+    from distkern.storage.dataset import open_dataset
+
+    dataset = open_dataset(path)
+    terminal.line(f"using the data set {path} of an earlier run; --overwrite makes it again")
+    return dataset
+
+
+def _progress(terminal: Terminal, total: int | None) -> Callable[[str, int, int], None]:
+    from distkern.monitor.text import in_bytes
+
+    def show(stage: str, rows: int, n_bytes: int) -> None:
+        terminal.show(stage, rows, total or rows, f"{rows:,} rows {in_bytes(n_bytes)}")
+
+    return show
+
+
+def _stem(file: str) -> str:
+    name = file.rstrip("/").rpartition("/")[2]
+    return name.partition(".")[0] or "data"

@@ -1,0 +1,152 @@
+"""``distkern inspect``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from distkern.cli import options
+from distkern.core.errors import InputError
+
+_MARKS = {
+    "manifest.json": "data set",
+    "model.json": "model",
+    "checkpoints": "unfinished run",
+    "metrics.jsonl": "unfinished run",
+}
+
+
+@click.command(name="inspect")
+@click.argument("path", type=click.Path(path_type=Path))
+@options.as_json
+def inspect(path: Path, as_json: bool) -> None:
+    """Say what a data set, a model or an unfinished run is.
+
+    \b
+    Example:
+      distkern inspect covtype.zarr
+      distkern inspect m --json
+    """
+    kind = kind_of(path)
+    found = _READERS[kind](path)
+    if as_json:
+        click.echo(json.dumps({"kind": kind, **found.record}))
+        return
+    from rich.console import Console
+
+    from distkern.cli.tables import fact_table
+
+    console = Console(width=80, highlight=False)
+    console.print(f"{path}: {kind}", markup=False)
+    console.print(fact_table(found.facts))
+    if found.hyperparameters:
+        console.print("\nhyperparameters")
+        console.print(fact_table(found.hyperparameters))
+    if found.history:
+        console.print(_history_table(found.history))
+
+
+@dataclass(frozen=True)
+class Found:
+    """What lies at a path: ``record`` for programs; facts, hyperparameters and history for people."""
+
+    record: dict[str, Any]
+    facts: dict[str, str]
+    hyperparameters: dict[str, str] = field(default_factory=dict)
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+def kind_of(path: Path) -> str:
+    """What lies at ``path``: "data set", "model" or "unfinished run"; :class:`InputError` if none of them."""
+    if not path.exists():
+        raise InputError("no such file or folder", where=str(path), mend="check the path")
+    for mark, kind in _MARKS.items():
+        if (path / mark).exists():
+            return kind
+    raise InputError(
+        "is neither a data set, a model nor a run",
+        where=str(path),
+        mend="make a data set with `distkern shard`, or a model with `distkern train`",
+    )
+
+
+def _dataset(path: Path) -> Found:
+    from distkern.cli.training import data_facts
+    from distkern.storage.dataset import open_dataset
+
+    dataset = open_dataset(path)
+    record: dict[str, Any] = {"task": dataset.task, "n_features": dataset.n_features}
+    for name, split in (("train", dataset.train), ("test", dataset.test)):
+        if split is not None:
+            record[name] = {"n_rows": split.n_rows, "n_shards": split.n_blocks}
+    record["classes"] = None if dataset.classes is None else list(np.asarray(dataset.classes).tolist())
+    record |= {"scaling": dataset.scaling.kind, "fingerprint": dataset.fingerprint}
+    facts = data_facts(dataset)
+    del facts["path"]
+    return Found(record, facts)
+
+
+def _model(path: Path) -> Found:
+    from distkern.cli.training import hyperparameters
+    from distkern.estimators import load_model
+
+    model = load_model(path)
+    history = _history(path)
+    parameters = model.get_params()
+    record: dict[str, Any] = {"class": type(model).__name__, "n_features": int(model.n_features_in_)}
+    facts = {"class": type(model).__name__, "features": f"{model.n_features_in_:,}"}
+    if hasattr(model, "classes_"):
+        record["classes"] = np.asarray(model.classes_).tolist()
+        facts["classes"] = ", ".join(str(label) for label in record["classes"])
+    record |= {"hyperparameters": parameters, "history": history}
+    return Found(record, facts, hyperparameters(model), history)
+
+
+def _run(path: Path) -> Found:
+    history = _history(path)
+    folder = path / "checkpoints"
+    entries = folder.iterdir() if folder.is_dir() else ()
+    saved = sorted(entry.name for entry in entries if not entry.name.startswith("."))
+    stage = int(history[-1]["stage"]) if history else None
+    facts = {
+        "checkpoints": ", ".join(saved) or "none",
+        "last finished stage": "none" if stage is None else str(stage),
+        "to go on": "run the same `distkern train` command with --resume",
+    }
+    return Found({"checkpoints": saved, "stage": stage, "history": history}, facts, history=history)
+
+
+_READERS = {"data set": _dataset, "model": _model, "unfinished run": _run}
+
+
+def _history(path: Path) -> list[dict[str, Any]]:
+    from distkern.monitor.metrics import read
+
+    metrics = path / "metrics.jsonl"
+    return read(metrics) if metrics.exists() else []
+
+
+def _history_table(history: list[dict[str, Any]]) -> Any:
+    from distkern.cli.tables import table
+    from distkern.monitor.text import in_bytes, in_number, in_percent, in_time
+
+    rows = [
+        (
+            str(metrics["stage"]),
+            in_number(metrics["passes"]),
+            in_time(metrics["seconds"]),
+            in_number(metrics["objective"]),
+            in_percent(metrics["train_error"]),
+            in_percent(metrics.get("test_error")),
+            in_bytes(metrics.get("peak_rss_bytes") or 0),
+        )
+        for metrics in history
+    ]
+    return table(
+        ("stage", "passes", "time", "objective", "train error", "test error", "memory"), rows, text=()
+    )

@@ -1,0 +1,213 @@
+"""What to train, on what, where: a job file, the flags that override it, and the estimator they describe."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from distkern.core.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from distkern.storage.dataset import Dataset
+
+_UNITS = {"": 1, "b": 1}
+_UNITS |= {
+    prefix + ending: base**power
+    for power, prefix in enumerate("kmgt", start=1)
+    for ending, base in (("ib", 1024), ("i", 1024), ("b", 1000), ("", 1000))
+}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*")
+_LOCAL = ("synchronous", "threads", "processes", "local")
+_ADDRESSES = ("tcp://", "tls://")
+
+
+class Job(BaseModel):
+    """A training job; the fields are the top-level keys of a job file.
+
+    Attributes
+    ----------
+    algorithm : name of an estimator
+    data : the sharded data set
+    out : folder of the model
+    seed : of every random choice
+    scheduler : "synchronous", "threads", "processes", "local", or a tcp:// or tls:// address
+    workers : how many threads or processes (None: as many as there are cores)
+    memory_limit : bytes of one worker (None: an equal share of this machine's memory)
+    params : hyperparameters
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    algorithm: str = "csvrg"
+    data: str
+    out: str | None = None
+    seed: int = Field(default=0, ge=0, lt=2**32)
+    scheduler: str = "local"
+    workers: int | None = Field(default=None, ge=1)
+    memory_limit: int | None = Field(default=None, ge=1)
+    params: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("memory_limit", mode="before")
+    @classmethod
+    def _bytes(cls, value: object) -> object:
+        return parse_bytes(value) if isinstance(value, str) else value
+
+    @field_validator("scheduler")
+    @classmethod
+    def _scheduler(cls, value: str) -> str:
+        if value not in _LOCAL and not value.startswith(_ADDRESSES):
+            raise InputError(
+                f"unknown scheduler {value!r}",
+                mend=f"use one of {', '.join(_LOCAL)}, or tcp://HOST:PORT or tls://HOST:PORT",
+            )
+        return value
+
+
+def parse_bytes(text: str) -> int:
+    """A number of bytes from a text such as ``"512MiB"``, ``"1.5 GB"`` or ``"1048576"``.
+
+    Raises
+    ------
+    InputError
+        If it is not a positive number with a known unit.
+    """
+    match = _SIZE.fullmatch(text)
+    unit = match[2].lower() if match else None
+    size = int(float(match[1]) * _UNITS[unit]) if match and unit in _UNITS else 0
+    if size < 1:
+        raise InputError(f"{text!r} is not a size in bytes", mend="write for instance 512MiB or 2GB")
+    return size
+
+
+def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """The values of ``--set name=value``: TOML values, where bare words are strings.
+
+    Raises
+    ------
+    InputError
+        If one is not of the form ``name=value``, or a name comes twice.
+    """
+    values: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        name = name.strip()
+        if not equals or not name.isidentifier():
+            raise InputError(f"{setting!r} is not name=value", where="--set", mend="write --set gamma=4.0")
+        if name in values:
+            raise InputError(f"{name!r} is set twice", where="--set", mend="keep one of them")
+        values[name] = _toml_value(text.strip())
+    return values
+
+
+def _toml_value(text: str) -> Any:
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    # a line break in the text would start another key
+    return parsed["value"] if len(parsed) == 1 else text
+
+
+def read_job(path: Path) -> dict[str, Any]:
+    """The keys of a job file, not yet checked; :class:`InputError` if it is not a TOML file."""
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except FileNotFoundError:
+        raise InputError("no such file", where=str(path), mend="give the path of a job file") from None
+    except IsADirectoryError:
+        raise InputError("is a folder", where=str(path), mend="give the path of a job file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"not a TOML file: {error}", where=str(path), mend="correct it there") from None
+
+
+def resolve_job(path: Path | None, flags: Mapping[str, Any], settings: Sequence[str] = ()) -> Job:
+    """The job of a file, overridden by flags (those that are not None) and by ``--set``.
+
+    Raises
+    ------
+    InputError
+        For an unknown key (with the nearest right one), or a value of the wrong type or out of range; the
+        message names the file and key, or the option.
+    """
+    keys = {} if path is None else read_job(path)
+    where = "command line" if path is None else str(path)
+    for name in keys:
+        if name not in Job.model_fields:
+            error = unknown_name("key", name, Job.model_fields)
+            raise InputError(error.what, where=where, mend=error.mend)
+    if not isinstance(keys.get("params", {}), dict):
+        raise InputError(
+            "key 'params' is not a table", where=where, mend="write [params] and one name = value a line"
+        )
+    given = {name: value for name, value in flags.items() if value is not None}
+    merged = keys | given
+    merged["params"] = keys.get("params", {}) | parse_settings(settings)
+    if "data" not in merged:
+        raise InputError(
+            "no data set given", where=where, mend='add --data D.zarr, or data = "D.zarr" to a job file'
+        )
+    try:
+        return Job(**merged)
+    except (ValidationError, InputError) as error:
+        raise _explain(error, where, given) from None
+
+
+def _explain(error: ValidationError | InputError, where: str, given: Mapping[str, Any]) -> InputError:
+    if isinstance(error, InputError):
+        return error if error.where else InputError(error.what, where=where, mend=error.mend)
+    first = error.errors()[0]
+    name = str(first["loc"][0])
+    cause = first.get("ctx", {}).get("error")
+    what = str(cause) if isinstance(cause, InputError) else f"{first['input']!r}: {first['msg'].lower()}"
+    place = f"--{name.replace('_', '-')}" if name in given else f"{where}, key {name!r}"
+    return InputError(what, where=place, mend=None if isinstance(cause, InputError) else "correct the value")
+
+
+def make_estimator(job: Job) -> Any:
+    """The estimator a job describes, not fitted.
+
+    Raises
+    ------
+    InputError
+        For an unknown algorithm or hyperparameter (with the nearest right name).
+    """
+    from distkern.estimators.run import algorithms
+
+    known = algorithms()
+    if job.algorithm not in known:
+        raise unknown_name("algorithm", job.algorithm, known)
+    estimator_type = known[job.algorithm]
+    if "random_state" in job.params:
+        raise InputError(
+            "is set by the seed",
+            where="hyperparameter 'random_state'",
+            mend="use --seed, or seed = ... in the job file",
+        )
+    parameters = set(estimator_type().get_params()) - {"random_state"}
+    for name in job.params:
+        if name not in parameters:
+            raise unknown_name(f"hyperparameter of {job.algorithm}", name, parameters)
+    return estimator_type(**job.params, random_state=job.seed)
+
+
+def open_for(estimator: Any, path: str) -> Dataset:
+    """The data set at ``path``, which must be of the task the estimator is for (else :class:`InputError`)."""
+    from sklearn.base import is_classifier
+
+    from distkern.storage.dataset import open_dataset
+
+    dataset = open_dataset(path)
+    task = "classification" if is_classifier(estimator) else "regression"
+    if dataset.task != task:
+        raise InputError(
+            f"is a data set of task {dataset.task!r}, and {type(estimator).__name__} is for {task}",
+            where=path,
+            mend=f"shard it again with --task {task}",
+        )
+    return dataset

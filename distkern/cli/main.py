@@ -1,0 +1,105 @@
+"""The entry point: finds commands by name and turns every failure into one line and an exit status."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from distkern.core.errors import DistkernError, InputError
+
+#: exit statuses
+DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+_COMMANDS = ("shard", "plan", "train", "evaluate", "predict", "inspect", "demo")
+_MENDS = {
+    errno.ENOSPC: "free some space or write elsewhere",
+    errno.EDQUOT: "free some space or write elsewhere",
+    errno.EACCES: "change its permissions or use another path",
+    errno.EPERM: "change its permissions or use another path",
+    errno.EROFS: "write elsewhere",
+}
+
+
+class _Commands(click.Group):
+    """Imports a command when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command = getattr(importlib.import_module(f"distkern.cli.{cmd_name}"), cmd_name)
+        return command if isinstance(command, click.Command) else None
+
+
+@click.command(
+    cls=_Commands,
+    epilog="Start with `distkern demo`, or shard your own file: `distkern shard data.csv --out data.zarr`.",
+)
+@click.version_option(package_name="distkern", message="%(prog)s %(version)s")
+def group() -> None:
+    """Train kernel machines on data larger than memory, on this machine or a Dask cluster."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status: 0 done, 2 wrong input, 130 interrupted, 1 all else."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if threading.current_thread() is threading.main_thread():
+        # a batch system's termination leaves a checkpoint exactly as Ctrl-C does
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with group.make_context("distkern", given) as context:
+            group.invoke(context)
+        sys.stdout.flush()
+        return DONE
+    except BaseException as error:
+        if os.environ.get("DISTKERN_DEBUG") and not isinstance(error, click.exceptions.Exit):
+            traceback.print_exception(error)
+        status, line = explain(error)
+        if isinstance(error, BrokenPipeError):
+            # the reader is gone: the interpreter must not fail again when it flushes at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if line:
+            click.echo(line, err=True)
+        return status
+
+
+def explain(error: BaseException) -> tuple[int, str]:
+    """The exit status of a failure and the line to print (empty: nothing to say)."""
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code, ""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return WRONG_INPUT, error.format_message()
+    if isinstance(error, click.UsageError):
+        path = error.ctx.command_path if error.ctx else "distkern"
+        return WRONG_INPUT, _line(f"{error.format_message().rstrip('.')}; see `{path} --help`")
+    if isinstance(error, click.ClickException):
+        return WRONG_INPUT, _line(error.format_message())
+    if isinstance(error, InputError):
+        return WRONG_INPUT, _line(str(error))
+    if isinstance(error, (KeyboardInterrupt, click.Abort)):
+        return INTERRUPTED, f"distkern: {_one_line(str(error)) or 'interrupted'}"
+    if isinstance(error, BrokenPipeError):
+        return FAILED, ""
+    if isinstance(error, OSError) and error.errno in _MENDS:
+        where = error.filename if error.filename is not None else "output"
+        return WRONG_INPUT, _line(f"{where}: {error.strerror}; {_MENDS[error.errno]}")
+    what = str(error) if isinstance(error, DistkernError) else f"{type(error).__name__}: {error}"
+    return FAILED, _line(f"{what}; set DISTKERN_DEBUG=1 for the traceback")
+
+
+def _line(text: str) -> str:
+    return f"distkern: error: {_one_line(text)}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

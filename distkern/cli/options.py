@@ -1,0 +1,73 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print the facts as one JSON object.")
+
+
+def _all(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        decorated: Any = command
+        for decorator in reversed(decorators):
+            decorated = decorator(decorated)
+        return decorated  # type: ignore[no-any-return]
+
+    return decorate
+
+
+def _check_size(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    if value is None:
+        return None
+    from distkern.cli.job import parse_bytes
+    from distkern.core.errors import InputError
+
+    try:
+        return parse_bytes(value)
+    except InputError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+
+
+def memory_limit(default: str | None = None) -> Callable[[Command], Command]:
+    """``--memory-limit``, in bytes when it arrives."""
+    return click.option(
+        "--memory-limit",
+        metavar="SIZE",
+        callback=_check_size,
+        default=default,
+        show_default=default is not None,
+        help="Memory of one worker, for instance 512MiB.",
+    )
+
+
+#: where tasks run
+scheduling = _all(
+    click.option(
+        "--scheduler",
+        metavar="WHERE",
+        help="synchronous, threads, processes, local (worker processes here; the default), "
+        "tcp://HOST:PORT or tls://HOST:PORT.",
+    ),
+    click.option("--workers", type=click.IntRange(min=1), help="How many threads or processes."),
+    memory_limit(),
+)
+
+#: a job file and the flags that override it
+job = _all(
+    click.argument("job_file", metavar="[JOB.toml]", required=False, type=click.Path(path_type=Path)),
+    click.option("--data", metavar="D.zarr", help="The sharded data set."),
+    click.option("--algorithm", metavar="NAME", help="For instance csvrg (the default) or avm."),
+    click.option("--out", metavar="M", help="Folder of the model."),
+    click.option(
+        "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A hyperparameter; may be repeated."
+    ),
+    click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Of every random choice (default 0)."),
+    scheduling,
+)

@@ -1,0 +1,83 @@
+"""``distkern plan``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from distkern.cli import options
+
+_FIELDS = ("name", "times", "tasks", "rows", "bytes_read", "mode", "worker_bytes", "driver_bytes")
+
+
+@click.command()
+@options.job
+@options.as_json
+def plan(job_file: Path | None, settings: tuple[str, ...], as_json: bool, **flags: Any) -> None:
+    """Say what a training job will read and how much memory it will take, before anything runs.
+
+    Takes what `distkern train` takes. Exits with status 2 if the job does not fit its memory limit, naming
+    the setting that would make it fit.
+
+    \b
+    Example:
+      distkern plan --data covtype.zarr --algorithm csvrg --memory-limit 512MiB --set n_cores=2000
+    """
+    from distkern.cli.job import make_estimator, open_for, resolve_job
+    from distkern.core.errors import MemoryBudgetError
+    from distkern.estimators.run import plan as plan_run
+
+    job = resolve_job(job_file, flags, settings)
+    estimator = make_estimator(job)
+    dataset = open_for(estimator, job.data)
+    planned = plan_run(
+        estimator,
+        dataset.train,
+        test=dataset.test,
+        scheduler=job.scheduler,
+        workers=job.workers,
+        memory_limit=job.memory_limit,
+    )
+    if as_json:
+        facts = {
+            name: getattr(planned, name) for name in ("worker_bytes", "driver_bytes", "memory_limit", "fits")
+        }
+        passes = [{name: getattr(step, name) for name in _FIELDS} for step in planned.passes]
+        click.echo(json.dumps({"passes": passes, **facts, "advice": planned.advice}))
+    else:
+        _show(planned)
+    if not planned.fits:
+        raise MemoryBudgetError("does not fit the memory limit", where=job.data, mend=planned.advice)
+
+
+def _show(planned: Any) -> None:
+    from rich.console import Console
+
+    from distkern.cli.tables import table
+    from distkern.monitor.text import in_bytes
+
+    rows = [
+        (
+            step.name,
+            f"{step.times:g}",
+            f"{step.tasks:,}",
+            f"{step.rows:,}",
+            in_bytes(step.bytes_read),
+            step.mode,
+            in_bytes(step.worker_bytes),
+            in_bytes(step.driver_bytes),
+        )
+        for step in planned.passes
+    ]
+    console = Console(width=80, highlight=False)
+    console.print(
+        table(("pass", "times", "tasks", "rows", "read", "how", "worker", "driver"), rows, text=(0, 5))
+    )
+    total = sum(step.times * step.bytes_read for step in planned.passes)
+    limit = "no limit given" if planned.memory_limit is None else f"limit {in_bytes(planned.memory_limit)}"
+    click.echo(f"reads {in_bytes(total)} in all")
+    click.echo(f"peak memory: {in_bytes(planned.worker_bytes)} a worker ({limit})")
+    click.echo(f"             {in_bytes(planned.driver_bytes)} the driver")

@@ -1,0 +1,73 @@
+"""``distkern predict``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from distkern.cli import options
+from distkern.cli.evaluate import find_split
+from distkern.core.errors import InputError
+
+_ENDINGS = (".zarr", ".csv", ".npy")
+
+
+@click.command()
+@click.argument("model", metavar="M")
+@click.option("--data", required=True, metavar="D.zarr", help="The sharded data set.")
+@click.option("--out", required=True, metavar="P", help="Where to: a path that ends in .zarr, .csv or .npy.")
+@click.option(
+    "--split", type=click.Choice(["train", "test"]), default="test", show_default=True, help="Which rows."
+)
+@click.option("--decision", is_flag=True, help="Write decision values instead of classes.")
+@click.option("--proba", is_flag=True, help="Write probabilities, for models that have them.")
+@options.scheduling
+@options.as_json
+def predict(
+    model: str,
+    data: str,
+    out: str,
+    split: str,
+    decision: bool,
+    proba: bool,
+    scheduler: str | None,
+    workers: int | None,
+    memory_limit: int | None,
+    as_json: bool,
+) -> None:
+    """Write a model's predictions for a data set, shard by shard.
+
+    \b
+    Example:
+      distkern predict m --data covtype.zarr --out predictions.csv
+    """
+    from distkern.estimators import load_model
+    from distkern.estimators.run import predict_to
+
+    if not out.endswith(_ENDINGS):
+        raise InputError(
+            f"{out!r} has an unknown ending", where="--out", mend=f"end it in one of {', '.join(_ENDINGS)}"
+        )
+    fitted = load_model(model)
+    if proba:
+        raise InputError(
+            f"{type(fitted).__name__} is trained on a margin loss, which gives no probabilities",
+            where="--proba",
+            mend="use --decision",
+        )
+    source = find_split(data, split)
+    predict_to(
+        fitted,
+        source,
+        out,
+        decision=decision,
+        scheduler=scheduler or "local",
+        workers=workers,
+        memory_limit=memory_limit,
+    )
+    if as_json:
+        click.echo(json.dumps({"n": source.n_rows, "out": str(Path(out)), "decision": decision}))
+    else:
+        click.echo(f"{source.n_rows:,} predictions in {out}")

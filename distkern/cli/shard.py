@@ -1,0 +1,230 @@
+"""``distkern shard``."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from distkern.cli import options
+from distkern.formats._files import COMPRESSIONS, known_formats
+from distkern.monitor.text import in_bytes, in_time
+from distkern.storage.scaling import KINDS
+
+if TYPE_CHECKING:
+    from distkern.storage.build import Progress
+    from distkern.storage.dataset import Dataset, Split
+
+
+class _SeveralTests(click.Command):
+    """Lets ``--test`` take all arguments up to the next option, as ``--test a.csv b.csv``.
+
+    Without this the second file would be taken for one with training rows.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        expanded: list[str] = []
+        position = 0
+        while position < len(args):
+            argument = args[position]
+            position += 1
+            if argument != "--test":
+                expanded.append(argument)
+                continue
+            stop = position
+            while stop < len(args) and not args[stop].startswith("-"):
+                stop += 1
+            values = args[position:stop]
+            expanded += [part for value in values for part in ("--test", value)] or ["--test"]
+            position = stop
+        return super().parse_args(ctx, expanded)
+
+
+def _format_help() -> str:
+    kinds = known_formats().values()
+    listed = "; ".join(f"{kind.name}: {' '.join(kind.extensions)}" for kind in kinds)
+    return f"What the files are, where their names do not say ({listed}; text also {' '.join(COMPRESSIONS)})."
+
+
+@click.command(cls=_SeveralTests)
+@click.argument("src", nargs=-1, required=True)
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to make, D.zarr.")
+@click.option(
+    "--test",
+    multiple=True,
+    metavar="SRC...",
+    help="Files with the test rows: everything up to the next option, so name the training SRC first.",
+)
+@click.option(
+    "--test-fraction",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Draw this share of the rows for the test instead.",
+)
+@click.option(
+    "--target",
+    metavar="COLUMN",
+    help="Column of the target by name, or by position from 0 (-1: the last); .npz: name of the array.  "
+    "[default: the last column; array y, target or label]",
+)
+@click.option(
+    "--task",
+    type=click.Choice(["classification", "regression", "none"]),
+    default="classification",
+    show_default=True,
+    help="What the target is: labels, numbers, or nothing that is read.",
+)
+@click.option("--positive", metavar="VALUE", help="Make the task binary: this label against the rest.")
+@click.option(
+    "--scale",
+    type=click.Choice(KINDS),
+    default="minmax",
+    show_default=True,
+    help="none; minmax: features to [0, 1]; standard: mean 0, variance 1; unit: every row to norm 1; ball: all "
+    "rows divided by the largest norm. Fitted on the training rows, kept for later predictions.",
+)
+@click.option(
+    "--rows-per-shard",
+    type=click.IntRange(min=1),
+    help="Rows of a shard.  [default: 16 MiB of features, less if the data are small]",
+)
+@click.option(
+    "--shuffle/--no-shuffle", default=True, show_default=True, help="Training rows in random order."
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of shuffle and test rows."
+)
+@click.option(
+    "--header/--no-header",
+    default=None,
+    help="Whether CSV files start with the names of their columns.  [default: looked at]",
+)
+@click.option("--format", "format_name", type=click.Choice(list(known_formats())), help=_format_help())
+@click.option("--overwrite", is_flag=True, help="Replace the data set at --out once the new one is whole.")
+@options.as_json
+def shard(
+    src: tuple[str, ...],
+    out: Path,
+    test: tuple[str, ...],
+    test_fraction: float | None,
+    target: str | None,
+    task: Any,
+    positive: str | None,
+    scale: Any,
+    rows_per_shard: int | None,
+    shuffle: bool,
+    seed: int,
+    header: bool | None,
+    format_name: str | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Turn files into a sharded data set, streaming: a few shards in memory at most.
+
+    SRC are svmlight, CSV, Parquet, NPY or NPZ files, folders or patterns of them, or URLs.
+
+    \b
+    Example:
+      distkern shard covtype.csv.gz --out covtype.zarr --test-fraction 0.2
+      distkern shard a9a.svm.gz --test a9a.t.svm.gz --out a9a.zarr
+    """
+    from distkern.storage.ingest import shard as ingest
+
+    started = time.perf_counter()
+    with _progress() as progress:
+        dataset = ingest(
+            src,
+            out,
+            test=test or None,
+            test_fraction=test_fraction,
+            target=target,
+            task=task,
+            positive=positive,
+            scale=scale,
+            rows_per_shard=rows_per_shard,
+            shuffle=shuffle,
+            seed=seed,
+            overwrite=overwrite,
+            format=format_name,
+            header=header,
+            progress=progress,
+        )
+    seconds = time.perf_counter() - started
+    click.echo(json.dumps(_facts(dataset, seconds)) if as_json else _closing_line(dataset, out, seconds))
+
+
+def _splits(dataset: Dataset) -> dict[str, Split]:
+    return {"train": dataset.train} | ({} if dataset.test is None else {"test": dataset.test})
+
+
+def _bytes_on_disk(dataset: Dataset) -> int:
+    return sum(file.stat().st_size for file in dataset.path.rglob("*") if file.is_file())
+
+
+def _facts(dataset: Dataset, seconds: float) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "path": str(dataset.path),
+        "task": dataset.task,
+        "n_features": dataset.n_features,
+    }
+    for name, split in _splits(dataset).items():
+        facts[name] = {
+            "rows": split.n_rows,
+            "shards": split.n_blocks,
+            "class_counts": None if split.class_counts is None else split.class_counts.tolist(),
+        }
+    facts["classes"] = None if dataset.classes is None else dataset.classes.tolist()
+    facts |= {"scaling": dataset.scaling.kind, "bytes": _bytes_on_disk(dataset), "seconds": round(seconds, 3)}
+    return facts | {"fingerprint": dataset.fingerprint}
+
+
+def _closing_line(dataset: Dataset, out: Path, seconds: float) -> str:
+    splits = _splits(dataset)
+    rows = " + ".join(f"{split.n_rows:,} {name}" for name, split in splits.items())
+    shards = " + ".join(f"{split.n_blocks:,}" for split in splits.values())
+    classes = "" if dataset.classes is None else f"{len(dataset.classes):,} classes, "
+    place = shlex.quote(str(out))
+    following = f"distkern inspect {place}"
+    if dataset.task == "classification":
+        following = f"distkern train --data {place} --algorithm csvrg --out model"
+    return (
+        f"{out}: {rows} rows, {dataset.n_features:,} features, {classes}{shards} shards, "
+        f"{in_bytes(_bytes_on_disk(dataset))}, {in_time(seconds)}; next: {following}"
+    )
+
+
+@contextmanager
+def _progress() -> Iterator[Progress | None]:
+    """A live line on standard error when that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[size]}"),
+        TimeElapsedColumn(),
+    )
+    read: dict[str, int] = {}
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        bar = bars.add_task("starting", total=None, size="")
+
+        def show(what: str, rows: int, n_bytes: int) -> None:
+            writing = what.startswith("writing")
+            if not writing:
+                read[what] = rows
+            total = sum(read.values()) if writing else None
+            size = f"{rows:,} rows, {in_bytes(n_bytes)}"
+            bars.update(bar, description=what, completed=rows, total=total, size=size)
+
+        yield show

@@ -1,0 +1,61 @@
+"""``distkern train``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from distkern.cli import options
+
+
+@click.command()
+@options.job
+@click.option("--resume", is_flag=True, help="Go on from the last checkpoint in the model's folder.")
+@click.option(
+    "--dashboard/--no-dashboard",
+    default=None,
+    help="Serve Dask's dashboard (default: for local workers only).",
+)
+@options.as_json
+def train(
+    job_file: Path | None,
+    settings: tuple[str, ...],
+    resume: bool,
+    dashboard: bool | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Train a model on a sharded data set.
+
+    The job comes from JOB.toml, from flags, or from both: flags override the file.
+
+    \b
+    Example:
+      distkern train --data covtype.zarr --algorithm csvrg --out m --set gamma=4.0 --set n_cores=512
+
+    \b
+    The same as a file, for `distkern train job.toml`:
+      algorithm = "csvrg"
+      data = "covtype.zarr"
+      out = "m"
+      [params]
+      gamma = 4.0
+      n_cores = 512
+    """
+    from distkern.cli.job import make_estimator, open_for, resolve_job
+    from distkern.cli.training import run_job
+    from distkern.monitor.terminal import Terminal
+
+    job = resolve_job(job_file, flags, settings)
+    dataset = open_for(make_estimator(job), job.data)
+    with Terminal() as terminal:
+        _, history = run_job(job, dataset, terminal=terminal, resume=resume, dashboard=dashboard)
+    if as_json:
+        click.echo(json.dumps({"model": job.out, **history[-1]}))
+        return
+    click.echo(f"model in {job.out}, report in {Path(str(job.out)) / 'report.html'}")
+    if dataset.test is not None:
+        click.echo(f"next: distkern evaluate {job.out} --data {job.data}")

@@ -1,0 +1,128 @@
+"""One training run as the command line makes it: train with progress, then write the report."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from distkern.core.errors import InputError
+
+if TYPE_CHECKING:
+    from distkern.cli.job import Job
+    from distkern.monitor.terminal import Terminal
+    from distkern.storage.dataset import Dataset
+
+
+def run_job(
+    job: Job, dataset: Dataset, *, terminal: Terminal, resume: bool = False, dashboard: bool | None = None
+) -> tuple[Any, list[dict[str, Any]]]:
+    """Train what ``job`` describes on ``dataset``, save it under ``job.out`` and write its report there.
+
+    Returns the fitted estimator and the lines of its ``metrics.jsonl``.
+
+    Raises
+    ------
+    InputError
+        If the job names no folder for the model, or asks for a dashboard where none can be.
+    """
+    from distkern.cli.job import make_estimator
+    from distkern.estimators.run import train
+    from distkern.monitor.metrics import read
+    from distkern.monitor.recorder import PassRecorder
+    from distkern.monitor.report import write_report
+
+    if job.out is None:
+        raise InputError("no folder for the model given", where="--out", mend="add --out M")
+    if dashboard and job.scheduler in ("synchronous", "threads", "processes"):
+        raise InputError(
+            f"scheduler {job.scheduler!r} has no dashboard", where="--dashboard", mend="use --scheduler local"
+        )
+    estimator = make_estimator(job)
+    recorder = PassRecorder()
+    started = time.monotonic()
+    fitted = train(
+        estimator,
+        dataset.train,
+        test=dataset.test,
+        scheduler=job.scheduler,
+        workers=job.workers,
+        memory_limit=job.memory_limit,
+        out=job.out,
+        resume=resume,
+        listeners=(terminal, recorder),
+        dashboard=job.scheduler == "local" if dashboard is None else dashboard,
+    )
+    seconds = time.monotonic() - started
+    history = read(Path(job.out) / "metrics.jsonl")
+    facts = run_facts(job, dataset, fitted, history, seconds)
+    write_report(Path(job.out) / "report.html", facts, history, recorder.totals)
+    return fitted, history
+
+
+def run_facts(
+    job: Job, dataset: Dataset, fitted: Any, history: list[dict[str, Any]], seconds: float
+) -> dict[str, Any]:
+    """What the report says about a run beside its stages."""
+    from distkern import __version__
+    from distkern.monitor.text import in_bytes, in_number, in_percent, in_time
+
+    last = history[-1] if history else {}
+    headline = {
+        "test error": in_percent(last.get("test_error")),
+        "train error": in_percent(last.get("train_error")),
+        "objective": in_number(last.get("objective")),
+        "time": in_time(seconds),
+        "peak memory": in_bytes(last.get("peak_rss_bytes") or 0),
+    }
+    if dataset.test is None:
+        del headline["test error"]
+    limit = "none" if job.memory_limit is None else f"{in_bytes(job.memory_limit)} a worker"
+    return {
+        "title": f"{type(fitted).__name__} on {Path(dataset.path).name}",
+        "summary": f"{dataset.n_rows:,} rows x {dataset.n_features:,} features, seed {job.seed}, "
+        f"finished {time.strftime('%Y-%m-%d %H:%M:%S %Z')}",
+        "headline": headline,
+        "Hyperparameters": hyperparameters(fitted),
+        "Data": data_facts(dataset),
+        "Machine": {
+            "scheduler": job.scheduler,
+            "workers": "default" if job.workers is None else job.workers,
+            "memory limit": limit,
+            "processor": f"{platform.machine()}, {os.cpu_count()} cores",
+            "system": platform.platform(terse=True),
+            "python": platform.python_version(),
+            "distkern": __version__,
+        },
+    }
+
+
+def hyperparameters(estimator: Any) -> dict[str, str]:
+    """An estimator's parameters, as text, by name."""
+    return {
+        name: f"{value:g}" if isinstance(value, float) else str(value)
+        for name, value in sorted(estimator.get_params().items())
+    }
+
+
+def data_facts(dataset: Dataset) -> dict[str, str]:
+    """What a data set is, as text: task, sizes, classes, scaling, fingerprint."""
+    from distkern.monitor.text import in_bytes
+
+    facts = {"path": str(dataset.path), "task": str(dataset.task)}
+    for name, split in (("train", dataset.train), ("test", dataset.test)):
+        if split is not None:
+            features = split.n_rows * split.n_features * split.dtype.itemsize
+            facts[name] = f"{split.n_rows:,} rows in {split.n_blocks:,} shards, {in_bytes(features)}"
+    facts["features"] = f"{dataset.n_features:,}"
+    if dataset.classes is not None:
+        facts["classes"] = ", ".join(str(label) for label in _shorten(dataset.classes.tolist()))
+    facts["scaling"] = str(dataset.scaling.kind)
+    facts["fingerprint"] = str(dataset.fingerprint)
+    return facts
+
+
+def _shorten(labels: list[Any], most: int = 12) -> list[Any]:
+    return labels if len(labels) <= most else [*labels[: most - 2], "...", labels[-1]]

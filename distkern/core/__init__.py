@@ -1,0 +1,1 @@
+"""Types, errors, registries and random streams that every other package may import."""

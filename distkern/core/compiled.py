@@ -1,0 +1,79 @@
+"""Loops compiled by numba, kept on disk between runs wherever there is a place to keep them.
+
+A cache entry is found under the name of the function and a digest of the bytecode of all that goes into it,
+so an entry made from other code can never be taken: neither that of an older version of this package nor that
+of a loss that has since been edited.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+#: sums may be reordered, so that they use vector registers; not a number and infinity stay what they are
+_FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}
+
+
+def array_type(dtype: DTypeLike, n_dimensions: int, *, writable: bool = False) -> Any:
+    """numba's type of a C-contiguous array; one that is not written may be read-only memory."""
+    import numba
+
+    scalar = numba.from_dtype(np.dtype(dtype))
+    return numba.types.Array(scalar, n_dimensions, "C", readonly=not writable)
+
+
+def compile_loop(
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    *,
+    helpers: dict[str, Callable[..., Any]] | None = None,
+    exact: bool = False,
+) -> Callable[..., Any]:
+    """Compile ``function`` for arguments of exactly these numba types.
+
+    Parameters
+    ----------
+    function : module-level function in numba's subset of Python
+    arguments : numba type of each argument
+    helpers : further functions of that subset, which ``function`` calls by these global names
+    exact : keep the order of every sum
+    """
+    import numba
+
+    helpers = helpers or {}
+    namespace = {name: numba.njit(helper) for name, helper in helpers.items()}
+    # a copy, because numba names cache entries after the function and looks globals up in its module
+    copy = types.FunctionType(function.__code__, {**function.__globals__, **namespace}, function.__name__)
+    copy.__module__ = function.__module__
+    options = {"nogil": True, "fastmath": False if exact else _FAST_MATH}
+    if all(map(_is_self_contained, helpers.values())):
+        copy.__qualname__ = f"{function.__qualname__}_{_digest(function, *helpers.values())}"
+        try:
+            return numba.njit(arguments, cache=True, **options)(copy)  # type: ignore[no-any-return]
+        except (RuntimeError, OSError):
+            pass  # neither the package's folder nor the user's cache folder can be written
+    return numba.njit(arguments, **options)(copy)  # type: ignore[no-any-return]
+
+
+def _is_self_contained(function: Callable[..., Any]) -> bool:
+    """Whether the bytecode says all about ``function``, but for numpy and the standard library."""
+    code = function.__code__
+    if function.__closure__ or function.__defaults__ or any(map(inspect.iscode, code.co_consts)):
+        return False
+    used = [function.__globals__[name] for name in code.co_names if name in function.__globals__]
+    return all(inspect.ismodule(value) and value.__name__ in ("numpy", "math") for value in used)
+
+
+def _digest(*functions: Callable[..., Any]) -> str:
+    digest = hashlib.sha256()
+    for function in functions:
+        code = function.__code__
+        digest.update(code.co_code)
+        digest.update(repr((code.co_consts, code.co_names, code.co_varnames)).encode())
+    return digest.hexdigest()[:16]

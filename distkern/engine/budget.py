@@ -1,0 +1,54 @@
+"""Bytes and seconds: what a machine offers and what a pass is predicted to take. Pure arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MIB = 2**20
+
+#: resident bytes of a Dask worker process before it has read anything (measured, rounded up)
+WORKER_BASE_BYTES = 190 * MIB
+#: resident bytes of the driver process with scheduler, numba and scikit-learn loaded (measured, rounded up)
+DRIVER_BASE_BYTES = 420 * MIB
+#: bytes of a task in the driver's graph and the scheduler's tables
+TASK_BYTES = 4096
+#: multiply-adds a second of one core in single precision, exponentials a second, bytes a second between
+#: processes
+#: (measured on a server core; only their ratios decide anything)
+FLOPS_PER_SECOND = 60e9
+ENTRIES_PER_SECOND = 1.5e9
+WIRE_BYTES_PER_SECOND = 0.6e9
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where passes run.
+
+    Attributes
+    ----------
+    kind : "synchronous", "threads", "processes" or "distributed"
+    n_workers : tasks that run at the same time
+    memory_limit : bytes for each worker process, or None
+    same_host : the workers share the driver's host
+    driver_threads : threads that may prepare rows in the driver's process
+    """
+
+    kind: str
+    n_workers: int
+    memory_limit: int | None = None
+    same_host: bool = True
+    driver_threads: int = 1
+
+    @property
+    def in_process(self) -> bool:
+        """Whether tasks run in the driver's own process."""
+        return self.kind in ("synchronous", "threads")
+
+
+def format_bytes(n_bytes: float) -> str:
+    """For people: 512 B, 16.0 MiB, 1.5 GiB."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(n_bytes) < 1024 or unit == "TiB":
+            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1024
+    raise AssertionError

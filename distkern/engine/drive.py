@@ -1,0 +1,273 @@
+"""The driver: the only loop. It runs the passes a solver yields and owns checkpoints, events and stopping."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from distkern.core import blas
+from distkern.core.errors import DivergenceError
+from distkern.core.types import AbstractSource
+from distkern.engine.budget import Machine
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.events import EventLog
+from distkern.engine.executors.base import AbstractExecutor, Call, Shared
+from distkern.engine.plan import Extent, PassPlan, plan_reduce, plan_stream
+from distkern.engine.streaming import StreamClock, run_stream
+from distkern.engine.tasks import apply_to_block, peak_resident_bytes
+from distkern.passes import Pass, Reduce
+from distkern.solvers.base import AbstractSolver, Problem, Steps
+
+State = TypeVar("State")
+Result = TypeVar("Result")
+
+
+class Interrupted(KeyboardInterrupt):
+    """The run was interrupted; the message says what is left and how to go on."""
+
+
+@dataclass
+class Counters:
+    """What a run has read and how long it took, kept across resumption."""
+
+    rows_read: int = 0
+    bytes_read: int = 0
+    seconds: float = 0.0
+    train_rows_read: int = 0
+
+    def as_dict(self) -> dict[str, float]:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The last state of a run and a line of figures for each of its stages."""
+
+    state: Any
+    history: list[dict[str, Any]]
+
+
+@dataclass
+class Driver:
+    """Runs a solver on data.
+
+    Parameters
+    ----------
+    sources : split name -> source
+    executor : where the passes run
+    events : who is told
+    checkpoints : where the state is kept after each stage; None keeps none
+    """
+
+    sources: Mapping[str, AbstractSource]
+    executor: AbstractExecutor
+    events: EventLog = field(default_factory=EventLog)
+    checkpoints: CheckpointFolder | None = None
+
+    def run(self, solver: AbstractSolver[Any], problem: Problem, *, resume: bool = False) -> Outcome:
+        """Stages until the solver has finished; with ``resume``, from the newest checkpoint if there is one.
+
+        Raises
+        ------
+        Interrupted
+            On Ctrl-C; the last checkpoint is whole.
+        DivergenceError
+            If the objective stops being a number; the message names the step size.
+        """
+        self._counters = Counters()
+        self._history: list[dict[str, Any]] = []
+        self._stage = 0
+        try:
+            with blas.single_threaded():
+                return self._run(solver, problem, resume)
+        except KeyboardInterrupt as interrupt:
+            raise Interrupted(self._farewell()) from interrupt
+
+    def _run(self, solver: AbstractSolver[Any], problem: Problem, resume: bool) -> Outcome:
+        started = time.perf_counter()
+        restored = self.checkpoints.load(solver.state_type()) if resume and self.checkpoints else None
+        self._tell_start(solver, problem, restored.stage if restored else None)
+        if restored is not None:
+            state, self._history = restored.state, restored.history
+            self._counters = Counters(**restored.counters)  # type: ignore[arg-type]
+            self._stage = restored.stage
+        self._before = self._counters.seconds - started
+        if restored is None:
+            state = self.complete(solver.init(problem))
+            self._finish_stage(solver, state)
+        while not solver.finished(state):
+            self._stage += 1
+            state = self.complete(solver.stage(problem, state))
+            self._finish_stage(solver, state)
+        self.events.emit("run_finished", result="finished", seconds=self._counters.seconds)
+        return Outcome(state, self._history)
+
+    def measure(self, step: Reduce[Result]) -> Result:
+        """Run one pass that belongs to no stage."""
+        self._counters, self._stage = Counters(), 0
+        result: Result = self._execute(step)
+        return result
+
+    def complete(self, steps: Steps[Result]) -> Result:
+        """Run every pass that ``steps`` yields and send it the result, until it returns."""
+        answer: Any = None
+        stream: _Watched | None = None
+        try:
+            while True:
+                step = steps.send(answer)
+                if stream is not None:
+                    stream.close()
+                    stream = None
+                answer = self._execute(step)
+                stream = answer if isinstance(answer, _Watched) else None
+        except StopIteration as stop:
+            result: Result = stop.value
+            return result
+        finally:
+            if stream is not None:
+                stream.close()
+
+    def _execute(self, step: Pass) -> Any:
+        source = self.sources[step.split]
+        extent = Extent.of(source)
+        plan: PassPlan
+        if isinstance(step, Reduce):
+            reduce_plan = plan_reduce(step, extent, self.executor.machine)
+            watch = _Watch(self, step, reduce_plan, reduce_plan.tasks)
+            result = self.executor.reduce(step, reduce_plan, source, watch.progress)
+            watch.finish({"read": result.read_seconds, "work": result.work_seconds})
+            return result.value
+        stream_plan = plan_stream(step, extent, self.executor.machine)
+        watch = _Watch(self, step, stream_plan, len(step.visits))
+        clock = StreamClock()
+        pieces = run_stream(step, stream_plan, source, self.executor, clock, watch.progress)
+        return _Watched(pieces, clock, watch)
+
+    def count(self, step: Pass, plan: PassPlan) -> None:
+        """Add a finished pass to the counters."""
+        self._counters.rows_read += plan.rows
+        self._counters.bytes_read += plan.bytes_read
+        if step.split == "train":
+            self._counters.train_rows_read += plan.rows
+
+    def _finish_stage(self, solver: AbstractSolver[Any], state: Any) -> None:
+        self._counters.seconds = self._before + time.perf_counter()
+        measures = solver.measures(state)
+        if not math.isfinite(measures.objective):
+            raise DivergenceError(
+                f"the objective is not a finite number after stage {self._stage}: the step size is too "
+                f"large; set a smaller step_size ({solver.step_hint()})"
+            )
+        counters, train = self._counters, self.sources["train"]
+        peaks = [peak_resident_bytes(), *self.executor.worker_peaks().values()]
+        line = {
+            "stage": self._stage,
+            "passes": round(counters.train_rows_read / train.n_rows, 3),
+            "seconds": round(counters.seconds, 4),
+            "objective": measures.objective,
+            "train_error": measures.train_error,
+            "test_error": measures.test_error,
+            "model_size": measures.model_size,
+            "feature_accesses": counters.rows_read * train.n_features,
+            "rows_read": counters.rows_read,
+            "bytes_read": counters.bytes_read,
+            "peak_rss_bytes": max(peaks),
+            **{name: value for name, value in measures.extra.items() if math.isfinite(value)},
+        }
+        self._history.append(line)
+        self.events.emit("stage_finished", metrics=line)
+        if self.checkpoints is not None:
+            start = time.perf_counter()
+            path = self.checkpoints.save(self._stage, state, self._history, counters.as_dict())
+            self.events.emit(
+                "checkpoint_saved", stage=self._stage, path=str(path), seconds=time.perf_counter() - start
+            )
+
+    def _tell_start(self, solver: AbstractSolver[Any], problem: Problem, resumed_from: int | None) -> None:
+        machine: Machine = self.executor.machine
+        self.events.emit(
+            "run_started", algorithm=solver.name, n_rows=problem.n_rows, n_features=problem.n_features,
+            stages=getattr(solver, "stages", None), workers=machine.n_workers,
+            dashboard=self.executor.dashboard, resumed_from=resumed_from,
+        )  # fmt: skip
+
+    def _farewell(self) -> str:
+        saved = self.checkpoints.stages() if self.checkpoints is not None else []
+        if self.checkpoints is None or not saved:
+            return f"interrupted in stage {self._stage}; no checkpoint had been written yet"
+        return (
+            f"interrupted in stage {self._stage}; a checkpoint of stage {saved[-1]} is in "
+            f"{self.checkpoints.path}: run the same command with --resume to go on"
+        )
+
+    @property
+    def stage(self) -> int:
+        """The stage that is under way (0 before the first)."""
+        return self._stage
+
+
+class _Watch:
+    """Tells of one pass: its start, its progress, its end."""
+
+    def __init__(self, driver: Driver, step: Pass, plan: PassPlan, tasks: int) -> None:
+        self._driver, self._step, self._plan, self._tasks = driver, step, plan, tasks
+        self._start = time.perf_counter()
+        driver.events.emit(
+            "pass_started",
+            name=plan.name,
+            stage=driver.stage,
+            tasks=tasks,
+            rows=plan.rows,
+            bytes=plan.bytes_read,
+        )
+
+    def progress(self, tasks_done: int) -> None:
+        share = tasks_done / self._tasks if self._tasks else 1.0
+        self._driver.events.emit(
+            "pass_progress", name=self._plan.name, stage=self._driver.stage, tasks_done=tasks_done,
+            tasks=self._tasks, rows_done=int(share * self._plan.rows), rows=self._plan.rows,
+            bytes_done=int(share * self._plan.bytes_read),
+        )  # fmt: skip
+
+    def finish(self, split_seconds: dict[str, float]) -> None:
+        self._driver.count(self._step, self._plan)
+        self._driver.events.emit(
+            "pass_finished", name=self._plan.name, stage=self._driver.stage,
+            seconds=time.perf_counter() - self._start, rows=self._plan.rows, bytes=self._plan.bytes_read,
+            mode=self._plan.mode, split_seconds=split_seconds,
+        )  # fmt: skip
+
+
+class _Watched(Iterator[Any]):
+    """A Stream's pieces; when they are consumed, the pass is over."""
+
+    def __init__(self, pieces: Iterator[Any], clock: StreamClock, watch: _Watch) -> None:
+        self._pieces, self._clock, self._watch = pieces, clock, watch
+        self._open = True
+
+    def __next__(self) -> Any:
+        try:
+            return next(self._pieces)
+        except StopIteration:
+            if self._open:
+                self._open = False
+                self._watch.finish(self._clock.split())
+            raise
+
+    def close(self) -> None:
+        """Stop what is under way, if the solver did not consume everything."""
+        self._open = False
+        self._pieces.close()  # type: ignore[attr-defined]
+
+
+def blocks_in_order(
+    source: AbstractSource, function: Callable[[Any], Any], executor: AbstractExecutor
+) -> Iterator[Any]:
+    """``function`` of the features of each block of a source, in order; the executor computes it."""
+    shared = Shared(function)
+    calls = (Call(apply_to_block, (shared,), source, block) for block in range(source.n_blocks))
+    for timed in executor.ordered(calls, executor.machine.n_workers + 1):
+        yield timed.value

@@ -1,0 +1,50 @@
+"""Executors: where the planned tasks of a pass run. Dask is imported in this folder only."""
+
+from __future__ import annotations
+
+from distkern.engine.executors.base import AbstractExecutor, Call, Progress, Shared
+
+__all__ = ["AbstractExecutor", "Call", "Progress", "Shared", "open_executor"]
+
+
+def open_executor(
+    scheduler: str | None = None,
+    *,
+    workers: int | None = None,
+    memory_limit: int | None = None,
+    dashboard: bool = False,
+) -> AbstractExecutor:
+    """An executor for a scheduler's name.
+
+    Parameters
+    ----------
+    scheduler : "synchronous", "threads", "processes", "local" (a cluster of worker processes on this host,
+        started here and stopped at the end), the address of a running scheduler (``tcp://...``,
+        ``tls://...``), or None: the active distributed client if there is one, else what Dask is configured
+        to use, else "threads"
+    workers : tasks at the same time; None: one for each core
+    memory_limit : bytes for each worker process; None: no limit
+    dashboard : start Dask's dashboard with a local cluster
+
+    Raises
+    ------
+    InputError
+        If the name is unknown or the scheduler does not answer.
+    """
+    from distkern.core.errors import unknown_name
+    from distkern.core.registry import members
+    from distkern.engine.executors import cluster, local
+
+    if scheduler is None:
+        client = cluster.active_client()
+        if client is not None:
+            return cluster.ClusterExecutor(client, owned=False)
+        scheduler = local.configured_scheduler()
+    if "://" in scheduler:
+        return cluster.connect(scheduler)
+    if scheduler == "local":
+        return cluster.start_local(workers=workers, memory_limit=memory_limit, dashboard=dashboard)
+    known = members(__name__, local.AbstractLocalExecutor)  # type: ignore[type-abstract]
+    if scheduler not in known:
+        raise unknown_name("scheduler", scheduler, [*known, "local", "tcp://ADDRESS", "tls://ADDRESS"])
+    return known[scheduler](workers, memory_limit)

@@ -1,0 +1,149 @@
+"""Dask arrays as sources of blocks, and lazy Dask arrays of predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask._task_spec import Task, TaskRef
+from dask.base import is_dask_collection, tokenize
+from dask.delayed import delayed
+from dask.optimization import cull
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.core.types import AbstractSource, Block, Reader
+
+
+class DaskArraySource(AbstractSource):
+    """Blocks of a Dask array's rows, recomputed in every pass unless the user persisted the array.
+
+    Parameters
+    ----------
+    features : (n, d) Dask array (or frame, of which the values are taken)
+    targets, weights : (n,) Dask arrays, or None; re-chunked to the rows of ``features``
+    classes : sorted label values; targets become codes. None leaves the targets as they are.
+    """
+
+    is_graph = True
+
+    def __init__(
+        self, features: Any, targets: Any = None, weights: Any = None, classes: NDArray[Any] | None = None
+    ) -> None:
+        features = as_array(features)
+        if features.ndim != 2:
+            raise InputError(
+                f"X has {features.ndim} dimensions", where="X", mend="give a two-dimensional array"
+            )
+        if len(features.chunks[1]) > 1:
+            features = features.rechunk({1: -1})
+        rows = features.chunks[0]
+        self._arrays = [features, *(_aligned(array, rows) for array in (targets, weights))]
+        self._classes = classes
+        self.block_rows = tuple(int(count) for count in rows)
+        self.n_features = int(features.shape[1])
+        self.dtype = np.dtype(np.float32 if features.dtype == np.float32 else np.float64)
+        self.fingerprint = tokenize(*(None if array is None else array.name for array in self._arrays))
+        self._token = f"distkern-block-{tokenize(self.fingerprint, classes)}"
+        self._graphs = [None if array is None else dict(array.__dask_graph__()) for array in self._arrays]
+
+    def reader(self, index: int) -> Reader:
+        raise TypeError("the blocks of a Dask array are read through its graph")
+
+    def graph(self, index: int) -> tuple[dict[Any, Any], Any]:
+        tasks: dict[Any, Any] = {}
+        arguments: list[Any] = []
+        for array, graph in zip(self._arrays, self._graphs, strict=True):
+            if array is None or graph is None:
+                arguments.append(None)
+                continue
+            key = (array.name, index, 0) if array.ndim == 2 else (array.name, index)
+            tasks.update(cull(graph, [key])[0])
+            arguments.append(TaskRef(key))
+        name = (self._token, index)
+        tasks[name] = Task(name, _block, index, self._classes, self.dtype, *arguments)
+        return tasks, name
+
+    def with_classes(self, classes: NDArray[Any]) -> DaskArraySource:
+        """The same rows, with targets as codes into ``classes``."""
+        features, targets, weights = self._arrays
+        return DaskArraySource(features, targets, weights, classes)
+
+
+def _block(
+    index: int, classes: NDArray[Any] | None, dtype: Any, features: Any, targets: Any, weights: Any
+) -> Block:
+    if targets is not None:
+        targets = np.asarray(targets)
+        if classes is not None:
+            targets = np.searchsorted(classes, targets).astype(np.int32)
+    return Block(
+        np.ascontiguousarray(features, dtype=dtype),
+        targets,
+        None if weights is None else np.asarray(weights, dtype=np.float64),
+        index,
+    )
+
+
+def is_dask(*arrays: Any) -> bool:
+    """Whether any of the arguments is a Dask collection."""
+    return any(is_dask_collection(array) for array in arrays)
+
+
+def as_array(collection: Any) -> Any:
+    """A Dask array with known chunks, of an array, a Dask array or a Dask frame."""
+    array = collection
+    if not isinstance(array, da.Array):
+        array = (
+            array.to_dask_array(lengths=True)
+            if is_dask_collection(array)
+            else da.from_array(np.asarray(array))
+        )
+    if any(np.isnan(count) for count in array.chunks[0]):
+        array = array.compute_chunk_sizes()
+    return array
+
+
+def _aligned(array: Any, rows: Sequence[int]) -> Any:
+    if array is None:
+        return None
+    array = as_array(array)
+    if array.shape[0] != sum(rows):
+        raise InputError(
+            f"X has {sum(rows)} rows and y or sample_weight has {array.shape[0]}",
+            where="fit",
+            mend="align them",
+        )
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    return array if array.chunks[0] == tuple(rows) else array.rechunk({0: tuple(rows)})
+
+
+def map_rows(function: Callable[[Any], Any], features: Any, dtype: Any, n_columns: int | None) -> Any:
+    """A lazy Dask array of ``function`` of each block of rows: (n,), or (n, n_columns)."""
+    array = as_array(features)
+    if len(array.chunks[1]) > 1:
+        array = array.rechunk({1: -1})
+    rows = array.chunks[0]
+    if n_columns is None:
+        return da.map_blocks(function, array, dtype=dtype, drop_axis=1, chunks=(rows,))
+    return da.map_blocks(function, array, dtype=dtype, chunks=(rows, (n_columns,)))
+
+
+def map_source(
+    function: Callable[[Any], Any], source: AbstractSource, dtype: Any, n_columns: int | None
+) -> Any:
+    """A lazy Dask array of ``function`` of the features of each block of a source."""
+    parts = []
+    for index, n_rows in enumerate(source.block_rows):
+        part = delayed(partial(_read_and_apply, function))(source.reader(index))
+        shape = (n_rows,) if n_columns is None else (n_rows, n_columns)
+        parts.append(da.from_delayed(part, shape=shape, dtype=dtype))
+    return da.concatenate(parts)
+
+
+def _read_and_apply(function: Callable[[Any], Any], reader: Reader) -> Any:
+    return function(reader().features)

@@ -1,0 +1,72 @@
+"""What an executor is: it runs the planned tasks of a pass, somewhere.
+
+To add one, write a file in this folder with a class that derives from :class:`AbstractExecutor` and gives
+itself a ``name``; the contract tests pick it up.
+"""
+
+from __future__ import annotations
+
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+from distkern.core.types import AbstractSource
+from distkern.engine.budget import Machine
+from distkern.engine.plan import ReducePlan
+from distkern.engine.tasks import Timed
+from distkern.passes import Reduce
+
+#: called as tasks of a pass finish, with the number that have finished
+Progress: TypeAlias = Callable[[int], None]
+
+
+class Shared:
+    """An argument that many calls have in common and that should travel once for each batch of calls."""
+
+    def __init__(self, value: Any) -> None:
+        self.key = f"distkern-shared-{uuid.uuid4().hex}"
+        self.value = value
+
+
+@dataclass(frozen=True)
+class Call:
+    """``function(*arguments, block)``, with the block of ``source`` read where the call runs."""
+
+    function: Callable[..., Timed]
+    arguments: tuple[Any, ...]
+    source: AbstractSource
+    block: int
+
+
+class AbstractExecutor(ABC):
+    """Runs tasks; use it as a context manager."""
+
+    name: ClassVar[str]
+    machine: Machine
+    #: address of a dashboard to watch, if there is one
+    dashboard: str | None = None
+
+    @abstractmethod
+    def reduce(
+        self, step: Reduce[Any], plan: ReducePlan, source: AbstractSource, progress: Progress
+    ) -> Timed:
+        """Run a Reduce as planned: same tasks, same order of combination everywhere."""
+
+    @abstractmethod
+    def ordered(self, calls: Iterator[Call], ahead: int) -> Iterator[Timed]:
+        """The results of the calls, strictly in order, with at most ``ahead`` under way."""
+
+    def worker_peaks(self) -> dict[str, int]:
+        """Peak resident bytes of each worker process, by address; empty when tasks run in this process."""
+        return {}
+
+    def close(self) -> None:
+        """Release what the executor started itself."""
+
+    def __enter__(self) -> AbstractExecutor:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()

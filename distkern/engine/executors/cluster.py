@@ -1,0 +1,191 @@
+"""The executor on Dask's distributed scheduler: a local cluster, a running one, or the active client's."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import dask
+from distributed import Client, Future, LocalCluster, get_client
+from distributed.comm import get_address_host
+from distributed.utils import TimeoutError as DaskTimeoutError
+
+from distkern.core.errors import DistkernError, InputError
+from distkern.core.types import AbstractSource
+from distkern.engine.budget import Machine
+from distkern.engine.executors.base import AbstractExecutor, Call, Progress
+from distkern.engine.executors.graph import call_graph, reduce_graph
+from distkern.engine.executors.local import available_cores
+from distkern.engine.plan import ReducePlan
+from distkern.engine.tasks import Timed, peak_resident_bytes
+from distkern.passes import Reduce
+
+#: settings of a cluster that distkern starts: its logs must not grow with the tasks of a long run
+_CLUSTER_CONFIG = {
+    "distributed.admin.low-level-log-length": 100,
+    "distributed.admin.log-length": 200,
+    "distributed.admin.large-graph-warning-threshold": "1GB",
+    "distributed.scheduler.no-workers-timeout": "300s",
+    "distributed.worker.profile.enabled": False,
+}
+
+
+class ClusterExecutor(AbstractExecutor):
+    """Runs tasks through a client.
+
+    Parameters
+    ----------
+    client : connected client
+    owned : close the client (and the cluster it started) at the end
+    memory_limit : bytes of each worker
+    """
+
+    name = "distributed"
+
+    def __init__(self, client: Client, *, owned: bool, memory_limit: int | None = None) -> None:
+        self._client = client
+        self._owned = owned
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+        threads = sum(int(worker["nthreads"]) for worker in workers.values()) or 1
+        limits = [int(worker["memory_limit"]) for worker in workers.values() if worker["memory_limit"]]
+        host = get_address_host(client.scheduler.address)
+        same_host = client.scheduler.address.startswith("inproc") or host in ("127.0.0.1", "localhost", "::1")
+        cores = available_cores()
+        self.machine = Machine(
+            "distributed",
+            threads,
+            memory_limit or (min(limits) if limits else None),
+            same_host=same_host,
+            driver_threads=min(threads, cores) if same_host else min(4, cores),
+        )
+        self.dashboard: str | None = None
+
+    def reduce(
+        self, step: Reduce[Any], plan: ReducePlan, source: AbstractSource, progress: Progress
+    ) -> Timed:
+        graph, leaves, root = reduce_graph(step, plan, source)
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+            future, *watched = self._client.get(graph, [root, *leaves], sync=False)
+        pending = {leaf.key: leaf for leaf in watched}
+        del watched
+        n_leaves = len(pending)
+
+        def finished(leaf: Future) -> None:
+            # dropping the leaf's future lets the worker forget the partial result once it is folded in
+            pending.pop(leaf.key, None)
+            progress(n_leaves - len(pending))
+
+        for leaf in list(pending.values()):
+            leaf.add_done_callback(finished)
+        try:
+            result: Timed = self._result(future)
+        except BaseException:
+            future.cancel()
+            raise
+        return result
+
+    def ordered(self, calls: Iterator[Call], ahead: int) -> Iterator[Timed]:
+        waiting: deque[Future] = deque()
+        batch_size = max(1, self.machine.n_workers)
+        try:
+            while True:
+                if len(waiting) <= ahead:
+                    batch = list(islice(calls, batch_size))
+                    if batch:
+                        token = f"distkern-call-{uuid.uuid4().hex[:12]}"
+                        graph, keys = call_graph(batch, token)
+                        waiting.extend(self._client.get(graph, keys, sync=False))
+                if not waiting:
+                    return
+                yield self._result(waiting.popleft())
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def _result(self, future: Future) -> Timed:
+        from distributed import KilledWorker
+        from distributed.client import FutureCancelledError
+        from distributed.scheduler import NoWorkerError
+
+        try:
+            result: Timed = future.result()
+            return result
+        except KilledWorker as error:
+            raise DistkernError(
+                f"a task was on several workers when they died ({error.args[0]}): most likely they ran out "
+                "of memory; see `distkern plan`, and raise --memory-limit"
+            ) from error
+        except FutureCancelledError as error:
+            raise DistkernError("the connection to the scheduler was lost; resume with --resume") from error
+        except NoWorkerError as error:
+            raise DistkernError(
+                "the cluster has had no workers for 5 minutes; resume with --resume"
+            ) from error
+
+    def worker_peaks(self) -> dict[str, int]:
+        # a worker that dies meanwhile is simply not measured
+        with contextlib.suppress(OSError, DaskTimeoutError):
+            peaks = self._client.run(peak_resident_bytes, on_error="ignore")
+            return {str(address): int(peak) for address, peak in peaks.items()}
+        return {}
+
+    def close(self) -> None:
+        if self._owned:
+            cluster = self._client.cluster
+            self._client.close()
+            if cluster is not None:
+                cluster.close()
+
+
+def active_client() -> Client | None:
+    """The active client, if there is one (also from inside a task of its cluster)."""
+    try:
+        return get_client(timeout=2)
+    except ValueError:
+        return None
+
+
+def start_local(*, workers: int | None, memory_limit: int | None, dashboard: bool) -> ClusterExecutor:
+    """Worker processes with nannies on this host, on loopback only."""
+    with dask.config.set(_CLUSTER_CONFIG):
+        cluster = LocalCluster(
+            n_workers=workers or available_cores(),
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            memory_limit=memory_limit or 0,
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": dashboard},
+            silence_logs=50,
+        )
+        client = Client(cluster, set_as_default=False)
+    executor = ClusterExecutor(client, owned=True, memory_limit=memory_limit)
+    executor.dashboard = client.dashboard_link if dashboard else None
+    return executor
+
+
+def connect(address: str) -> ClusterExecutor:
+    """A running scheduler; at least one worker must be there."""
+    try:
+        client = Client(address, timeout="20s", set_as_default=False)
+    except (OSError, TypeError, ValueError, DaskTimeoutError) as error:
+        raise InputError(
+            f"no Dask scheduler answers ({error or type(error).__name__})",
+            where=f"--scheduler {address}",
+            mend="start one with `dask scheduler` and workers with `dask worker ADDRESS`",
+        ) from error
+    try:
+        client.wait_for_workers(1, timeout=60)
+    except (OSError, DaskTimeoutError) as error:
+        client.close()
+        raise InputError(
+            "the scheduler has no workers",
+            where=f"--scheduler {address}",
+            mend=f"start some with `dask worker {address}`",
+        ) from error
+    return ClusterExecutor(client, owned=True)

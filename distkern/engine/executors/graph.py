@@ -1,0 +1,70 @@
+"""A planned Reduce as an explicit Dask graph with a fixed order of combination."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from dask._task_spec import DataNode, Task, TaskRef
+
+from distkern.core.types import AbstractSource
+from distkern.engine.executors.base import Call, Shared
+from distkern.engine.plan import FAN_IN, ReducePlan
+from distkern.engine.tasks import fold, reduce_group
+from distkern.passes import Reduce
+
+
+def reduce_graph(
+    step: Reduce[Any], plan: ReducePlan, source: AbstractSource
+) -> tuple[dict[Any, Any], list[str], str]:
+    """The graph, the keys of the tasks that read data, and the key of the result.
+
+    The operand is a node of the graph: scattered data can be lost with the worker that holds it.
+    """
+    token = f"distkern-{step.name.replace(' ', '-')}-{uuid.uuid4().hex[:12]}"
+    operand = f"{token}-operand"
+    graph: dict[Any, Any] = {operand: DataNode(operand, step.operand)}
+    leaves = []
+    for number, blocks in enumerate(plan.groups):
+        key = f"{token}-map-{number}"
+        items = [block_argument(source, block, graph) for block in blocks]
+        graph[key] = Task(key, reduce_group, step.map, step.combine, TaskRef(operand), *items)
+        leaves.append(key)
+    level, depth = leaves, 0
+    while len(level) > 1:
+        depth += 1
+        parents = []
+        for number, start in enumerate(range(0, len(level), FAN_IN)):
+            key = f"{token}-fold-{depth}-{number}"
+            children = [TaskRef(child) for child in level[start : start + FAN_IN]]
+            graph[key] = Task(key, fold, step.combine, *children)
+            parents.append(key)
+        level = parents
+    return graph, leaves, level[0]
+
+
+def block_argument(source: AbstractSource, block: int, graph: dict[Any, Any]) -> Any:
+    """What a task takes for a block: its reader, or a reference into the source's graph, which is added."""
+    if not source.is_graph:
+        return source.reader(block)
+    tasks, key = source.graph(block)
+    graph.update(tasks)
+    return TaskRef(key)
+
+
+def call_graph(calls: list[Call], token: str) -> tuple[dict[Any, Any], list[str]]:
+    """The graph of some calls and the keys of their results, in order; a shared argument is one node."""
+    graph: dict[Any, Any] = {}
+    keys = []
+    for number, call in enumerate(calls):
+        arguments = []
+        for argument in call.arguments:
+            if isinstance(argument, Shared):
+                graph.setdefault(argument.key, DataNode(argument.key, argument.value))
+                arguments.append(TaskRef(argument.key))
+            else:
+                arguments.append(argument)
+        key = f"{token}-{number}"
+        graph[key] = Task(key, call.function, *arguments, block_argument(call.source, call.block, graph))
+        keys.append(key)
+    return graph, keys

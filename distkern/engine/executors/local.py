@@ -1,0 +1,193 @@
+"""Executors on Dask's own schedulers: synchronous, threads, processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+import dask
+import dask.local
+import dask.multiprocessing
+import dask.threaded
+from dask.callbacks import Callback
+
+from distkern.core import blas
+from distkern.core.errors import DistkernError
+from distkern.core.types import AbstractSource
+from distkern.engine.budget import Machine
+from distkern.engine.executors.base import AbstractExecutor, Call, Progress, Shared
+from distkern.engine.executors.graph import reduce_graph
+from distkern.engine.plan import ReducePlan
+from distkern.engine.tasks import Timed, peak_resident_bytes
+from distkern.passes import Reduce
+
+_RETRIES = 3
+
+
+class AbstractLocalExecutor(AbstractExecutor):
+    """An executor on this host without a cluster."""
+
+    def __init__(self, workers: int | None, memory_limit: int | None) -> None:
+        self.machine = self._machine(workers or available_cores(), memory_limit)
+
+    def _machine(self, workers: int, memory_limit: int | None) -> Machine:
+        return Machine(self.name, workers, memory_limit, driver_threads=workers)
+
+    def reduce(
+        self, step: Reduce[Any], plan: ReducePlan, source: AbstractSource, progress: Progress
+    ) -> Timed:
+        graph, leaves, root = reduce_graph(step, plan, source)
+        remaining = set(leaves)
+
+        class _Count(Callback):  # type: ignore[misc]
+            def _posttask(self, key: Any, *_: Any) -> None:
+                if key in remaining:
+                    remaining.discard(key)
+                    progress(len(leaves) - len(remaining))
+
+        with _Count():
+            result: Timed = self._get(graph, root)
+        return result
+
+    @abstractmethod
+    def _get(self, graph: Mapping[Any, Any], key: Any) -> Any:
+        """Run a graph."""
+
+    def ordered(self, calls: Iterator[Call], ahead: int) -> Iterator[Timed]:
+        for call in calls:
+            arguments = [a.value if isinstance(a, Shared) else a for a in call.arguments]
+            yield call.function(*arguments, self._read(call.source, call.block))
+
+    def _read(self, source: AbstractSource, block: int) -> Any:
+        if not source.is_graph:
+            return source.reader(block)
+        graph, key = source.graph(block)
+        return self._get(graph, key)
+
+
+class SynchronousExecutor(AbstractLocalExecutor):
+    """Everything in the calling thread."""
+
+    name = "synchronous"
+
+    def _machine(self, workers: int, memory_limit: int | None) -> Machine:
+        return Machine(self.name, 1, memory_limit)
+
+    def _get(self, graph: Mapping[Any, Any], key: Any) -> Any:
+        return dask.local.get_sync(graph, key)
+
+
+class ThreadsExecutor(AbstractLocalExecutor):
+    """Threads of this process."""
+
+    name = "threads"
+
+    def _get(self, graph: Mapping[Any, Any], key: Any) -> Any:
+        return dask.threaded.get(graph, key, num_workers=self.machine.n_workers)
+
+
+class ProcessesExecutor(AbstractLocalExecutor):
+    """A pool of processes on this host; a pass whose pool lost a process is run again on a new pool."""
+
+    name = "processes"
+
+    def __init__(self, workers: int | None, memory_limit: int | None) -> None:
+        super().__init__(workers, memory_limit)
+        self._pool: ProcessPoolExecutor | None = None
+
+    def _start(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(
+                self.machine.n_workers, mp_context=context, initializer=blas.pin_worker
+            )
+        return self._pool
+
+    def _get(self, graph: Mapping[Any, Any], key: Any) -> Any:
+        for _ in range(_RETRIES):
+            try:
+                return dask.multiprocessing.get(graph, key, pool=self._start(), optimize_graph=False)
+            except BrokenProcessPool:
+                self.close()
+        raise DistkernError(f"worker processes died {_RETRIES} times in the same pass (out of memory?)")
+
+    def ordered(self, calls: Iterator[Call], ahead: int) -> Iterator[Timed]:
+        waiting: deque[tuple[Call, Future[Timed]]] = deque()
+        try:
+            for call in calls:
+                if call.source.is_graph:
+                    yield from super().ordered(iter([call]), ahead)
+                    continue
+                waiting.append((call, self._submit(call)))
+                if len(waiting) > ahead:
+                    yield self._result(waiting)
+            while waiting:
+                yield self._result(waiting)
+        finally:
+            for _, future in waiting:
+                future.cancel()
+
+    def _submit(self, call: Call) -> Future[Timed]:
+        arguments = [a.value if isinstance(a, Shared) else a for a in call.arguments]
+        return self._start().submit(call.function, *arguments, call.source.reader(call.block))
+
+    def _result(self, waiting: deque[tuple[Call, Future[Timed]]]) -> Timed:
+        for _ in range(_RETRIES):
+            try:
+                result = waiting[0][1].result()
+                waiting.popleft()
+                return result
+            except BrokenProcessPool:
+                self.close()
+                again = [call for call, _ in waiting]
+                waiting.clear()
+                waiting.extend((call, self._submit(call)) for call in again)
+        raise DistkernError(f"worker processes died {_RETRIES} times in the same pass (out of memory?)")
+
+    def worker_peaks(self) -> dict[str, int]:
+        if self._pool is None:
+            return {}
+        return {
+            f"process {process.pid}": _peak_of(process.pid)
+            for process in self._pool._processes.values()
+            if process.pid is not None
+        }
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+
+def _peak_of(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/status") as status:
+            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        return peak_resident_bytes()
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def configured_scheduler() -> str:
+    """What Dask is configured to use for arrays, "threads" by default."""
+    name = dask.config.get("scheduler", None)
+    aliases = {
+        "sync": "synchronous", "single-threaded": "synchronous", "threading": "threads",
+        "multiprocessing": "processes",
+    }  # fmt: skip
+    if not isinstance(name, str):
+        return "threads"
+    return aliases.get(name.lower(), name.lower())

@@ -1,0 +1,101 @@
+"""What runs inside a task: module-level functions, so that any process can load them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from distkern.core import blas
+from distkern.core.types import Block, Reader
+from distkern.passes import Visit, pieces
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A partial result and the seconds it took to read its blocks and to work on them."""
+
+    value: Any
+    read_seconds: float
+    work_seconds: float
+
+
+def read_block(item: Block | Reader) -> Block:
+    """A block, from its reader or as the graph made it."""
+    return item if isinstance(item, Block) else item()
+
+
+def reduce_group(
+    function: Callable[..., Any], combine: Callable[..., Any], operand: Any, *items: Block | Reader
+) -> Timed:
+    """Map the blocks of a group one after the other and fold the results."""
+    blas.pin_worker()
+    read = work = 0.0
+    total: Any = None
+    for position, item in enumerate(items):
+        start = time.perf_counter()
+        block = read_block(item)
+        loaded = time.perf_counter()
+        value = function(block, operand)
+        total = value if position == 0 else combine(total, value)
+        read += loaded - start
+        work += time.perf_counter() - loaded
+    return Timed(total, read, work)
+
+
+def fold(combine: Callable[..., Any], *partials: Timed) -> Timed:
+    """Combine partial results from left to right."""
+    first, *others = partials
+    total, read, work = first.value, first.read_seconds, first.work_seconds
+    for partial in others:
+        total = combine(total, partial.value)
+        read += partial.read_seconds
+        work += partial.work_seconds
+    return Timed(total, read, work)
+
+
+def load_visit(item: Block | Reader, visit: Visit) -> Timed:
+    """The rows of a visit, in its order."""
+    start = time.perf_counter()
+    block = read_block(item)
+    return Timed(block.take(visit.rows(block.n_rows)), time.perf_counter() - start, 0.0)
+
+
+def prepare_window(
+    prepare: Callable[..., Any], operand: Any, piece_rows: int, first: int, stop: int,
+    visit: Visit, item: Block | Reader,
+) -> Timed:  # fmt: skip
+    """Pieces ``first`` .. ``stop`` - 1 of a visit, prepared."""
+    blas.pin_worker()
+    loaded = load_visit(item, visit)
+    start = time.perf_counter()
+    window = loaded.value.take(slice(first * piece_rows, stop * piece_rows))
+    prepared = [prepare(piece, operand) for piece in pieces(window, piece_rows)]
+    return Timed(prepared, loaded.read_seconds, time.perf_counter() - start)
+
+
+def apply_to_block(function: Callable[[Any], Any], item: Block | Reader) -> Timed:
+    """``function`` of a block's features."""
+    blas.pin_worker()
+    start = time.perf_counter()
+    block = read_block(item)
+    loaded = time.perf_counter()
+    value = function(block.features)
+    return Timed(value, loaded - start, time.perf_counter() - loaded)
+
+
+def peak_resident_bytes() -> int:
+    """Peak resident memory of this process (VmHWM where there is /proc; maxrss is inherited at spawn)."""
+    try:
+        with open("/proc/self/status") as status:
+            for line in status:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    import resource
+    import sys
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

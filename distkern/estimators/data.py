@@ -1,0 +1,177 @@
+"""What users give to ``fit`` and ``predict``, brought to one form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.core.types import AbstractSource, Block, Reader
+from distkern.passes import Reduce
+from distkern.storage.dataset import Split
+from distkern.storage.scaling import Scaling
+
+_BLOCK_BYTES = 4 * 2**20
+_FEW_ROWS = 1024
+
+
+class ArraySource(AbstractSource):
+    """Rows of arrays in this process, in blocks that threads can share out."""
+
+    in_memory = True
+
+    def __init__(
+        self, features: NDArray[Any], targets: NDArray[Any] | None, weights: NDArray[np.float64] | None
+    ) -> None:
+        self._block = Block(features, targets, weights)
+        n_rows, self.n_features = features.shape
+        self.dtype = features.dtype
+        size = int(np.clip(_BLOCK_BYTES // (self.n_features * self.dtype.itemsize), _FEW_ROWS, 65_536))
+        self._starts = list(range(0, n_rows, size))
+        self.block_rows = tuple(min(size, n_rows - start) for start in self._starts)
+        self.fingerprint = ""
+
+    def reader(self, index: int) -> Reader:
+        start = self._starts[index]
+        return _Slice(self._block.take(slice(start, start + self.block_rows[index])), index)
+
+
+@dataclass(frozen=True)
+class _Slice:
+    block: Block
+    index: int
+
+    def __call__(self) -> Block:
+        return Block(self.block.features, self.block.targets, self.block.weights, self.index)
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """A source with what the estimator has to know of its targets and weights.
+
+    Attributes
+    ----------
+    source : targets are class codes
+    classes : label values in the order of the codes
+    class_totals : (n_classes,) sum of the row weights of each class
+    class_largest : (n_classes,) largest row weight of each class
+    scaling : how the features were scaled when they were sharded, applied to what is predicted later
+    """
+
+    source: AbstractSource
+    classes: NDArray[Any]
+    class_totals: NDArray[np.float64]
+    class_largest: NDArray[np.float64]
+    scaling: Scaling | None = None
+
+
+def from_split(split: Split) -> TrainingData:
+    """The training split of a data set."""
+    dataset = split.dataset
+    if dataset.task != "classification":
+        raise InputError(
+            f"the data set is for {dataset.task}",
+            where=str(dataset.path),
+            mend="shard it with --task classification",
+        )
+    counts = np.asarray(split.class_counts, dtype=np.float64)
+    assert dataset.classes is not None
+    return TrainingData(split, dataset.classes, counts, (counts > 0).astype(np.float64), dataset.scaling)
+
+
+def from_arrays(
+    features: NDArray[Any], labels: NDArray[Any], weights: NDArray[np.float64] | None
+) -> TrainingData:
+    """Validated arrays; rows of weight 0 are left out.
+
+    With few rows, identical ones are merged into one that carries their weights, in sorted order: the
+    objective is the same, and weighting a row is then exactly the same as repeating it.
+    """
+    if weights is not None:
+        if np.any(weights < 0):
+            raise InputError(
+                "negative sample weights", where="sample_weight", mend="weights must be 0 or more"
+            )
+        kept = weights > 0
+        if not kept.any():
+            raise InputError(
+                "all sample weights are zero", where="sample_weight", mend="give some rows weight"
+            )
+        features, labels, weights = features[kept], labels[kept], weights[kept]
+    classes, inverse = np.unique(labels, return_inverse=True)
+    codes: NDArray[np.int32] = inverse.astype(np.int32)
+    if len(features) <= _FEW_ROWS:
+        features, codes, weights = _merged(features, codes, weights)
+    row_weights = np.ones(len(codes)) if weights is None else weights
+    largest = np.zeros(len(classes))
+    np.maximum.at(largest, codes, row_weights)
+    totals = np.bincount(codes, weights=row_weights, minlength=len(classes))
+    source = ArraySource(np.ascontiguousarray(features), codes, weights)
+    return TrainingData(source, classes, totals.astype(np.float64), largest)
+
+
+def _merged(
+    features: NDArray[Any], codes: NDArray[np.int32], weights: NDArray[np.float64] | None
+) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.float64] | None]:
+    table = np.column_stack([features, codes.astype(features.dtype)])
+    _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    row_weights = np.ones(len(codes)) if weights is None else weights
+    totals: NDArray[np.float64] = np.bincount(
+        inverse.reshape(-1), weights=row_weights, minlength=len(first)
+    ).astype(np.float64)
+    return features[first], codes[first], None if np.all(totals == 1.0) else totals
+
+
+@dataclass(frozen=True)
+class _Described:
+    """Per label: total weight, largest weight."""
+
+    totals: dict[Any, float]
+    largest: dict[Any, float]
+
+
+def _describe(block: Block, _: None) -> _Described:
+    assert block.targets is not None
+    if not np.isfinite(block.features).all():
+        row = int(np.flatnonzero(~np.isfinite(block.features).all(axis=1))[0])
+        raise InputError("Input X contains NaN or infinity", where=f"X, block {block.index}, row {row}")
+    if block.targets.dtype.kind == "f" and not np.isfinite(block.targets).all():
+        raise InputError("Input y contains NaN or infinity", where=f"y, block {block.index}")
+    weights = np.ones(block.n_rows) if block.weights is None else block.weights
+    if np.any(weights < 0):
+        raise InputError("negative sample weights", where=f"sample_weight, block {block.index}")
+    labels, codes = np.unique(block.targets, return_inverse=True)
+    totals = np.bincount(codes, weights=weights, minlength=len(labels))
+    largest = np.zeros(len(labels))
+    np.maximum.at(largest, codes, weights)
+    names = labels.tolist()
+    return _Described(
+        dict(zip(names, totals.tolist(), strict=True)), dict(zip(names, largest.tolist(), strict=True))
+    )
+
+
+def _merge_described(first: _Described, second: _Described) -> _Described:
+    totals, largest = dict(first.totals), dict(first.largest)
+    for label, total in second.totals.items():
+        totals[label] = totals.get(label, 0.0) + total
+        largest[label] = max(largest.get(label, 0.0), second.largest[label])
+    return _Described(totals, largest)
+
+
+#: one pass that finds labels and weights, and refuses numbers that are not finite
+DESCRIBE = Reduce("describe", _describe, _merge_described)
+
+
+def from_described(source: Any, described: _Described) -> TrainingData:
+    """A Dask array source, once a pass has described it."""
+    labels = sorted(described.totals)
+    classes = np.asarray(labels)
+    return TrainingData(
+        source.with_classes(classes),
+        classes,
+        np.array([described.totals[label] for label in labels]),
+        np.array([described.largest[label] for label in labels]),
+    )

@@ -1,0 +1,222 @@
+"""Training, planning, evaluation and prediction with everything a command line asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from distkern.core.errors import InputError
+from distkern.engine.budget import MIB, Machine, format_bytes
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.events import Listener
+from distkern.engine.executors import open_executor
+from distkern.engine.plan import Extent, PassPlan, plan_reduce, plan_stream
+from distkern.estimators.base import AbstractKernelClassifier
+from distkern.estimators.data import from_split
+from distkern.estimators.persistence import save_model
+from distkern.monitor import metrics
+from distkern.passes import Reduce
+from distkern.solvers.base import Outline
+from distkern.storage.dataset import Split
+
+
+@cache
+def algorithms() -> dict[str, type[AbstractKernelClassifier]]:
+    """Name -> estimator class, for every estimator in this folder."""
+    from distkern.core.registry import members
+
+    return members("distkern.estimators", AbstractKernelClassifier)  # type: ignore[type-abstract]
+
+
+@dataclass(frozen=True)
+class PlannedPass(PassPlan):
+    """A pass of a run and how often it is made."""
+
+    times: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run will take, before it starts.
+
+    Attributes
+    ----------
+    passes : in order
+    worker_bytes, driver_bytes : predicted peaks of resident memory of a worker and of the driver
+    memory_limit : of a worker (of the driver, when tasks run in its process), or None
+    advice : the knob that would make it fit; empty if it fits
+    """
+
+    passes: tuple[PlannedPass, ...]
+    worker_bytes: int
+    driver_bytes: int
+    memory_limit: int | None
+    advice: str
+
+    @property
+    def fits(self) -> bool:
+        return not self.advice
+
+
+def plan(
+    estimator: AbstractKernelClassifier, source: Split, *, test: Split | None = None, scheduler: str | None =
+    None, workers: int | None = None, memory_limit: int | None = None,
+) -> Plan:  # fmt: skip
+    """The passes, bytes and peaks of memory of a training run; nothing is read and nothing started.
+
+    A ``tcp://`` or ``tls://`` scheduler is asked for its number of workers and their limit.
+    """
+    estimator._validate_params()
+    machine = _machine(scheduler, workers, memory_limit)
+    solver, problem = estimator.problem(from_split(source), has_test=test is not None)
+    extents = {"train": Extent.of(source)} | ({} if test is None else {"test": Extent.of(test)})
+    passes = tuple(_planned(outline, extents, machine) for outline in solver.outline(problem))
+    worker = max(step.worker_bytes for step in passes)
+    driver = max(step.driver_bytes for step in passes)
+    limited = driver if machine.in_process else worker
+    advice = ""
+    if machine.memory_limit is not None and limited > machine.memory_limit:
+        worst = max(passes, key=lambda step: step.driver_bytes if machine.in_process else step.worker_bytes)
+        advice = _advice(worst.name, limited, machine.memory_limit, extents["train"])
+    return Plan(passes, 0 if machine.in_process else worker, driver, machine.memory_limit, advice)
+
+
+def _machine(scheduler: str | None, workers: int | None, memory_limit: int | None) -> Machine:
+    if scheduler == "local":
+        # what the local cluster would be, without starting it
+        with open_executor("threads", workers=workers) as like:
+            cores = like.machine.n_workers
+        return Machine("distributed", cores, memory_limit, driver_threads=cores)
+    with open_executor(scheduler, workers=workers, memory_limit=memory_limit) as executor:
+        return executor.machine
+
+
+def _planned(outline: Outline, extents: dict[str, Extent], machine: Machine) -> PlannedPass:
+    step = outline.step
+    extent = extents[step.split]
+    part = (
+        plan_reduce(step, extent, machine) if isinstance(step, Reduce) else plan_stream(step, extent, machine)
+    )
+    return PlannedPass(
+        part.name, part.tasks, part.rows, part.bytes_read, part.mode, part.worker_bytes, part.driver_bytes,
+        times=outline.times,
+    )  # fmt: skip
+
+
+def _advice(name: str, needed: int, limit: int, extent: Extent) -> str:
+    needs = f"pass '{name}' needs {format_bytes(needed)} and the limit is {format_bytes(limit)}"
+    raised = f"--memory-limit {-(-needed // (16 * MIB)) * 16}MiB"
+    if 2 * extent.largest_block_bytes > needed - limit:
+        rows = max(extent.block_rows) // 2
+        return f"{needs}: use {raised}, or shard the data with --rows-per-shard {rows} or less"
+    return f"{needs}: use {raised}, or fewer landmarks (--set n_cores=...)"
+
+
+def train(
+    estimator: AbstractKernelClassifier, source: Split, *, test: Split | None = None, scheduler: str | None =
+    None, workers: int | None = None, memory_limit: int | None = None, out: str | Path | None = None,
+    resume: bool = False, listeners: Sequence[Listener] = (), dashboard: bool = False,
+) -> AbstractKernelClassifier:  # fmt: skip
+    """Fit ``estimator`` to a split and write the model to ``out``, with a checkpoint after every stage.
+
+    Parameters
+    ----------
+    test : measured after every stage
+    scheduler, workers, memory_limit, dashboard : see :func:`distkern.engine.executors.open_executor`
+    out : folder of the model; None keeps it in memory
+    resume : go on from the newest checkpoint in ``out``, which must be of the same data and job
+
+    Raises
+    ------
+    InputError
+        If ``out`` holds a model or an unfinished run that this one would overwrite, or the plan does not fit.
+    """
+    estimator._validate_params()
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        _check_folder(folder, resume)
+    if memory_limit is not None:
+        predicted = plan(
+            estimator, source, test=test, scheduler=scheduler, workers=workers, memory_limit=memory_limit
+        )
+        if not predicted.fits:
+            raise InputError(predicted.advice, where="--memory-limit")
+    heard: list[Listener] = list(listeners)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        metrics.rewrite(folder / "metrics.jsonl", _checkpointed_history(folder) if resume else [])
+        heard.append(metrics.MetricsFile(folder / "metrics.jsonl"))
+    checkpoints = None if folder is None else folder / "checkpoints"
+    with open_executor(
+        scheduler, workers=workers, memory_limit=memory_limit, dashboard=dashboard
+    ) as executor:
+        estimator.fit_with(
+            source, test=test, executor=executor, listeners=heard, checkpoints=checkpoints, resume=resume
+        )
+    if folder is not None:
+        save_model(estimator, folder)
+        CheckpointFolder(folder / "checkpoints", {}).remove()
+    return estimator
+
+
+def _check_folder(folder: Path, resume: bool) -> None:
+    if (folder / "model.json").exists():
+        raise InputError(
+            "holds a finished model", where=str(folder), mend="train to another folder or remove it"
+        )
+    if not resume and (folder / "checkpoints").is_dir() and any((folder / "checkpoints").iterdir()):
+        raise InputError(
+            "holds an unfinished run", where=str(folder), mend="use --resume, or remove the folder"
+        )
+    if folder.exists() and not folder.is_dir():
+        raise InputError("is a file", where=str(folder), mend="give a folder for the model")
+
+
+def _checkpointed_history(folder: Path) -> list[dict[str, Any]]:
+    newest = CheckpointFolder(folder / "checkpoints", {}).newest_header()
+    return [] if newest is None else newest["history"]
+
+
+def evaluate(
+    model: AbstractKernelClassifier, source: Split, *, scheduler: str | None = None, workers: int | None =
+    None, memory_limit: int | None = None, listeners: Sequence[Listener] = (),
+) -> dict[str, Any]:  # fmt: skip
+    """Figures of a model on a split: see :func:`distkern.estimators.evaluation.evaluate_split`."""
+    from distkern.estimators.evaluation import evaluate_split
+
+    with open_executor(scheduler, workers=workers, memory_limit=memory_limit) as executor:
+        return evaluate_split(model, source, executor, tuple(listeners))
+
+
+def predict_to(
+    model: AbstractKernelClassifier, source: Split, out: str | Path, *, decision: bool = False,
+    scheduler: str | None = None, workers: int | None = None, memory_limit: int | None = None,
+) -> int:  # fmt: skip
+    """Write the predictions of all rows of a split, shard by shard, to ``.zarr``, ``.csv`` or ``.npy``.
+
+    Returns the number of rows. Labels, or decision values with ``decision``.
+    """
+    from distkern.engine.drive import blocks_in_order
+    from distkern.storage.prediction_files import open_prediction_writer
+
+    function = model.predictor(model.scaling_for(source), "decision" if decision else "label")
+    labels = model.classes_.tolist()
+    columns = [str(label) for label in labels] if decision and len(labels) > 2 else None
+    dtype = np.dtype(np.float64) if decision else model.classes_.dtype
+    start = 0
+    with (
+        open_prediction_writer(
+            Path(out), source.n_rows, columns, dtype, max(source.block_rows), labels
+        ) as writer,
+        open_executor(scheduler, workers=workers, memory_limit=memory_limit) as executor,
+    ):
+        for values in blocks_in_order(source, function, executor):
+            writer.write(start, values)
+            start += len(values)
+        writer.commit()
+    return start

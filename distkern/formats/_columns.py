@@ -1,0 +1,69 @@
+"""Which columns of a table are features and which is the target."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from distkern.core.errors import InputError
+from distkern.formats.base import ReadOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a table: all names, the positions of the features, and of the target if there is one."""
+
+    names: tuple[str, ...]
+    features: tuple[int, ...]
+    target: int | None
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(self.names[position] for position in self.features)
+
+
+def choose_columns(names: Sequence[str], *, where: str, options: ReadOptions) -> Columns:
+    """Split a table's columns: ``options.target`` by name, else by position; default the last column.
+
+    Positions count from 0 and, where negative, from the end, as in pandas. Without a target kind every column
+    is a feature unless ``options.target`` names one to leave out. Raises :class:`InputError` for columns
+    without a name or with the same one, and for a target that is not there.
+    """
+    for position, name in enumerate(names):
+        if not name:
+            raise InputError(
+                f"column {position + 1} has no name (is it a row index?)",
+                where=where,
+                mend="name it if it is a feature, else write the file without it",
+            )
+        if name in names[:position]:
+            raise InputError(f"two columns are named {name!r}", where=where, mend="rename one of them")
+    target = _target(names, where=where, options=options)
+    features = tuple(position for position in range(len(names)) if position != target)
+    if not features:
+        mend = "a file needs at least one column besides the target"
+        raise InputError("the file has no feature columns", where=where, mend=mend)
+    return Columns(tuple(names), features, target)
+
+
+def _target(names: Sequence[str], *, where: str, options: ReadOptions) -> int | None:
+    wanted = options.target
+    if wanted is None:
+        return None if options.target_kind == "none" else len(names) - 1
+    if wanted in names:
+        return list(names).index(wanted)
+    try:
+        position = int(wanted)
+    except ValueError:
+        close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.0)
+        raise InputError(
+            f"there is no column {wanted!r} to be the target", where=where, mend=f"did you mean {close[0]!r}?"
+        ) from None
+    if not -len(names) <= position < len(names):
+        raise InputError(
+            f"there is no column number {position} to be the target",
+            where=where,
+            mend=f"columns count from 0 to {len(names) - 1}; or give the name",
+        )
+    return position % len(names)

@@ -1,0 +1,200 @@
+"""Find the files a user means, tell their format by the name, and open them: local or through fsspec."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO, cast
+
+from distkern.core import registry
+from distkern.core.errors import InputError
+from distkern.formats.base import AbstractFormat, RawChunk, ReadOptions
+
+COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".bz2": "bz2"}
+_PACKAGE = "distkern.formats"
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """One file to read: its path or URL as shown to the user, its format, and how it is compressed."""
+
+    url: str
+    format: str
+    compression: str | None = None
+
+    @property
+    def is_local(self) -> bool:
+        return not _is_url(self.url)
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """The decompressed bytes; whatever goes wrong with the file becomes an :class:`InputError`."""
+        with _explained(self):
+            file_system, path = _file_system(self.url)
+            with file_system.open(path, "rb", compression=self.compression) as stream:
+                yield cast(BinaryIO, stream)
+
+    def chunks(self, options: ReadOptions) -> Iterator[RawChunk]:
+        """The rows of this file, see :meth:`AbstractFormat.chunks`."""
+        reader = registry.find(_PACKAGE, AbstractFormat, self.format)()  # type: ignore[type-abstract]
+        return reader.chunks(self, options)
+
+
+def known_formats() -> dict[str, type[AbstractFormat]]:
+    """Every format of this folder, by name."""
+    return registry.members(_PACKAGE, AbstractFormat)  # type: ignore[type-abstract]
+
+
+def expand(sources: Iterable[str | os.PathLike[str]], format_name: str | None = None) -> list[InputFile]:
+    """The files meant by paths, folders, glob patterns and URLs, each source's in sorted order.
+
+    A folder stands for the files in it whose extension is known. Raises :class:`InputError` for what does not
+    exist, for an unknown extension (unless ``format_name`` says what the files are) and for an empty list.
+    """
+    if format_name is not None:
+        registry.find(_PACKAGE, AbstractFormat, format_name)  # type: ignore[type-abstract]
+    files = [file for source in sources for file in _expand_one(os.fspath(source), format_name)]
+    if not files:
+        raise InputError("no input file given", mend="name at least one file, folder, pattern or URL")
+    return files
+
+
+def _is_url(source: str) -> bool:
+    return "://" in source
+
+
+def _expand_one(source: str, format_name: str | None) -> list[InputFile]:
+    with _explained(InputFile(source, "")):
+        paths, from_folder = _remote(source) if _is_url(source) else _local(source)
+    found = [_identify(path, format_name, quiet=from_folder) for path in paths]
+    files = [file for file in found if file is not None]
+    if not files:
+        raise InputError(
+            "the folder has no file of a known format",
+            where=source,
+            mend=f"known extensions: {_known_extensions()}; or give --format",
+        )
+    return files
+
+
+def _local(source: str) -> tuple[Sequence[str], bool]:
+    path = os.path.expanduser(source)
+    if os.path.isdir(path):
+        names = sorted(name for name in os.listdir(path) if name[0] not in "._")
+        inside = [os.path.join(path, name) for name in names]
+        return [item for item in inside if os.path.isfile(item)], True
+    if os.path.exists(path):
+        return [path], False
+    matches = sorted(item for item in glob.glob(path, recursive=True) if os.path.isfile(item))
+    if matches:
+        return matches, False
+    folder, name = os.path.split(path)
+    near: list[str] = []
+    if os.path.isdir(folder or "."):
+        near = difflib.get_close_matches(name, os.listdir(folder or "."), n=1)
+    mend = f"did you mean {os.path.join(folder, near[0])!r}?" if near else "check the path"
+    what = "no file matches the pattern" if glob.has_magic(path) else "file not found"
+    raise InputError(what, where=source, mend=mend)
+
+
+def _remote(source: str) -> tuple[Sequence[str], bool]:
+    file_system, path = _file_system(source)
+    if glob.has_magic(path) and not file_system.exists(path):
+        matches = sorted(str(item) for item in file_system.glob(path))
+        if not matches:
+            raise InputError("no file matches the pattern", where=source, mend="check the URL")
+        return [file_system.unstrip_protocol(item) for item in matches], False
+    if file_system.isfile(path):
+        return [source], False
+    if file_system.isdir(path):
+        inside = sorted(item["name"] for item in file_system.ls(path, detail=True) if item["type"] == "file")
+        visible = [item for item in inside if os.path.basename(item)[0] not in "._"]
+        return [file_system.unstrip_protocol(item) for item in visible], True
+    raise InputError("file not found", where=source, mend="check the URL")
+
+
+def _identify(url: str, format_name: str | None, *, quiet: bool) -> InputFile | None:
+    lower = url.lower().partition("?")[0] if _is_url(url) else url.lower()
+    stem, suffix = os.path.splitext(lower)
+    compression = COMPRESSIONS.get(suffix)
+    extension = os.path.splitext(stem)[1] if compression else suffix
+    for kind in known_formats().values():
+        if kind.name == format_name or (format_name is None and extension in kind.extensions):
+            if compression and not kind.is_text:
+                raise InputError(
+                    f"{kind.name} files are read in place and cannot be compressed as a whole",
+                    where=url,
+                    mend="decompress the file first",
+                )
+            return InputFile(url, kind.name, compression)
+    if quiet:
+        return None
+    raise InputError(
+        f"unknown extension {extension!r}"
+        if extension
+        else "the name has no extension to tell the format by",
+        where=url,
+        mend=f"known: {_known_extensions()}; or give --format {'|'.join(known_formats())}",
+    )
+
+
+def _known_extensions() -> str:
+    plain = [extension for kind in known_formats().values() for extension in kind.extensions]
+    return f"{' '.join(plain)} (text also with {' '.join(COMPRESSIONS)})"
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    import fsspec
+
+    if not _is_url(url):
+        return fsspec.filesystem("file"), url
+    file_system, path = fsspec.core.url_to_fs(url)
+    return file_system, str(path)
+
+
+@contextmanager
+def _explained(file: InputFile) -> Iterator[None]:
+    """Turn what reading a file can raise into an error that names the file."""
+    import lzma
+    import zlib
+
+    try:
+        yield
+    except InputError:
+        raise
+    except (EOFError, zlib.error, lzma.LZMAError) as error:
+        raise _damaged(file, error) from error
+    except ImportError as error:
+        raise InputError(first_line(error), where=file.url, mend="install the package it names") from error
+    except OSError as error:
+        # gzip and bz2 report damage as an OSError without a number; remote file systems do so for theirs
+        if file.compression is not None and error.errno is None:
+            raise _damaged(file, error) from error
+        reason = error.strerror or first_line(error)
+        raise InputError(
+            f"cannot be read ({reason})", where=file.url, mend="check path and permissions"
+        ) from error
+    except ValueError as error:
+        if not _is_url(file.url) or file.format:
+            raise
+        raise InputError(
+            f"cannot be opened ({first_line(error)})", where=file.url, mend="check the URL"
+        ) from error
+
+
+def first_line(error: Exception) -> str:
+    """What an exception says, cut to its first line: messages of the package are one line."""
+    text = str(error).strip()
+    return text.splitlines()[0].rstrip(".") if text else type(error).__name__
+
+
+def _damaged(file: InputFile, error: Exception) -> InputError:
+    return InputError(
+        f"the {file.compression or 'compressed'} data are truncated or damaged ({first_line(error)})",
+        where=file.url,
+        mend="fetch or compress the file again",
+    )

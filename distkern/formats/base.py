@@ -1,0 +1,144 @@
+"""What every input format gives: rows in chunks of bounded size, each row traceable to where it was written.
+
+To add a format, put a file with a subclass of :class:`AbstractFormat` into this folder: the command line, the
+documentation and the contract test find it there.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.core.types import Floats
+
+if TYPE_CHECKING:
+    from distkern.formats._files import InputFile
+
+#: upper bound of the features of one chunk, in bytes (one row may be larger)
+CHUNK_BYTES = 8 * 2**20
+
+#: what the target column holds: class labels, numbers to regress on, or nothing that is read
+TargetKind: TypeAlias = Literal["label", "number", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What the user said about the files.
+
+    Attributes
+    ----------
+    target_kind : what the target is, see :data:`TargetKind`
+    target : name or position of the target (formats with named columns or arrays); None: the format's default
+    header : whether the first line names the columns (CSV); None: decided by looking at it
+    """
+
+    target_kind: TargetKind = "label"
+    target: str | None = None
+    header: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RawChunk:
+    """Consecutive rows of one file, as written there.
+
+    Attributes
+    ----------
+    features : (n_rows, n_features) float32 or float64, all finite
+    targets : (n_rows,) integers, floats, or str objects; None when no target is read
+    first_row : number of the first row in its file, counted from 1, comments and header not counted
+    file : name of the file
+    lines : (n_rows,) line numbers counted from 1 (text formats), else None
+    names : names of the feature columns, or None
+    may_widen : the width is only the largest feature met so far (svmlight)
+    """
+
+    features: Floats
+    targets: NDArray[Any] | None
+    first_row: int
+    file: str
+    lines: NDArray[np.int64] | None = None
+    names: tuple[str, ...] | None = None
+    may_widen: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.features.shape[0])
+
+    def place(self, row: int, column: int | None = None) -> str:
+        """Where a value stands, for an error message: file, row and column, all counted from 1."""
+        number = self.first_row + row
+        exact = f"index {number - 1}" if self.lines is None else f"line {self.lines[row]}"
+        text = f"{self.file}, row {number} ({exact})"
+        if column is None:
+            return text
+        if self.names is not None:
+            return f"{text}, column {self.names[column]!r}"
+        if self.lines is not None:
+            return f"{text}, feature {column + 1}"
+        return f"{text}, column {column + 1} (index {column})"
+
+
+def not_finite(value: float, where: str) -> InputError:
+    """The error for a NaN or infinite number."""
+    kind = "NaN (a missing value)" if np.isnan(value) else "infinite, or too large for a 64-bit number,"
+    return InputError(f"the value is {kind} and no kernel is defined on it", where=where, mend=FILL_OR_DROP)
+
+
+FILL_OR_DROP = "fill the value in or leave the row out"
+
+
+class AbstractFormat(ABC):
+    """A file format: a subclass says its ``name`` and ``extensions`` and implements :meth:`read`.
+
+    Attributes
+    ----------
+    name : of the format, as ``--format`` takes it
+    extensions : of its files, with the dot
+    is_text : may be compressed (.gz, .xz, .bz2) and is read from front to back
+    """
+
+    name: ClassVar[str]
+    extensions: ClassVar[tuple[str, ...]]
+    is_text: ClassVar[bool] = False
+
+    @abstractmethod
+    def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
+        """The rows of ``file`` in order, in chunks of at most :data:`CHUNK_BYTES`.
+
+        Never holds more than a few chunks in memory. Raises :class:`InputError` with the place of the first
+        thing that is not a row of numbers; a number that is not finite may be passed on.
+        """
+
+    def chunks(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
+        """What :meth:`read` gives, each chunk refused if it has a number that is not finite."""
+        for chunk in self.read(file, options):
+            refuse_non_finite(chunk)
+            yield chunk
+
+
+def refuse_non_finite(chunk: RawChunk) -> None:
+    """Raise :class:`InputError` with the place of the first NaN or infinity in features or targets."""
+    # a sum is finite unless some term is not (or it overflows): one cheap pass for the usual case
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(np.sum(chunk.features))
+    if suspicious:
+        rows, columns = np.nonzero(~np.isfinite(chunk.features))
+        if rows.size:
+            row, column = int(rows[0]), int(columns[0])
+            raise not_finite(float(chunk.features[row, column]), chunk.place(row, column))
+    if chunk.targets is not None and chunk.targets.dtype.kind == "f":
+        bad = np.flatnonzero(~np.isfinite(chunk.targets))
+        if bad.size:
+            raise not_finite(float(chunk.targets[bad[0]]), f"{chunk.place(int(bad[0]))}, target")
+
+
+def numeric(values: NDArray[Any]) -> Floats:
+    """Numbers of any kind as float32 where that is exact by type, else as float64."""
+    exact = values.dtype.kind == "b" or np.can_cast(values.dtype, np.float32, "safe")
+    return np.ascontiguousarray(values, dtype=np.float32 if exact else np.float64)

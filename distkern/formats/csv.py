@@ -1,0 +1,253 @@
+"""CSV and TSV with a header line that names the columns; one of them is the target."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.core.types import Floats
+from distkern.formats._columns import Columns, choose_columns
+from distkern.formats._files import InputFile
+from distkern.formats._lines import LineBlock, line_blocks, parse_number
+from distkern.formats.base import FILL_OR_DROP, AbstractFormat, RawChunk, ReadOptions
+
+_DELIMITERS = (",", "\t", ";")
+
+
+class Csv(AbstractFormat):
+    """Delimited text; the target is the last column unless ``--target`` names another.
+
+    The first line names the columns. A first line with numbers in it is taken for names only where those are
+    0, 1, 2, ... or 1, 2, 3, ... (what libraries write for columns without names); any other is refused unless
+    ``header`` says what it is, because guessing wrong would lose a row or invent one.
+    """
+
+    name: ClassVar[str] = "csv"
+    extensions: ClassVar[tuple[str, ...]] = (".csv", ".tsv")
+    is_text: ClassVar[bool] = True
+
+    def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
+        layout: _Layout | None = None
+        first_row = 1
+        with file.open() as stream:
+            for block in line_blocks(stream, file.url):
+                _check_characters(block, file.url)
+                if layout is None:
+                    if not block.text.strip():
+                        continue
+                    layout, block = _read_header(block, file.url, options)
+                features, targets, lines = layout.parse(block, first_row)
+                if len(features):
+                    yield RawChunk(
+                        features,
+                        targets,
+                        first_row,
+                        file.url,
+                        lines=lines,
+                        names=layout.columns.feature_names,
+                    )
+                    first_row += len(features)
+
+
+def _check_characters(block: LineBlock, file: str) -> None:
+    text = block.text
+    if text.count(b"\r") != text.count(b"\r\n"):
+        line = block.first_line + text[: text.replace(b"\r\n", b"  ").index(b"\r")].count(b"\n")
+        raise InputError(
+            "a carriage return stands inside the line",
+            where=f"{file}, line {line}",
+            mend="end lines with newlines",
+        )
+    if b'"' in text:
+        for number, line_text in enumerate(text.split(b"\n"), start=block.first_line):
+            if line_text.count(b'"') % 2:
+                raise InputError(
+                    "a quotation mark is not closed on the line",
+                    where=f"{file}, line {number}",
+                    mend="keep each row on one line and double the quotation marks inside a quoted field",
+                )
+
+
+def _decode(text: bytes, where: str) -> str:
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError("not UTF-8 text", where=where, mend="save the file as UTF-8") from error
+
+
+def _fields(line: str, delimiter: str, where: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error as error:
+        raise InputError(f"not a row of fields ({error})", where=where, mend="correct the line") from error
+
+
+def _read_header(block: LineBlock, file: str, options: ReadOptions) -> tuple[_Layout, LineBlock]:
+    """What the first line that is not blank says, and the block without it (with it, if it is a row)."""
+    blank = len(block.text) - len(block.text.lstrip(b"\r\n"))
+    end = block.text.index(b"\n", blank) + 1
+    line = block.first_line + block.text[:blank].count(b"\n")
+    where = f"{file}, line {line}"
+    text = _decode(block.text[blank:end].rstrip(b"\r\n"), where)
+    delimiter = "\t" if re.search(r"\.tsv(\.\w+)?$", file.lower()) else ","
+    if delimiter not in text:
+        delimiter = next((mark for mark in _DELIMITERS if mark in text), delimiter)
+    fields = [field.strip() for field in _fields(text, delimiter, where)]
+    has_header = _is_header(fields, where) if options.header is None else options.header
+    if has_header:
+        names: Sequence[str] = fields
+        block = LineBlock(block.text[end:], line + 1)
+    else:
+        names = [str(position) for position in range(len(fields))]
+    columns = choose_columns(names, where=where, options=options)
+    return _Layout(file, delimiter, columns, options), block
+
+
+def _is_header(fields: Sequence[str], where: str) -> bool:
+    numeric = [field for field in fields if parse_number(field) is not None]
+    if not numeric:
+        return True
+    counted = [[str(first + step) for step in range(len(numeric))] for first in (0, 1)]
+    if len(numeric) > 1 and numeric in counted:
+        return True
+    raise InputError(
+        f"the first line holds numbers ({numeric[0]!r}), so it may be a row and not the names of the columns",
+        where=where,
+        mend="give --no-header if it is a row, --header if it is not",
+    )
+
+
+class _Layout:
+    """How the lines of one file become rows."""
+
+    def __init__(self, file: str, delimiter: str, columns: Columns, options: ReadOptions) -> None:
+        self.file = file
+        self.delimiter = delimiter
+        self.columns = columns
+        self.target = None if options.target_kind == "none" else columns.target
+        self.is_label = options.target_kind == "label"
+
+    def parse(
+        self, block: LineBlock, first_row: int
+    ) -> tuple[Floats, NDArray[Any] | None, NDArray[np.int64]]:
+        """Features (n, d) float64, targets (n,) str objects or float64, line numbers (n,)."""
+        lines = _filled_lines(block)
+        if not lines.size:
+            return np.zeros((0, len(self.columns.features))), None, lines
+        # Arrow skips a blank line, which in a file of one column is a row without its value
+        fast = self._parse_fast(block.text, len(lines)) if len(self.columns.names) > 1 else None
+        if fast is None:
+            return *self._parse_slowly(block, first_row), lines
+        return *fast, lines
+
+    def _parse_fast(self, text: bytes, n_rows: int) -> tuple[Floats, NDArray[Any] | None] | None:
+        """The rows by Arrow, or None if anything at all is unusual."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        keys = [str(position) for position in range(len(self.columns.names))]
+        types = {keys[position]: pa.float64() for position in self.columns.features}
+        included = [keys[position] for position in self.columns.features]
+        if self.target is not None:
+            target_key = keys[self.target]
+            label = pa.dictionary(pa.int32(), pa.string())
+            types[target_key] = label if self.is_label else pa.float64()
+            included.append(target_key)
+        try:
+            table = arrow_csv.read_csv(
+                pa.BufferReader(text),
+                read_options=arrow_csv.ReadOptions(
+                    column_names=keys, use_threads=False, block_size=len(text) + 1
+                ),
+                parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types=types,
+                    include_columns=included,
+                    null_values=[],
+                    strings_can_be_null=False,
+                ),
+            )
+        except pa.ArrowInvalid:
+            return None
+        if table.num_rows != n_rows:
+            return None
+        features = np.empty((n_rows, len(self.columns.features)))
+        for position, column in enumerate(self.columns.features):
+            features[:, position] = table[keys[column]].to_numpy()
+        if self.target is None:
+            return features, None
+        values = table[target_key]
+        if not self.is_label:
+            return features, values.to_numpy()
+        dictionary = values.combine_chunks()
+        if isinstance(dictionary, pa.ChunkedArray):
+            dictionary = dictionary.chunk(0)
+        words = np.array([word.strip() for word in dictionary.dictionary.to_pylist()] + [None], dtype=object)
+        if "" in words[:-1]:
+            return None
+        return features, words[dictionary.indices.to_numpy()]
+
+    def _parse_slowly(self, block: LineBlock, first_row: int) -> tuple[Floats, NDArray[Any] | None]:
+        """Field by field: says what is wrong and where, and takes the spellings that Arrow does not."""
+        rows: list[list[float]] = []
+        targets: list[Any] = []
+        names = self.columns.names
+        for line, raw in enumerate(io.BytesIO(block.text), start=block.first_line):
+            content = raw.rstrip(b"\r\n")
+            if not content:
+                continue
+            where = f"{self.file}, row {first_row + len(rows)} (line {line})"
+            fields = _fields(_decode(content, where), self.delimiter, where)
+            if len(fields) != len(names):
+                raise InputError(
+                    f"the row has {len(fields)} fields and the header {len(names)}",
+                    where=where,
+                    mend=f"correct the row (fields are separated by {self.delimiter!r})",
+                )
+            rows.append(
+                [self._number(fields[i], f"{where}, column {names[i]!r}") for i in self.columns.features]
+            )
+            if self.target is not None:
+                text, place = fields[self.target].strip(), f"{where}, column {names[self.target]!r}"
+                if not text:
+                    raise InputError("the target is missing (empty field)", where=place, mend=FILL_OR_DROP)
+                targets.append(text if self.is_label else self._number(text, place, is_target=True))
+        features = np.array(rows, dtype=np.float64).reshape(len(rows), len(self.columns.features))
+        if self.target is None:
+            return features, None
+        return features, np.array(targets, dtype=object if self.is_label else np.float64)
+
+    def _number(self, text: str, where: str, *, is_target: bool = False) -> float:
+        value = parse_number(text)
+        if value is not None:
+            return value
+        if not text.strip():
+            raise InputError("the value is missing (empty field)", where=where, mend=FILL_OR_DROP)
+        mend = "encode the column as numbers (one-hot), leave it out, or fill missing values in"
+        if is_target:
+            mend = (
+                "a regression target is a number; give --task classification for labels, or --target COLUMN"
+            )
+        elif self.columns.target is not None:
+            target = self.columns.names[self.columns.target]
+            mend += f"; the target is column {target!r} (--target COLUMN changes it)"
+        raise InputError(f"{text.strip()[:60]!r} is not a number", where=where, mend=mend)
+
+
+def _filled_lines(block: LineBlock) -> NDArray[np.int64]:
+    """The numbers of the lines that are not blank."""
+    characters = np.frombuffer(block.text, np.uint8)
+    ends = np.flatnonzero(characters == ord("\n"))
+    starts = np.concatenate(([0], ends[:-1] + 1)) if ends.size else ends
+    length = ends - starts
+    blank = (length == 0) | (
+        (length == 1) & (characters[np.minimum(starts, characters.size - 1)] == ord("\r"))
+    )
+    return np.flatnonzero(~blank) + block.first_line

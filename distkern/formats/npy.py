@@ -1,0 +1,258 @@
+"""NumPy files: ``.npy`` with the features alone, ``.npz`` with the features and the targets."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.formats._files import InputFile, first_line
+from distkern.formats.base import CHUNK_BYTES, FILL_OR_DROP, AbstractFormat, RawChunk, ReadOptions, numeric
+
+FEATURE_NAMES = ("X", "x", "features", "data")
+TARGET_NAMES = ("y", "Y", "target", "targets", "label", "labels")
+
+
+class Npy(AbstractFormat):
+    """One array of features, (n_rows, n_features); axes beyond the second are flattened in C order."""
+
+    name: ClassVar[str] = "npy"
+    extensions: ClassVar[tuple[str, ...]] = (".npy",)
+
+    def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
+        if options.target_kind != "none" or options.target is not None:
+            raise InputError(
+                "a .npy file holds features and no targets",
+                where=file.url,
+                mend="give --task none without --target, or an .npz file with arrays X and y",
+            )
+        with file.open() as stream, _stored(stream, file.url, is_local=file.is_local) as features:
+            yield from _rows(features, None, file.url)
+
+
+class Npz(AbstractFormat):
+    """Arrays by name, as :data:`FEATURE_NAMES` and :data:`TARGET_NAMES` list them."""
+
+    name: ClassVar[str] = "npz"
+    extensions: ClassVar[tuple[str, ...]] = (".npz",)
+
+    def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
+        with ExitStack() as stack:
+            stream = stack.enter_context(file.open())
+            with _zip_errors(file.url):
+                archive = stack.enter_context(zipfile.ZipFile(stream))
+            names = [item.removesuffix(".npy") for item in archive.namelist() if item.endswith(".npy")]
+            wanted = _pick(names, FEATURE_NAMES, "features", file.url)
+            target: str | None = None
+            if options.target_kind != "none":
+                accepted = TARGET_NAMES if options.target is None else (options.target,)
+                target = _pick(names, accepted, "targets", file.url)
+            elif options.target is not None:
+                raise InputError(
+                    "with --task none no targets are read", where=f"{file.url}, --target", mend="leave it out"
+                )
+            with _zip_errors(file.url):
+                features = stack.enter_context(_member(archive, wanted, file.url))
+                targets = stack.enter_context(_member(archive, target, file.url)) if target else None
+                yield from _rows(features, targets, file.url)
+
+
+def _pick(names: list[str], accepted: tuple[str, ...], what: str, file: str) -> str:
+    found = [name for name in accepted if name in names]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        mend = "keep one of them in the file" + (", or give --target NAME" if what == "targets" else "")
+        raise InputError(f"several arrays may be the {what}: {', '.join(found)}", where=file, mend=mend)
+    raise InputError(
+        f"no array named {' or '.join(accepted)} for the {what}; the file has {', '.join(names) or 'none'}",
+        where=file,
+        mend="rename the array" + (" or give --target NAME" if what == "targets" else ""),
+    )
+
+
+@contextmanager
+def _zip_errors(file: str) -> Iterator[None]:
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError) as error:
+        raise InputError(
+            f"the .npz file is truncated or damaged ({first_line(error)})",
+            where=file,
+            mend="write the file again",
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Array:
+    """A stored array of which the next rows can be taken, in order."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    take: Callable[[int], NDArray[Any]]
+    finish: Callable[[], None]
+    label: str
+
+
+@contextmanager
+def _member(archive: zipfile.ZipFile, name: str, file: str) -> Iterator[_Array]:
+    with archive.open(f"{name}.npy") as stream:
+        shape, fortran_order, dtype = _header(stream, f"{file}, array {name!r}")
+        label = f"{file}, array {name!r}"
+        if not fortran_order or len(shape) < 2:
+            yield _streamed(stream, shape, dtype, label)
+            return
+    # columns lie one after the other: rows can only be taken from a file that allows seeking
+    with archive.open(f"{name}.npy") as stream, tempfile.TemporaryFile() as copy:
+        shutil.copyfileobj(stream, copy, 2**20)
+        yield _mapped(copy, label)
+
+
+@contextmanager
+def _stored(stream: BinaryIO, file: str, *, is_local: bool) -> Iterator[_Array]:
+    if is_local:
+        with open(file, "rb") as plain:
+            yield _mapped(plain, file)
+        return
+    with tempfile.TemporaryFile() as copy:
+        shutil.copyfileobj(stream, copy, 2**20)
+        yield _mapped(copy, file)
+
+
+def _header(stream: Any, label: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    from numpy.lib import format as npy_format
+
+    try:
+        version = npy_format.read_magic(stream)
+        if version == (1, 0):
+            shape, fortran_order, dtype = npy_format.read_array_header_1_0(stream)
+        elif version == (2, 0):
+            shape, fortran_order, dtype = npy_format.read_array_header_2_0(stream)
+        else:
+            raise ValueError(f"format version {version}")
+    except (ValueError, EOFError, SyntaxError, TypeError, KeyError) as error:
+        raise InputError(
+            f"not a NumPy array ({first_line(error)})", where=label, mend="write it with numpy.save"
+        ) from error
+    if any(size < 0 for size in shape):
+        raise InputError(f"the array has shape {shape}", where=label, mend="write it with numpy.save")
+    if dtype.hasobject or dtype.kind not in "biufUS" or not dtype.itemsize:
+        raise InputError(
+            f"the array holds {dtype}, not numbers",
+            where=label,
+            mend="store numbers (text is allowed for labels)",
+        )
+    return tuple(shape), bool(fortran_order), dtype
+
+
+def _streamed(stream: Any, shape: tuple[int, ...], dtype: np.dtype[Any], label: str) -> _Array:
+    inner = shape[1:]
+    row_bytes = int(dtype.itemsize * np.prod(inner, dtype=np.int64))
+
+    def take(n_rows: int) -> NDArray[Any]:
+        wanted = n_rows * row_bytes
+        pieces = bytearray()
+        while len(pieces) < wanted:
+            piece = stream.read(wanted - len(pieces))
+            if not piece:
+                raise InputError("the array is truncated", where=label, mend="write the file again")
+            pieces += piece
+        return np.frombuffer(pieces, dtype).reshape(n_rows, *inner)
+
+    def finish() -> None:
+        # reading on to the end is also what makes zipfile compare its checksum
+        if stream.read(1):
+            raise _too_long(label)
+
+    return _Array(shape, dtype, take, finish, label)
+
+
+def _too_long(label: str) -> InputError:
+    return InputError("the file is longer than its header says", where=label, mend="write the file again")
+
+
+def _mapped(stream: Any, label: str) -> _Array:
+    stream.seek(0)
+    shape, fortran_order, dtype = _header(stream, label)
+    start = stream.tell()
+    needed = start + dtype.itemsize * int(np.prod(shape, dtype=object))
+    size = os.fstat(stream.fileno()).st_size
+    if size < needed:
+        raise InputError("the array is truncated", where=label, mend="write the file again")
+    if size > needed:
+        raise _too_long(label)
+    if 0 in shape:
+        return _Array(shape, dtype, lambda n_rows: np.zeros((n_rows, *shape[1:]), dtype), _nothing, label)
+    order: Any = "F" if fortran_order else "C"
+    mapped = np.memmap(stream, dtype=dtype, mode="r", offset=start, shape=shape, order=order)
+    position = 0
+
+    def take(n_rows: int) -> NDArray[Any]:
+        nonlocal position
+        position += n_rows
+        return np.asarray(mapped[position - n_rows : position])
+
+    return _Array(shape, dtype, take, _nothing, label)
+
+
+def _nothing() -> None:
+    """A mapped file needs no check at its end: its size was compared at the start."""
+
+
+def _rows(features: _Array, targets: _Array | None, file: str) -> Iterator[RawChunk]:
+    if len(features.shape) < 2:
+        raise InputError(
+            f"the features have shape {features.shape}", where=features.label, mend="store (rows, features)"
+        )
+    if features.dtype.kind not in "biuf":
+        raise InputError(
+            f"the features hold {features.dtype}, not numbers", where=features.label, mend="encode them"
+        )
+    n_rows = features.shape[0]
+    width = int(np.prod(features.shape[1:], dtype=np.int64))
+    if targets is not None and targets.shape not in ((n_rows,), (n_rows, 1)):
+        raise InputError(
+            f"the targets have shape {targets.shape} and the features {n_rows} rows",
+            where=targets.label,
+            mend="store one target per row",
+        )
+    step = max(1, CHUNK_BYTES // max(1, 8 * width))
+    for start in range(0, n_rows, step):
+        count = min(step, n_rows - start)
+        chunk = numeric(features.take(count).reshape(count, width))
+        labels = (
+            None if targets is None else _labels(targets.take(count).reshape(count), start, targets.label)
+        )
+        yield RawChunk(chunk, labels, start + 1, file)
+    features.finish()
+    if targets is not None:
+        targets.finish()
+
+
+def _labels(values: NDArray[Any], start: int, label: str) -> NDArray[Any]:
+    if values.dtype.kind == "b":
+        return values.astype(np.int8)
+    if values.dtype.kind == "f":
+        return values.astype(np.float64)
+    if values.dtype.kind not in "US":
+        return values.astype(values.dtype.newbyteorder("="))
+    try:
+        words = np.array([str(word).strip() for word in values.astype(str)], dtype=object)
+    except UnicodeDecodeError as error:
+        raise InputError("the labels are not ASCII bytes", where=label, mend="store them as str") from error
+    empty = np.flatnonzero(words == "")
+    if empty.size:
+        row = start + int(empty[0])
+        where = f"{label}, row {row + 1} (index {row})"
+        raise InputError("the label is empty", where=where, mend=FILL_OR_DROP)
+    return words

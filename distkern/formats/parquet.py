@@ -1,0 +1,121 @@
+"""Parquet: columns by name, one of them the target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.formats._columns import Columns, choose_columns
+from distkern.formats._files import InputFile, first_line
+from distkern.formats.base import CHUNK_BYTES, FILL_OR_DROP, AbstractFormat, RawChunk, ReadOptions, numeric
+
+
+class Parquet(AbstractFormat):
+    """Parquet tables; the target is the last column unless ``--target`` names another.
+
+    A row index that pandas stored as a column is not a feature and is left out.
+    """
+
+    name: ClassVar[str] = "parquet"
+    extensions: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
+
+    def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        with file.open() as stream:
+            try:
+                table = parquet.ParquetFile(stream, page_checksum_verification=True)
+                names = [name for name in table.schema_arrow.names if not name.startswith("__index_level_")]
+                columns = choose_columns(names, where=file.url, options=options)
+                first_row = 1
+                rows = max(1, CHUNK_BYTES // (8 * len(names)))
+                for batch in table.iter_batches(batch_size=rows, columns=names, use_threads=False):
+                    if batch.num_rows:
+                        yield _chunk(batch, columns, first_row, file.url, options)
+                        first_row += batch.num_rows
+            except (pa.ArrowException, pa.ArrowKeyError) as error:
+                raise InputError(
+                    f"not a readable Parquet file ({first_line(error)})",
+                    where=file.url,
+                    mend="write the file again",
+                ) from error
+
+
+def _chunk(batch: Any, columns: Columns, first_row: int, file: str, options: ReadOptions) -> RawChunk:
+    parts = [_numbers(batch, columns.names[position], first_row, file) for position in columns.features]
+    wide = np.float64 if any(part.dtype == np.float64 for part in parts) else np.float32
+    features = np.empty((batch.num_rows, len(parts)), dtype=wide)
+    for position, part in enumerate(parts):
+        features[:, position] = part
+    targets: NDArray[Any] | None = None
+    if columns.target is not None and options.target_kind != "none":
+        name = columns.names[columns.target]
+        if options.target_kind == "number":
+            targets = _numbers(batch, name, first_row, file, is_target=True).astype(np.float64)
+        else:
+            targets = _labels(batch, name, first_row, file)
+    return RawChunk(features, targets, first_row, file, names=columns.feature_names)
+
+
+def _place(file: str, first_row: int, row: int, name: str) -> str:
+    number = first_row + row
+    return f"{file}, row {number} (index {number - 1}), column {name!r}"
+
+
+def _refuse_missing(column: Any, name: str, first_row: int, file: str) -> None:
+    if column.null_count:
+        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+        where = _place(file, first_row, row, name)
+        raise InputError("the value is missing", where=where, mend=FILL_OR_DROP)
+
+
+def _numbers(batch: Any, name: str, first_row: int, file: str, *, is_target: bool = False) -> NDArray[Any]:
+    import pyarrow as pa
+
+    column = batch.column(name)
+    kind = column.type
+    if pa.types.is_decimal(kind):
+        column, kind = column.cast(pa.float64()), pa.float64()
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+        mend = "encode the column as numbers (one-hot) or leave it out"
+        if is_target:
+            mend = (
+                "a regression target is a number; give --task classification for labels, or --target COLUMN"
+            )
+        raise InputError(
+            f"the column holds {kind}, not numbers", where=_place(file, first_row, 0, name), mend=mend
+        )
+    _refuse_missing(column, name, first_row, file)
+    return numeric(column.to_numpy(zero_copy_only=False))
+
+
+def _labels(batch: Any, name: str, first_row: int, file: str) -> NDArray[Any]:
+    import pyarrow as pa
+
+    column = batch.column(name)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    _refuse_missing(column, name, first_row, file)
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        column = column.cast(pa.int8())
+    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        words = np.array([word.strip() for word in column.to_pylist()], dtype=object)
+        empty = np.flatnonzero(words == "")
+        if empty.size:
+            where = _place(file, first_row, int(empty[0]), name)
+            raise InputError("the target is missing (empty text)", where=where, mend=FILL_OR_DROP)
+        return words
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise InputError(
+            f"the target column holds {kind}, neither numbers nor text",
+            where=_place(file, first_row, 0, name),
+            mend="give --target COLUMN",
+        )
+    labels: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return labels

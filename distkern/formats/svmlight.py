@@ -1,0 +1,206 @@
+"""svmlight / LIBSVM text: ``label index:value index:value ...``, one row a line, indices counted from 1."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.core.types import Floats
+from distkern.formats._files import InputFile
+from distkern.formats._lines import LineBlock, line_blocks, parse_number
+from distkern.formats.base import CHUNK_BYTES, AbstractFormat, RawChunk, ReadOptions, not_finite
+
+#: widest data stored dense
+MAX_DENSE_FEATURES = 2000
+
+_COMMENT = re.compile(rb"#[^\n]*")
+_QUERY = re.compile(rb"^([ \t]*[^\s:]+[ \t]+)qid:[0-9]+(?=\s)", re.MULTILINE)
+_INDEX = re.compile(r"[0-9]{1,18}")
+_SPACES = bytes.maketrans(b"\t\r", b"  ")
+_ONE_PER_LINE = bytes.maketrans(b": ", b"\n\n")
+
+#: labels (n,), row of each stored value, column of each, values, line of each row
+_Entries = tuple[Floats, NDArray[np.int64], NDArray[np.int64], Floats, NDArray[np.int64]]
+
+
+class Svmlight(AbstractFormat):
+    """Sparse text rows, stored dense up to 2,000 features.
+
+    ``qid:`` fields and ``#`` comments are skipped. Index 0, and indices that do not increase within a row,
+    are refused: files that start at 0 would otherwise be read shifted or not depending on their content.
+    """
+
+    name: ClassVar[str] = "svmlight"
+    extensions: ClassVar[tuple[str, ...]] = (".svm", ".libsvm", ".svmlight")
+    is_text: ClassVar[bool] = True
+
+    def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
+        if options.target is not None:
+            raise InputError(
+                "svmlight files have no columns to choose the target from: it stands first in each row",
+                where=f"{file.url}, --target {options.target}",
+                mend="leave --target out",
+            )
+        width = 0
+        first_row = 1
+        with file.open() as stream:
+            for block in line_blocks(stream, file.url, block_bytes=2**20):
+                labels, rows, columns, values, lines = _parse(block, file.url, first_row)
+                width = max(width, int(columns.max(initial=-1)) + 1)
+                if width > MAX_DENSE_FEATURES:
+                    row = int(rows[np.argmax(columns >= MAX_DENSE_FEATURES)])
+                    raise InputError(
+                        f"feature {width}: sparse input is stored dense, and only up to "
+                        f"{MAX_DENSE_FEATURES} features",
+                        where=f"{file.url}, row {first_row + row} (line {lines[row]})",
+                        mend="reduce the features first (hashing, TruncatedSVD) and give an .npz file",
+                    )
+                step = max(1, CHUNK_BYTES // (8 * max(width, 1)))
+                for start in range(0, len(labels), step):
+                    stop = min(start + step, len(labels))
+                    dense = np.zeros((stop - start, width))
+                    low, high = np.searchsorted(rows, (start, stop))
+                    dense[rows[low:high] - start, columns[low:high]] = values[low:high]
+                    yield RawChunk(
+                        dense,
+                        None if options.target_kind == "none" else labels[start:stop],
+                        first_row + start,
+                        file.url,
+                        lines=lines[start:stop],
+                        may_widen=True,
+                    )
+                first_row += len(labels)
+
+
+def _parse(block: LineBlock, file: str, first_row: int) -> _Entries:
+    text = block.text
+    if b"#" in text:
+        text = _COMMENT.sub(b"", text)
+    if b"qid:" in text:
+        text = _QUERY.sub(rb"\1", text)
+    text = text.translate(_SPACES)
+    fast = _parse_fast(text, block.first_line)
+    return _parse_slowly(text, block.first_line, file, first_row) if fast is None else fast
+
+
+def _parse_fast(text: bytes, first_line: int) -> _Entries | None:
+    """All rows at once, or None if anything at all is unusual."""
+    characters = np.frombuffer(text, np.uint8)
+    colon = characters == ord(":")
+    newline = characters == ord("\n")
+    gap = colon | newline | (characters == ord(" "))
+    after_gap = np.concatenate(([True], gap[:-1]))
+    starts = np.flatnonzero(~gap & after_gap)
+    ends = np.flatnonzero(gap & ~after_gap)
+    if not starts.size:
+        nothing = np.zeros(0, np.int64)
+        return np.zeros(0), nothing, nothing, np.zeros(0), nothing
+    # a colon joins exactly two tokens
+    if np.any(colon & (after_gap | np.concatenate((gap[1:], [True])))):
+        return None
+    is_index = colon[ends]
+    is_value = np.concatenate(([False], is_index[:-1]))
+    line = np.searchsorted(np.flatnonzero(newline), starts)
+    is_label = np.concatenate(([True], line[1:] != line[:-1]))
+    if np.any(is_index & is_value) or np.any(is_label == (is_index | is_value)):
+        return None
+    digit = (characters >= ord("0")) & (characters <= ord("9"))
+    plain = np.concatenate(([0], np.cumsum(~digit, dtype=np.int64)))
+    index_starts, index_ends = starts[is_index], ends[is_index]
+    if np.any(plain[index_starts] != plain[index_ends]) or np.any(index_ends - index_starts > 9):
+        return None
+    numbers = _numbers(text, len(starts))
+    if numbers is None:
+        return None
+    row = np.cumsum(is_label) - 1
+    rows, columns = row[is_index], numbers[is_index].astype(np.int64) - 1
+    if np.any(columns < 0) or np.any((np.diff(columns) <= 0) & (np.diff(rows) == 0)):
+        return None
+    return numbers[is_label], rows, columns, numbers[is_value], line[is_label] + first_line
+
+
+def _numbers(text: bytes, expected: int) -> Floats | None:
+    """Every token as a number, through Arrow's CSV parser with one token a line (NumPy's is not strict)."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    try:
+        table = csv.read_csv(
+            pa.BufferReader(text.translate(_ONE_PER_LINE)),
+            read_options=csv.ReadOptions(column_names=["token"], use_threads=False, block_size=len(text) + 1),
+            convert_options=csv.ConvertOptions(column_types={"token": pa.float64()}, null_values=[]),
+            parse_options=csv.ParseOptions(quote_char=False),
+        )
+    except pa.ArrowInvalid:
+        return None
+    numbers: Floats = table["token"].to_numpy()
+    return numbers if len(numbers) == expected else None
+
+
+def _parse_slowly(text: bytes, first_line: int, file: str, first_row: int) -> _Entries:
+    """Line by line: says what is wrong and where, and takes the spellings that the fast way leaves out."""
+    labels: list[float] = []
+    rows: list[int] = []
+    columns: list[int] = []
+    values: list[float] = []
+    lines: list[int] = []
+    for number, raw in enumerate(text.split(b"\n"), start=first_line):
+        tokens = raw.decode("utf-8", errors="replace").split(" ")
+        tokens = [token for token in tokens if token]
+        if not tokens:
+            continue
+        where = f"{file}, row {first_row + len(labels)} (line {number})"
+        label = parse_number(tokens[0])
+        if label is None:
+            if ":" in tokens[0]:
+                raise InputError("the label is missing", where=where, mend="start the line with a number")
+            raise InputError(
+                f"the label {tokens[0]!r} is not a number", where=where, mend="code labels as numbers"
+            )
+        if not np.isfinite(label):
+            raise not_finite(label, f"{where}, target")
+        previous = 0
+        for token in tokens[1:]:
+            index, value = _entry(token, where)
+            if index <= previous:
+                if index == 0:
+                    what = "the index 0 (they count from 1)"
+                elif index == previous:
+                    what = f"the index {index} twice"
+                else:
+                    what = f"the index {index} after {previous}"
+                raise InputError(
+                    what, where=where, mend="write each row's indices from 1 in increasing order"
+                )
+            previous = index
+            rows.append(len(labels))
+            columns.append(index - 1)
+            values.append(value)
+        labels.append(label)
+        lines.append(number)
+    return (
+        np.array(labels, dtype=np.float64),
+        np.array(rows, dtype=np.int64),
+        np.array(columns, dtype=np.int64),
+        np.array(values, dtype=np.float64),
+        np.array(lines, dtype=np.int64),
+    )
+
+
+def _entry(token: str, where: str) -> tuple[int, float]:
+    index, colon, text = token.partition(":")
+    if not colon or not _INDEX.fullmatch(index):
+        raise InputError(f"{token!r} is not of the form index:value", where=where, mend="correct the line")
+    value = parse_number(text)
+    if value is None:
+        raise InputError(
+            f"{text!r} is not a number",
+            where=f"{where}, feature {index}",
+            mend="write numbers as 0.5 or 5e-1",
+        )
+    return int(index), value

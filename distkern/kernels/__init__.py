@@ -1,0 +1,59 @@
+"""Kernels: one file each, found by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from distkern.kernels.base import AbstractKernel
+
+__all__ = ["AbstractKernel", "find_kernel", "kernel_matrix", "kernel_names"]
+
+
+def find_kernel(name: str) -> type[AbstractKernel]:
+    """The kernel called ``name``; :class:`~distkern.core.errors.InputError` if there is none."""
+    from distkern.core.registry import find
+
+    return find("distkern.kernels", AbstractKernel, name)  # type: ignore[type-abstract]
+
+
+def kernel_names() -> list[str]:
+    """Names of all kernels."""
+    from distkern.core.registry import members
+
+    return list(members("distkern.kernels", AbstractKernel))  # type: ignore[type-abstract]
+
+
+def kernel_matrix(
+    X: ArrayLike, Y: ArrayLike | None = None, *, kernel: str = "rbf", **parameters: Any
+) -> NDArray[np.float64]:
+    """The kernel's closed form between all rows of ``X`` and of ``Y`` (default ``X``), in float64.
+
+    Parameters
+    ----------
+    X : (n, d) array
+    Y : (m, d) array, optional
+    kernel : name of the kernel
+    **parameters : the kernel's own parameters, for instance ``gamma=0.5``
+
+    Returns
+    -------
+    (n, m) float64 array
+
+    Raises
+    ------
+    InputError
+        If there is no kernel of that name, a parameter is unknown or out of range, or the widths differ.
+    """
+    from distkern.core.errors import InputError
+
+    left = np.ascontiguousarray(X, dtype=np.float64)
+    right = left if Y is None else np.ascontiguousarray(Y, dtype=np.float64)
+    if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[1]:
+        raise InputError(
+            f"shapes {left.shape} and {right.shape} do not match", where="kernel_matrix",
+            mend="give two-dimensional arrays with the same number of columns",
+        )  # fmt: skip
+    return find_kernel(kernel).from_parameters(**parameters).closed_form(left, right)

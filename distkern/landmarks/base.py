@@ -1,0 +1,101 @@
+"""What a landmark rule is, and the passes that fetch single rows.
+
+To add a rule, write a file in this folder with a frozen dataclass that derives from
+:class:`AbstractLandmarkRule` and gives itself a ``name``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.rng import Purpose, stream
+from distkern.core.types import Block, Floats
+from distkern.passes import Cost, Pass, Reduce
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a rule knows of the data before it reads any: rows of each block, columns, dtype, the seed."""
+
+    block_rows: tuple[int, ...]
+    n_features: int
+    dtype: np.dtype[Any]
+    seed: int
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.block_rows)
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """First row of each block, and the total: (n_blocks + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.block_rows)]).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class AbstractLandmarkRule(ABC):
+    """Chooses at most ``n_cores`` landmarks, or those that a ``diameter`` asks for."""
+
+    n_cores: int | None = None
+    diameter: float | None = None
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def choose(self, layout: Layout) -> Generator[Pass, Any, Floats]:
+        """Yield the passes that the choice needs; return the landmarks (r, n_features)."""
+
+    @abstractmethod
+    def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
+        """The passes with nothing in them yet and how often each is made, for the planner."""
+
+    @abstractmethod
+    def expected_size(self, layout: Layout) -> int:
+        """r as far as it is known before any row is read (an upper bound)."""
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    offsets: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+
+def pick(block: Block, wanted: _Wanted) -> Floats:
+    """The wanted rows of a block."""
+    low, high = wanted.offsets[block.index], wanted.offsets[block.index + 1]
+    inside = wanted.rows[(wanted.rows >= low) & (wanted.rows < high)]
+    picked: Floats = block.features[inside - low]
+    return picked
+
+
+def stack(first: Floats, second: Floats) -> Floats:
+    """Rows of ``first``, then rows of ``second``."""
+    return np.concatenate([first, second])
+
+
+def gather_rows(layout: Layout, rows: NDArray[np.int64], name: str) -> Generator[Pass, Any, Floats]:
+    """The features of the rows with the given sorted numbers: only the blocks that hold one are read."""
+    offsets = layout.offsets
+    blocks = np.unique(np.searchsorted(offsets, rows, side="right") - 1)
+    result: Floats = yield Reduce(
+        name, pick, stack, _Wanted(offsets, rows), blocks=tuple(int(block) for block in blocks),
+        cost=Cost(result_bytes=rows.size * layout.n_features * layout.dtype.itemsize),
+    )  # fmt: skip
+    return result
+
+
+def sample_rows(layout: Layout, n_sample: int, name: str = "sample") -> Generator[Pass, Any, Floats]:
+    """At most ``n_sample`` rows drawn uniformly from at most 8 random blocks, in the order of the data."""
+    generator = stream(layout.seed, Purpose.SAMPLE)
+    n_blocks = len(layout.block_rows)
+    blocks = np.sort(generator.choice(n_blocks, size=min(8, n_blocks), replace=False))
+    offsets = layout.offsets
+    pool = np.concatenate([np.arange(offsets[block], offsets[block + 1]) for block in blocks])
+    rows = np.sort(generator.choice(pool, size=min(n_sample, pool.size), replace=False))
+    return (yield from gather_rows(layout, rows, name))

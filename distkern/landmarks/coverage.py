@@ -1,0 +1,298 @@
+"""The delta-coverage coreset: online hyperballs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.core.types import Block, Floats
+from distkern.core.workspace import buffer
+from distkern.kernels.base import SquaredDistanceScores
+from distkern.landmarks.base import AbstractLandmarkRule, Layout, sample_rows, stack
+from distkern.passes import Cost, Pass, Reduce
+
+_FIRST_WAVE_ROWS = 4096
+_LARGEST_WAVE_BLOCKS = 64
+_MOST_CANDIDATES = 4096
+_CEILING = 100_000
+_SWEEPS = 8
+#: a coverage with this share of ``n_cores`` is fine enough
+_FULL = 0.85
+
+
+@dataclass(frozen=True)
+class Coverage(AbstractLandmarkRule):
+    """Landmarks of the sequential scan: a row farther than diameter/2 from all landmarks so far becomes one.
+
+    csvrg.txt, Definitions 1 and 2 and Remark 1 (the online construction of Le et al. 2017, Euclidean balls).
+    The scan runs in waves: workers drop the rows that the landmarks found in earlier waves cover, and the
+    driver scans the rest in order with float64 distances. A row covered by earlier landmarks is covered in
+    the sequential scan too, so the result is that of the sequential scan, whatever the waves.
+
+    Parameters
+    ----------
+    n_cores : int, optional
+        Upper bound on the landmarks: the diameter is found by bisection on a sample, then corrected
+        until a sweep over all rows yields at most this many.
+    diameter : float >= 0, optional
+        Diameter of the balls; 0 keeps every distinct row.
+    """
+
+    name = "coverage"
+
+    def __post_init__(self) -> None:
+        if (self.n_cores is None) == (self.diameter is None):
+            raise InputError(
+                "coverage landmarks need either n_cores or diameter",
+                where="landmarks",
+                mend="set diameter and n_cores=None, or n_cores alone",
+            )
+
+    def choose(self, layout: Layout) -> Generator[Pass, Any, Floats]:
+        if self.diameter is not None:
+            found = yield from _sweep(layout, self.diameter / 2, _CEILING)
+            if found is None:
+                raise InputError(
+                    f"diameter {self.diameter:g} needs more than {_CEILING:,} landmarks",
+                    where="diameter",
+                    mend="use a larger diameter, or set n_cores instead",
+                )
+            return found
+        assert self.n_cores is not None
+        if self.n_cores >= layout.n_rows:
+            everything = yield from _sweep(layout, 0.0, layout.n_rows)
+            assert everything is not None
+            return everything
+        return (yield from self._search(layout, self.n_cores))
+
+    def _search(self, layout: Layout, n_cores: int) -> Generator[Pass, Any, Floats]:
+        """The finest coverage of at most n_cores found in a few sweeps: bisect on a sample, then correct."""
+        n_sample = int(np.clip(400_000_000 // (n_cores * layout.n_features), 2_000, 20_000))
+        sample = yield from sample_rows(layout, max(n_sample, 4 * n_cores))
+        radius = _radius_for(sample, n_cores, layout.n_rows)
+        smallest = 1e-6 * float(np.linalg.norm(np.abs(sample).max(axis=0).astype(np.float64))) or 1.0
+        best: Floats | None = None
+        too_small, large_enough = 0.0, math.inf
+        n_sweeps = failures = 0
+        while best is None or n_sweeps < _SWEEPS:
+            found = yield from _sweep(layout, radius, n_cores)
+            n_sweeps += 1
+            if found is None:
+                too_small = radius
+                if math.isinf(large_enough):
+                    # faster and faster, for a sample of equal rows says nothing about the others
+                    radius = max(radius, smallest) * 1.05 ** min(2**failures, 256)
+                    failures += 1
+                else:
+                    radius = (too_small + large_enough) / 2
+                continue
+            no_finer = best is not None and len(found) <= len(best)
+            if best is None or len(found) > len(best):
+                best, large_enough = found, radius
+            if no_finer or len(found) >= _FULL * n_cores or radius <= too_small:
+                break
+            finer = radius * max(0.9, len(found) / n_cores)
+            radius = finer if finer > too_small else (radius + too_small) / 2
+        return best
+
+    def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
+        cost = _sweep_cost(layout, self.expected_size(layout))
+        return [
+            (
+                Reduce("coverage", _uncovered, _Candidates.join, cost=cost),
+                1.0 if self.n_cores is None else 2.0,
+            )
+        ]
+
+    def expected_size(self, layout: Layout) -> int:
+        return min(self.n_cores or _CEILING, layout.n_rows)
+
+
+@dataclass(frozen=True)
+class _Cover:
+    """What a worker needs to drop the rows that are covered."""
+
+    cores: Floats
+    squared_radius: float
+    first_row: int
+    end_row: int
+    offsets: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """Rows that may not be covered, and their numbers in the data, in order.
+
+    At most ``_MOST_CANDIDATES``, so that no result is larger: of the rows before ``end`` none is missing, the
+    next wave starts there.
+    """
+
+    rows: Floats
+    numbers: NDArray[np.int64]
+    end: int
+    is_cut: bool = False
+
+    def limited(self) -> _Candidates:
+        if len(self.rows) <= _MOST_CANDIDATES:
+            return self
+        kept = slice(0, _MOST_CANDIDATES)
+        return _Candidates(self.rows[kept], self.numbers[kept], int(self.numbers[_MOST_CANDIDATES]), True)
+
+    @staticmethod
+    def join(first: _Candidates, second: _Candidates) -> _Candidates:
+        """Those of ``first``, then those of ``second``."""
+        if first.is_cut:
+            return first
+        rows, numbers = stack(first.rows, second.rows), np.concatenate([first.numbers, second.numbers])
+        return _Candidates(rows, numbers, second.end, second.is_cut).limited()
+
+
+def _uncovered(block: Block, cover: _Cover) -> _Candidates:
+    """The rows of the block, within the wave, that the landmarks do not cover."""
+    start = int(cover.offsets[block.index])
+    first, end = max(cover.first_row - start, 0), min(cover.end_row - start, block.n_rows)
+    features = block.features[first:end]
+    if len(cover.cores) == 0:
+        numbers = np.arange(start + first, start + end)
+        return _Candidates(features.copy(), numbers, start + end).limited()
+    kept: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+    n_kept = 0
+    for rows, tile_kept in _tiles(features, cover):
+        kept.append(tile_kept + rows.start)
+        n_kept += len(tile_kept)
+        if n_kept > _MOST_CANDIDATES:
+            break
+    inside = np.concatenate(kept)
+    return _Candidates(features[inside], inside + start + first, start + end).limited()
+
+
+def _tiles(features: Floats, cover: _Cover) -> Iterator[tuple[slice, NDArray[np.int64]]]:
+    """Tiles of rows, and which of the tile's rows the landmarks do not cover.
+
+    The product gives distances up to a bound on its rounding; where that leaves a doubt, the distance to the
+    nearest landmark is taken exactly. A row that is kept although it is covered does no harm.
+    """
+    distances = SquaredDistanceScores.of(cover.cores, 1.0)
+    spread = np.abs(cover.cores.astype(np.float64) - distances.center).max(axis=0)
+    core_norm = float(np.sqrt(np.sum(spread**2)))
+    size, n_features = cover.cores.shape
+    rounding = 4.0 * (n_features + 8) * float(np.finfo(features.dtype).eps)
+    exact_rounding = 4.0 * (n_features + 8) * float(np.finfo(np.float64).eps)
+    tile_rows = int(np.clip(512 * 1024 // (size * features.dtype.itemsize), 128, 1024))
+    for start in range(0, features.shape[0], tile_rows):
+        rows = slice(start, min(start + tile_rows, features.shape[0]))
+        scores = buffer("tile", (rows.stop - start, size), features.dtype)
+        distances.scores(features[rows], scores)
+        nearest = scores.argmax(axis=1)
+        squared = -scores[np.arange(len(nearest)), nearest].astype(np.float64)
+        shifted = features[rows] - distances.center
+        norms = np.sqrt(np.einsum("ij,ij->i", shifted, shifted, dtype=np.float64))
+        bound = rounding * (norms + core_norm) ** 2
+        uncertain = np.flatnonzero(~(squared + bound <= cover.squared_radius))
+        near = uncertain[squared[uncertain] - bound[uncertain] <= cover.squared_radius]
+        differences = features[rows][near].astype(np.float64) - cover.cores[nearest[near]]
+        exact = np.einsum("ij,ij->i", differences, differences)
+        covered = exact * (1.0 + exact_rounding) <= cover.squared_radius
+        yield rows, np.setdiff1d(uncertain, near[covered], assume_unique=True)
+
+
+def _sweep(layout: Layout, radius: float, limit: int) -> Generator[Pass, Any, Floats | None]:
+    """The coverage of radius ``radius``, or None as soon as it needs more than ``limit`` landmarks."""
+    scanner = _Scanner(layout, radius, limit)
+    offsets = layout.offsets
+    first_row, wave_rows = 0, _FIRST_WAVE_ROWS
+    largest_wave = max(_LARGEST_WAVE_BLOCKS * max(layout.block_rows), _FIRST_WAVE_ROWS)
+    while first_row < layout.n_rows:
+        end_row = min(first_row + wave_rows, layout.n_rows)
+        blocks = range(
+            int(np.searchsorted(offsets, first_row, side="right")) - 1,
+            int(np.searchsorted(offsets, end_row, side="left")),
+        )
+        cover = _Cover(scanner.found, radius**2, first_row, end_row, offsets)
+        candidates: _Candidates = yield Reduce(
+            "coverage", _uncovered, _Candidates.join, cover, blocks=tuple(blocks),
+            cost=_sweep_cost(layout, max(len(cover.cores), 1)),
+        )  # fmt: skip
+        if not scanner.scan(candidates.rows):
+            return None
+        first_row = candidates.end
+        wave_rows = wave_rows // 2 if candidates.is_cut else 2 * wave_rows
+        wave_rows = min(max(wave_rows, _FIRST_WAVE_ROWS), largest_wave)
+    return scanner.found
+
+
+def _sweep_cost(layout: Layout, size: int) -> Cost:
+    row_bytes = layout.n_features * layout.dtype.itemsize
+    return Cost(
+        workspace_bytes=1024 * (size * layout.dtype.itemsize + 3 * row_bytes) + 4 * size * row_bytes,
+        result_bytes=_MOST_CANDIDATES * (row_bytes + 8),
+        flops_per_row=2.0 * size * layout.n_features,
+    )
+
+
+class _Scanner:
+    """The state of a sequential scan."""
+
+    def __init__(self, layout: Layout, radius: float, limit: int) -> None:
+        self.squared_radius = radius**2
+        self.limit = limit
+        self._cores = np.empty((min(limit, 1024), layout.n_features), dtype=layout.dtype)
+        self._order = np.empty(len(self._cores), dtype=np.int64)
+        self.size = 0
+
+    @property
+    def found(self) -> Floats:
+        return self._cores[: self.size].copy()
+
+    def scan(self, rows: Floats) -> bool:
+        """Scan more rows; False when there are more than ``limit`` landmarks."""
+        from distkern.landmarks._scan import scan
+
+        compiled = scan(self._cores.dtype)
+        step = 256  # the buffers grow between steps, so that a step never runs out of room
+        for start in range(0, len(rows), step):
+            self._reserve(min(self.limit, self.size + step))
+            piece = np.require(rows[start : start + step], self._cores.dtype, ("C", "A"))
+            self.size = compiled(piece, self._cores, self.size, self._order, self.squared_radius, self.limit)
+            if self.size > self.limit:
+                return False
+        return True
+
+    def _reserve(self, size: int) -> None:
+        if size > len(self._cores):
+            grown = max(size, 2 * len(self._cores))
+            cores = np.empty((grown, self._cores.shape[1]), dtype=self._cores.dtype)
+            order = np.empty(grown, dtype=np.int64)
+            cores[: self.size], order[: self.size] = self._cores[: self.size], self._order[: self.size]
+            self._cores, self._order = cores, order
+
+
+def _count(sample: Floats, radius: float, limit: int) -> int:
+    layout = Layout((len(sample),), sample.shape[1], sample.dtype, 0)
+    scanner = _Scanner(layout, radius, limit)
+    return scanner.size if scanner.scan(sample) else limit + 1
+
+
+def _radius_for(sample: Floats, n_cores: int, n_rows: int) -> float:
+    """The smallest radius whose coverage of all rows should have at most n_cores, judged from the sample.
+
+    The number of landmarks grows with the rows like a power, whose exponent is read off half of the sample.
+    """
+    high = float(np.linalg.norm(sample.max(axis=0).astype(np.float64) - sample.min(axis=0)))
+    low = 0.0
+    growth = math.log2(max(n_rows / len(sample), 1.0))
+    for _ in range(16):
+        radius = (low + high) / 2
+        whole = _count(sample, radius, n_cores)
+        fits = whole <= n_cores
+        if fits and growth > 0:
+            exponent = math.log2(whole / max(_count(sample[::2], radius, n_cores), 1))
+            fits = whole * 2.0 ** (growth * min(max(exponent, 0.0), 1.0)) <= 0.97 * n_cores
+        low, high = (low, radius) if fits else (radius, high)
+    return high

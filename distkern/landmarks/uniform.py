@@ -1,0 +1,48 @@
+"""Landmarks drawn uniformly from the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from distkern.core.errors import InputError
+from distkern.core.rng import Purpose, stream
+from distkern.core.types import Floats
+from distkern.landmarks.base import AbstractLandmarkRule, Layout, gather_rows, pick, stack
+from distkern.passes import Cost, Pass, Reduce
+
+
+@dataclass(frozen=True)
+class Uniform(AbstractLandmarkRule):
+    """``n_cores`` rows drawn without replacement; identical rows are kept once, so there may be fewer.
+
+    Not the paper's rule: it puts fewer landmarks on outliers than a coverage of the same size.
+    """
+
+    name = "uniform"
+
+    def __post_init__(self) -> None:
+        if self.n_cores is None:
+            raise InputError(
+                "uniform landmarks need n_cores", where="landmarks", mend="give n_cores, not diameter"
+            )
+
+    def choose(self, layout: Layout) -> Generator[Pass, Any, Floats]:
+        size = self.expected_size(layout)
+        generator = stream(layout.seed, Purpose.LANDMARKS)
+        rows = np.sort(generator.choice(layout.n_rows, size=size, replace=False, shuffle=False))
+        features = yield from gather_rows(layout, rows.astype(np.int64), "landmarks")
+        _, first = np.unique(features, axis=0, return_index=True)
+        return features[np.sort(first)]
+
+    def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
+        size = self.expected_size(layout)
+        result_bytes = size * layout.n_features * layout.dtype.itemsize
+        return [(Reduce("landmarks", pick, stack, cost=Cost(result_bytes=result_bytes)), 1.0)]
+
+    def expected_size(self, layout: Layout) -> int:
+        assert self.n_cores is not None
+        return min(self.n_cores, layout.n_rows)

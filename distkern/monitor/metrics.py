@@ -1,0 +1,82 @@
+"""``metrics.jsonl``: one JSON object per stage."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from distkern.core.errors import CorruptDataError
+from distkern.engine.events import Event
+from distkern.storage.atomic import write_text_atomic
+
+#: the keys of a line, in order; a solver's own figures follow
+FIELDS = (
+    "stage", "passes", "seconds", "objective", "train_error", "test_error", "model_size", "feature_accesses",
+    "rows_read", "bytes_read", "peak_rss_bytes",
+)  # fmt: skip
+
+
+class MetricsFile:
+    """A listener that appends a line to ``path`` at every finished stage, on disk before it returns."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def __call__(self, event: Event) -> None:
+        if event.kind != "stage_finished":
+            return
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(to_line(event["metrics"]))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def to_line(metrics: Mapping[str, Any]) -> str:
+    """A stage's metrics as a line of JSON: known keys first, numpy scalars as numbers, non-finite as null."""
+    ordered = {name: metrics[name] for name in FIELDS if name in metrics}
+    ordered.update((name, value) for name, value in metrics.items() if name not in ordered)
+    return json.dumps({name: _plain(value) for name, value in ordered.items()}, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def rewrite(path: str | os.PathLike[str], history: Iterable[Mapping[str, Any]]) -> None:
+    """Replace the file by the lines of ``history``, whole or not at all.
+
+    A resumed run does this with its checkpoint's history: stages after the checkpoint are run again.
+    """
+    write_text_atomic(Path(path), "".join(to_line(metrics) for metrics in history))
+
+
+def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The stages of a metrics file, oldest first.
+
+    A last line without its line break was being written when the process died, and is left out.
+
+    Raises
+    ------
+    CorruptDataError
+        If another line is not a JSON object.
+    """
+    history: list[dict[str, Any]] = []
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(keepends=True), start=1):
+        if not line.endswith("\n"):
+            break
+        try:
+            metrics = json.loads(line)
+        except json.JSONDecodeError:
+            metrics = None
+        if not isinstance(metrics, dict):
+            raise CorruptDataError("is not a JSON object", where=f"{path}, line {number}", mend="train again")
+        history.append(metrics)
+    return history

@@ -1,0 +1,141 @@
+"""A run in the terminal: a bar for the pass under way and a line for every finished stage."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from distkern.engine.events import Event
+from distkern.monitor.text import in_bytes, in_number, in_percent, in_time
+
+#: seconds between two lines about one pass where there is no terminal
+PLAIN_INTERVAL = 10.0
+
+
+class Terminal:
+    """A listener that writes to ``stream`` (standard error): live bars on a terminal, plain lines elsewhere.
+
+    Use it as a context manager, so that the cursor comes back however the run ends.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self.live = self._stream.isatty()
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+        self._started = 0.0
+        self._printed = 0.0
+
+    def __enter__(self) -> Terminal:
+        if self.live:
+            console = Console(file=self._stream, highlight=False)
+            self._progress = Progress(
+                TextColumn("{task.description}"), BarColumn(bar_width=20), TaskProgressColumn(),
+                TextColumn("{task.fields[rates]}"), TimeRemainingColumn(compact=True),
+                console=console, transient=True,
+            )  # fmt: skip
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = self._task = None
+
+    def __call__(self, event: Event) -> None:
+        """Show an event; kinds it does not know are passed over."""
+        handler = getattr(self, f"_{event.kind}", None)
+        if handler is not None:
+            handler(event)
+
+    def line(self, text: str) -> None:
+        """Write a line above the bar."""
+        if self._progress is not None:
+            self._progress.console.print(text, markup=False, soft_wrap=True)
+        else:
+            self._stream.write(text + "\n")
+            self._stream.flush()
+
+    def show(self, description: str, done: int, total: int, rates: str = "") -> None:
+        """Put the bar at ``done`` of ``total``; without a terminal this does nothing."""
+        if self._progress is None:
+            return
+        if self._task is None:
+            self._task = self._progress.add_task(description, total=total, rates=rates)
+        self._progress.update(self._task, description=description, completed=done, total=total, rates=rates)
+
+    def clear(self) -> None:
+        """Take the bar away."""
+        if self._progress is not None and self._task is not None:
+            self._progress.remove_task(self._task)
+            self._task = None
+
+    def _run_started(self, event: Event) -> None:
+        workers = event.fields.get("workers")
+        where = f" on {workers} {'worker' if workers == 1 else 'workers'}" if isinstance(workers, int) else ""
+        self.line(f"{event['algorithm']}: {event['n_rows']:,} rows x {event['n_features']:,} features{where}")
+        if event.fields.get("resumed_from") is not None:
+            self.line(f"resumed after stage {event['resumed_from']}")
+        if event.fields.get("dashboard"):
+            self.line(f"dashboard: {event['dashboard']}")
+
+    def _pass_started(self, event: Event) -> None:
+        self.clear()
+        self._started = self._printed = event.time
+        self.show(_describe(event), 0, event["rows"])
+
+    def _pass_progress(self, event: Event) -> None:
+        elapsed = max(event.time - self._started, 1e-9)
+        rows = event["rows_done"] / elapsed
+        rates = f"{rows:,.0f} rows/s {in_bytes(event['bytes_done'] / elapsed)}/s"
+        if self._progress is not None:
+            self.show(_describe(event), event["rows_done"], event["rows"], rates)
+        elif event.time - self._printed >= PLAIN_INTERVAL:
+            self._printed = event.time
+            share = event["rows_done"] / max(event["rows"], 1)
+            left = (event["rows"] - event["rows_done"]) / rows if rows > 0 else 0.0
+            self.line(f"{_describe(event)}: {100 * share:.0f} %, {rates}, {in_time(left)} left")
+
+    def _pass_finished(self, event: Event) -> None:
+        self.clear()
+
+    def _stage_finished(self, event: Event) -> None:
+        self.line(stage_line(event["metrics"]))
+
+    def _worker_lost(self, event: Event) -> None:
+        self.line(f"worker {event['address']} was lost; its tasks run again elsewhere")
+
+    def _message(self, event: Event) -> None:
+        self.line(str(event["text"]))
+
+    def _run_finished(self, event: Event) -> None:
+        self.clear()
+        self.line(f"{event['result']} after {in_time(event['seconds'])}")
+
+
+def _describe(event: Event) -> str:
+    stage = event.fields.get("stage")
+    return f"stage {stage}: {event['name']}" if stage else str(event["name"])
+
+
+def stage_line(metrics: Mapping[str, Any]) -> str:
+    """One line about a finished stage: passes, seconds, objective, errors and memory."""
+    parts = [
+        f"stage {metrics['stage']}",
+        f"{in_number(metrics['passes'])} passes",
+        in_time(metrics["seconds"]),
+        f"objective {in_number(metrics['objective'])}",
+        f"train error {in_percent(metrics['train_error'])}",
+    ]
+    if metrics.get("test_error") is not None:
+        parts.append(f"test error {in_percent(metrics['test_error'])}")
+    if metrics.get("peak_rss_bytes"):
+        parts.append(f"memory {in_bytes(metrics['peak_rss_bytes'])}")
+    return "  ".join(parts)

@@ -1,0 +1,148 @@
+"""A pass over the data is a value: what to do with each block, how to combine, how much memory it takes.
+
+A solver yields passes and is sent their results; it never sees files, tasks or workers.
+
+``Reduce`` maps every block on the workers and combines the results in a fixed order.
+``Stream`` visits blocks in a given order, each with its rows in a given order, and hands prepared pieces of
+rows to the solver strictly in that order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.rng import Purpose, stream
+from distkern.core.types import Block
+
+Partial = TypeVar("Partial")
+Prepared = TypeVar("Prepared")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a pass takes, for the planner.
+
+    Attributes
+    ----------
+    workspace_bytes : buffers of a task, beside the block itself
+    result_bytes : a task's result (for a Stream: of one prepared row)
+    flops_per_row : floating-point operations of matrix products
+    entries_per_row : elements through exp or the like
+    driver_seconds_per_row : of a Stream, what the sequential loop takes
+    """
+
+    workspace_bytes: int = 0
+    result_bytes: int = 0
+    flops_per_row: float = 0.0
+    entries_per_row: float = 0.0
+    driver_seconds_per_row: float = 0.0
+
+
+@dataclass(frozen=True)
+class Reduce(Generic[Partial]):
+    """combine(... combine(map(block_0), map(block_1)) ...), in an order that depends on the data alone.
+
+    Attributes
+    ----------
+    name : for people
+    map : module-level function of (block, operand)
+    combine : associative function of two results of ``map``, earlier rows first
+    operand : sent once to every worker (the model, usually)
+    split : which split of the data, "train" or "test"
+    blocks : numbers of the blocks to read, in order (None for all)
+    """
+
+    name: str
+    map: Callable[[Block, Any], Partial]
+    combine: Callable[[Partial, Partial], Partial]
+    operand: Any = None
+    split: str = "train"
+    blocks: tuple[int, ...] | None = None
+    cost: Cost = Cost()
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One block of a Stream and which of its rows, in which order.
+
+    The order is drawn from (seed, key) wherever the block is read: no index is ever sent. Without
+    replacement it is the first ``n_draws`` of a permutation, with replacement independent uniform draws.
+    """
+
+    block: int
+    n_draws: int
+    seed: int
+    key: tuple[int, ...]
+    replace: bool = False
+
+    def rows(self, n_rows: int) -> NDArray[np.intp]:
+        """Positions in a block of ``n_rows`` rows, in the order of the visit."""
+        generator = stream(self.seed, Purpose.ROW_ORDER, *self.key)
+        if self.replace:
+            return generator.integers(0, n_rows, size=self.n_draws, dtype=np.intp)
+        return generator.permutation(n_rows)[: self.n_draws]
+
+
+@dataclass(frozen=True)
+class Stream(Generic[Prepared]):
+    """Pieces of rows, prepared ahead in parallel, consumed strictly in order by a sequential loop.
+
+    The result sent to the solver is an iterator over ``prepare(piece, operand)``, where a piece is a block
+    of ``piece_rows`` rows (the last of a visit may be shorter). The pieces do not depend on where they
+    are prepared.
+    """
+
+    name: str
+    visits: tuple[Visit, ...]
+    prepare: Callable[[Block, Any], Prepared]
+    operand: Any = None
+    piece_rows: int = 1024
+    split: str = "train"
+    cost: Cost = Cost()
+
+    @property
+    def n_rows(self) -> int:
+        return sum(visit.n_draws for visit in self.visits)
+
+
+Pass: TypeAlias = Reduce[Any] | Stream[Any]
+
+
+def pieces(block: Block, piece_rows: int) -> Iterator[Block]:
+    """The rows of a visit, cut into the pieces that ``prepare`` sees."""
+    for start in range(0, block.n_rows, piece_rows):
+        yield block.take(slice(start, min(start + piece_rows, block.n_rows)))
+
+
+def epoch_visits(
+    block_rows: tuple[int, ...], n_steps: int, *, seed: int, stage: int, replace: bool
+) -> tuple[Visit, ...]:
+    """The visits of ``n_steps`` sampled rows.
+
+    Shuffled (``replace=False``): each epoch visits every row once, blocks in random order and the rows of a
+    block in random order, so a row's neighbours in the sequence come from its own block; data sets are
+    shuffled when they are sharded, which makes that as good as a shuffle of all rows. The last epoch is cut
+    short. Independent (``replace=True``): each block receives a multinomial number of draws, so that the drawn
+    multiset is exactly that of n_steps independent uniform draws; only their order is by block.
+    """
+    order = stream(seed, Purpose.VISIT_ORDER, stage)
+    rows = np.asarray(block_rows)
+    n_rows = int(rows.sum())
+    visits: list[Visit] = []
+    remaining = n_steps
+    epoch = 0
+    while remaining > 0:
+        steps = min(remaining, n_rows)
+        counts = order.multinomial(steps, rows / n_rows) if replace else rows
+        for block in order.permutation(len(block_rows)):
+            n_draws = min(int(counts[block]), remaining)
+            if n_draws > 0:
+                visits.append(Visit(int(block), n_draws, seed, (stage, epoch, int(block)), replace))
+                remaining -= n_draws
+        epoch += 1
+    return tuple(visits)

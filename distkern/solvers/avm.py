@@ -1,0 +1,184 @@
+"""AVM: the approximation vector machine, stochastic gradients moved to landmarks (Le et al. 2017)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.types import Floats
+from distkern.passes import Stream, epoch_visits
+from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
+from distkern.solvers.coreset import (
+    BallProjection,
+    CoresetProblem,
+    Model,
+    Piece,
+    PieceOperand,
+    held_out_pass,
+    measured,
+    piece_rows,
+    prepare_piece,
+    snapshot_pass,
+    steps_of_stage,
+    stream_cost,
+)
+
+
+@dataclass(frozen=True)
+class AVMState:
+    """w_t = u / (t0 + t), and what the average of the later iterates needs.
+
+    Attributes
+    ----------
+    landmarks, gamma : the basis
+    accumulated : (n_outputs, r), u
+    early : (n_outputs, r), sum over changes of u of (change * inverse_sum when it was made)
+    inverse_sum : sum of 1 / (t0 + t) over the averaged steps so far
+    step : t
+    coefficients : (r, n_outputs) of the model: the average once it has begun, w_t before
+    """
+
+    landmarks: Floats
+    gamma: float
+    accumulated: NDArray[np.float64]
+    early: NDArray[np.float64]
+    inverse_sum: float
+    step: int
+    coefficients: NDArray[np.float64]
+    stage: int
+    objective: float
+    train_error: float
+    test_error: float | None
+
+
+@dataclass(frozen=True)
+class AVM(AbstractSolver[AVMState]):
+    """Stochastic gradient descent with steps 1/(t0 + t) whose directions are moved to the nearest landmark.
+
+    Minimises the same f as CSVRG: w <- (1 - eta_t) w - eta_t alpha_t phi(c_t), eta_t = 1/(t0 + t). In
+    the terms of Le et al. 2017 their lambda is 1/lam. O(1/t).
+
+    Deviations: the landmarks are chosen before the first step rather than on the way; t0 = L for smooth
+    losses, so that no step exceeds 1/L, and 0 for the hinge as in the paper; projection as for CSVRG.
+
+    Parameters
+    ----------
+    parts : loss, lam, kernel, landmarks
+    stages : passes over the data, each ``steps_per_stage`` long; measured after each
+    steps_per_stage : an int is rows, a float passes over the rows; None: one pass
+    order : "shuffled" or "iid"
+    projection : project on the ball
+    average : the model is the mean of the last half of the iterates (suffix averaging) rather than the last
+    """
+
+    parts: CoresetProblem
+    stages: int = 2
+    steps_per_stage: int | float | None = None
+    order: str = "shuffled"
+    projection: bool = True
+    average: bool = True
+
+    name = "avm"
+
+    def state_type(self) -> type[AVMState]:
+        return AVMState
+
+    def steps(self, problem: Problem) -> int:
+        """Steps of a stage."""
+        return steps_of_stage(self.steps_per_stage, problem.n_rows, float(problem.n_rows))
+
+    def init(self, problem: Problem) -> Steps[AVMState]:
+        landmarks, gamma = yield from self.parts.begin(problem)
+        zero = np.zeros((problem.n_outputs, len(landmarks)))
+        state = AVMState(landmarks, gamma, zero, zero, 0.0, 0, zero.T, 0, math.nan, math.nan, None)
+        return (yield from self._measured(problem, state))
+
+    def stage(self, problem: Problem, state: AVMState) -> Steps[AVMState]:
+        from distkern.solvers._loops import avm_loop
+
+        model = self._model(problem, state)
+        size, loss = model.basis.size, self.parts.loss
+        n_steps = self.steps(problem)
+        pieces: Iterator[Piece] = yield Stream(
+            "inner loop",
+            epoch_visits(
+                problem.block_rows, n_steps,
+                seed=problem.seed, stage=state.stage, replace=self.order == "iid",
+            ),
+            prepare_piece,
+            PieceOperand(model.basis, model.objective, np.zeros((size, 0))),
+            piece_rows=piece_rows(size, model.basis.dtype.itemsize),
+            cost=stream_cost(problem, size, n_columns=0),
+        )  # fmt: skip
+        loop = avm_loop(loss, model.basis.dtype)
+        smoothness = model.objective.smoothness(problem.max_relative_weight)
+        offset = smoothness if math.isfinite(smoothness) else 0.0
+        ball = BallProjection(model) if self.projection else None
+        tail_start = (self.stages * n_steps) // 2 if self.average else self.stages * n_steps
+        u, early = state.accumulated.copy(), state.early.copy()
+        step, inverse_sum = state.step, state.inverse_sum
+        for unaligned in pieces:
+            piece = unaligned.aligned()
+            inverse_sum = loop(
+                piece.values, piece.nearest, piece.signs, piece.weights, u, early, inverse_sum,
+                step, offset, tail_start, float(self.parts.lam), loss.parameters,
+            )  # fmt: skip
+            step += len(piece.values)
+            if ball is not None and ball.due(len(piece.values)):
+                change = (ball.shrinkage(u.T / (offset + step)) - 1.0)[:, None] * u
+                u += change
+                early += change * inverse_sum
+        averaged = step - tail_start
+        coefficients = (inverse_sum * u - early) / averaged if averaged > 0 else u / (offset + step)
+        return (
+            yield from self._measured(
+                problem,
+                replace(
+                    state,
+                    accumulated=u,
+                    early=early,
+                    inverse_sum=inverse_sum,
+                    step=step,
+                    coefficients=np.ascontiguousarray(coefficients.T),
+                    stage=state.stage + 1,
+                ),
+            )
+        )
+
+    def _measured(self, problem: Problem, state: AVMState) -> Steps[AVMState]:
+        figures = yield from measured(problem, self._model(problem, state))
+        return replace(
+            state,
+            objective=figures.objective,
+            train_error=figures.train_error,
+            test_error=figures.test_error,
+        )
+
+    def finished(self, state: AVMState) -> bool:
+        return state.stage >= self.stages
+
+    def measures(self, state: AVMState) -> Measures:
+        return Measures(state.objective, state.train_error, state.test_error, len(state.landmarks), {})
+
+    def outline(self, problem: Problem) -> list[Outline]:
+        size = self.parts.expected_size(problem)
+        visits = epoch_visits(problem.block_rows, self.steps(problem), seed=0, stage=0, replace=False)
+        inner = Stream(
+            "inner loop", visits, prepare_piece, piece_rows=piece_rows(size, problem.dtype.itemsize),
+            cost=stream_cost(problem, size, n_columns=0),
+        )  # fmt: skip
+        passes = [
+            *self.parts.outline_begin(problem),
+            Outline(snapshot_pass(problem, None, size), self.stages + 1),
+            Outline(inner, self.stages),
+        ]
+        if problem.has_test:
+            passes.append(Outline(held_out_pass(problem, None, size), self.stages + 1))
+        return passes
+
+    def _model(self, problem: Problem, state: AVMState) -> Model:
+        return self.parts.model(problem, state.landmarks, state.gamma, state.coefficients)

@@ -1,0 +1,107 @@
+"""What a solver is.
+
+To add one, write a file in this folder with a frozen dataclass of hyperparameters that derives from
+:class:`AbstractSolver`; the driver (``engine/drive.py``) owns the loop, checkpoints, events and stopping.
+
+``init`` and ``stage`` are generators: they ``yield`` passes, are sent the results, and return the next state.
+They read like the paper's pseudo-code and know nothing of files, tasks or workers. A state is a frozen
+dataclass of arrays and numbers; all that the next stage depends on is in it, so a checkpoint is the state.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+
+import numpy as np
+
+from distkern.passes import Pass
+
+State = TypeVar("State")
+Result = TypeVar("Result")
+
+Steps: TypeAlias = Generator[Pass, Any, Result]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The sizes of a training problem: all that a solver knows before its first pass.
+
+    Attributes
+    ----------
+    block_rows : rows of each block of the training split
+    n_features : d
+    n_outputs : k: 1 for binary, the number of classes for one-vs-rest
+    dtype : of the features
+    has_test : whether there is a test split to measure
+    seed : of every random choice
+    max_relative_weight : largest row weight divided by the mean row weight
+    """
+
+    block_rows: tuple[int, ...]
+    n_features: int
+    n_outputs: int
+    dtype: np.dtype[Any]
+    has_test: bool
+    seed: int
+    max_relative_weight: float = 1.0
+
+    @property
+    def n_rows(self) -> int:
+        """m, the rows of the training split."""
+        return sum(self.block_rows)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What a stage achieved (one line of ``metrics.jsonl``); ``extra`` holds the solver's own figures."""
+
+    objective: float
+    train_error: float
+    test_error: float | None
+    model_size: int
+    extra: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A pass that a run will make, with nothing in it yet, and how often, for ``distkern plan``."""
+
+    step: Pass
+    times: float
+
+
+class AbstractSolver(ABC, Generic[State]):
+    """The mathematics of one algorithm."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def init(self, problem: Problem) -> Steps[State]:
+        """Everything before the first stage (landmarks, first gradient)."""
+
+    @abstractmethod
+    def stage(self, problem: Problem, state: State) -> Steps[State]:
+        """One stage: a state to the next."""
+
+    @abstractmethod
+    def finished(self, state: State) -> bool:
+        """Whether the last stage was the last."""
+
+    @abstractmethod
+    def measures(self, state: State) -> Measures:
+        """What the state achieves."""
+
+    def step_hint(self) -> str:
+        """What to try when the solver diverges."""
+        return "a tenth of the present one"
+
+    @abstractmethod
+    def state_type(self) -> type[State]:
+        """The dataclass of states, to restore one from a checkpoint."""
+
+    @abstractmethod
+    def outline(self, problem: Problem) -> list[Outline]:
+        """The passes of a run, for the planner: nothing is read."""

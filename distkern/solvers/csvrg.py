@@ -1,0 +1,263 @@
+"""CSVRG: coreset stochastic variance-reduced gradient (csvrg.txt, Algorithm 1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.rng import Purpose, stream
+from distkern.core.types import Floats
+from distkern.passes import Cost, Stream, epoch_visits
+from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
+from distkern.solvers.coreset import (
+    BallProjection,
+    CoresetProblem,
+    Model,
+    Piece,
+    PieceOperand,
+    held_out_pass,
+    measured,
+    piece_rows,
+    prepare_piece,
+    snapshot_pass,
+    steps_of_stage,
+    stream_cost,
+)
+
+
+@dataclass(frozen=True)
+class CSVRGState:
+    """A snapshot w~ = sum_k coefficients_k phi(c_k), with the coreset gradient and the figures at it.
+
+    Attributes
+    ----------
+    landmarks : (r, n_features)
+    gamma : of the kernel
+    coefficients : (r, n_outputs) float64
+    gradient : (r, n_outputs), mu: (1/m) sum of alpha~_i at the landmark nearest to x_i
+    stage : stages done
+    change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
+    """
+
+    landmarks: Floats
+    gamma: float
+    coefficients: NDArray[np.float64]
+    gradient: NDArray[np.float64]
+    stage: int
+    objective: float
+    train_error: float
+    test_error: float | None
+    change: float
+    projections: int
+
+
+@dataclass(frozen=True)
+class CSVRG(AbstractSolver[CSVRGState]):
+    """Variance-reduced stochastic gradients whose directions are moved to the nearest landmark.
+
+    Minimises f of :class:`~distkern.solvers.objective.Objective`. One stage, from the snapshot w~ with
+    mu = (1/m) sum_i alpha~_i phi(c_i), does for t = 1 .. T
+
+        w <- (1 - eta) w - eta (alpha_t - alpha~_t) phi(c_t) - eta mu,        w = a v + b mu (lazily scaled),
+
+    at O(r) a step, then takes the new snapshot's gradient in one pass.
+
+    Deviations from Algorithm 1: lambda is inside alpha once (the paper's (4)-(7) and (9) disagree); radius
+    and frequency of the projection are those of :class:`~distkern.solvers.coreset.BallProjection`; rows are
+    shuffled within and between blocks (``order="shuffled"``) unless independent draws are asked for.
+
+    Parameters
+    ----------
+    parts : loss, lam, kernel, landmarks
+    stages : at most this many
+    steps_per_stage : T: an int is rows, a float passes over the rows; None: m, or up to 5 m when the
+        conditioning 6 L asks for it
+    step_size : eta; None: 0.5 / L, and for a loss that is not smooth 0.02 / max(1, lam)
+    option : "I" takes w_T as the next snapshot, "II" a w_t with t uniform in 0 .. T-1
+    order : "shuffled" or "iid"
+    projection : project on the ball
+    tolerance : stop once |w_s - w_(s-1)| <= tolerance |w_s| (f itself may rise towards the fixed point)
+    """
+
+    parts: CoresetProblem
+    stages: int = 5
+    steps_per_stage: int | float | None = None
+    step_size: float | None = None
+    option: str = "I"
+    order: str = "shuffled"
+    projection: bool = True
+    tolerance: float = 1e-3
+
+    name = "csvrg"
+
+    def state_type(self) -> type[CSVRGState]:
+        return CSVRGState
+
+    def eta(self, problem: Problem) -> float:
+        """The step size for this problem."""
+        if self.step_size is not None:
+            return self.step_size
+        smoothness = self.parts.objective(problem).smoothness(problem.max_relative_weight)
+        return 0.5 / smoothness if math.isfinite(smoothness) else 0.02 / max(1.0, self.parts.lam)
+
+    def steps(self, problem: Problem) -> int:
+        """T for this problem: eta T >= 3 for a linear rate; less than a pass would waste the snapshot."""
+        wanted = min(max(problem.n_rows, 3.0 / self.eta(problem)), 5.0 * max(problem.n_rows, 2000))
+        return steps_of_stage(self.steps_per_stage, problem.n_rows, wanted)
+
+    def init(self, problem: Problem) -> Steps[CSVRGState]:
+        landmarks, gamma = yield from self.parts.begin(problem)
+        zero = np.zeros((len(landmarks), problem.n_outputs))
+        state = CSVRGState(landmarks, gamma, zero, zero, 0, math.nan, math.nan, None, math.inf, 0)
+        return (yield from self._snapshot(problem, state))
+
+    def stage(self, problem: Problem, state: CSVRGState) -> Steps[CSVRGState]:
+        model = self._model(problem, state)
+        size, itemsize = model.basis.size, model.basis.dtype.itemsize
+        n_steps = self.steps(problem)
+        columns = np.concatenate([state.coefficients, state.gradient], axis=1)
+        rows = piece_rows(size, itemsize)
+        pieces: Iterator[Piece] = yield Stream(
+            "inner loop",
+            epoch_visits(
+                problem.block_rows, n_steps,
+                seed=problem.seed, stage=state.stage, replace=self.order == "iid",
+            ),
+            prepare_piece,
+            PieceOperand(model.basis, model.objective, columns),
+            piece_rows=rows,
+            cost=self._stream_cost(problem, size),
+        )  # fmt: skip
+        inner = _InnerLoop(self, problem, model, state)
+        if self.option == "II":
+            inner.stop_at = int(stream(problem.seed, Purpose.OPTION_II, state.stage).integers(n_steps))
+        for piece in pieces:
+            inner.consume(piece)
+        coefficients = inner.result()
+        change = _relative_change(model, coefficients, state.coefficients)
+        return (
+            yield from self._snapshot(
+                problem,
+                replace(
+                    state,
+                    coefficients=coefficients,
+                    stage=state.stage + 1,
+                    change=change,
+                    projections=state.projections + inner.projections,
+                ),
+            )
+        )
+
+    def _snapshot(self, problem: Problem, state: CSVRGState) -> Steps[CSVRGState]:
+        """The full gradient at the state's w~, and the figures that come with it."""
+        figures = yield from measured(problem, self._model(problem, state))
+        return replace(
+            state,
+            gradient=figures.sums.gradient / figures.sums.n_rows,
+            objective=figures.objective,
+            train_error=figures.train_error,
+            test_error=figures.test_error,
+        )
+
+    def finished(self, state: CSVRGState) -> bool:
+        return state.stage >= self.stages or state.change <= self.tolerance
+
+    def measures(self, state: CSVRGState) -> Measures:
+        return Measures(
+            state.objective,
+            state.train_error,
+            state.test_error,
+            len(state.landmarks),
+            {"change": state.change, "projections": float(state.projections)},
+        )
+
+    def outline(self, problem: Problem) -> list[Outline]:
+        size = self.parts.expected_size(problem)
+        rows = piece_rows(size, problem.dtype.itemsize)
+        visits = epoch_visits(problem.block_rows, self.steps(problem), seed=0, stage=0, replace=False)
+        inner = Stream(
+            "inner loop", visits, prepare_piece, piece_rows=rows, cost=self._stream_cost(problem, size)
+        )
+        passes = [
+            *self.parts.outline_begin(problem),
+            Outline(snapshot_pass(problem, None, size), self.stages + 1),
+            Outline(inner, self.stages),
+        ]
+        if problem.has_test:
+            passes.append(Outline(held_out_pass(problem, None, size), self.stages + 1))
+        return passes
+
+    def _model(self, problem: Problem, state: CSVRGState) -> Model:
+        return self.parts.model(problem, state.landmarks, state.gamma, state.coefficients)
+
+    def _stream_cost(self, problem: Problem, size: int) -> Cost:
+        return stream_cost(problem, size, n_columns=2 * problem.n_outputs)
+
+
+class _InnerLoop:
+    """w = a v + b mu during a stage."""
+
+    def __init__(self, solver: CSVRG, problem: Problem, model: Model, state: CSVRGState) -> None:
+        from distkern.solvers._loops import csvrg_loop
+
+        self._loss = model.objective.loss
+        self._loop = csvrg_loop(self._loss, model.basis.dtype)
+        self._lam = float(solver.parts.lam)
+        self._eta = float(solver.eta(problem))
+        self._gradient = state.gradient
+        self._v = np.array(state.coefficients.T, dtype=np.float64, order="C")
+        self._a = 1.0
+        self._b = np.zeros(problem.n_outputs)
+        self._ball = BallProjection(model) if solver.projection else None
+        self._step = 0
+        self._chosen: NDArray[np.float64] | None = None
+        self.stop_at: int | None = None
+        self.projections = 0
+
+    def consume(self, piece: Piece) -> None:
+        """Do the steps of a piece, in order."""
+        piece = piece.aligned()
+        n_rows = len(piece.values)
+        chosen = None if self.stop_at is None else self.stop_at - self._step
+        if chosen is not None and 0 <= chosen < n_rows:
+            self._advance(piece, 0, chosen)
+            self._chosen = self._coefficients()
+            self._advance(piece, chosen, n_rows)
+        else:
+            self._advance(piece, 0, n_rows)
+        self._step += n_rows
+        if self._ball is not None and self._ball.due(n_rows):
+            factors = self._shrinkage(self._ball, self._coefficients())
+            self._v *= factors[:, None]
+            self._b *= factors
+
+    def result(self) -> NDArray[np.float64]:
+        """The next snapshot's coefficients (r, n_outputs)."""
+        coefficients = self._coefficients() if self._chosen is None else self._chosen
+        if self._ball is None:
+            return coefficients
+        return coefficients * self._shrinkage(self._ball, coefficients)
+
+    def _advance(self, piece: Piece, start: int, stop: int) -> None:
+        self._a = self._loop(
+            piece.values, piece.nearest, piece.products, piece.signs, piece.weights,
+            self._v, self._a, self._b, self._eta, self._lam, self._loss.parameters, start, stop,
+        )  # fmt: skip
+
+    def _coefficients(self) -> NDArray[np.float64]:
+        return self._a * self._v.T + self._b * self._gradient
+
+    def _shrinkage(self, ball: BallProjection, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        factors = ball.shrinkage(coefficients)
+        self.projections += int(np.count_nonzero(factors < 1.0))
+        return factors
+
+
+def _relative_change(model: Model, new: NDArray[np.float64], old: NDArray[np.float64]) -> float:
+    squares = model.basis.squared_norms(np.concatenate([new - old, new], axis=1))
+    difference, norm = np.sqrt(squares).reshape(2, -1)
+    return float(np.max(difference / np.maximum(norm, np.finfo(float).tiny)))

@@ -1,0 +1,84 @@
+"""Named arrays in one folder: models and checkpoints."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.storage import chunks
+from distkern.storage.atomic import staged_folder
+
+_TYPE = "distkern-arrays"
+_VERSION = 1
+_CHUNK_BYTES = 64 * 2**20
+
+
+def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays (numbers or booleans, any shape) as a zarr v3 group that appears whole or not at all.
+
+    What is at ``path`` is replaced. Every chunk is checksummed.
+
+    Raises
+    ------
+    InputError
+        If the disk is full or the place cannot be written.
+    """
+    with staged_folder(path) as staged:
+        attributes = {"encoding-type": _TYPE, "encoding-version": _VERSION, "names": list(arrays)}
+        group = chunks.create_group(staged.path, attributes)
+        for name, values in arrays.items():
+            shape = values.shape
+            row_bytes = values.nbytes // shape[0] if values.ndim and shape[0] else 0
+            first = max(1, _CHUNK_BYTES // row_bytes) if row_bytes else 1
+            chunk = (min(first, shape[0]), *shape[1:]) if shape else ()
+            array = chunks.create_array(group, name, shape, chunk, values.dtype)
+            if values.size:
+                array[...] = values
+        staged.commit()
+
+
+def load_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+    """Read what :func:`save_arrays` wrote.
+
+    Raises
+    ------
+    InputError
+        If there is no such folder, or a newer version wrote it.
+    CorruptDataError
+        If anything in it is missing or changed.
+    """
+    folder = Path(os.path.abspath(path))
+    if not folder.is_dir():
+        raise InputError("there are no stored arrays", where=str(folder), mend="check the path")
+    try:
+        group = chunks.open_group(folder)
+        attributes = dict(group.attrs)
+    except (OSError, ValueError, KeyError) as error:
+        raise chunks.damaged(f"not readable as arrays ({error})", folder) from error
+    if attributes.get("encoding-type") != _TYPE:
+        raise CorruptDataError("does not hold arrays of distkern", where=str(folder), mend="check the path")
+    version = attributes.get("encoding-version")
+    if not isinstance(version, int) or version > _VERSION:
+        raise InputError(
+            f"written by a newer version (format {version})", where=str(folder), mend="upgrade distkern"
+        )
+    names = attributes["names"]
+    if not isinstance(names, list):
+        raise chunks.damaged("the list of arrays is damaged", folder)
+    return {str(name): _load(folder / str(name)) for name in names}
+
+
+def _load(folder: Path) -> NDArray[Any]:
+    try:
+        array = chunks.open_array(folder)
+    except (OSError, ValueError, KeyError) as error:
+        raise chunks.damaged("the array is missing or its description is damaged", folder) from error
+    if 0 in array.shape:
+        return np.zeros(array.shape, dtype=array.dtype)
+    return chunks.read_whole(array, folder)

@@ -1,0 +1,209 @@
+"""Files and folders that exist whole or not at all, whenever the process is killed."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import re
+import secrets
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from distkern.core.errors import InputError
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_REFUSED = {
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOTDIR,
+    errno.ENAMETOOLONG,
+    errno.ELOOP,
+    errno.EEXIST,
+}
+
+
+def write_text_atomic(path: str | os.PathLike[str], text: str) -> None:
+    """Write a UTF-8 text file: afterwards, and after any crash, it has the old content or the new.
+
+    Raises
+    ------
+    InputError
+        If the disk is full or the place cannot be written.
+    """
+    target = Path(path)
+    partial = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
+    with explained(target):
+        try:
+            with open(partial, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(partial, target)
+        except BaseException:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise
+        _fsync(target.parent)
+
+
+class StagedFolder:
+    """A folder being built beside its final place.
+
+    Attributes
+    ----------
+    target : the final place
+    path : where to write until :meth:`commit`
+    """
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        token = f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
+        self.path = target.with_name(f".{target.name}.partial-{token}")
+        self.path.mkdir(parents=True)
+
+    def commit(self) -> None:
+        """Flush everything to the disk and put the folder into its place, replacing what is there.
+
+        Where the file system can exchange two names (Linux), there is no moment without a whole folder at the
+        target; elsewhere there is one between two renames.
+        """
+        fsync_tree(self.path)
+        if not self.target.exists() or _is_empty_folder(self.target):
+            os.replace(self.path, self.target)
+        elif _exchange(self.path, self.target):
+            _remove(self.path)
+        else:
+            old = self.path.with_name(f"{self.path.name}-old")
+            os.rename(self.target, old)
+            os.rename(self.path, self.target)
+            _remove(old)
+        _fsync(self.target.parent)
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+@contextmanager
+def staged_folder(target: str | os.PathLike[str]) -> Iterator[StagedFolder]:
+    """A :class:`StagedFolder` that is removed unless it is committed inside the context.
+
+    What killed processes of this machine left behind for the same target is removed first.
+    """
+    final = Path(os.path.abspath(target))
+    with explained(final):
+        _remove_stale(final)
+        folder = StagedFolder(final)
+        try:
+            yield folder
+        finally:
+            folder.discard()
+
+
+@contextmanager
+def explained(target: Path, needed_bytes: int | None = None) -> Iterator[None]:
+    """Turn a full disk and a place that cannot be written into an :class:`InputError` naming ``target``."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise disk_full(target, needed_bytes) from error
+        if error.errno in _REFUSED:
+            raise InputError(
+                f"cannot be written ({error.strerror})", where=str(target), mend="choose another place"
+            ) from error
+        raise
+
+
+def disk_full(target: Path, needed_bytes: int | None = None) -> InputError:
+    """The error for a disk without enough room, with what is needed (where known) and what is free."""
+    free = free_bytes(target)
+    needed = "" if needed_bytes is None else f"{needed_bytes / 2**20:,.1f} MiB needed, "
+    return InputError(
+        f"the disk is full ({needed}{free / 2**20:,.1f} MiB free)",
+        where=str(target),
+        mend="free some space or choose another place",
+    )
+
+
+def free_bytes(target: Path) -> int:
+    """Bytes free on the file system of the nearest existing parent of ``target``."""
+    place = target
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    return shutil.disk_usage(place).free
+
+
+def fsync_tree(folder: Path) -> None:
+    """Flush every file and folder below ``folder``, and itself, to the disk."""
+    for root, _, files in os.walk(folder):
+        for name in files:
+            _fsync(Path(root, name))
+        _fsync(Path(root))
+
+
+def _fsync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # some network file systems cannot flush a folder; the rename itself is all they offer
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Swap two names in one step; False where the system or file system cannot."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    code = rename(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), _RENAME_EXCHANGE)
+    return bool(code == 0)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def _is_empty_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink() and not any(path.iterdir())
+
+
+def _host() -> str:
+    return re.sub(r"[^A-Za-z0-9.]", "_", socket.gethostname())
+
+
+def _remove_stale(target: Path) -> None:
+    """Remove partial folders for ``target`` whose process, of this machine, is gone."""
+    if not target.parent.is_dir():
+        return
+    pattern = re.compile(
+        rf"{re.escape(f'.{target.name}.partial-{_host()}-')}(?P<pid>[0-9]+)-[0-9a-f]{{8}}(-old)?"
+    )
+    for entry in target.parent.iterdir():
+        match = pattern.fullmatch(entry.name)
+        if match and not _is_alive(int(match["pid"])):
+            shutil.rmtree(entry, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True

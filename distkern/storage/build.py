@@ -1,0 +1,201 @@
+"""Builds a data set in a staged folder: rows to spool files, then shards, then the manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError, unknown_name
+from distkern.formats.base import RawChunk
+from distkern.storage import chunks as stored
+from distkern.storage import writer
+from distkern.storage.atomic import StagedFolder, disk_full, free_bytes, write_text_atomic
+from distkern.storage.collect import Collector, Shape
+from distkern.storage.dataset import TARGET_TYPES
+from distkern.storage.labels import LabelEncoder
+from distkern.storage.manifest import FILE, Manifest, SplitEntry
+from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind
+from distkern.storage.spool import Run, Spool, in_order, shuffled
+
+Task: TypeAlias = Literal["classification", "regression", "none"]
+TASKS: tuple[Task, ...] = get_args(Task)
+
+#: called with what is being done, rows done and bytes of float32 features done
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a data set is made; kept in its manifest."""
+
+    task: Task = "classification"
+    positive: str | None = None
+    scale: ScalingKind = "minmax"
+    test_fraction: float | None = None
+    rows_per_shard: int | None = None
+    shuffle: bool = True
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raise :class:`InputError` for values out of range."""
+        if self.task not in TASKS:
+            raise unknown_name("task", self.task, TASKS)
+        if self.scale not in KINDS:
+            raise unknown_name("scaling", self.scale, KINDS)
+        if self.positive is not None and self.task != "classification":
+            raise InputError("only classes have a positive label", where="--positive", mend="leave it out")
+        if self.test_fraction is not None and not 0 < self.test_fraction < 1:
+            raise InputError(
+                f"{self.test_fraction} is not between 0 and 1", where="--test-fraction", mend="give 0.2, say"
+            )
+        if self.rows_per_shard is not None and self.rows_per_shard < 1:
+            raise InputError("a shard has at least one row", where="--rows-per-shard", mend="give 10000, say")
+        if self.seed < 0:
+            raise InputError("a seed is 0 or more", where="--seed", mend="give 0, say")
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class Builder:
+    """One data set being made in a staged folder."""
+
+    def __init__(self, staged: StagedFolder, options: Options, progress: Progress) -> None:
+        self.staged = staged
+        self.options = options
+        self.progress = progress
+        self.shape = Shape()
+        self.labels = LabelEncoder()
+        self.target_type = TARGET_TYPES.get(options.task)
+
+    def run(self, train: Iterator[RawChunk], test: Iterator[RawChunk] | None) -> None:
+        """Read everything, then write the shards and, last of all, the manifest."""
+        spools = self.staged.path / "spool"
+        spools.mkdir()
+        with ExitStack() as stack:
+            train_spool = stack.enter_context(Spool(spools, "train", self.target_type))
+            test_spool = stack.enter_context(Spool(spools, "test", self.target_type))
+            fit = self._collect(train, test, train_spool, test_spool)
+            manifest = self._write(train_spool, test_spool, fit)
+        for file in spools.iterdir():
+            file.unlink()
+        spools.rmdir()
+        write_text_atomic(self.staged.path / FILE, manifest.to_text())
+
+    def _collect(
+        self,
+        train: Iterator[RawChunk],
+        test: Iterator[RawChunk] | None,
+        train_spool: Spool,
+        test_spool: Spool,
+    ) -> ScalingFit:
+        options = self.options
+        fit = ScalingFit(options.scale)
+        # a decimal fraction is meant as written: 0.1 of 30 rows are 3, although the nearest double is above
+        drawn = None
+        if options.test_fraction is not None:
+            drawn = (test_spool, Fraction(repr(float(options.test_fraction))), options.seed)
+        seed = options.seed if options.shuffle else None
+        self._feed(
+            Collector(train_spool, self.shape, self._targets, fit=fit, seed=seed, drawn=drawn),
+            train,
+            "reading",
+        )
+        if test is not None:
+            self._feed(Collector(test_spool, self.shape, self._targets), test, "reading test rows")
+        if not train_spool.n_rows:
+            what = (
+                "no rows" if not test_spool.n_rows else "all rows became test rows, none is left for training"
+            )
+            raise InputError(what, where="the input", mend="give more rows or a smaller --test-fraction")
+        if not self.shape.width:
+            raise InputError("the rows have no features", where="the input", mend="check the files")
+        return fit
+
+    def _feed(self, collector: Collector, chunks: Iterator[RawChunk], what: str) -> None:
+        rows = n_bytes = 0
+        for chunk in chunks:
+            collector.add(chunk)
+            rows += chunk.n_rows
+            n_bytes += 4 * chunk.features.size
+            self.progress(what, rows, n_bytes)
+        collector.flush()
+
+    def _targets(self, chunk: RawChunk) -> NDArray[Any] | None:
+        if self.options.task == "none":
+            return None
+        if self.options.task == "classification":
+            return self.labels.encode(chunk)
+        if chunk.targets is None or chunk.targets.dtype.kind not in "biuf":
+            raise InputError(
+                "the targets are not numbers",
+                where=chunk.place(0),
+                mend="give --task classification for labels, or --target for another column",
+            )
+        return chunk.targets.astype(np.float64)
+
+    def _write(self, train_spool: Spool, test_spool: Spool, fit: ScalingFit) -> Manifest:
+        options = self.options
+        classes: tuple[int, ...] | tuple[str, ...] | None = None
+        mapping: NDArray[np.int32] | None = None
+        if options.task == "classification":
+            classes, mapping = self.labels.finish(_code_counts(train_spool), options.positive)
+
+        def encode(targets: NDArray[Any]) -> NDArray[Any]:
+            return targets if mapping is None else mapping[targets]
+
+        width = self.shape.width
+        scaling = fit.result(width)
+        target_bytes = 0 if self.target_type is None else np.dtype(self.target_type).itemsize
+        chosen = options.rows_per_shard or writer.rows_of_a_shard(train_spool.n_rows, width)
+        present = {"train": train_spool} | ({"test": test_spool} if test_spool.n_rows else {})
+        rows_per_shard = {name: min(chosen, spool.n_rows) for name, spool in present.items()}
+        needed = sum(
+            writer.stored_bytes(spool.n_rows, width, rows_per_shard[name], target_bytes)
+            for name, spool in present.items()
+        )
+        if needed > free_bytes(self.staged.path):
+            raise disk_full(self.staged.target, needed)
+        stored.create_group(self.staged.path)
+        splits: dict[str, SplitEntry] = {}
+        done = 0
+
+        def on_shard(rows: int) -> None:
+            nonlocal done
+            done += rows
+            self.progress("writing shards", done, 4 * width * done)
+
+        for name, spool in present.items():
+            sizes = writer.shard_sizes(spool.n_rows, rows_per_shard[name])
+            runs: list[Run] = spool.runs
+            mixed = options.shuffle and name == "train"
+            splits[name] = writer.write_split(
+                self.staged.path / name,
+                spool,
+                shuffled(runs, sizes, options.seed) if mixed else in_order(runs, sizes),
+                sizes,
+                n_features=width,
+                rows_per_shard=rows_per_shard[name],
+                scaling=scaling,
+                target_type=self.target_type,
+                encode=encode,
+                n_classes=None if classes is None else len(classes),
+                on_shard=on_shard,
+            )
+        return Manifest(options.task, width, self.shape.names, classes, scaling, splits, options.to_json())
+
+
+def _code_counts(spool: Spool) -> NDArray[np.int64]:
+    """Rows of each provisional code in a spool."""
+    counts = np.zeros(0, dtype=np.int64)
+    for targets in spool.targets():
+        found = np.bincount(targets, minlength=len(counts)).astype(np.int64)
+        found[: len(counts)] += counts
+        counts = found
+    return counts

@@ -1,0 +1,191 @@
+"""Make a data set from files or generated rows, in bounded memory, all or nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.formats._files import InputFile, expand
+from distkern.formats.base import RawChunk, ReadOptions, TargetKind, numeric, refuse_non_finite
+from distkern.storage.atomic import staged_folder
+from distkern.storage.build import Builder, Options, Progress, Task
+from distkern.storage.dataset import Dataset, open_dataset
+from distkern.storage.manifest import FILE, read_manifest
+from distkern.storage.scaling import ScalingKind
+
+Source: TypeAlias = str | os.PathLike[str]
+#: features (n, d), targets (n,) or None
+Generated: TypeAlias = tuple[NDArray[Any], NDArray[Any] | None]
+
+_TARGET_KINDS: dict[str, TargetKind] = {"classification": "label", "regression": "number", "none": "none"}
+
+
+def shard(
+    sources: Source | Sequence[Source],
+    out: Source,
+    *,
+    test: Source | Sequence[Source] | None = None,
+    test_fraction: float | None = None,
+    target: str | None = None,
+    task: Task = "classification",
+    positive: str | None = None,
+    scale: ScalingKind = "minmax",
+    rows_per_shard: int | None = None,
+    shuffle: bool = True,
+    seed: int = 0,
+    overwrite: bool = False,
+    format: str | None = None,
+    header: bool | None = None,
+    progress: Progress | None = None,
+) -> Dataset:
+    """Turn files into a sharded data set at ``out``, streaming: a few shards in memory, whatever their size.
+
+    Parameters
+    ----------
+    sources, test : files, folders, glob patterns or URLs with the training and the test rows
+    out : folder to make; it appears when it is whole
+    test_fraction : this share of the rows (rounded up), drawn at random, becomes the test split instead
+    target : column (CSV, Parquet; default the last) or array (.npz) with the target
+    task : "classification" (labels), "regression" (numbers) or "none"
+    positive : this label against all others; classes are then ("not V", "V")
+    scale : how to scale features, see :class:`distkern.storage.scaling.Scaling`; fitted on training rows
+        only. The default is "minmax": the papers scale to [0, 1] and the solvers' defaults expect it
+    rows_per_shard : default see :func:`distkern.storage.writer.rows_of_a_shard`
+    shuffle : put the training rows into uniformly random order; test rows keep theirs
+    seed : of the shuffle and the drawn test rows: the only thing they depend on
+    overwrite : replace the data set at ``out``, which stays until the new one is whole
+    format, header : what the files are, where their names do not say; whether CSV files have a header line
+    progress : called as (what, rows, bytes)
+
+    Raises
+    ------
+    InputError
+        For anything wrong with the input, naming file, row and column; for a full disk; for an ``out`` that
+        exists.
+    """
+    options = Options(task, positive, scale, test_fraction, rows_per_shard, shuffle, seed)
+    options.check()
+    if test is not None and test_fraction is not None:
+        raise InputError(
+            "test rows are given twice", where="--test, --test-fraction", mend="give one of them"
+        )
+    train_files = expand(_listed(sources), format)
+    test_files = None if test is None else expand(_listed(test), format)
+    read_options = ReadOptions(_TARGET_KINDS[task], target, header)
+    return _make(
+        _read(train_files, read_options),
+        None if test_files is None else _read(test_files, read_options),
+        out,
+        options,
+        overwrite,
+        progress,
+    )
+
+
+def write_dataset(
+    chunks: Iterable[Generated | RawChunk],
+    out: Source,
+    test_chunks: Iterable[Generated | RawChunk] | None = None,
+    *,
+    test_fraction: float | None = None,
+    task: Task = "classification",
+    positive: str | None = None,
+    scale: ScalingKind = "minmax",
+    rows_per_shard: int | None = None,
+    shuffle: bool = True,
+    seed: int = 0,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Dataset:
+    """Turn generated rows, in chunks of (features (n, d), targets (n,) or None), into a data set.
+
+    Everything after reading is as for :func:`shard`, which explains the parameters.
+    """
+    options = Options(task, positive, scale, test_fraction, rows_per_shard, shuffle, seed)
+    options.check()
+    if test_chunks is not None and test_fraction is not None:
+        raise InputError(
+            "test rows are given twice", where="test_chunks, test_fraction", mend="give one of them"
+        )
+    return _make(
+        _generated(chunks, "training rows", task),
+        None if test_chunks is None else _generated(test_chunks, "test rows", task),
+        out,
+        options,
+        overwrite,
+        progress,
+    )
+
+
+def _listed(sources: Source | Sequence[Source]) -> list[Source]:
+    return [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+
+
+def _read(files: Sequence[InputFile], options: ReadOptions) -> Iterator[RawChunk]:
+    for file in files:
+        empty = True
+        for chunk in file.chunks(options):
+            empty = empty and not chunk.n_rows
+            yield chunk
+        if empty:
+            raise InputError("the file has no rows", where=file.url, mend="leave it out or fill it")
+
+
+def _generated(chunks: Iterable[Generated | RawChunk], name: str, task: Task) -> Iterator[RawChunk]:
+    first_row = 1
+    for item in chunks:
+        if isinstance(item, RawChunk):
+            chunk = item
+        else:
+            features, targets = (None if part is None else np.asarray(part) for part in item)
+            if features is None or features.ndim != 2 or features.dtype.kind not in "biuf":
+                raise InputError("features must be numbers of shape (n, d)", where=name, mend="reshape them")
+            if targets is not None:
+                if targets.shape != (len(features),):
+                    raise InputError("targets must have shape (n,)", where=name, mend="give one per row")
+                if targets.dtype.kind in "US":
+                    targets = np.array([str(word) for word in targets.astype(str)], dtype=object)
+            targets = None if task == "none" else targets
+            chunk = RawChunk(numeric(features), targets, first_row, name)
+        refuse_non_finite(chunk)
+        first_row += chunk.n_rows
+        yield chunk
+
+
+def _make(
+    train: Iterator[RawChunk],
+    test: Iterator[RawChunk] | None,
+    out: Source,
+    options: Options,
+    overwrite: bool,
+    progress: Progress | None,
+) -> Dataset:
+    if "://" in os.fspath(out):
+        raise InputError("data sets are written to local folders", where=os.fspath(out), mend="give a path")
+    target = Path(os.path.abspath(os.path.expanduser(out)))
+    _check_place(target, overwrite)
+    with staged_folder(target) as staged:
+        Builder(staged, options, progress or (lambda what, rows, n_bytes: None)).run(train, test)
+        staged.commit()
+    return open_dataset(target)
+
+
+def _check_place(target: Path, overwrite: bool) -> None:
+    if not os.path.lexists(target) or (target.is_dir() and not any(target.iterdir())):
+        return
+    if not overwrite:
+        raise InputError("already exists", where=str(target), mend="give --overwrite or another --out")
+    try:
+        read_manifest(target)
+    except InputError as error:
+        # a damaged data set may be replaced; a folder of something else may not
+        if not (target / FILE).is_file() or not (target / "zarr.json").is_file():
+            raise InputError(
+                "is not a data set, so it is not overwritten", where=str(target), mend="remove it yourself"
+            ) from error

@@ -1,0 +1,127 @@
+"""Predictions written to the kind of file that a name asks for, block by block, whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+from numpy.lib import format as npy_format
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.storage.atomic import explained, staged_folder
+from distkern.storage.predictions import create_predictions
+
+
+class Writer(Protocol):
+    """Takes blocks of predictions in order."""
+
+    def write(self, start: int, values: NDArray[Any]) -> None:
+        """Store predictions of rows ``start`` and following."""
+
+    def commit(self) -> None:
+        """Put the file in its place."""
+
+
+@contextmanager
+def open_prediction_writer(
+    path: Path,
+    n_rows: int,
+    columns: list[str] | None,
+    dtype: np.dtype[Any],
+    rows_per_chunk: int,
+    classes: list[Any],
+) -> Iterator[Writer]:
+    """A writer for ``.zarr``, ``.csv`` (with a header) or ``.npy``.
+
+    Parameters
+    ----------
+    columns : names of the columns of two-dimensional predictions; None for one column
+    classes : labels; in zarr, text predictions are stored as positions in this list
+
+    Raises
+    ------
+    InputError
+        If the name has another ending, exists, or cannot be written.
+    """
+    if path.exists():
+        raise InputError("already exists", where=str(path), mend="choose another place or remove it")
+    n_outputs = None if columns is None else len(columns)
+    if path.suffix == ".zarr":
+        coded = dtype.kind in "OU"
+        stored = np.dtype(np.int32) if coded else dtype
+        with create_predictions(
+            path, n_rows, n_outputs, stored, rows_per_chunk, classes=classes if coded else None
+        ) as writer:
+            yield _Coded(writer, classes) if coded else writer
+    elif path.suffix in (".csv", ".npy"):
+        with staged_folder(path) as staged:
+            partial = staged.path / path.name
+            with explained(path), open(partial, "wb") as file:
+                if path.suffix == ".csv":
+                    yield _CsvWriter(file, partial, path, columns or ["prediction"])
+                else:
+                    shape = (n_rows,) if n_outputs is None else (n_rows, n_outputs)
+                    yield _NpyWriter(file, partial, path, shape, dtype)
+    else:
+        raise InputError(f"cannot write {path.suffix or 'a file without ending'!r}", where=str(path),
+                         mend="end the name in .zarr, .csv or .npy")  # fmt: skip
+
+
+class _Coded:
+    """Text labels as their positions among the classes."""
+
+    def __init__(self, writer: Writer, classes: list[Any]) -> None:
+        self._writer = writer
+        self._classes = np.asarray(classes)
+
+    def write(self, start: int, values: NDArray[Any]) -> None:
+        self._writer.write(start, np.searchsorted(self._classes, values).astype(np.int32))
+
+    def commit(self) -> None:
+        self._writer.commit()
+
+
+class _FileWriter:
+    """A file that is moved into its place once everything is on disk."""
+
+    def __init__(self, file: IO[bytes], partial: Path, target: Path) -> None:
+        self._file, self._partial, self._target = file, partial, target
+
+    def commit(self) -> None:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        os.replace(self._partial, self._target)
+
+
+class _CsvWriter(_FileWriter):
+    def __init__(self, file: IO[bytes], partial: Path, target: Path, columns: list[str]) -> None:
+        super().__init__(file, partial, target)
+        self._write_rows([columns])
+
+    def write(self, start: int, values: NDArray[Any]) -> None:
+        self._write_rows(values.reshape(len(values), -1).tolist())
+
+    def _write_rows(self, rows: list[list[Any]]) -> None:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        self._file.write(text.getvalue().encode())
+
+
+class _NpyWriter(_FileWriter):
+    def __init__(
+        self, file: IO[bytes], partial: Path, target: Path, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> None:
+        super().__init__(file, partial, target)
+        self._dtype = dtype
+        header = {"descr": npy_format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+        npy_format.write_array_header_2_0(file, header)  # type: ignore[no-untyped-call]
+
+    def write(self, start: int, values: NDArray[Any]) -> None:
+        self._file.write(np.ascontiguousarray(values, dtype=self._dtype).tobytes())

@@ -1,0 +1,181 @@
+"""How features are scaled: fitted on the training rows, stored with the data, applied to what comes later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast, get_args
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from distkern.core.errors import InputError
+from distkern.core.types import Floats
+
+ScalingKind: TypeAlias = Literal["none", "minmax", "standard", "unit", "ball"]
+KINDS: tuple[ScalingKind, ...] = get_args(ScalingKind)
+
+#: rows scaled at a time: bounds the float64 copy that the arithmetic is done in
+_TILE_BYTES = 2**20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaling:
+    """x' = (x - shift) * factor per feature, or every row divided by its Euclidean norm (``unit``).
+
+    ``minmax`` puts each training feature into [0, 1], ``standard`` gives it mean 0 and variance 1, ``ball``
+    divides all rows by the largest norm of a training row. A feature that is constant in training has factor
+    1, a row of zeros stays zero, and later rows are not clipped.
+
+    Attributes
+    ----------
+    kind : one of :data:`KINDS`
+    shift, factor : (n_features,) float64, or (1,) for ``ball``; None for ``none`` and ``unit``
+    """
+
+    kind: ScalingKind = "none"
+    shift: NDArray[np.float64] | None = None
+    factor: NDArray[np.float64] | None = None
+
+    def apply(self, features: Floats, out_dtype: DTypeLike = np.float32) -> Floats:
+        """Scaled rows, (n_rows, n_features) of ``out_dtype``, computed in float64."""
+        rows = np.asarray(features)
+        if self.shift is not None and self.shift.size not in (1, rows.shape[1]):
+            raise InputError(f"{rows.shape[1]} features, but the scaling was fitted on {self.shift.size}")
+        out: Floats = np.empty(rows.shape, dtype=out_dtype)
+        step = max(1, _TILE_BYTES // max(1, 8 * rows.shape[1]))
+        with np.errstate(over="ignore"):
+            for start in range(0, len(rows), step):
+                tile = slice(start, start + step)
+                out[tile] = self._scaled(rows[tile])
+        return out
+
+    def _scaled(self, rows: Floats) -> Floats:
+        if self.kind == "none":
+            return rows
+        values = rows.astype(np.float64)
+        if self.kind == "unit":
+            norms = row_norms(values)
+            norms[norms == 0] = 1.0
+            values /= norms[:, np.newaxis]
+        elif self.shift is not None and self.factor is not None:
+            values -= self.shift
+            values *= self.factor
+        return values
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain numbers and lists, exact."""
+        return {
+            "kind": self.kind,
+            "shift": None if self.shift is None else self.shift.tolist(),
+            "factor": None if self.factor is None else self.factor.tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Scaling:
+        """What :meth:`to_json` gave; an unknown kind is refused."""
+        kind = stored["kind"]
+        if kind not in KINDS:
+            raise InputError(f"unknown scaling {kind!r}", mend="upgrade distkern")
+        parts = (
+            None if stored[name] is None else np.array(stored[name], np.float64)
+            for name in ("shift", "factor")
+        )
+        return cls(cast(ScalingKind, kind), *parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scaling) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash((self.kind, None if self.factor is None else self.factor.tobytes()))
+
+
+def row_norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Euclidean norms (n_rows,), without overflow for any finite row."""
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    scale = np.where(largest > 0, largest, 1.0)
+    unit = rows / scale[:, np.newaxis]
+    norms: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", unit, unit)) * scale
+    return norms
+
+
+class ScalingFit:
+    """Fits a :class:`Scaling` in one pass over the training rows, in memory that does not grow with them.
+
+    Means and variances are merged as in Chan, Golub & LeVeque (1983), as scikit-learn's ``partial_fit`` does;
+    unlike there, later rows may have more features (those were zero before: svmlight).
+    """
+
+    def __init__(self, kind: ScalingKind) -> None:
+        self.kind = kind
+        self._count = 0
+        self._low = np.zeros(0)
+        self._high = np.zeros(0)
+        self._mean = np.zeros(0)
+        self._squares = np.zeros(0)
+        self._largest_norm = 0.0
+
+    def update(self, features: Floats) -> None:
+        """Take further training rows, (n_rows, n_features), into account."""
+        if not len(features) or self.kind in ("none", "unit"):
+            return
+        self._widen(features.shape[1])
+        step = max(1, _TILE_BYTES // max(1, 8 * features.shape[1]))
+        # what overflows is refused by name in result()
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, len(features), step):
+                rows = features[start : start + step].astype(np.float64)
+                if self.kind == "ball":
+                    self._largest_norm = max(self._largest_norm, float(row_norms(rows).max()))
+                elif self.kind == "minmax":
+                    self._update_range(rows)
+                else:
+                    self._update_moments(rows)
+                self._count += len(rows)
+
+    def _widen(self, width: int) -> None:
+        missing = width - self._low.size
+        if missing > 0:
+            for name in ("_low", "_high", "_mean", "_squares"):
+                setattr(self, name, np.concatenate((getattr(self, name), np.zeros(missing))))
+
+    def _update_range(self, rows: NDArray[np.float64]) -> None:
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        self._low = np.minimum(self._low, low) if self._count else low
+        self._high = np.maximum(self._high, high) if self._count else high
+
+    def _update_moments(self, rows: NDArray[np.float64]) -> None:
+        mean = rows.mean(axis=0)
+        squares = np.square(rows - mean).sum(axis=0)
+        total = self._count + len(rows)
+        difference = mean - self._mean
+        self._squares += squares + np.square(difference) * (self._count * len(rows) / total)
+        self._mean += difference * (len(rows) / total)
+
+    def result(self, n_features: int) -> Scaling:
+        """The scaling for rows of ``n_features``; values too large to scale raise :class:`InputError`."""
+        if self.kind in ("none", "unit"):
+            return Scaling(self.kind)
+        self._widen(n_features)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            shift, factor = self._parameters()
+            usable = np.isfinite(shift) & np.isfinite(factor) & (factor > 0)
+        if not usable.all():
+            feature = int(np.flatnonzero(~usable)[0]) + 1
+            where = "the largest row" if self.kind == "ball" else f"feature {feature}"
+            mend = "divide the values by a constant first, or give --scale none"
+            raise InputError(f"the values are too large to scale by {self.kind}", where=where, mend=mend)
+        return Scaling(self.kind, shift, factor)
+
+    def _parameters(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        if self.kind == "ball":
+            return np.zeros(1), np.array([1.0 / self._largest_norm if self._largest_norm > 0 else 1.0])
+        if self.kind == "minmax":
+            spread = self._high - self._low
+            constant = spread < 10 * np.finfo(np.float64).eps
+            return self._low, 1.0 / np.where(constant, 1.0, spread)
+        variance = self._squares / max(1, self._count)
+        # rounding alone leaves a constant feature with this much variance (scikit-learn's bound)
+        epsilon = np.finfo(np.float64).eps
+        noise = self._count * epsilon * variance + np.square(self._count * self._mean * epsilon)
+        constant = variance <= noise
+        return self._mean, 1.0 / np.sqrt(np.where(constant, 1.0, variance))

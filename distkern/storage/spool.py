@@ -1,0 +1,166 @@
+"""Rows parked on disk between reading and sharding: the two halves of a shuffle that fits any memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.core.rng import Purpose, stream
+from distkern.core.types import Floats
+
+#: NumPy draws hypergeometric counts for fewer rows than this
+MAX_SHUFFLED_ROWS = 999_999_999
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Rows that were appended together: where their features and targets start, and how they are stored."""
+
+    rows: int
+    width: int
+    dtype: str
+    features_offset: int
+    targets_offset: int
+
+
+class Spool:
+    """Two growing files, features and targets, in runs of rows that can be read back by position."""
+
+    def __init__(self, folder: Path, name: str, target_type: str | None) -> None:
+        self.runs: list[Run] = []
+        self._target_type = None if target_type is None else np.dtype(target_type)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
+        self._features = os.open(folder / f"{name}.features", flags, 0o600)
+        self._targets = os.open(folder / f"{name}.targets", flags, 0o600)
+        self._ends = [0, 0]
+
+    @property
+    def n_rows(self) -> int:
+        return sum(run.rows for run in self.runs)
+
+    def append(self, features: Floats, targets: NDArray[Any] | None) -> None:
+        """Add a run: (n, width) of any float type, (n,) targets of the spool's type."""
+        rows, width = features.shape
+        self.runs.append(Run(rows, width, features.dtype.str, *self._ends))
+        self._ends[0] += _write(self._features, features)
+        if targets is not None and self._target_type is not None:
+            self._ends[1] += _write(self._targets, targets.astype(self._target_type, copy=False))
+
+    def read(self, run: Run, start: int, count: int) -> tuple[Floats, NDArray[Any] | None]:
+        """Rows ``start : start + count`` of a run."""
+        dtype = np.dtype(run.dtype)
+        row_bytes = run.width * dtype.itemsize
+        raw = _read(self._features, run.features_offset + start * row_bytes, count * row_bytes)
+        features = np.frombuffer(raw, dtype).reshape(count, run.width)
+        if self._target_type is None:
+            return features, None
+        return features, self._read_targets(run, start, count, self._target_type)
+
+    def targets(self) -> Iterator[NDArray[Any]]:
+        """The targets of every run."""
+        if self._target_type is not None:
+            for run in self.runs:
+                yield self._read_targets(run, 0, run.rows, self._target_type)
+
+    def _read_targets(self, run: Run, start: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        offset = run.targets_offset + start * dtype.itemsize
+        return np.frombuffer(_read(self._targets, offset, count * dtype.itemsize), dtype)
+
+    def close(self) -> None:
+        """Close the files; removing them is left to whoever owns the folder."""
+        os.close(self._features)
+        os.close(self._targets)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _write(descriptor: int, values: NDArray[Any]) -> int:
+    view = np.ascontiguousarray(values).reshape(-1).view(np.uint8).data
+    written = 0
+    while written < len(view):
+        written += os.write(descriptor, view[written:])
+    return len(view)
+
+
+def _read(descriptor: int, offset: int, count: int) -> bytes:
+    piece = os.pread(descriptor, count, offset)
+    if len(piece) == count:
+        return piece
+    # a single call gives at most 2 GiB
+    pieces = [piece]
+    done = len(piece)
+    while done < count:
+        piece = os.pread(descriptor, count - done, offset + done)
+        if not piece:
+            raise OSError("a spool file is shorter than what was written to it")
+        pieces.append(piece)
+        done += len(piece)
+    return b"".join(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Consecutive rows of one run, and the positions in the shard they go to."""
+
+    run: Run
+    start: int
+    rows: int
+    positions: NDArray[np.int64] | slice
+
+
+def in_order(runs: list[Run], shard_rows: list[int]) -> Iterator[list[Piece]]:
+    """The pieces of each shard when rows keep their order."""
+    number, start = 0, 0
+    for wanted in shard_rows:
+        pieces: list[Piece] = []
+        filled = 0
+        while filled < wanted:
+            count = min(wanted - filled, runs[number].rows - start)
+            pieces.append(Piece(runs[number], start, count, slice(filled, filled + count)))
+            filled += count
+            start += count
+            if start == runs[number].rows:
+                number, start = number + 1, 0
+        yield pieces
+
+
+def shuffled(runs: list[Run], shard_rows: list[int], seed: int) -> Iterator[list[Piece]]:
+    """The pieces of each shard in a uniformly random order of all rows.
+
+    Each run must itself be in uniformly random order. A shard of m rows takes from every run as many of its
+    next rows as m draws without replacement from all rows left would (multivariate hypergeometric), and puts
+    them into random positions: exactly the law of a permutation of all rows, with one shard in memory.
+    """
+    remaining = np.array([run.rows for run in runs], dtype=np.int64)
+    if remaining.sum() > MAX_SHUFFLED_ROWS:
+        raise InputError(
+            f"{int(remaining.sum()):,} rows are more than can be shuffled ({MAX_SHUFFLED_ROWS:,})",
+            where="--shuffle",
+            mend="give rows that are in random order, and --no-shuffle",
+        )
+    taken = np.zeros_like(remaining)
+    for index, wanted in enumerate(shard_rows):
+        generator = stream(seed, Purpose.SHUFFLE, 1, index)
+        counts = generator.multivariate_hypergeometric(remaining, wanted, method="marginals")
+        positions = generator.permutation(wanted)
+        pieces: list[Piece] = []
+        filled = 0
+        for number in np.flatnonzero(counts):
+            count = int(counts[number])
+            target = positions[filled : filled + count]
+            pieces.append(Piece(runs[number], int(taken[number]), count, target))
+            filled += count
+        taken += counts
+        remaining -= counts
+        yield pieces

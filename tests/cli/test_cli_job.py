@@ -1,0 +1,144 @@
+"""Job files, flags and --set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from distkern.cli.job import Job, make_estimator, parse_bytes, parse_settings, resolve_job
+from distkern.core.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("512MiB", 512 * 2**20),
+        ("2g", 2 * 10**9),
+        ("1.5 KiB", 1536),
+        ("1048576", 2**20),
+        ("7b", 7),
+        ("1Gi", 2**30),
+        (".5MB", 500_000),
+    ],
+)
+def test_sizes(text: str, size: int) -> None:
+    assert parse_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "MiB", "12 parsecs", "-5MB", "0", "1e3", "nan"])
+def test_wrong_sizes_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="512MiB"):
+        parse_bytes(text)
+
+
+def test_set_reads_toml_values_and_bare_words() -> None:
+    settings = [
+        "gamma=4.0",
+        "n_cores=512",
+        "loss=odm",
+        "option=II",
+        "projection = false",
+        'kernel="rbf"',
+        "step_size=1e-3",
+        "landmarks=a=b",
+    ]
+    values = parse_settings(settings)
+    assert values == {
+        "gamma": 4.0,
+        "n_cores": 512,
+        "loss": "odm",
+        "option": "II",
+        "projection": False,
+        "kernel": "rbf",
+        "step_size": 0.001,
+        "landmarks": "a=b",
+    }
+    assert type(values["n_cores"]) is int
+
+
+def test_set_is_one_value() -> None:
+    assert parse_settings(["gamma=1\nseed=2"]) == {"gamma": "1\nseed=2"}
+
+
+@pytest.mark.parametrize("settings", [["gamma"], ["=4"], ["a b=1"], ["gamma=1", "gamma=2"]])
+def test_wrong_settings_are_refused(settings: list[str]) -> None:
+    with pytest.raises(InputError, match="--set"):
+        parse_settings(settings)
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+JOB = """
+algorithm = "avm"
+data = "d.zarr"
+seed = 3
+memory_limit = "512MiB"
+[params]
+gamma = 2.0
+lam = 8.0
+"""
+
+
+def test_flags_and_settings_override_the_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "job.toml", JOB)
+    assert resolve_job(path, {"seed": None, "workers": None}) == Job(
+        algorithm="avm", data="d.zarr", seed=3, memory_limit=2**29, params={"gamma": 2.0, "lam": 8.0}
+    )
+    job = resolve_job(path, {"seed": 5, "algorithm": "csvrg", "data": None, "memory_limit": 100}, ["lam=1.5"])
+    assert (job.algorithm, job.data, job.seed, job.memory_limit) == ("csvrg", "d.zarr", 5, 100)
+    assert job.params == {"gamma": 2.0, "lam": 1.5}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('dta = "d.zarr"', "job.toml: unknown key 'dta'; did you mean 'data'?"),
+        ('data = "d"\nseed = "3"', "key 'seed'"),
+        ('data = "d"\nseed = -1', "key 'seed'"),
+        ('data = "d"\nworkers = 0', "key 'workers'"),
+        ('data = "d"\nworkers = true', "key 'workers'"),
+        ('data = "d"\nmemory_limit = "big"', "key 'memory_limit'.*512MiB"),
+        ('data = "d"\nscheduler = "slurm"', "key 'scheduler'.*tcp://"),
+        ('data = "d"\nparams = 3', "'params' is not a table"),
+        ("data = d", "not a TOML file"),
+        ("seed = 1", "no data set given"),
+    ],
+)
+def test_wrong_job_files_are_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        resolve_job(write(tmp_path / "job.toml", text), {})
+    assert "job.toml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_wrong_flag_is_named_as_one() -> None:
+    with pytest.raises(InputError, match=r"^--scheduler: "):
+        resolve_job(None, {"data": "d", "scheduler": "slurm"})
+
+
+def test_missing_job_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.toml: no such file"):
+        resolve_job(tmp_path / "none.toml", {})
+
+
+def test_the_estimator_of_a_job() -> None:
+    estimator = make_estimator(Job(data="d", seed=7, params={"gamma": 0.5, "n_cores": 9}))
+    assert type(estimator).__name__ == "CSVRGClassifier"
+    assert (estimator.gamma, estimator.n_cores, estimator.random_state) == (0.5, 9, 7)
+
+
+@pytest.mark.parametrize(
+    ("job", "message"),
+    [
+        (Job(data="d", algorithm="csvgr"), "did you mean 'csvrg'"),
+        (Job(data="d", params={"gama": 1.0}), "'gama'; did you mean 'gamma'"),
+        (Job(data="d", params={"random_state": 1}), "--seed"),
+    ],
+)
+def test_wrong_names_get_the_nearest_right_one(job: Job, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make_estimator(job)

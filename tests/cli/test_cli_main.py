@@ -1,0 +1,153 @@
+"""Exit statuses: 0 done, 2 wrong input, 130 interrupted, 1 anything else; one line on standard error."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+
+from distkern.cli import main as entry
+from distkern.core.errors import DivergenceError, InputError
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    @click.command()
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(entry._Commands, "get_command", lambda self, ctx, name: fail)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "line"),
+    [
+        (
+            InputError("is empty", where="a.csv", mend="fill it"),
+            2,
+            "distkern: error: a.csv: is empty; fill it",
+        ),
+        (InputError("two\nlines"), 2, "distkern: error: two lines"),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "d.zarr"),
+            2,
+            "distkern: error: d.zarr: No space left",
+        ),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "d.zarr"),
+            2,
+            "distkern: error: d.zarr: Permission",
+        ),
+        (OSError(errno.EIO, "Input/output error", "d.zarr"), 1, "distkern: error: OSError: "),
+        (DivergenceError("step size"), 1, "distkern: error: step size; set DISTKERN_DEBUG=1"),
+        (ZeroDivisionError("oh"), 1, "distkern: error: ZeroDivisionError: oh; set DISTKERN_DEBUG=1"),
+        (KeyboardInterrupt("stage 3 saved"), 130, "distkern: stage 3 saved"),
+        (KeyboardInterrupt(), 130, "distkern: interrupted"),
+        (click.BadParameter("bad"), 2, "distkern: error: Invalid value: bad"),
+    ],
+)
+def test_every_failure_is_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    status: int,
+    line: str,
+) -> None:
+    failing(monkeypatch, error)
+    monkeypatch.delenv("DISTKERN_DEBUG", raising=False)
+    assert entry.main(["fail"]) == status
+    captured = capsys.readouterr()
+    assert captured.err.startswith(line)
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_debug_shows_the_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing(monkeypatch, ZeroDivisionError("oh"))
+    monkeypatch.setenv("DISTKERN_DEBUG", "1")
+    assert entry.main(["fail"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["trian"], "distkern: error: No such command 'trian'"),
+        (["evaluate", "m", "--dat", "d"], "distkern: error: No such option"),
+        (["evaluate", "m"], "distkern: error: Missing option '--data'"),
+        (["train", "--seed", "x", "--data", "d"], "distkern: error: Invalid value for '--seed'"),
+        (
+            ["plan", "--data", "d", "--memory-limit", "much"],
+            "distkern: error: Invalid value for '--memory-limit'",
+        ),
+        (["inspect", "nothing-here"], "distkern: error: nothing-here: no such file or folder"),
+        (["predict", "m", "--data", "d", "--out", "p.txt"], "distkern: error: --out: 'p.txt'"),
+        (["demo", "--rows", "2000", "--data", "a.csv"], "distkern: error: --rows: does not go with --data"),
+    ],
+)
+def test_wrong_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], line: str) -> None:
+    assert entry.main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith(line)
+    assert captured.err.count("\n") == 1
+
+
+def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in entry._COMMANDS:
+        assert entry.main([name, "--help"]) == 0
+        assert f"distkern {name} " in capsys.readouterr().out.partition("Example")[2]
+
+
+def test_help_is_quick(capsys: pytest.CaptureFixture[str]) -> None:
+    code = "import sys; from distkern.cli.main import main; main(['--help']); print(sorted(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    listing, modules = run.stdout.rsplit("\n[", 1)
+    assert all(name in listing for name in entry._COMMANDS)
+    for heavy in ("'sklearn'", "'dask'", "'zarr'", "'pandas'", "'pyarrow'", "'numba'"):
+        assert heavy not in modules
+
+
+def test_no_arguments_print_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert entry.main([]) == 2
+    assert "Usage: distkern" in capsys.readouterr().err
+
+
+def test_termination_counts_as_an_interruption(tmp_path: Path) -> None:
+    code = (
+        "import sys, time, click\n"
+        "from distkern.cli import main as entry\n"
+        "@click.command()\n"
+        "def wait():\n"
+        "    print('waiting', flush=True)\n"
+        "    time.sleep(60)\n"
+        "entry._Commands.get_command = lambda self, ctx, name: wait\n"
+        "sys.exit(entry.main(['wait']))\n"
+    )
+    run = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert run.stdout is not None
+    assert run.stdout.readline() == "waiting\n"
+    started = time.monotonic()
+    run.terminate()
+    _, errors = run.communicate(timeout=30)
+    assert (run.returncode, errors) == (130, "distkern: interrupted\n")
+    assert time.monotonic() - started < 30
+
+
+def test_a_closed_pipe_is_silent() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    run = subprocess.run(
+        [sys.executable, "-m", "distkern", "--help"], stdout=writing, stderr=subprocess.PIPE, timeout=60
+    )
+    os.close(writing)
+    assert run.returncode == 1
+    assert run.stderr == b""

@@ -1,0 +1,29 @@
+"""Fixtures that tests of every package may use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# the same examples every time, and no deadline on a busy machine
+settings.register_profile("distkern", derandomize=True, deadline=None)
+settings.load_profile("distkern")
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def datasets() -> Path:
+    """The folder of real data sets beside the repository."""
+    folder = ROOT.parent / "shared" / "datasets"
+    if not folder.is_dir():
+        pytest.skip("the real data sets (../shared/datasets) are not on this machine")
+    return folder

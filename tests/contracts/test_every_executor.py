@@ -1,0 +1,144 @@
+"""What holds of every executor: the same bits, ordered results, errors that come through, dead workers."""
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from distkern.core import blas
+from distkern.engine.drive import Driver, blocks_in_order
+from distkern.engine.executors import open_executor
+from distkern.engine.executors.base import Call
+from distkern.engine.plan import Extent, plan_reduce
+from distkern.engine.tasks import load_visit
+from distkern.passes import Reduce, Visit
+from distkern.solvers.base import Problem
+from tests.engine.toy import ToySolver, ToySource, add, failing, scaled_sum
+
+NAMES = ["synchronous", "threads", "processes", "local"]
+SLOW_START = {"processes", "local"}
+
+
+@pytest.fixture(scope="module", params=[pytest.param(name, id=name) for name in NAMES])
+def executor(request):
+    with open_executor(request.param, workers=2) as opened:
+        yield opened
+
+
+@contextmanager
+def fresh(name):
+    with open_executor(name, workers=2) as opened:
+        yield opened
+
+
+def reduce_with(executor, step, source):
+    done = []
+    plan = plan_reduce(step, Extent.of(source), executor.machine)
+    return executor.reduce(step, plan, source, done.append), done, plan
+
+
+def expected(source, factor=1.0):
+    """The fold of the documented order: groups left to right, then runs of 8 partial results."""
+    step = Reduce("sum", scaled_sum, add, factor)
+    with open_executor("synchronous") as one:
+        groups = plan_reduce(step, Extent.of(source), one.machine).groups
+    level = []
+    for group in groups:
+        total = None
+        for block in group:
+            value = scaled_sum(source.reader(block)(), factor)
+            total = value if total is None else total + value
+        level.append(total)
+    while len(level) > 1:
+        runs = [level[start : start + 8] for start in range(0, len(level), 8)]
+        level = []
+        for run in runs:
+            total = run[0]
+            for value in run[1:]:
+                total = total + value
+            level.append(total)
+    return level[0]
+
+
+@pytest.mark.parametrize("n_blocks", [1, 5, 40, 100])
+def test_reduce_has_the_bits_of_the_documented_order(executor, n_blocks):
+    source = ToySource((3, 1, 4, 1, 5) * (n_blocks // 5) or (3,))
+    result, done, plan = reduce_with(executor, Reduce("sum", scaled_sum, add, 1.0), source)
+    np.testing.assert_array_equal(result.value, expected(source))
+    assert sorted(done)[-1] == plan.tasks
+    assert result.read_seconds >= 0
+    assert result.work_seconds > 0
+
+
+def test_reduce_reads_only_the_blocks_asked_for(executor):
+    source = ToySource()
+    result, _, plan = reduce_with(executor, Reduce("sum", scaled_sum, add, 10.0, blocks=(1, 3)), source)
+    rows = np.r_[5:12, 15:21]
+    assert result.value[0] == pytest.approx(rows.sum(), rel=1e-6)
+    assert plan.rows == 13
+
+
+def test_errors_of_a_task_come_through(executor):
+    with pytest.raises(ValueError, match="block 0 is bad"):
+        reduce_with(executor, Reduce("bad", failing, add), ToySource((4,)))
+
+
+def test_ordered_keeps_the_order(executor):
+    source = ToySource((9,) * 12)
+    visits = [Visit(block, 9, 0, (block,)) for block in (3, 1, 4, 1, 5, 9, 2, 6, 11, 0)]
+    calls = (Call(take, (visit,), source, visit.block) for visit in visits)
+    results = [timed.value.index for timed in executor.ordered(calls, ahead=3)]
+    assert results == [visit.block for visit in visits]
+
+
+def take(visit, item):
+    return load_visit(item, visit)
+
+
+def test_blocks_in_order(executor):
+    source = ToySource()
+    parts = list(blocks_in_order(source, first_column, executor))
+    np.testing.assert_array_equal(np.concatenate(parts), np.arange(25))
+
+
+def first_column(features):
+    return features[:, 0]
+
+
+def test_a_run_has_the_same_bits_everywhere(executor):
+    source = ToySource()
+    problem = Problem(source.block_rows, 2, 1, source.dtype, has_test=False, seed=7)
+    outcome = Driver({"train": source}, executor).run(ToySolver(), problem)
+    with open_executor("synchronous") as one:
+        alone = Driver({"train": source}, one).run(ToySolver(), problem)
+    np.testing.assert_array_equal(outcome.state.order, alone.state.order)
+    np.testing.assert_array_equal(outcome.state.total, alone.state.total)
+
+
+@pytest.mark.parametrize("name", sorted(SLOW_START))
+def test_a_killed_worker_changes_nothing(name, tmp_path):
+    source = ToySource(killer=tmp_path / "killed")
+    with fresh(name) as executor:
+        result, _, _ = reduce_with(executor, Reduce("sum", scaled_sum, add, 1.0), source)
+    assert (tmp_path / "killed").exists()
+    np.testing.assert_array_equal(result.value, expected(ToySource()))
+
+
+def test_one_blas_thread_in_tasks(executor):
+    source = ToySource((2,) * 4)
+    with blas.single_threaded():
+        result, _, _ = reduce_with(executor, Reduce("threads", blas_threads, max), source)
+    assert result.value == 1
+
+
+def blas_threads(block, operand):
+    import threadpoolctl
+
+    np.ones((2, 2)) @ np.ones((2, 2))
+    return max(pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas")
+
+
+def test_worker_peaks_are_those_of_the_workers(executor):
+    peaks = executor.worker_peaks()
+    assert len(peaks) == (0 if executor.machine.in_process else 2)
+    assert all(peak > 20 * 2**20 for peak in peaks.values())

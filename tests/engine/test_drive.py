@@ -1,0 +1,118 @@
+"""The driver: checkpoints after every stage, resume to the bit, interruption, divergence, events."""
+
+import json
+
+import numpy as np
+import pytest
+
+from distkern.core.errors import DivergenceError, InputError
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.drive import Driver, Interrupted
+from distkern.engine.events import KINDS, EventLog
+from distkern.engine.executors import open_executor
+from distkern.solvers.base import Problem
+from tests.engine.toy import ToySolver, ToySource
+
+IDENTITY = {"data set": "toy", "lam": 1.0}
+
+
+@pytest.fixture
+def source():
+    return ToySource()
+
+
+@pytest.fixture
+def problem(source):
+    return Problem(source.block_rows, 2, 1, source.dtype, has_test=False, seed=3)
+
+
+def run(source, problem, *, folder=None, resume=False, listeners=(), solver=None):
+    with open_executor("synchronous") as executor:
+        driver = Driver({"train": source}, executor, EventLog(listeners), folder)
+        return driver.run(solver or ToySolver(), problem, resume=resume)
+
+
+class InterruptAt:
+    """Ctrl-C at a given event of a given stage."""
+
+    def __init__(self, kind, stage):
+        self.kind, self.stage = kind, stage
+
+    def __call__(self, event):
+        if event.kind == self.kind and event.fields.get("stage") == self.stage:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("kind", ["pass_started", "pass_progress", "pass_finished", "checkpoint_saved"])
+@pytest.mark.parametrize("stage", [0, 1, 3, 4])
+def test_interrupted_anywhere_and_resumed_gives_the_same_bits(source, problem, tmp_path, kind, stage):
+    whole = run(source, problem)
+    folder = CheckpointFolder(tmp_path / "checkpoints", IDENTITY)
+    with pytest.raises(Interrupted) as interrupted:
+        run(source, problem, folder=folder, listeners=[InterruptAt(kind, stage)])
+    message = str(interrupted.value)
+    assert ("--resume" in message) == bool(folder.stages())
+    resumed = run(source, problem, folder=folder, resume=True)
+    np.testing.assert_array_equal(resumed.state.order, whole.state.order)
+    np.testing.assert_array_equal(resumed.state.total, whole.state.total)
+    assert [line["stage"] for line in resumed.history] == [0, 1, 2, 3, 4]
+    assert [line["rows_read"] for line in resumed.history] == [line["rows_read"] for line in whole.history]
+
+
+def test_only_the_last_two_checkpoints_are_kept(source, problem, tmp_path):
+    folder = CheckpointFolder(tmp_path, IDENTITY)
+    run(source, problem, folder=folder)
+    assert folder.stages() == [3, 4]
+
+
+def test_resume_with_another_job_is_refused(source, problem, tmp_path):
+    run(source, problem, folder=CheckpointFolder(tmp_path, IDENTITY))
+    other = CheckpointFolder(tmp_path, IDENTITY | {"lam": 2.0})
+    with pytest.raises(InputError, match=r"another lam \(1\.0\) than now \(2\.0\)"):
+        run(source, problem, folder=other, resume=True)
+
+
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(source, problem, tmp_path):
+    folder = CheckpointFolder(tmp_path, IDENTITY)
+    whole = run(source, problem, folder=folder)
+    damaged = [
+        path for path in (tmp_path / "stage-00004").rglob("*") if path.is_file() and path.name != "zarr.json"
+    ]
+    for path in damaged:
+        content = bytearray(path.read_bytes())
+        content[0] ^= 1
+        path.write_bytes(content)
+    again = run(source, problem, folder=folder, resume=True)
+    np.testing.assert_array_equal(again.state.order, whole.state.order)
+
+
+def test_divergence_names_the_step(source, problem, tmp_path):
+    folder = CheckpointFolder(tmp_path, IDENTITY)
+    with pytest.raises(DivergenceError, match=r"after stage 2.*smaller step_size"):
+        run(source, problem, folder=folder, solver=ToySolver(diverge_at=2))
+    assert folder.stages() == [0, 1]
+
+
+def test_events_tell_the_whole_story(source, problem):
+    heard = []
+    run(source, problem, listeners=[heard.append])
+    kinds = [event.kind for event in heard]
+    assert kinds[0] == "run_started"
+    assert kinds[-1] == "run_finished"
+    assert kinds.count("pass_started") == kinds.count("pass_finished") == 9
+    assert kinds.count("stage_finished") == 5
+    for event in heard:
+        assert set(event.fields) == set(KINDS[event.kind])
+    lines = [event["metrics"] for event in heard if event.kind == "stage_finished"]
+    assert lines[-1]["rows_read"] == 25 * 9
+    assert lines[-1]["passes"] == 9
+    json.dumps(lines)
+
+
+def test_seconds_go_on_after_resume(source, problem, tmp_path):
+    folder = CheckpointFolder(tmp_path, IDENTITY)
+    with pytest.raises(Interrupted):
+        run(source, problem, folder=folder, listeners=[InterruptAt("pass_started", 3)])
+    before = folder.newest_header()["counters"]["seconds"]
+    resumed = run(source, problem, folder=folder, resume=True)
+    assert resumed.history[-1]["seconds"] >= before

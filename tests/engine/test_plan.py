@@ -1,0 +1,99 @@
+"""The planner is pure: every plan covers the data once, in order, whatever the machine."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import distkern.engine.plan as plan_module
+from distkern.engine.budget import Machine
+from distkern.engine.plan import Extent, plan_reduce, plan_stream
+from distkern.passes import Cost, Reduce, Stream, Visit
+from tests.engine.toy import add, prepare, scaled_sum
+
+MACHINES = [
+    Machine("synchronous", 1),
+    Machine("threads", 4, driver_threads=4),
+    Machine("distributed", 2, driver_threads=2),
+    Machine("distributed", 50, same_host=False, driver_threads=4),
+]
+
+
+@given(
+    st.lists(st.integers(1, 200_000), min_size=1, max_size=300),
+    st.integers(8, 20_000),
+    st.sampled_from(MACHINES),
+)
+def test_groups_cover_the_blocks_once_in_order(block_rows, row_bytes, machine):
+    plan = plan_reduce(Reduce("sum", scaled_sum, add), Extent(tuple(block_rows), row_bytes), machine)
+    assert [block for group in plan.groups for block in group] == list(range(len(block_rows)))
+    assert plan.bytes_read == sum(block_rows) * row_bytes
+    assert plan.tasks == len(plan.groups) >= min(len(block_rows), 16)
+
+
+@given(st.lists(st.integers(1, 5000), min_size=1, max_size=50))
+def test_groups_depend_on_the_data_alone(block_rows):
+    extent = Extent(tuple(block_rows), 256)
+    groups = {plan_reduce(Reduce("sum", scaled_sum, add), extent, machine).groups for machine in MACHINES}
+    assert len(groups) == 1
+
+
+def test_memory_has_every_named_term():
+    step = Reduce("sum", scaled_sum, add, cost=Cost(workspace_bytes=10**6, result_bytes=10**5))
+    extent = Extent((1000,), 1000)
+    small = plan_reduce(step, extent, Machine("distributed", 2))
+    bigger = plan_reduce(
+        Reduce("sum", scaled_sum, add, cost=Cost(workspace_bytes=3 * 10**6, result_bytes=10**5)),
+        Extent((5000,), 1000), Machine("distributed", 2),
+    )  # fmt: skip
+    assert bigger.worker_bytes - small.worker_bytes == 2 * 10**6 + 2 * 4000 * 1000
+
+
+def stream(features: int, landmarks: int, seconds: float = 1e-7) -> Stream:
+    cost = Cost(
+        result_bytes=4 * landmarks, flops_per_row=2.0 * features * landmarks, entries_per_row=landmarks,
+        driver_seconds_per_row=seconds,
+    )  # fmt: skip
+    return Stream("inner loop", (Visit(0, 1000, 0, (0,)),), prepare, piece_rows=100, cost=cost)
+
+
+@pytest.mark.parametrize(
+    ("features", "landmarks", "machine", "mode"),
+    [
+        # on one host the driver reads for itself and its threads prepare
+        (54, 1000, Machine("distributed", 2, driver_threads=2), "driver reads and prepares"),
+        # few features, many landmarks: raw rows are far smaller than kernel rows
+        (54, 1000, Machine("distributed", 8, same_host=False, driver_threads=1), "workers send raw rows"),
+        # many features against few landmarks: kernel rows are smaller, and dear to make
+        (
+            2000,
+            100,
+            Machine("distributed", 8, same_host=False, driver_threads=1),
+            "workers send prepared rows",
+        ),
+        (54, 1000, Machine("threads", 2, driver_threads=2), "driver reads and prepares"),
+    ],
+)
+def test_the_cheaper_side_prepares(features, landmarks, machine, mode):
+    plan = plan_stream(stream(features, landmarks), Extent((1000,), 4 * features), machine)
+    assert plan.mode == mode
+
+
+def test_a_lazy_graph_is_read_by_the_executor():
+    plan = plan_stream(stream(54, 100), Extent((1000,), 216, readable_by_driver=False), MACHINES[2])
+    assert plan.load == "workers"
+
+
+def test_it_imports_neither_dask_nor_zarr():
+    tree = ast.parse(Path(plan_module.__file__).read_text())
+    imported = {
+        name.split(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for name in (
+            [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
+        )
+    }
+    assert imported <= {"__future__", "dataclasses", "distkern"}

@@ -1,0 +1,66 @@
+"""metrics.jsonl."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distkern.core.errors import CorruptDataError
+from distkern.engine.events import Event
+from distkern.monitor.metrics import FIELDS, MetricsFile, read, rewrite
+from distkern.monitor.recorder import PassRecorder
+
+LINE = {name: number for number, name in enumerate(FIELDS)}
+
+
+def test_a_line_per_stage(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    listener = MetricsFile(path)
+    shuffled = {"bound": 0.5, **dict(reversed(LINE.items())), "test_error": None}
+    listener(Event("stage_finished", {"metrics": shuffled}))
+    listener(Event("message", {"text": "no stage"}))
+    listener(
+        Event("stage_finished", {"metrics": LINE | {"stage": np.int64(9), "objective": np.float32(0.5)}})
+    )
+    lines = path.read_text().splitlines()
+    assert list(json.loads(lines[0])) == [*FIELDS, "bound"]
+    assert json.loads(lines[0])["test_error"] is None
+    assert read(path) == [shuffled, LINE | {"stage": 9, "objective": 0.5}]
+
+
+def test_numbers_that_json_lacks_become_null(tmp_path: Path) -> None:
+    rewrite(tmp_path / "m", [{"objective": float("nan"), "bound": np.float64("inf")}])
+    assert read(tmp_path / "m") == [{"objective": None, "bound": None}]
+
+
+def test_rewrite_replaces_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    rewrite(path, [LINE, LINE])
+    rewrite(path, [LINE])
+    MetricsFile(path)(Event("stage_finished", {"metrics": LINE | {"stage": 1}}))
+    assert [line["stage"] for line in read(path)] == [0, 1]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_torn_last_line_is_left_out_and_any_other_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"stage": 0}\n{"sta')
+    assert read(path) == [{"stage": 0}]
+    path.write_text('{"stage": 0}\n{"sta\n{"stage": 2}\n')
+    with pytest.raises(CorruptDataError, match="line 2"):
+        read(path)
+
+
+def test_passes_are_added_up_by_name() -> None:
+    recorder = PassRecorder()
+    fields = {"name": "gradient", "stage": 1, "seconds": 2.0, "rows": 10, "bytes": 40, "mode": "workers"}
+    recorder(Event("pass_finished", fields | {"split_seconds": {"read": 0.5, "work": 1.0}}))
+    recorder(Event("pass_finished", fields | {"split_seconds": {"read": 0.25}}))
+    recorder(Event("pass_finished", fields | {"name": "inner loop", "split_seconds": None}))
+    gradient, loop = recorder.totals
+    assert (gradient.times, gradient.seconds, gradient.rows, gradient.bytes) == (2, 4.0, 20, 80)
+    assert gradient.split_seconds == {"read": 0.75, "work": 1.0}
+    assert (loop.name, loop.times, loop.split_seconds) == ("inner loop", 1, {})

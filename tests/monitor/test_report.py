@@ -1,0 +1,125 @@
+"""The report: well-formed, self-contained, and says what it was given."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from distkern.monitor.plots import Line, line_plot
+from distkern.monitor.recorder import PassTotal
+from distkern.monitor.report import gap_ratios, render, write_report
+
+HISTORY = [
+    {
+        "stage": stage,
+        "passes": 0.5 + 2 * stage,
+        "seconds": 3.0 + stage,
+        "objective": 10.0 + 8.0 * 0.5**stage,
+        "train_error": 0.2 * 0.5**stage,
+        "test_error": 0.3 * 0.5**stage,
+        "model_size": 256,
+        "feature_accesses": 10,
+        "rows_read": 10,
+        "bytes_read": 2**20,
+        "peak_rss_bytes": 2**28,
+    }
+    for stage in range(4)
+]
+FACTS = {
+    "title": "CSVRG on <digits> & more",
+    "summary": "10 rows",
+    "headline": {"test error": "3.75 %"},
+    "Hyperparameters": {"kernel": "rbf", "gamma": 0.1, "n_cores": 256, "diameter": None, "projection": True},
+}
+PASSES = [PassTotal("gradient", 3, 2.0, 4000, 2**20, "workers", {"read": 0.5})]
+
+
+class Balance(HTMLParser):
+    """Fails on a tag that is closed without being open; ``open`` is what is left."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_needs_no_network(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    write_report(path, FACTS, HISTORY, PASSES)
+    page = path.read_text(encoding="utf-8")
+    parser = Balance()
+    parser.feed(page)
+    assert parser.open == []
+    assert not re.search(r"https?:|<script|<link|<img|@import|url\(", page)
+    for text in (
+        "CSVRG on &lt;digits&gt; &amp; more",
+        "3.75 %",
+        "n_cores",
+        "256",
+        "True",
+        "gradient",
+        "2,000",
+        "read 0.5",
+        "30.00 %",
+        "1.0 MiB",
+        "256.0 MiB",
+    ):
+        assert text in page
+    assert page.count("<svg") == 2
+
+
+def test_a_run_without_history_or_test_split() -> None:
+    assert "<svg" not in render(FACTS, [])
+    page = render(FACTS, [stage | {"test_error": None} for stage in HISTORY])
+    assert "test</text>" not in page
+
+
+def test_gap_ratios_of_linear_convergence() -> None:
+    objectives = [10 + 8 * 0.5**stage for stage in range(3)] + [10.0]
+    assert gap_ratios(objectives) == [None, pytest.approx(0.5), pytest.approx(0.5), None]
+    assert gap_ratios([3.0]) == [None]
+    assert gap_ratios([3.0, None, 1.0]) == [None, None, None]
+    assert gap_ratios([]) == []
+
+
+def points(svg: str) -> list[tuple[float, float]]:
+    root = ElementTree.fromstring(svg)
+    return [(float(c.attrib["cx"]), float(c.attrib["cy"])) for c in root.iter("circle")]
+
+
+def test_a_logarithmic_axis_makes_a_geometric_sequence_a_straight_line() -> None:
+    svg = line_plot("t", "x", [0, 1, 2, 3], [Line("a", [1000.0, 100.0, 10.0, 1.0])], log=True)
+    heights = [y for _, y in points(svg)]
+    steps = [b - a for a, b in pairwise(heights)]
+    assert steps[0] > 0
+    assert max(steps) - min(steps) < 0.2
+
+
+@pytest.mark.parametrize(
+    "values", [[0.0, 0.0], [-1.0, 5.0], [3.0], [1e-9, 2e-9], [1.0, 1.0 + 1e-6], [5.0, None]]
+)
+@pytest.mark.parametrize("log", [False, True])
+def test_every_point_lies_on_the_canvas(values: list[float | None], log: bool) -> None:
+    svg = line_plot("t", "x", list(range(len(values))), [Line("a", values)], log=log)
+    found = points(svg)
+    assert len(found) == sum(value is not None for value in values)
+    assert all(0 <= x <= 460 and 0 <= y <= 260 for x, y in found)
+    assert svg.count("<text") >= 4
+
+
+def test_nothing_to_draw() -> None:
+    assert line_plot("t", "x", [0], [Line("a", [None])]) == ""

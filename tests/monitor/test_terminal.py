@@ -1,0 +1,130 @@
+"""What a run looks like where there is no terminal, and that a terminal gets bars."""
+
+from __future__ import annotations
+
+import io
+
+from distkern.engine.events import KINDS, Event
+from distkern.monitor.terminal import Terminal
+
+METRICS = {
+    "stage": 2,
+    "passes": 4.1,
+    "seconds": 75.2,
+    "objective": 1234.5678,
+    "train_error": 0.0512,
+    "test_error": 0.0601,
+    "model_size": 256,
+    "feature_accesses": 1,
+    "rows_read": 1,
+    "bytes_read": 1,
+    "peak_rss_bytes": 230 * 2**20,
+}
+
+
+def a_run() -> list[Event]:
+    def progress(share: float, at: float) -> Event:
+        done = int(1000 * share)
+        return Event(
+            "pass_progress",
+            {
+                "name": "gradient",
+                "stage": 2,
+                "tasks_done": int(10 * share),
+                "tasks": 10,
+                "rows_done": done,
+                "rows": 1000,
+                "bytes_done": 4096 * done,
+            },
+            at,
+        )
+
+    return [
+        Event(
+            "run_started",
+            {
+                "algorithm": "csvrg",
+                "n_rows": 1000,
+                "n_features": 64,
+                "stages": 3,
+                "workers": 2,
+                "dashboard": "http://127.0.0.1:8787/status",
+                "resumed_from": 1,
+            },
+            0.0,
+        ),
+        Event(
+            "pass_started", {"name": "gradient", "stage": 2, "tasks": 10, "rows": 1000, "bytes": 4096000}, 0.0
+        ),
+        progress(0.1, 1.0),
+        progress(0.5, 12.0),
+        progress(0.6, 13.0),
+        Event(
+            "pass_finished",
+            {
+                "name": "gradient",
+                "stage": 2,
+                "seconds": 20.0,
+                "rows": 1000,
+                "bytes": 4096000,
+                "mode": "workers",
+                "split_seconds": {},
+            },
+            20.0,
+        ),
+        Event("worker_lost", {"address": "tcp://10.0.0.2:40000"}, 21.0),
+        Event("message", {"text": "hello [bold]there[/bold]"}, 21.0),
+        Event("stage_finished", {"metrics": METRICS}, 22.0),
+        Event("checkpoint_saved", {"stage": 2, "path": "m/checkpoints", "seconds": 0.1}, 22.0),
+        Event("run_finished", {"result": "finished", "seconds": 22.0}, 22.0),
+    ]
+
+
+def test_plain_lines_without_a_terminal() -> None:
+    stream = io.StringIO()
+    with Terminal(stream) as terminal:
+        for event in a_run():
+            terminal(event)
+    assert stream.getvalue().splitlines() == [
+        "csvrg: 1,000 rows x 64 features on 2 workers",
+        "resumed after stage 1",
+        "dashboard: http://127.0.0.1:8787/status",
+        "stage 2: gradient: 50 %, 42 rows/s 166.7 KiB/s, 12.0 s left",
+        "worker tcp://10.0.0.2:40000 was lost; its tasks run again elsewhere",
+        "hello [bold]there[/bold]",
+        "stage 2  4.1 passes  1 min 15 s  objective 1234.57  train error 5.12 %  test error 6.01 %"
+        "  memory 230.0 MiB",
+        "finished after 22.0 s",
+    ]
+
+
+def test_a_terminal_gets_bars_and_the_same_lines() -> None:
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    stream = Screen()
+    with Terminal(stream) as terminal:
+        assert terminal.live
+        for event in a_run():
+            terminal(event)
+            if event.kind == "pass_progress":
+                assert terminal._progress is not None
+                [task] = terminal._progress.tasks
+                assert (task.completed, task.total) == (event["rows_done"], 1000)
+                assert "rows/s" in task.fields["rates"]
+        assert terminal._progress is not None
+        assert terminal._progress.tasks == []
+    assert "train error 5.12 %" in stream.getvalue()
+    assert stream.getvalue().rstrip().endswith("\x1b[?25h") or "\x1b[?25l" not in stream.getvalue()
+
+
+def test_no_test_split_no_test_error() -> None:
+    stream = io.StringIO()
+    Terminal(stream)(Event("stage_finished", {"metrics": METRICS | {"test_error": None}}))
+    assert "test error" not in stream.getvalue()
+
+
+def test_handlers_are_for_kinds_that_exist() -> None:
+    own = {name for name in vars(Terminal) if name.startswith("_") and not name.startswith("__")}
+    assert {name[1:] for name in own} == KINDS.keys() - {"checkpoint_saved"}

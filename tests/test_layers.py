@@ -1,0 +1,162 @@
+"""The architecture: who imports whom, where dask and zarr live, how long files are."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import distkern
+
+PACKAGE = Path(distkern.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+MOST_LINES = 400
+
+#: folder -> what its files may import beside themselves
+ARROWS = {
+    "core": (),
+    "losses": ("core",),
+    "kernels": ("core",),
+    "formats": ("core",),
+    "passes": ("core",),
+    "storage": ("core", "formats"),
+    "bases": ("kernels", "core"),
+    "landmarks": ("passes", "kernels", "core"),
+    "solvers": ("passes", "losses", "kernels", "bases", "landmarks", "core"),
+    "engine": ("passes", "solvers.base", "storage", "core"),
+    "monitor": ("engine.events", "storage", "core"),
+    "estimators": (
+        "solvers",
+        "losses",
+        "kernels",
+        "bases",
+        "landmarks",
+        "passes",
+        "engine",
+        "storage",
+        "core",
+        "monitor.metrics",
+    ),
+    "demo": ("core",),
+    "cli": (
+        "estimators",
+        "monitor",
+        "demo",
+        "engine",
+        "solvers",
+        "losses",
+        "kernels",
+        "bases",
+        "landmarks",
+        "passes",
+        "storage",
+        "formats",
+        "core",
+        "__version__",
+    ),
+    "__main__": ("cli",),
+    "__init__": ("estimators", "kernels", "storage"),
+}
+
+#: third-party package -> the folders that may import it
+HOMES = {
+    "dask": ("engine/executors",),
+    "distributed": ("engine/executors",),
+    "dask_ml": (),
+    "zarr": ("storage",),
+    "click": ("cli",),
+    "pydantic": ("cli",),
+    "rich": ("cli", "monitor"),
+    "fsspec": ("formats", "storage"),
+}
+
+#: distribution -> import name, where they differ
+IMPORT_NAMES = {"scikit-learn": "sklearn", "dask-ml": "dask_ml"}
+
+
+def imports(path: Path) -> list[str]:
+    """Full names that a file imports anywhere, in functions too."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    return found
+
+
+def folder(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def within(name: str, place: str) -> bool:
+    return name == place or name.startswith(f"{place}.")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_downwards(path: Path) -> None:
+    here = folder(path)
+    allowed = (here, *ARROWS[here])
+    for name in imports(path):
+        # "import distkern" alone is for the version
+        if within(name, "distkern") and name != "distkern":
+            inner = name.removeprefix("distkern.")
+            assert any(within(inner, place) for place in allowed), f"{here} must not import {name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_third_party_packages_stay_in_their_folders(path: Path) -> None:
+    here = path.relative_to(PACKAGE).as_posix()
+    for name in imports(path):
+        homes = HOMES.get(name.partition(".")[0])
+        assert homes is None or here.startswith(tuple(f"{home}/" for home in homes)), f"{here} imports {name}"
+
+
+def test_the_arrows_have_no_cycle() -> None:
+    remaining = {name: {place.partition(".")[0] for place in places} for name, places in ARROWS.items()}
+    while remaining:
+        bottom = {name for name, places in remaining.items() if not places & remaining.keys()}
+        assert bottom, f"cycle among {sorted(remaining)}"
+        remaining = {name: places for name, places in remaining.items() if name not in bottom}
+
+
+def test_every_third_party_import_is_declared(repository: Path) -> None:
+    project = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = [requirement.partition(">")[0].strip() for requirement in project["dependencies"]]
+    declared = {IMPORT_NAMES.get(name, name) for name in names}
+    used = {name.partition(".")[0] for path in FILES for name in imports(path)}
+    assert used - sys.stdlib_module_names - {"distkern"} <= declared
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_files_are_short(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+def test_workers_do_not_pay_for_heavy_packages() -> None:
+    code = (
+        "import sys, distkern.solvers.csvrg, distkern.storage.dataset, distkern.engine.tasks\n"
+        "heavy = {'sklearn', 'pandas', 'numba', 'pyarrow', 'rich', 'click', 'scipy'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout.strip() == "[]"
+
+
+def test_public_names_are_there_and_lazy() -> None:
+    code = (
+        "import sys, distkern\n"
+        "assert 'sklearn' not in sys.modules and 'numpy' not in sys.modules\n"
+        "assert set(distkern.__all__) <= set(dir(distkern))\n"
+        "assert all(getattr(distkern, name) is not None for name in distkern.__all__)\n"
+        "assert distkern.CSVRGClassifier.__module__.startswith('distkern.estimators')"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+    with pytest.raises(AttributeError, match="no_such_name"):
+        distkern.no_such_name  # noqa: B018
