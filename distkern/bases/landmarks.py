@@ -41,6 +41,10 @@ class LandmarkBasis(AbstractBasis):
             np.argmax(values, axis=1, out=nearest)
         self.kernel.finish(values)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # workers have no use for the float64 twin
+        return {name: value for name, value in vars(self).items() if name != "_exact"}
+
     @cached_property
     def _exact(self) -> LandmarkBasis:
         if self.dtype == np.float64:

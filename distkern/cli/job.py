@@ -175,7 +175,7 @@ def make_estimator(job: Job) -> Any:
     Raises
     ------
     InputError
-        For an unknown algorithm or hyperparameter (with the nearest right name).
+        For an unknown algorithm or hyperparameter (with the nearest right name), or a value out of range.
     """
     from distkern.estimators.run import algorithms
 
@@ -193,7 +193,17 @@ def make_estimator(job: Job) -> Any:
     for name in job.params:
         if name not in parameters:
             raise unknown_name(f"hyperparameter of {job.algorithm}", name, parameters)
-    return estimator_type(**job.params, random_state=job.seed)
+    estimator = estimator_type(**job.params, random_state=job.seed)
+    try:
+        estimator._validate_params()
+    except InputError:
+        raise
+    except ValueError as error:
+        # scikit-learn's message names the parameter, its range and the value given
+        raise InputError(
+            str(error).rstrip("."), where="hyperparameters", mend="give a value in that range"
+        ) from None
+    return estimator
 
 
 def open_for(estimator: Any, path: str) -> Dataset:

@@ -86,8 +86,8 @@ def _format_help() -> str:
     type=click.Choice(KINDS),
     default="minmax",
     show_default=True,
-    help="none; minmax: features to [0, 1]; standard: mean 0, variance 1; unit: every row to norm 1; ball: all "
-    "rows divided by the largest norm. Fitted on the training rows, kept for later predictions.",
+    help="none; minmax: features to [0, 1]; standard: mean 0, variance 1; unit: every row to norm 1; ball: "
+    "all rows divided by the largest norm. Fitted on the training rows, kept for later predictions.",
 )
 @click.option(
     "--rows-per-shard",

@@ -115,7 +115,8 @@ def data_facts(dataset: Dataset) -> dict[str, str]:
     for name, split in (("train", dataset.train), ("test", dataset.test)):
         if split is not None:
             features = split.n_rows * split.n_features * split.dtype.itemsize
-            facts[name] = f"{split.n_rows:,} rows in {split.n_blocks:,} shards, {in_bytes(features)}"
+            shards = "1 shard" if split.n_blocks == 1 else f"{split.n_blocks:,} shards"
+            facts[name] = f"{split.n_rows:,} rows in {shards}, {in_bytes(features)}"
     facts["features"] = f"{dataset.n_features:,}"
     if dataset.classes is not None:
         facts["classes"] = ", ".join(str(label) for label in _shorten(dataset.classes.tolist()))

@@ -10,6 +10,8 @@ MIB = 2**20
 WORKER_BASE_BYTES = 190 * MIB
 #: resident bytes of the driver process with scheduler, numba and scikit-learn loaded (measured, rounded up)
 DRIVER_BASE_BYTES = 420 * MIB
+#: blocks that a process keeps between passes, at most (and at most a quarter of its memory limit)
+CACHE_BYTES = 512 * MIB
 #: bytes of a task in the driver's graph and the scheduler's tables
 TASK_BYTES = 4096
 #: multiply-adds a second of one core in single precision, exponentials a second, bytes a second between
@@ -43,6 +45,11 @@ class Machine:
     def in_process(self) -> bool:
         """Whether tasks run in the driver's own process."""
         return self.kind in ("synchronous", "threads")
+
+    @property
+    def cache_bytes(self) -> int:
+        """What each process may keep of the data between passes."""
+        return CACHE_BYTES if self.memory_limit is None else min(CACHE_BYTES, self.memory_limit // 4)
 
 
 def format_bytes(n_bytes: float) -> str:

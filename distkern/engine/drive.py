@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ from distkern.core import blas
 from distkern.core.errors import DivergenceError
 from distkern.core.types import AbstractSource
 from distkern.engine.budget import Machine
+from distkern.engine.cache import forget
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.events import EventLog
 from distkern.engine.executors.base import AbstractExecutor, Call, Shared
@@ -80,11 +82,15 @@ class Driver:
         self._counters = Counters()
         self._history: list[dict[str, Any]] = []
         self._stage = 0
+        self._run_name = uuid.uuid4().hex
         try:
             with blas.single_threaded():
                 return self._run(solver, problem, resume)
         except KeyboardInterrupt as interrupt:
             raise Interrupted(self._farewell()) from interrupt
+        finally:
+            forget()
+            self.executor.forget_blocks()
 
     def _run(self, solver: AbstractSolver[Any], problem: Problem, resume: bool) -> Outcome:
         started = time.perf_counter()
@@ -107,7 +113,7 @@ class Driver:
 
     def measure(self, step: Reduce[Result]) -> Result:
         """Run one pass that belongs to no stage."""
-        self._counters, self._stage = Counters(), 0
+        self._counters, self._stage, self._run_name = Counters(), 0, ""
         result: Result = self._execute(step)
         return result
 
@@ -132,7 +138,7 @@ class Driver:
 
     def _execute(self, step: Pass) -> Any:
         source = self.sources[step.split]
-        extent = Extent.of(source)
+        extent = Extent.of(source, self._run_name)
         plan: PassPlan
         if isinstance(step, Reduce):
             reduce_plan = plan_reduce(step, extent, self.executor.machine)

@@ -21,6 +21,7 @@ from distkern.engine.budget import (
     WORKER_BASE_BYTES,
     Machine,
 )
+from distkern.engine.tasks import Keep
 from distkern.passes import Reduce, Stream
 
 _TASK_BYTES_READ = 16 * MIB
@@ -38,10 +39,23 @@ class Extent:
     block_rows: tuple[int, ...]
     row_bytes: int
     readable_by_driver: bool = True
+    cacheable: bool = False
+    run: str = ""
 
     @classmethod
-    def of(cls, source: AbstractSource) -> Extent:
-        return cls(source.block_rows, source.row_bytes, not source.is_graph)
+    def of(cls, source: AbstractSource, run: str = "") -> Extent:
+        return cls(
+            source.block_rows, source.row_bytes, not source.is_graph,
+            cacheable=bool(run) and not (source.is_graph or source.in_memory), run=run,
+        )  # fmt: skip
+
+    def keep(self, machine: Machine) -> Keep:
+        """What a process may keep of these blocks between passes."""
+        return Keep(self.run, machine.cache_bytes) if self.cacheable else Keep()
+
+    def kept_bytes(self, machine: Machine) -> int:
+        """What a process is expected to keep."""
+        return min(sum(self.block_rows) * self.row_bytes, machine.cache_bytes) if self.cacheable else 0
 
     @property
     def largest_block_bytes(self) -> int:
@@ -56,7 +70,7 @@ class PassPlan:
     ----------
     name : of the pass
     tasks : tasks that read data
-    rows, bytes_read : over the whole pass
+    rows, bytes_read : over the whole pass; blocks that a process kept from an earlier pass count as well
     mode : who does what, in words
     worker_bytes, driver_bytes : predicted peaks of resident memory
     """
@@ -68,6 +82,7 @@ class PassPlan:
     mode: str
     worker_bytes: int
     driver_bytes: int
+    keep: Keep
 
 
 @dataclass(frozen=True)
@@ -114,12 +129,14 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
     task_bytes = (
         2 * extent.largest_block_bytes + step.cost.workspace_bytes + (FAN_IN + 1) * step.cost.result_bytes
     )
-    driver = DRIVER_BASE_BYTES + len(groups) * TASK_BYTES + 2 * step.cost.result_bytes
-    worker = WORKER_BASE_BYTES + task_bytes
+    kept = extent.kept_bytes(machine)
+    driver = DRIVER_BASE_BYTES + kept + len(groups) * TASK_BYTES + 2 * step.cost.result_bytes
+    worker = WORKER_BASE_BYTES + kept + task_bytes
     if machine.in_process:
         driver, worker = driver + machine.n_workers * task_bytes, 0
     return ReducePlan(
-        step.name, len(groups), rows, rows * extent.row_bytes, "workers", worker, driver, groups=groups
+        step.name, len(groups), rows, rows * extent.row_bytes, "workers", worker, driver, extent.keep(machine),
+        groups=groups,
     )
 
 
@@ -151,15 +168,16 @@ def plan_stream(step: Stream[Any], extent: Extent, machine: Machine) -> StreamPl
     visit_bytes = 2 * extent.largest_block_bytes
     ahead = machine.n_workers + 1 if load == "workers" else LOADS_AHEAD
     pieces_in_driver = (2 * threads + 2) * piece_bytes
-    worker = WORKER_BASE_BYTES + 2 * visit_bytes
-    driver = DRIVER_BASE_BYTES + cost.workspace_bytes * max(threads, 1) + pieces_in_driver
+    kept = extent.kept_bytes(machine)
+    worker = WORKER_BASE_BYTES + kept + 2 * visit_bytes
+    driver = DRIVER_BASE_BYTES + kept + cost.workspace_bytes * max(threads, 1) + pieces_in_driver
     if prepare == "workers":
         worker += cost.workspace_bytes + 3 * per_window * piece_bytes
         driver += (ahead + 2) * per_window * piece_bytes
     else:
         driver += (ahead + 2) * visit_bytes
     if machine.in_process or load == "driver":
-        worker = 0 if machine.in_process else WORKER_BASE_BYTES
+        worker = 0 if machine.in_process else WORKER_BASE_BYTES + kept
     mode = {
         ("driver", "driver"): "driver reads and prepares",
         ("workers", "driver"): "workers send raw rows",
@@ -167,5 +185,5 @@ def plan_stream(step: Stream[Any], extent: Extent, machine: Machine) -> StreamPl
     }[load, prepare]
     return StreamPlan(
         step.name, len(visits), step.n_rows, step.n_rows * extent.row_bytes, mode, worker, driver,
-        load=load, prepare=prepare, threads=threads, pieces_per_window=per_window, ahead=ahead,
+        extent.keep(machine), load=load, prepare=prepare, threads=threads, pieces_per_window=per_window, ahead=ahead,
     )  # fmt: skip

@@ -93,24 +93,20 @@ def _loaded(
     """The rows of each visit, in its order."""
     loads: Iterable[Timed]
     if plan.load == "workers" or source.is_graph:
-        calls = (Call(_load, (visit,), source, visit.block) for visit in step.visits)
+        calls = (Call(load_visit, (visit, plan.keep), source, visit.block) for visit in step.visits)
         loads = executor.ordered(calls, plan.ahead)
     elif plan.threads == 0:
-        loads = (load_visit(source.reader(visit.block), visit) for visit in step.visits)
+        loads = (load_visit(visit, plan.keep, source.reader(visit.block)) for visit in step.visits)
     else:
         pool = stack.enter_context(ThreadPoolExecutor(1, "distkern-load"))
 
         def load(visit: Visit) -> Timed:
-            return load_visit(source.reader(visit.block), visit)
+            return load_visit(visit, plan.keep, source.reader(visit.block))
 
         loads = _ordered_map(pool, load, step.visits, plan.ahead)
     for loaded in loads:
         clock.read += loaded.read_seconds
         yield loaded.value
-
-
-def _load(visit: Visit, item: Any) -> Timed:
-    return load_visit(item, visit)
 
 
 def _prepared_by_workers(
@@ -125,7 +121,7 @@ def _prepared_by_workers(
     def calls() -> Iterator[Call]:
         for visit in step.visits:
             for first, stop in _windows(visit, step.piece_rows, plan.pieces_per_window):
-                arguments = (step.prepare, operand, step.piece_rows, first, stop, visit)
+                arguments = (step.prepare, operand, step.piece_rows, first, stop, visit, plan.keep)
                 yield Call(prepare_window, arguments, source, visit.block)
 
     results = executor.ordered(calls(), plan.ahead)

@@ -9,6 +9,7 @@ from typing import Any
 
 from distkern.core import blas
 from distkern.core.types import Block, Reader
+from distkern.engine.cache import read_through
 from distkern.passes import Visit, pieces
 
 
@@ -21,13 +22,21 @@ class Timed:
     work_seconds: float
 
 
-def read_block(item: Block | Reader) -> Block:
-    """A block, from its reader or as the graph made it."""
-    return item if isinstance(item, Block) else item()
+@dataclass(frozen=True)
+class Keep:
+    """Which run reads, and how many bytes of blocks a process may keep for it."""
+
+    run: str = ""
+    budget_bytes: int = 0
+
+
+def read_block(item: Block | Reader, keep: Keep) -> Block:
+    """A block: as the graph made it, as an earlier pass left it, or from its reader."""
+    return item if isinstance(item, Block) else read_through(item, keep.run, keep.budget_bytes)
 
 
 def reduce_group(
-    function: Callable[..., Any], combine: Callable[..., Any], operand: Any, *items: Block | Reader
+    function: Callable[..., Any], combine: Callable[..., Any], keep: Keep, operand: Any, *items: Block | Reader
 ) -> Timed:
     """Map the blocks of a group one after the other and fold the results."""
     blas.pin_worker()
@@ -35,7 +44,7 @@ def reduce_group(
     total: Any = None
     for position, item in enumerate(items):
         start = time.perf_counter()
-        block = read_block(item)
+        block = read_block(item, keep)
         loaded = time.perf_counter()
         value = function(block, operand)
         total = value if position == 0 else combine(total, value)
@@ -55,20 +64,20 @@ def fold(combine: Callable[..., Any], *partials: Timed) -> Timed:
     return Timed(total, read, work)
 
 
-def load_visit(item: Block | Reader, visit: Visit) -> Timed:
+def load_visit(visit: Visit, keep: Keep, item: Block | Reader) -> Timed:
     """The rows of a visit, in its order."""
     start = time.perf_counter()
-    block = read_block(item)
+    block = read_block(item, keep)
     return Timed(block.take(visit.rows(block.n_rows)), time.perf_counter() - start, 0.0)
 
 
 def prepare_window(
     prepare: Callable[..., Any], operand: Any, piece_rows: int, first: int, stop: int,
-    visit: Visit, item: Block | Reader,
+    visit: Visit, keep: Keep, item: Block | Reader,
 ) -> Timed:  # fmt: skip
     """Pieces ``first`` .. ``stop`` - 1 of a visit, prepared."""
     blas.pin_worker()
-    loaded = load_visit(item, visit)
+    loaded = load_visit(visit, keep, item)
     start = time.perf_counter()
     window = loaded.value.take(slice(first * piece_rows, stop * piece_rows))
     prepared = [prepare(piece, operand) for piece in pieces(window, piece_rows)]
@@ -79,7 +88,7 @@ def apply_to_block(function: Callable[[Any], Any], item: Block | Reader) -> Time
     """``function`` of a block's features."""
     blas.pin_worker()
     start = time.perf_counter()
-    block = read_block(item)
+    block = read_block(item, Keep())
     loaded = time.perf_counter()
     value = function(block.features)
     return Timed(value, loaded - start, time.perf_counter() - loaded)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -95,7 +96,7 @@ class AbstractKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         (), checkpoints: Path | None = None, resume: bool = False,
     ) -> Self:  # fmt: skip
         """Fit, with a test split to measure after each stage, a given executor, listeners and checkpoints."""
-        self._validate_params()
+        self.check_parameters()
         with ExitStack() as stack:
             data, executor = self._prepare(X, y, sample_weight, executor, stack)
             if len(data.classes) < 2:
@@ -116,6 +117,20 @@ class AbstractKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         self.landmarks_, self.coef_, self.gamma_ = state.landmarks, state.coefficients, state.gamma
         self.n_iter_, self.history_, self.scaling_ = state.stage, outcome.history, data.scaling
         return self
+
+    def check_parameters(self) -> None:
+        """Refuse hyperparameters of the wrong kind or out of range.
+
+        Raises
+        ------
+        InputError
+            Naming the hyperparameter and its range.
+        """
+        try:
+            self._validate_params()
+        except InvalidParameterError as error:
+            raise InputError(str(error).rstrip(".")) from None
+        self._solver(None, 1.0)
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
         """The solver and the sizes of the problem it is given."""

@@ -71,10 +71,12 @@ def plan(
 
     A ``tcp://`` or ``tls://`` scheduler is asked for its number of workers and their limit.
     """
-    estimator._validate_params()
+    estimator.check_parameters()
     machine = _machine(scheduler, workers, memory_limit)
     solver, problem = estimator.problem(from_split(source), has_test=test is not None)
-    extents = {"train": Extent.of(source)} | ({} if test is None else {"test": Extent.of(test)})
+    extents = {"train": Extent.of(source, "planned")}
+    if test is not None:
+        extents["test"] = Extent.of(test, "planned")
     passes = tuple(_planned(outline, extents, machine) for outline in solver.outline(problem))
     worker = max(step.worker_bytes for step in passes)
     driver = max(step.driver_bytes for step in passes)
@@ -104,7 +106,7 @@ def _planned(outline: Outline, extents: dict[str, Extent], machine: Machine) -> 
     )
     return PlannedPass(
         part.name, part.tasks, part.rows, part.bytes_read, part.mode, part.worker_bytes, part.driver_bytes,
-        times=outline.times,
+        part.keep, times=outline.times,
     )  # fmt: skip
 
 
@@ -136,7 +138,7 @@ def train(
     InputError
         If ``out`` holds a model or an unfinished run that this one would overwrite, or the plan does not fit.
     """
-    estimator._validate_params()
+    estimator.check_parameters()
     folder = None if out is None else Path(out)
     if folder is not None:
         _check_folder(folder, resume)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 import tempfile
 import zipfile
 import zlib
@@ -85,7 +86,17 @@ def _pick(names: list[str], accepted: tuple[str, ...], what: str, file: str) -> 
 def _zip_errors(file: str) -> Iterator[None]:
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError) as error:
+    except InputError:
+        raise
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        struct.error,
+        EOFError,
+        RuntimeError,
+        KeyError,
+        ValueError,
+    ) as error:
         raise InputError(
             f"the .npz file is truncated or damaged ({first_line(error)})",
             where=file,
@@ -140,7 +151,8 @@ def _header(stream: Any, label: str) -> tuple[tuple[int, ...], bool, np.dtype[An
             shape, fortran_order, dtype = npy_format.read_array_header_2_0(stream)
         else:
             raise ValueError(f"format version {version}")
-    except (ValueError, EOFError, SyntaxError, TypeError, KeyError) as error:
+    except Exception as error:
+        # NumPy parses the header as a Python literal: a damaged one may fail in any part of that
         raise InputError(
             f"not a NumPy array ({first_line(error)})", where=label, mend="write it with numpy.save"
         ) from error

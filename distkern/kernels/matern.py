@@ -64,8 +64,10 @@ class Matern(AbstractKernel):
 
     def finish(self, scores: Floats) -> None:
         np.negative(scores, out=scores)
-        # rounding can leave a point slightly closer than distance 0 (clip: three times as fast as maximum)
-        np.clip(scores, 0.0, None, out=scores)
+        # rounding can leave a point slightly closer than distance 0; far away, where the exponential is next
+        # to nothing, the polynomial must not overflow
+        farthest = 0.9 * math.log(float(np.finfo(scores.dtype).tiny))
+        np.clip(scores, 0.0, farthest**2, out=scores)
         np.sqrt(scores, out=scores)
         polynomial = buffer("matern polynomial", scores.shape, scores.dtype)
         first, *others = self._coefficients()

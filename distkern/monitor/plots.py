@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 460, 260
-_LEFT, _RIGHT, _TOP, _BOTTOM = 74, 14, 26, 40
+_LEFT, _RIGHT, _TOP, _BOTTOM = 74, 18, 26, 40
 #: dark enough on white, light enough on black, told apart in grey by their dashes
 _STYLES = (("#2f6fb7", ""), ("#c2571a", "6 4"), ("#4c8c2b", "2 3"))
 
@@ -53,7 +53,9 @@ def line_plot(
         parts.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tick:.6g}</text>')
     for value in _thin(x):
         at = across(value)
-        parts.append(f'<text x="{at:.1f}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle">{value:g}</text>')
+        parts.append(
+            f'<text x="{at:.1f}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle">{value:.3g}</text>'
+        )
     middle = (_LEFT + WIDTH - _RIGHT) / 2
     parts.append(
         f'<text x="{middle:.0f}" y="{HEIGHT - 5}" text-anchor="middle">{html.escape(x_label)}</text>'

@@ -90,7 +90,7 @@ class CSVRG(AbstractSolver[CSVRGState]):
     option: str = "I"
     order: str = "shuffled"
     projection: bool = True
-    tolerance: float = 1e-3
+    tolerance: float = 1e-2
 
     name = "csvrg"
 

@@ -137,6 +137,8 @@ def test_the_estimator_of_a_job() -> None:
         (Job(data="d", algorithm="csvgr"), "did you mean 'csvrg'"),
         (Job(data="d", params={"gama": 1.0}), "'gama'; did you mean 'gamma'"),
         (Job(data="d", params={"random_state": 1}), "--seed"),
+        (Job(data="d", params={"gamma": -1.0}), "'gamma' parameter .* must be"),
+        (Job(data="d", params={"n_cores": "many"}), "'n_cores' parameter .* must be"),
     ],
 )
 def test_wrong_names_get_the_nearest_right_one(job: Job, message: str) -> None:

@@ -10,7 +10,7 @@ from distkern.engine.drive import Driver, blocks_in_order
 from distkern.engine.executors import open_executor
 from distkern.engine.executors.base import Call
 from distkern.engine.plan import Extent, plan_reduce
-from distkern.engine.tasks import load_visit
+from distkern.engine.tasks import Keep, load_visit
 from distkern.passes import Reduce, Visit
 from distkern.solvers.base import Problem
 from tests.engine.toy import ToySolver, ToySource, add, failing, scaled_sum
@@ -92,7 +92,7 @@ def test_ordered_keeps_the_order(executor):
 
 
 def take(visit, item):
-    return load_visit(item, visit)
+    return load_visit(visit, Keep(), item)
 
 
 def test_blocks_in_order(executor):

@@ -96,4 +96,4 @@ def test_it_imports_neither_dask_nor_zarr():
             [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
         )
     }
-    assert imported <= {"__future__", "dataclasses", "distkern"}
+    assert imported <= {"__future__", "dataclasses", "distkern", "typing"}

@@ -62,7 +62,10 @@ class AbstractExecutor(ABC):
         """Peak resident bytes of each worker process, by address; empty when tasks run in this process."""
         return {}
 
-    def close(self) -> None:
+    def forget_blocks(self) -> None:  # noqa: B027  (most executors have nothing to tell)
+        """Tell the workers that a run is over and what they kept of its data can go."""
+
+    def close(self) -> None:  # noqa: B027
         """Release what the executor started itself."""
 
     def __enter__(self) -> AbstractExecutor:

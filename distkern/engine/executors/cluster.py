@@ -17,6 +17,7 @@ from distributed.utils import TimeoutError as DaskTimeoutError
 from distkern.core.errors import DistkernError, InputError
 from distkern.core.types import AbstractSource
 from distkern.engine.budget import Machine
+from distkern.engine.cache import forget
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress
 from distkern.engine.executors.graph import call_graph, reduce_graph
 from distkern.engine.executors.local import available_cores
@@ -132,6 +133,12 @@ class ClusterExecutor(AbstractExecutor):
             peaks = self._client.run(peak_resident_bytes, on_error="ignore")
             return {str(address): int(peak) for address, peak in peaks.items()}
         return {}
+
+    def forget_blocks(self) -> None:
+        # workers that run on after this run, on a cluster of the user's, get their memory back
+        if self._client.cluster is None:
+            with contextlib.suppress(OSError, DaskTimeoutError):
+                self._client.run(forget, on_error="ignore")
 
     def close(self) -> None:
         if self._owned:

@@ -16,26 +16,28 @@ from distkern.passes import Reduce
 
 def reduce_graph(
     step: Reduce[Any], plan: ReducePlan, source: AbstractSource
-) -> tuple[dict[Any, Any], list[str], str]:
+) -> tuple[dict[Any, Any], list[Any], Any]:
     """The graph, the keys of the tasks that read data, and the key of the result.
 
-    The operand is a node of the graph: scattered data can be lost with the worker that holds it.
+    The operand is a node of the graph: scattered data can be lost with the worker that holds it. Keys are
+    (name, number): the scheduler takes tasks of one name for one group and spreads a large group over
+    the workers, while it puts tasks of other names beside the operand, all on one worker.
     """
     token = f"distkern-{step.name.replace(' ', '-')}-{uuid.uuid4().hex[:12]}"
     operand = f"{token}-operand"
     graph: dict[Any, Any] = {operand: DataNode(operand, step.operand)}
     leaves = []
     for number, blocks in enumerate(plan.groups):
-        key = f"{token}-map-{number}"
+        key = (f"{token}-map", number)
         items = [block_argument(source, block, graph) for block in blocks]
-        graph[key] = Task(key, reduce_group, step.map, step.combine, TaskRef(operand), *items)
+        graph[key] = Task(key, reduce_group, step.map, step.combine, plan.keep, TaskRef(operand), *items)
         leaves.append(key)
     level, depth = leaves, 0
     while len(level) > 1:
         depth += 1
         parents = []
         for number, start in enumerate(range(0, len(level), FAN_IN)):
-            key = f"{token}-fold-{depth}-{number}"
+            key = (f"{token}-fold-{depth}", number)
             children = [TaskRef(child) for child in level[start : start + FAN_IN]]
             graph[key] = Task(key, fold, step.combine, *children)
             parents.append(key)
@@ -52,7 +54,7 @@ def block_argument(source: AbstractSource, block: int, graph: dict[Any, Any]) ->
     return TaskRef(key)
 
 
-def call_graph(calls: list[Call], token: str) -> tuple[dict[Any, Any], list[str]]:
+def call_graph(calls: list[Call], token: str) -> tuple[dict[Any, Any], list[Any]]:
     """The graph of some calls and the keys of their results, in order; a shared argument is one node."""
     graph: dict[Any, Any] = {}
     keys = []
@@ -64,7 +66,7 @@ def call_graph(calls: list[Call], token: str) -> tuple[dict[Any, Any], list[str]
                 arguments.append(TaskRef(argument.key))
             else:
                 arguments.append(argument)
-        key = f"{token}-{number}"
+        key = (token, number)
         graph[key] = Task(key, call.function, *arguments, block_argument(call.source, call.block, graph))
         keys.append(key)
     return graph, keys

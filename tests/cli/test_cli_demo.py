@@ -1,0 +1,55 @@
+"""The demo, small, on worker processes as a user runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from distkern.cli.demo import _rows_beyond
+from distkern.cli.main import main
+
+
+def test_demo_from_rows_to_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "demo"
+    arguments = ["demo", "--rows", "6000", "--out", str(out), "--workers", "1"]
+    assert main(arguments) == 0
+    captured = capsys.readouterr()
+    assert "6,000 rows, 1.5 MiB of features: which fits in the 256.0 MiB" in captured.out
+    assert "test error" in captured.out
+    assert "dashboard: http" in captured.err
+    assert {entry.name for entry in out.iterdir()} == {"digits.zarr", "model"}
+    assert (out / "model" / "report.html").exists()
+    # again: the finished model is not silently replaced
+    assert main(arguments) == 2
+    assert "--overwrite" in capsys.readouterr().err
+
+
+def test_an_earlier_data_set_of_another_size_is_not_taken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from distkern.demo.digits import VirtualDigits
+    from distkern.storage.ingest import write_dataset
+
+    write_dataset(VirtualDigits().chunks(1000), tmp_path / "digits.zarr", scale="none")
+    assert main(["demo", "--rows", "2000", "--out", str(tmp_path)]) == 2
+    assert "holds 1,000 rows, not 2,000" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("n_bytes", [1, 2**28, 2**29 + 1, 3 * 2**30])
+def test_the_default_number_of_rows_exceeds_the_limit(n_bytes: int) -> None:
+    rows = _rows_beyond(n_bytes)
+    assert rows % 100_000 == 0
+    assert 1.05 * n_bytes <= rows * 64 * 4 <= 1.05 * n_bytes + 100_000 * 64 * 4
+
+
+@pytest.mark.slow
+def test_demo_on_a_file_of_the_user(
+    datasets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = datasets / "letter.csv.gz"
+    assert main(["demo", "--data", str(file), "--target", "letter", "--out", str(tmp_path)]) == 0
+    captured = capsys.readouterr()
+    assert "test error" in captured.out
+    assert "images" not in captured.out
+    assert (tmp_path / "letter.zarr" / "manifest.json").exists()

@@ -1,0 +1,205 @@
+"""The commands on a small data set, from training to predictions, in this process."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from distkern.cli.main import main
+from distkern.demo.digits import VirtualDigits
+from distkern.storage.dataset import open_dataset
+from distkern.storage.ingest import write_dataset
+
+SMALL = ["--scheduler", "synchronous", "--set", "n_cores=40", "--set", "gamma=0.3", "--set", "stages=2"]
+FIELDS = {
+    "stage",
+    "passes",
+    "seconds",
+    "objective",
+    "train_error",
+    "test_error",
+    "model_size",
+    "feature_accesses",
+    "rows_read",
+    "bytes_read",
+    "peak_rss_bytes",
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "digits.zarr"
+    digits = VirtualDigits(chunk_rows=1000)
+    write_dataset(digits.chunks(3000), path, test_chunks=digits.chunks(500, "test"), scale="none")
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "m"
+    assert main(["train", "--data", str(data), "--out", str(path), *SMALL]) == 0
+    return path
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> Any:
+    captured = capsys.readouterr()
+    return json.loads(captured.out)
+
+
+def test_the_model_folder(model: Path) -> None:
+    assert {entry.name for entry in model.iterdir()} == {
+        "model.json",
+        "arrays",
+        "metrics.jsonl",
+        "report.html",
+    }
+    history = [json.loads(line) for line in (model / "metrics.jsonl").read_text().splitlines()]
+    assert [line["stage"] for line in history] == [0, 1, 2]
+    assert all(line.keys() >= FIELDS for line in history)
+    assert "CSVRGClassifier on digits.zarr" in (model / "report.html").read_text()
+
+
+def test_a_job_file_and_the_same_flags_give_the_same_model(
+    data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text(
+        f'algorithm = "csvrg"\ndata = {str(data)!r}\nscheduler = "synchronous"\nout = "elsewhere"\n'
+        "[params]\nn_cores = 40\ngamma = 0.3\nstages = 9\n"
+    )
+    again = tmp_path / "again"
+    assert main(["train", str(job), "--out", str(again), "--set", "stages=2", "--json"]) == 0
+    line = printed(capsys)
+    assert line["model"] == str(again)
+    assert line["stage"] == 2
+    first = json.loads((model / "metrics.jsonl").read_text().splitlines()[-1])
+    assert line["objective"] == first["objective"]
+
+
+def test_evaluate_prints_json_where_there_is_no_terminal(
+    data: Path, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", str(model), "--data", str(data), "--scheduler", "synchronous"]) == 0
+    measured = printed(capsys)
+    assert measured["n"] == 500
+    assert measured["error"] == pytest.approx(1 - measured["accuracy"])
+    last = json.loads((model / "metrics.jsonl").read_text().splitlines()[-1])
+    assert measured["error"] == pytest.approx(last["test_error"], abs=1e-12)
+    assert measured.keys() >= {"objective", "seconds"}
+    arguments = [
+        "evaluate",
+        str(model),
+        "--data",
+        str(data),
+        "--split",
+        "train",
+        "--scheduler",
+        "threads",
+        "--json",
+    ]
+    assert main([*arguments, "--json"]) == 0
+    assert printed(capsys)["n"] == 3000
+
+
+def test_predictions_are_those_the_error_was_counted_on(
+    data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "p.csv"
+    base = ["predict", str(model), "--data", str(data), "--scheduler", "synchronous"]
+    assert main([*base, "--out", str(out), "--json"]) == 0
+    assert printed(capsys) == {"n": 500, "out": str(out), "decision": False}
+    with out.open(newline="") as file:
+        labels = [int(row[0]) for row in list(csv.reader(file))[1:]]
+    test = open_dataset(data).test
+    assert test is not None
+    truth = np.concatenate([test.reader(block)().targets for block in range(test.n_blocks)])
+    last = json.loads((model / "metrics.jsonl").read_text().splitlines()[-1])
+    assert np.mean(np.array(labels) != truth) == pytest.approx(last["test_error"])
+    assert main([*base, "--out", str(tmp_path / "d.npy"), "--decision"]) == 0
+    decisions = np.load(tmp_path / "d.npy")
+    assert decisions.shape == (500, 10)
+    assert decisions.argmax(axis=1).tolist() == labels
+    assert main([*base, "--out", str(tmp_path / "q.csv"), "--proba"]) == 2
+    assert "use --decision" in capsys.readouterr().err
+
+
+def test_inspect(data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", str(data), "--json"]) == 0
+    record = printed(capsys)
+    assert (record["kind"], record["train"]["n_rows"], record["test"]["n_rows"]) == ("data set", 3000, 500)
+    assert record["classes"] == list(range(10))
+    assert main(["inspect", str(model), "--json"]) == 0
+    record = printed(capsys)
+    assert (record["kind"], record["hyperparameters"]["n_cores"], len(record["history"])) == ("model", 40, 3)
+    for path, words in ((data, ("3,000 rows", "scaling")), (model, ("n_cores", "train error", "objective"))):
+        assert main(["inspect", str(path)]) == 0
+        shown = capsys.readouterr().out
+        assert all(word in shown for word in words)
+        assert max(len(line) for line in shown.splitlines()[1:]) <= 80
+    run = tmp_path / "run"
+    (run / "checkpoints" / "stage-00001").mkdir(parents=True)
+    (run / "metrics.jsonl").write_text((model / "metrics.jsonl").read_text())
+    assert main(["inspect", str(run)]) == 0
+    shown = capsys.readouterr().out
+    assert "unfinished run" in shown
+    assert "stage-00001" in shown
+    assert main(["inspect", str(tmp_path)]) == 2
+    assert "is neither" in capsys.readouterr().err
+
+
+def test_plan_says_whether_it_fits(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["plan", "--data", str(data), "--workers", "2"]
+    assert main([*arguments, "--memory-limit", "8GiB", "--json"]) == 0
+    planned = printed(capsys)
+    assert planned["fits"]
+    assert planned["worker_bytes"] == max(step["worker_bytes"] for step in planned["passes"])
+    assert main([*arguments, "--memory-limit", "8GiB"]) == 0
+    assert max(len(line) for line in capsys.readouterr().out.splitlines()) <= 80
+    assert main([*arguments, "--memory-limit", "20MiB"]) == 2
+    captured = capsys.readouterr()
+    assert "--memory-limit" in captured.err
+    assert captured.err.count("\n") == 1
+    assert "peak memory" in captured.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--data", "nothing.zarr", "--out", "m"], "nothing.zarr"),
+        (["--data", "DATA"], "--out"),
+        (["--data", "DATA", "--out", "m", "--set", "gama=1"], "did you mean 'gamma'"),
+        (["--data", "DATA", "--out", "m", "--set", "gamma=-1"], "gamma"),
+        (["--data", "DATA", "--out", "m", "--algorithm", "svm"], "unknown algorithm 'svm'"),
+        (["--data", "DATA", "--out", "MODEL"], "holds a finished model"),
+        (["--data", "DATA", "--out", "m", "--scheduler", "threads", "--dashboard"], "--scheduler local"),
+    ],
+)
+def test_wrong_training_jobs(
+    data: Path,
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    known = {"DATA": str(data), "MODEL": str(model)}
+    scheduler = [] if "--scheduler" in arguments else ["--scheduler", "synchronous"]
+    capsys.readouterr()
+    assert main(["train", *(known.get(word, word) for word in arguments), *scheduler]) == 2
+    errors = capsys.readouterr().err
+    assert words in errors
+    assert errors.count("\n") == 1
+
+
+def test_a_regression_data_set_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    random = np.random.default_rng(0)
+    write_dataset([(random.random((50, 3)), random.random(50))], tmp_path / "r.zarr", task="regression")
+    assert main(["train", "--data", str(tmp_path / "r.zarr"), "--out", str(tmp_path / "m"), *SMALL]) == 2
+    assert "is for classification" in capsys.readouterr().err

@@ -1,0 +1,221 @@
+"""What every input format must do: file -> data set -> the same rows, labels and scaling."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
+
+from distkern.core.errors import InputError
+from distkern.formats._files import expand, known_formats
+from distkern.formats.base import CHUNK_BYTES, ReadOptions
+from distkern.storage.dataset import Split
+from distkern.storage.ingest import shard
+
+Writer = Callable[[Path, Any, Any], None]
+
+
+def write_csv(path: Path, features: Any, targets: Any) -> None:
+    names = [f"x{i}" for i in range(features.shape[1])]
+    lines = [",".join(names + ([] if targets is None else ["y"]))]
+    for number, row in enumerate(features.tolist()):
+        lines.append(",".join([repr(v) for v in row] + ([] if targets is None else [str(targets[number])])))
+    path.write_text("\n".join(lines) + "\n")
+
+
+def write_parquet(path: Path, features: Any, targets: Any) -> None:
+    columns = {f"x{i}": features[:, i] for i in range(features.shape[1])}
+    parquet.write_table(pa.table(columns if targets is None else {**columns, "y": targets}), path)
+
+
+def write_svmlight(path: Path, features: Any, targets: Any) -> None:
+    labels = np.zeros(len(features)) if targets is None else targets
+    lines = []
+    for label, row in zip(labels.tolist(), features.tolist(), strict=True):
+        entries = (f"{index}:{value!r}" for index, value in enumerate(row, start=1) if value)
+        lines.append(" ".join([repr(label), *entries]) + "\n")
+    path.write_text("".join(lines))
+
+
+def write_npz(path: Path, features: Any, targets: Any) -> None:
+    np.savez(path, X=features, **({} if targets is None else {"y": targets}))
+
+
+def write_npy(path: Path, features: Any, targets: Any) -> None:
+    np.save(path, features)
+
+
+#: a new format needs a line here, and is then held to all of this
+WRITERS: dict[str, Writer] = {
+    "csv": write_csv,
+    "npy": write_npy,
+    "npz": write_npz,
+    "parquet": write_parquet,
+    "svmlight": write_svmlight,
+}
+WITH_TARGETS = sorted(set(WRITERS) - {"npy"})
+SCALERS = {"minmax": MinMaxScaler, "standard": StandardScaler, "unit": Normalizer}
+
+
+def table(seed: int = 0, rows: int = 300, columns: int = 7) -> Any:
+    generator = np.random.default_rng(seed)
+    features = np.round(generator.normal(size=(rows, columns)), 3) * generator.integers(0, 2, (rows, columns))
+    features[:, 3] = 2.5
+    features[0, -1] = 1.25
+    return features
+
+
+def stored(path: Path, name: str, features: Any, targets: Any) -> Path:
+    file = path / f"data{known_formats()[name].extensions[0]}"
+    WRITERS[name](file, features, targets)
+    return file
+
+
+def rows_of(split: Split | None) -> tuple[Any, Any]:
+    assert split is not None
+    blocks = [split.reader(index)() for index in range(split.n_blocks)]
+    features = np.concatenate([block.features for block in blocks])
+    targets = None if blocks[0].targets is None else np.concatenate([block.targets for block in blocks])
+    return features, targets
+
+
+def test_every_format_is_tested() -> None:
+    assert sorted(known_formats()) == sorted(WRITERS)
+
+
+@pytest.mark.parametrize("name", WITH_TARGETS)
+@pytest.mark.parametrize("rows_per_shard", [None, 64])
+def test_rows_and_labels_come_back_in_order(tmp_path: Path, name: str, rows_per_shard: int | None) -> None:
+    features, labels = table(), np.random.default_rng(1).choice([-1, 1, 7], 300)
+    file = stored(tmp_path, name, features, labels)
+    data = shard(file, tmp_path / "d.zarr", scale="none", shuffle=False, rows_per_shard=rows_per_shard)
+    found, codes = rows_of(data.train)
+    np.testing.assert_array_equal(found, features.astype(np.float32))
+    assert data.classes is not None
+    np.testing.assert_array_equal(data.classes[codes], labels)
+    assert data.classes.dtype.kind == "i"
+    assert data.classes.tolist() == [-1, 1, 7]
+    assert data.train.class_counts is not None
+    assert data.train.class_counts.tolist() == [int((labels == c).sum()) for c in (-1, 1, 7)]
+    assert sum(data.train.block_rows) == 300 == data.n_rows
+
+
+@pytest.mark.parametrize("name", WITH_TARGETS)
+def test_a_shuffle_keeps_rows_and_labels_together(tmp_path: Path, name: str) -> None:
+    features, labels = table(), np.arange(300) % 3
+    features[:, 0] = np.arange(300) + 1
+    file = stored(tmp_path, name, features, labels)
+    data = shard(file, tmp_path / "d.zarr", scale="none", rows_per_shard=50)
+    found, codes = rows_of(data.train)
+    order = found[:, 0].astype(int) - 1
+    assert sorted(order) == list(range(300))
+    assert order.tolist() != list(range(300))
+    np.testing.assert_array_equal(found, features[order].astype(np.float32))
+    np.testing.assert_array_equal(codes, labels[order])
+
+
+@pytest.mark.parametrize("name", WITH_TARGETS)
+def test_regression_targets_are_exact(tmp_path: Path, name: str) -> None:
+    features, targets = table(), np.random.default_rng(1).integers(-999, 999, 300) / 8
+    file = stored(tmp_path, name, features, targets)
+    data = shard(file, tmp_path / "d.zarr", task="regression", shuffle=False)
+    _, found = rows_of(data.train)
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, targets)
+    assert data.classes is None
+
+
+@pytest.mark.parametrize("name", sorted(WRITERS))
+def test_without_targets(tmp_path: Path, name: str) -> None:
+    features = table()
+    data = shard(
+        stored(tmp_path, name, features, None), tmp_path / "d.zarr", task="none", scale="none", shuffle=False
+    )
+    found, targets = rows_of(data.train)
+    assert targets is None
+    np.testing.assert_array_equal(found, features.astype(np.float32))
+
+
+@pytest.mark.parametrize("scale", ["minmax", "standard", "unit", "ball"])
+@pytest.mark.parametrize("name", WITH_TARGETS)
+def test_scaling_is_that_of_scikit_learn_fitted_on_training_rows(
+    tmp_path: Path, name: str, scale: Any
+) -> None:
+    train, test = table(), 3 * table(1)
+    labels = np.arange(300) % 2
+    (tmp_path / "t").mkdir()
+    data = shard(
+        stored(tmp_path, name, train, labels),
+        tmp_path / "d.zarr",
+        test=stored(tmp_path / "t", name, test, labels),
+        scale=scale,
+        shuffle=False,
+    )
+    if scale == "ball":
+        largest = np.linalg.norm(train, axis=1).max()
+        expected = train / largest, test / largest
+    else:
+        scaler = SCALERS[scale]().fit(train)
+        expected = scaler.transform(train), scaler.transform(test)
+    for split, values in zip((data.train, data.test), expected, strict=True):
+        np.testing.assert_allclose(rows_of(split)[0], values, rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(data.scaling.apply(test), rows_of(data.test)[0])
+
+
+@pytest.mark.parametrize("name", WITH_TARGETS)
+def test_chunks_are_bounded_and_counted(tmp_path: Path, name: str) -> None:
+    features, labels = np.tile(table(rows=1000, columns=100), (12, 1)), np.arange(12_000) % 2
+    seen = 0
+    for file in expand([stored(tmp_path, name, features, labels)]):
+        for chunk in file.chunks(ReadOptions()):
+            assert chunk.features.nbytes <= CHUNK_BYTES
+            assert chunk.features.flags.c_contiguous
+            assert chunk.first_row == seen + 1
+            seen += chunk.n_rows
+    assert seen == 12_000
+
+
+@pytest.mark.parametrize("name", sorted(WRITERS))
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_not_finite_are_refused_by_place(tmp_path: Path, name: str, value: float) -> None:
+    features = table()
+    features[41, 2] = value
+    labels = None if name == "npy" else np.arange(300) % 2
+    file = stored(tmp_path, name, features, labels)
+    with pytest.raises(InputError) as caught:
+        shard(file, tmp_path / "d.zarr", task="none" if name == "npy" else "classification")
+    message = str(caught.value)
+    assert str(file) in message
+    assert "row 42 " in message
+    assert any(place in message for place in ("column 'x2'", "feature 3", "column 3 (index 2)"))
+    assert not (tmp_path / "d.zarr").exists()
+
+
+@pytest.mark.parametrize("name", sorted(WRITERS))
+def test_empty_files_are_refused(tmp_path: Path, name: str) -> None:
+    file = tmp_path / f"data{known_formats()[name].extensions[0]}"
+    task: Any = "none" if name == "npy" else "classification"
+    file.write_bytes(b"")
+    with pytest.raises(InputError, match="data"):
+        shard(file, tmp_path / "d.zarr", task=task)
+    WRITERS[name](file, np.zeros((0, 3)), None if name == "npy" else np.zeros(0))
+    with pytest.raises(InputError, match=r"data.*no rows"):
+        shard(file, tmp_path / "d.zarr", task=task)
+    assert not list(tmp_path.glob(".d.zarr*"))
+
+
+@pytest.mark.parametrize("name", [name for name, kind in known_formats().items() if kind.is_text])
+def test_text_may_be_compressed(tmp_path: Path, name: str) -> None:
+    features, labels = table(), np.arange(300) % 2
+    file = stored(tmp_path, name, features, labels)
+    plain = shard(file, tmp_path / "a.zarr")
+    packed = file.with_name(file.name + ".gz")
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    assert shard(packed, tmp_path / "b.zarr").fingerprint == plain.fingerprint

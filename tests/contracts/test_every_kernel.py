@@ -1,0 +1,208 @@
+"""What holds of every kernel in the folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+
+from distkern.core.errors import InputError
+from distkern.kernels import find_kernel, kernel_matrix, kernel_names
+from distkern.kernels.bandwidth import RULES, gamma_by_rule
+from tests import reference
+
+NAMES = kernel_names()
+EVERY_KERNEL = [pytest.param(find_kernel(name)(gamma=0.7), id=name) for name in NAMES] + [
+    pytest.param(find_kernel("matern")(gamma=0.7, smoothness=s), id=f"matern-{s}") for s in (0.5, 2.5, 9.5)
+]
+DTYPES = [pytest.param(np.dtype(kind), id=kind) for kind in ("float32", "float64")]
+
+every_kernel = pytest.mark.parametrize("kernel", EVERY_KERNEL)
+every_name = pytest.mark.parametrize("name", NAMES)
+
+
+def points(n, d, *, center=0.0, width=1.0, seed=0):
+    return center + width * np.random.default_rng(seed).standard_normal((n, d))
+
+
+def tile(kernel, rows, landmarks, dtype):
+    """Values and scores the way a pass makes them."""
+    prepared = kernel.prepare(np.ascontiguousarray(landmarks, dtype=dtype))
+    scores = np.empty((len(rows), len(landmarks)), dtype=dtype)
+    prepared.scores(np.ascontiguousarray(rows, dtype=dtype), scores)
+    values = scores.copy()
+    kernel.finish(values)
+    return values, scores
+
+
+@every_kernel
+def test_closed_form_is_the_naive_kernel(kernel):
+    if kernel.name not in reference.KERNELS:
+        pytest.skip(f"the reference has no {kernel.name}")
+    left, right = points(12, 3), points(9, 3, seed=1)
+    expected = reference.gram(kernel.name, left, right, **kernel.parameters)
+    np.testing.assert_allclose(kernel.closed_form(left, right), expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        kernel_matrix(left, right, kernel=kernel.name, **kernel.parameters), expected, rtol=1e-9
+    )
+
+
+@every_kernel
+@pytest.mark.parametrize("width", [0.1, 1.0, 10.0])
+def test_symmetric_positive_definite_and_one_at_zero(kernel, width):
+    rows = points(60, 4, width=width)
+    K = kernel.closed_form(rows, rows)
+    np.testing.assert_array_equal(np.diag(K), 1.0)
+    np.testing.assert_array_equal(K, K.T)
+    assert np.all((K >= 0) & (K <= 1))
+    assert np.linalg.eigvalsh(K).min() > -1e-12 * len(rows)
+
+
+@every_kernel
+def test_falls_with_the_distance(kernel):
+    steps = np.linspace(0, 5, 200)[:, None]
+    values = kernel.closed_form(np.zeros((1, 3)), steps * np.array([1.0, -0.5, 2.0]))[0]
+    assert np.all(np.diff(values) < 0)
+
+
+@every_kernel
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("center", "width"), [(0.0, 1.0), (100.0, 1.0), (-3.0, 1e-3), (0.5, 0.3)])
+def test_tiles_are_the_closed_form(kernel, dtype, center, width):
+    """Also of rows far from the origin, where |x|^2 - 2 x c + |c|^2 would cancel."""
+    kernel = dataclasses.replace(kernel, gamma=0.7 * type(kernel).gamma_from_width(width, 7))
+    # what the tile is given, exactly: the rounding of the rows themselves is not the kernel's
+    rows = points(300, 7, center=center, width=width).astype(dtype)
+    landmarks = rows[::15]
+    values, _ = tile(kernel, rows, landmarks, dtype)
+    exact = kernel.closed_form(rows.astype(np.float64), landmarks.astype(np.float64))
+    assert values.dtype == dtype
+    # a root of a rounded distance has half the digits, where the distance vanishes
+    digits = 0.5 if kernel.name == "matern" and kernel.smoothness == 0.5 else 1.0
+    tolerance = 50 * float(np.finfo(dtype).eps) ** digits
+    np.testing.assert_allclose(values, exact, atol=tolerance)
+
+
+@every_kernel
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_best_score_is_the_nearest_landmark(kernel, dtype):
+    rows, landmarks = points(500, 5), points(40, 5, seed=1)
+    _, scores = tile(kernel, rows, landmarks, dtype)
+    exact = kernel.closed_form(rows, landmarks)
+    chosen = exact[np.arange(len(rows)), scores.argmax(axis=1)]
+    # two landmarks may be equally near up to rounding
+    np.testing.assert_allclose(chosen, exact.max(axis=1), rtol=1e-4 if dtype == np.float32 else 1e-12)
+    if dtype == np.float64:
+        np.testing.assert_array_equal(scores.argmax(axis=1), exact.argmax(axis=1))
+
+
+@every_kernel
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_score_at_a_landmark_is_zero(kernel, dtype):
+    landmarks = points(30, 6, center=5.0).astype(dtype)
+    values, scores = tile(kernel, landmarks, landmarks, dtype)
+    eps = float(np.finfo(dtype).eps)
+    np.testing.assert_allclose(np.diag(scores), 0.0, atol=300 * eps)
+    np.testing.assert_array_equal(scores.argmax(axis=1), np.arange(30))
+    assert np.all(np.isfinite(values))
+
+
+@every_kernel
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_distant_rows_give_zero_not_a_nan(kernel, dtype):
+    rows = np.full((3, 4), 1e8)
+    values, _ = tile(kernel, rows, points(5, 4), dtype)
+    np.testing.assert_allclose(values, 0.0, atol=1e-12)
+
+
+@every_kernel
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_read_only_memory_will_do(kernel, dtype):
+    """What other processes send is read-only."""
+    rows = points(20, 4).astype(dtype)
+    expected, _ = tile(kernel, rows, rows[:6], dtype)
+    rows.flags.writeable = False
+    values, _ = tile(kernel, rows, rows[:6], dtype)
+    np.testing.assert_array_equal(values, expected)
+
+
+@every_kernel
+def test_pickles_with_its_prepared_landmarks(kernel):
+    assert pickle.loads(pickle.dumps(kernel)) == kernel
+    rows = points(40, 4).astype(np.float32)
+    prepared = kernel.prepare(rows[:7])
+    copy = pickle.loads(pickle.dumps(prepared))
+    first, second = np.empty((40, 7), np.float32), np.empty((40, 7), np.float32)
+    prepared.scores(rows, first)
+    copy.scores(rows, second)
+    np.testing.assert_array_equal(first, second)
+
+
+@every_kernel
+def test_parameters_rebuild_it(kernel):
+    assert type(kernel).from_parameters(**kernel.parameters) == kernel
+
+
+@every_name
+@pytest.mark.parametrize("gamma", [0.0, -1.0, float("nan"), float("inf")])
+def test_refuses_gamma_out_of_range(name, gamma):
+    with pytest.raises(InputError, match="gamma must be a positive number"):
+        find_kernel(name)(gamma=gamma)
+
+
+@every_name
+def test_refuses_unknown_parameters_with_the_nearest_name(name):
+    with pytest.raises(InputError, match="did you mean 'gamma'"):
+        find_kernel(name).from_parameters(gama=1.0)
+    with pytest.raises(InputError, match=f"did you mean '{name}'"):
+        find_kernel(name + "x")
+
+
+@every_name
+@pytest.mark.parametrize("width", [0.05, 1.0, 40.0])
+def test_gamma_from_width_is_about_that_wide(name, width):
+    """At the distance ``width`` in a random direction the kernel is near exp(-1)."""
+    d = 20
+    directions = points(200, d)
+    directions *= width / np.linalg.norm(directions, axis=1, keepdims=True)
+    kind = find_kernel(name)
+    kernel = kind(gamma=kind.gamma_from_width(width, d))
+    mean = kernel.closed_form(np.zeros((1, d)), directions).mean()
+    assert 0.2 < mean < 0.6
+
+
+@every_name
+@pytest.mark.parametrize("rule", RULES)
+def test_gamma_by_rule_follows_the_spread_of_the_data(name, rule):
+    kind = find_kernel(name)
+    sample = points(400, 6, center=3.0, width=0.2).astype(np.float32)
+    ratio = gamma_by_rule(rule, kind, sample[:200] * 10) / gamma_by_rule(rule, kind, sample[:200])
+    power = 1 if name in ("laplacian", "matern") else 2
+    assert ratio == pytest.approx(10.0**-power, rel=1e-5)
+    for flat in (np.ones((5, 3)), np.ones((1, 3)), np.zeros((2, 1))):
+        assert gamma_by_rule(rule, kind, flat) == kind.gamma_from_width(1.0, flat.shape[1])
+
+
+def test_the_rules_are_what_they_say():
+    rbf = find_kernel("rbf")
+    sample = points(4000, 3, center=1.0, width=2.0)
+    assert gamma_by_rule("scale", rbf, sample) == pytest.approx(1 / (3 * sample.var()))
+    distances = np.linalg.norm(sample[:, None] - sample[None, ::10], axis=2)
+    assert gamma_by_rule("median", rbf, sample) == pytest.approx(
+        1 / (2 * np.median(distances) ** 2), rel=0.05
+    )
+    with pytest.raises(InputError, match="did you mean 'scale'"):
+        gamma_by_rule("scal", rbf, sample)
+
+
+def test_kernel_matrix_refuses_rows_of_different_widths():
+    with pytest.raises(InputError, match="do not match"):
+        kernel_matrix(np.ones((3, 2)), np.ones((3, 4)))
+
+
+@pytest.mark.parametrize("smoothness", [0.0, 1.0, 10.5, -0.5, float("nan")])
+def test_matern_refuses_other_smoothness(smoothness):
+    with pytest.raises(InputError, match="smoothness must be a half integer"):
+        find_kernel("matern")(smoothness=smoothness)

@@ -1,0 +1,139 @@
+"""What holds of every rule that chooses landmarks."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from distkern.core.errors import InputError
+from distkern.landmarks import find_landmark_rule, landmark_rule_names, sample_rows
+from distkern.landmarks.base import AbstractLandmarkRule, Layout, gather_rows
+from tests.reference import PlainRunner, cut_blocks, run
+
+NAMES = landmark_rule_names()
+every_rule = pytest.mark.parametrize("name", NAMES)
+PARTITIONS = [(600,), (599, 1), (1, 2, 3, 94, 100, 150, 250), (50,) * 12]
+
+
+def points(n=600, d=5, seed=0):
+    # a few decades of density, so that a coverage and a uniform sample differ
+    generator = np.random.default_rng(seed)
+    return generator.standard_normal((n, d)) * generator.choice([0.1, 1.0, 3.0], size=(n, 1))
+
+
+def layout_of(features, sizes=None, seed=0):
+    return Layout(tuple(sizes or (len(features),)), features.shape[1], features.dtype, seed)
+
+
+def choose(rule, features, sizes=None, seed=0):
+    sizes = sizes or (len(features),)
+    return run(rule.choose(layout_of(features, sizes, seed)), cut_blocks(features, None, sizes))
+
+
+@every_rule
+def test_is_registered_and_described(name):
+    kind = find_landmark_rule(name)
+    assert issubclass(kind, AbstractLandmarkRule)
+    assert kind.name == name
+    assert inspect.getdoc(kind) != inspect.getdoc(AbstractLandmarkRule)
+    with pytest.raises(InputError, match=f"did you mean '{name}'"):
+        find_landmark_rule(name + "x")
+
+
+@every_rule
+@pytest.mark.parametrize("n_cores", [1, 2, 37, 200])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_at_most_n_cores_which_are_distinct_rows_of_the_data(name, n_cores, dtype):
+    features = points().astype(dtype)
+    chosen = choose(find_landmark_rule(name)(n_cores=n_cores), features, (250, 350))
+    assert chosen.dtype == dtype
+    assert chosen.flags.c_contiguous
+    assert 1 <= len(chosen) <= n_cores
+    assert len(chosen) >= 0.6 * n_cores
+    rows = {row.tobytes() for row in features}
+    cores = [row.tobytes() for row in chosen]
+    assert rows.issuperset(cores)
+    assert len(set(cores)) == len(cores)
+
+
+@every_rule
+@pytest.mark.parametrize("n_cores", [600, 601, 10**6])
+def test_as_many_as_there_are_rows(name, n_cores):
+    features = points()
+    features[300:310] = features[:10]
+    chosen = choose(find_landmark_rule(name)(n_cores=n_cores), features, (100, 500))
+    np.testing.assert_array_equal(chosen, np.delete(features, np.arange(300, 310), axis=0))
+
+
+@every_rule
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@pytest.mark.parametrize("n_cores", [1, 2, 5, 50])
+def test_tiny_data(name, n, n_cores):
+    chosen = choose(find_landmark_rule(name)(n_cores=n_cores), points(n), (n,))
+    assert 1 <= len(chosen) <= min(n, n_cores)
+
+
+@every_rule
+@pytest.mark.parametrize("n_cores", [1, 7])
+def test_rows_that_are_all_equal_give_one_landmark(name, n_cores):
+    chosen = choose(find_landmark_rule(name)(n_cores=n_cores), np.ones((100, 3)), (40, 60))
+    np.testing.assert_array_equal(chosen, np.ones((1, 3)))
+
+
+@every_rule
+def test_a_function_of_seed_and_data(name):
+    features = points()
+    rule = find_landmark_rule(name)(n_cores=40)
+    first = choose(rule, features, (100, 500), seed=3)
+    np.testing.assert_array_equal(choose(rule, features, (100, 500), seed=3), first)
+
+
+@every_rule
+def test_reads_no_more_than_it_outlines(name):
+    features = points()
+    rule = find_landmark_rule(name)(n_cores=40)
+    layout = layout_of(features, (300, 300))
+    runner = PlainRunner(cut_blocks(features, None, (300, 300)))
+    chosen = runner.run(rule.choose(layout))
+    assert len(chosen) <= rule.expected_size(layout) <= 40
+    outlined = {step.name for step, times in rule.outline(layout)}
+    # the sample that a bisection uses is a few thousand rows
+    assert set(runner.made) - {"sample"} == outlined
+    for step, times in rule.outline(layout):
+        assert times > 0
+        assert step.cost.result_bytes >= chosen.nbytes
+        assert step.blocks is None or set(step.blocks) <= {0, 1}
+
+
+@every_rule
+@pytest.mark.parametrize("sizes", PARTITIONS)
+def test_does_not_depend_on_how_the_rows_are_cut_into_blocks(name, sizes):
+    features = points()
+    # for n_cores a coverage bisects on a sample of some blocks
+    options = {"diameter": 1.5} if name == "coverage" else {"n_cores": 40}
+    rule = find_landmark_rule(name)(**options)
+    np.testing.assert_array_equal(choose(rule, features, sizes), choose(rule, features))
+
+
+def test_gather_reads_only_the_blocks_it_needs():
+    features = points()
+    sizes = (100,) * 6
+    rows = np.array([5, 99, 100, 555])
+    runner = PlainRunner(cut_blocks(features, None, sizes))
+    np.testing.assert_array_equal(
+        runner.run(gather_rows(layout_of(features, sizes), rows, "some")), features[rows]
+    )
+    assert runner.steps[0].blocks == (0, 1, 5)
+
+
+def test_sample_is_distinct_rows_in_order():
+    features = np.arange(1000.0)[:, None]
+    sizes = (10,) * 100
+    sample = run(sample_rows(layout_of(features, sizes, seed=1), 60), cut_blocks(features, None, sizes))[:, 0]
+    assert len(sample) == 60
+    assert np.all(np.diff(sample) > 0)
+    assert len(set(sample // 10)) == 8
+    short = run(sample_rows(layout_of(features[:7]), 60), cut_blocks(features[:7], None, (7,)))
+    assert len(short) == 7

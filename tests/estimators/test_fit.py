@@ -1,0 +1,211 @@
+"""Fitting and predicting on every kind of input: same data, same model."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from dask_ml.model_selection import GridSearchCV
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.svm import SVC
+
+from distkern.core.errors import InputError
+from distkern.estimators import AVMClassifier, CSVRGClassifier, load_model
+from distkern.estimators.run import algorithms
+
+
+@pytest.fixture(scope="module")
+def binary():
+    X, y = make_classification(3000, 8, n_informative=6, n_redundant=0, random_state=1)
+    return X.astype(np.float32), np.where(y == 1, "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def three_classes():
+    X, y = make_classification(
+        2500, 8, n_informative=6, n_redundant=0, n_classes=3, n_clusters_per_class=1, random_state=2
+    )
+    return X, y * 10
+
+
+def small(kind, **parameters):
+    return kind(n_cores=60, lam=128.0, gamma=0.1, random_state=0, **parameters)
+
+
+@pytest.mark.parametrize("kind", list(algorithms().values()))
+def test_it_comes_close_to_an_exact_machine(kind, binary):
+    X, y = binary
+    exact = SVC(C=1.0, gamma=0.1).fit(X[:2000], y[:2000]).score(X[2000:], y[2000:])
+    model = kind(n_cores=400, lam=2000.0, gamma=0.1, random_state=0).fit(X[:2000], y[:2000])
+    assert model.score(X[2000:], y[2000:]) > exact - 0.05
+
+
+@pytest.mark.parametrize("kind", list(algorithms().values()))
+def test_dask_arrays_give_the_bits_of_numpy_when_the_blocks_are_the_same(kind, binary):
+    X, y = binary
+    alone = small(kind).fit(X, y)
+    # one block, as the array has in memory
+    lazy = small(kind).fit(da.from_array(X, chunks=(3000, 4)), da.from_array(y, chunks=1000))
+    np.testing.assert_array_equal(alone.coef_, lazy.coef_)
+    assert lazy.classes_.tolist() == ["no", "yes"]
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads", "processes"])
+def test_dask_arrays_of_several_chunks_on_every_scheduler(binary, scheduler):
+    X, y = (da.from_array(array, chunks=(700, *array.shape[1:])) for array in binary)
+    import dask
+
+    with dask.config.set(scheduler="synchronous"):
+        expected = small(CSVRGClassifier).fit(X, y)
+    with dask.config.set(scheduler=scheduler):
+        model = small(CSVRGClassifier).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    predicted = model.predict(X)
+    assert isinstance(predicted, da.Array)
+    np.testing.assert_array_equal(predicted.compute(), expected.predict(binary[0]))
+    assert model.score(X, y) == pytest.approx(expected.score(*binary))
+
+
+def test_dask_frames(binary):
+    pandas = pytest.importorskip("pandas")
+    dataframe = pytest.importorskip("dask.dataframe")
+    X, y = binary
+    frame = pandas.DataFrame(X.astype(np.float64), columns=[f"x{i}" for i in range(8)])
+    lazy = dataframe.from_pandas(frame, npartitions=3)
+    model = small(CSVRGClassifier).fit(lazy, da.from_array(y, chunks=500))
+    assert model.feature_names_in_.tolist() == list(frame.columns)
+    assert model.score(lazy, y) > 0.8
+    np.testing.assert_array_equal(model.predict(frame), model.predict(lazy).compute())
+
+
+def test_dask_weights_and_class_weights(binary):
+    X, y = binary
+    weights = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
+    for class_weight in (None, "balanced", {"yes": 3.0}):
+        alone = small(CSVRGClassifier, class_weight=class_weight)
+        kept = weights > 0
+        alone.fit(X[kept], y[kept], weights[kept])
+        lazy = small(CSVRGClassifier, class_weight=class_weight)
+        lazy.fit(*(da.from_array(array[kept], chunks=(len(X), *array.shape[1:])) for array in (X, y)),
+                 sample_weight=da.from_array(weights[kept], chunks=len(X)))  # fmt: skip
+        np.testing.assert_array_equal(alone.coef_, lazy.coef_)
+
+
+def test_class_weight_moves_the_balance(binary):
+    X, y = binary
+    plain, heavy = (
+        small(CSVRGClassifier, class_weight=weights).fit(X, y).predict(X) for weights in (None, {"yes": 20.0})
+    )
+    assert np.mean(heavy == "yes") > np.mean(plain == "yes") + 0.05
+
+
+def test_class_weight_of_an_absent_class_is_refused(binary):
+    with pytest.raises(InputError, match="'maybe' is not in the data"):
+        small(CSVRGClassifier, class_weight={"maybe": 2.0}).fit(*binary)
+
+
+@pytest.mark.parametrize("kind", list(algorithms().values()))
+def test_several_classes(kind, three_classes):
+    X, y = three_classes
+    model = small(kind).fit(X, y)
+    decision = model.decision_function(X)
+    assert decision.shape == (len(X), 3)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[decision.argmax(axis=1)])
+    assert model.score(X, y) > 0.85
+    lazy = model.decision_function(da.from_array(X, chunks=(1000, 3)))
+    assert lazy.chunks == ((1000, 1000, 500), (3,))
+    np.testing.assert_allclose(lazy.compute(), decision, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", list(algorithms().values()))
+def test_saved_and_loaded_is_the_same_model(kind, three_classes, tmp_path):
+    X, y = three_classes
+    model = small(kind).fit(X, y)
+    model.save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert type(again) is kind
+    assert again.get_params() == model.get_params()
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert again.predict(X).dtype == y.dtype
+    assert clone(again).fit(X, y).score(X, y) == model.score(X, y)
+    assert not [path for path in (tmp_path / "m").rglob("*") if path.suffix in (".pkl", ".joblib")]
+
+
+def test_text_labels_survive_saving(binary, tmp_path):
+    X, y = binary
+    model = small(AVMClassifier).fit(X, y)
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(load_model(tmp_path / "m").predict(X), model.predict(X))
+
+
+def test_a_damaged_model_is_refused(binary, tmp_path):
+    model = small(CSVRGClassifier).fit(*binary)
+    model.save(tmp_path / "m")
+    files = [p for p in (tmp_path / "m" / "arrays").rglob("*") if p.is_file() and p.name != "zarr.json"]
+    content = bytearray(files[0].read_bytes())
+    content[3] ^= 4
+    files[0].write_bytes(content)
+    with pytest.raises(InputError, match="m"):
+        load_model(tmp_path / "m")
+
+
+def test_no_model_and_newer_model_are_refused(binary, tmp_path):
+    with pytest.raises(InputError, match=r"no model\.json"):
+        load_model(tmp_path)
+    small(CSVRGClassifier).fit(*binary).save(tmp_path / "m")
+    text = (tmp_path / "m" / "model.json").read_text()
+    (tmp_path / "m" / "model.json").write_text(text.replace('"encoding-version": 1', '"encoding-version": 2'))
+    with pytest.raises(InputError, match="newer"):
+        load_model(tmp_path / "m")
+
+
+def test_in_a_pipeline_and_a_search(binary):
+    X, y = binary
+    search = GridSearchCV(
+        make_pipeline(MinMaxScaler(), small(CSVRGClassifier, stages=2)),
+        {"csvrgclassifier__gamma": [0.001, 1.0]}, cv=3, scheduler="synchronous",
+    )  # fmt: skip
+    search.fit(X, y)
+    assert search.best_params_ == {"csvrgclassifier__gamma": 1.0}
+
+
+def test_float64_rows_are_computed_in_float64(binary):
+    X, y = binary
+    model = small(CSVRGClassifier).fit(X.astype(np.float64), y)
+    assert model.landmarks_.dtype == np.float64
+    single = small(CSVRGClassifier).fit(X, y)
+    assert single.landmarks_.dtype == np.float32
+    np.testing.assert_allclose(model.coef_, single.coef_, rtol=0.05, atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"lam": -1.0}, "lam"),
+        ({"gamma": "median2"}, "gamma"),
+        ({"theta": 1.0}, "theta"),
+        ({"n_cores": 0}, "n_cores"),
+        ({"kernel": "rfb"}, "kernel"),
+        ({"diameter": 0.5, "n_cores": 10}, "either n_cores or diameter"),
+        ({"landmarks": "uniform", "diameter": 0.5, "n_cores": None}, "n_cores"),
+        ({"kernel": "matern", "smoothness": 2.0}, "half integer"),
+    ],
+)
+def test_unusable_hyperparameters_are_refused(binary, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        CSVRGClassifier(**parameters).fit(*binary)
+
+
+def test_bad_dask_input_is_refused(binary):
+    X, y = binary
+    bad = X.copy()
+    bad[1234, 3] = np.nan
+    with pytest.raises(InputError, match=r"block 1.*NaN"):
+        small(CSVRGClassifier).fit(da.from_array(bad, chunks=(1000, 8)), da.from_array(y, chunks=1000))
+    with pytest.raises(InputError, match="3000 rows"):
+        small(CSVRGClassifier).fit(da.from_array(X, chunks=1000), da.from_array(y[:-1], chunks=1000))
+    with pytest.raises(InputError, match="one class"):
+        small(CSVRGClassifier).fit(da.from_array(X, chunks=1000), da.from_array(y[:1].repeat(3000), chunks=1000))
+    with pytest.raises(ValueError, match="features"):
+        small(CSVRGClassifier).fit(X, y).predict(X[:, :5])

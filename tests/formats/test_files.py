@@ -1,0 +1,120 @@
+"""Which files are meant, how they are compressed, and what is said when they cannot be read."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import numpy as np
+import pytest
+
+from distkern.core.errors import InputError
+from distkern.formats._files import expand, known_formats
+from distkern.formats.base import ReadOptions
+
+TEXT = b"x,kind\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(2000))
+COMPRESS = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+
+
+def read(source: Any, format_name: str | None = None) -> np.ndarray[Any, Any]:
+    files = expand([source], format_name)
+    return np.concatenate([chunk.features for file in files for chunk in file.chunks(ReadOptions())])
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_compressed_text(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.csv{suffix}"
+    path.write_bytes(COMPRESS[suffix](TEXT))
+    np.testing.assert_array_equal(read(path)[:, 0], np.arange(2000))
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_truncated_compressed_text(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.csv{suffix}"
+    content = COMPRESS[suffix](TEXT)
+    for size in np.linspace(1, len(content) - 1, 30).astype(int):
+        path.write_bytes(content[:size])
+        with pytest.raises(InputError, match="truncated or damaged") as caught:
+            read(path)
+        assert str(path) in str(caught.value)
+
+
+def test_text_that_is_not_compressed_as_its_name_says(tmp_path: Path) -> None:
+    for suffix in COMPRESS:
+        path = tmp_path / f"a.csv{suffix}"
+        path.write_bytes(TEXT)
+        with pytest.raises(InputError, match="truncated or damaged"):
+            read(path)
+    path = tmp_path / "b.csv"
+    path.write_bytes(gzip.compress(TEXT))
+    with pytest.raises(InputError, match=r"not a text file|not UTF-8"):
+        read(path)
+
+
+def test_folders_and_patterns_are_sorted(tmp_path: Path) -> None:
+    for number in (2, 0, 1):
+        (tmp_path / f"part{number}.csv").write_text(f"x,kind\n{number},0\n")
+    (tmp_path / "README").write_text("not data")
+    (tmp_path / ".hidden.csv").write_text("x,kind\n9,0\n")
+    for source in (tmp_path, str(tmp_path / "part*.csv")):
+        assert read(source)[:, 0].tolist() == [0, 1, 2]
+
+
+def test_urls(tmp_path: Path) -> None:
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/distkern-test/a.csv.gz", gzip.compress(TEXT))
+    memory.pipe("/distkern-test/b.csv.gz", gzip.compress(TEXT))
+    try:
+        assert len(read("memory://distkern-test/a.csv.gz")) == 2000
+        assert len(read("memory://distkern-test")) == 4000
+        assert len(read("memory://distkern-test/*.csv.gz")) == 4000
+        with pytest.raises(InputError, match="file not found"):
+            expand(["memory://distkern-test/c.csv"])
+    finally:
+        memory.rm("/distkern-test", recursive=True)
+    assert len(read(_written(tmp_path / "c.csv").as_uri())) == 2000
+
+
+def _written(path: Path) -> Path:
+    path.write_bytes(TEXT)
+    return path
+
+
+def test_a_name_with_pattern_characters_is_a_name_first(tmp_path: Path) -> None:
+    assert len(read(_written(tmp_path / "a[1].csv"))) == 2000
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("covtyp.csv", r"file not found; did you mean '.*covtype\.csv'"),
+        ("*.svm", "no file matches the pattern"),
+        ("notes.md", r"unknown extension '\.md'; known: .*\.csv.*--format"),
+        ("a9a", "no extension .*--format"),
+        ("empty", "no file of a known format"),
+        ("x.npz.gz", "cannot be compressed as a whole"),
+        ("nosuchscheme://a/b.csv", "cannot be opened"),
+    ],
+)
+def test_what_cannot_be_read(tmp_path: Path, source: str, message: str) -> None:
+    for name in ("covtype.csv", "notes.md", "a9a", "x.npz.gz"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=message):
+        expand([source if "://" in source else tmp_path / source])
+
+
+def test_a_format_may_be_said(tmp_path: Path) -> None:
+    (tmp_path / "a9a").write_text("1 1:1\n-1 2:1\n")
+    np.testing.assert_array_equal(read(tmp_path / "a9a", "svmlight"), [[1, 0], [0, 1]])
+    with pytest.raises(InputError, match="unknown format 'svmligth'; did you mean 'svmlight'"):
+        expand([tmp_path / "a9a"], "svmligth")
+
+
+def test_extensions_belong_to_one_format() -> None:
+    extensions = [extension for kind in known_formats().values() for extension in kind.extensions]
+    assert len(set(extensions)) == len(extensions)

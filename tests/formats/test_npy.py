@@ -1,0 +1,141 @@
+"""NumPy files: arrays by their usual names, any layout, streamed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from distkern.core.errors import InputError
+from distkern.formats._files import expand
+from distkern.formats.base import CHUNK_BYTES, RawChunk, ReadOptions
+
+
+def read(path: Path, **options: object) -> list[RawChunk]:
+    return [chunk for file in expand([path]) for chunk in file.chunks(ReadOptions(**options))]  # type: ignore[arg-type]
+
+
+X = np.arange(12.0).reshape(4, 3)
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize(
+    ("features", "targets"), [("X", "y"), ("x", "target"), ("features", "labels"), ("data", "Y")]
+)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_names_layouts_and_compression(
+    tmp_path: Path, save: Any, features: str, targets: str, order: Any
+) -> None:
+    save(tmp_path / "a.npz", **{features: np.asarray(X, order=order), targets: np.array([0, 1, 0, 1])})
+    (chunk,) = read(tmp_path / "a.npz")
+    np.testing.assert_array_equal(chunk.features, X)
+    np.testing.assert_array_equal(chunk.targets, [0, 1, 0, 1])
+    assert chunk.features.flags.c_contiguous
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "bool", "float16", ">f4", "int64", ">i8", "float64"])
+def test_types_of_features(tmp_path: Path, dtype: str) -> None:
+    np.save(tmp_path / "a.npy", X.astype(dtype))
+    (chunk,) = read(tmp_path / "a.npy", target_kind="none")
+    np.testing.assert_array_equal(chunk.features, X.astype(dtype).astype(float))
+    exact = np.dtype(dtype).itemsize <= 2 or dtype == ">f4"
+    assert chunk.features.dtype == (np.float32 if exact else np.float64)
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (np.array(["a", "b ", "a", "c"]), ["a", "b", "a", "c"]),
+        (np.array([b"a", b"b", b"a", b"c"]), ["a", "b", "a", "c"]),
+        (np.array([[1], [2], [1], [3]], dtype=np.uint8), [1, 2, 1, 3]),
+        (np.array([True, False, True, True]), [1, 0, 1, 1]),
+    ],
+)
+def test_types_of_labels(tmp_path: Path, labels: Any, expected: list[Any]) -> None:
+    np.savez(tmp_path / "a.npz", X=X, y=labels)
+    (chunk,) = read(tmp_path / "a.npz")
+    assert chunk.targets is not None
+    assert chunk.targets.tolist() == expected
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_large_arrays_come_in_bounded_chunks(tmp_path: Path, order: Any) -> None:
+    values = np.asarray(np.random.default_rng(0).integers(0, 255, (30_000, 90), dtype=np.uint8), order=order)
+    np.savez(tmp_path / "a.npz", X=values, y=np.arange(30_000))
+    np.save(tmp_path / "a.npy", values)
+    for name, kind in (("a.npz", "label"), ("a.npy", "none")):
+        chunks = read(tmp_path / name, target_kind=kind)
+        assert len(chunks) > 1
+        assert all(chunk.features.nbytes <= CHUNK_BYTES for chunk in chunks)
+        np.testing.assert_array_equal(np.concatenate([chunk.features for chunk in chunks]), values)
+
+
+def test_images_are_flattened(tmp_path: Path) -> None:
+    images = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+    np.savez(tmp_path / "a.npz", x=images, y=[0, 1])
+    (chunk,) = read(tmp_path / "a.npz")
+    np.testing.assert_array_equal(chunk.features, images.reshape(2, 12))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"a": X, "y": [0, 1, 0, 1]}, "no array named X or x"),
+        ({"X": X}, "no array named y"),
+        ({"X": X, "x": X, "y": [0, 1, 0, 1]}, "several arrays may be the features: X, x"),
+        ({"X": X, "y": [0, 1]}, "targets have shape"),
+        ({"X": X[:, 0], "y": [0, 1, 0, 1]}, "features have shape"),
+        ({"X": X, "y": np.eye(4)}, "targets have shape"),
+        ({"X": X + 1j, "y": [0, 1, 0, 1]}, "holds complex128"),
+        ({"X": X.astype(str), "y": [0, 1, 0, 1]}, "features hold"),
+        ({"X": X, "y": ["a", "", "b", "c"]}, r"row 2 \(index 1\): the label is empty"),
+        (
+            {"X": np.where(X == 7, np.nan, X), "y": [0, 1, 0, 1]},
+            r"row 3 \(index 2\), column 2 \(index 1\): .*NaN",
+        ),
+        ({"X": X, "y": [0, 1, np.inf, 1]}, r"row 3 \(index 2\), target: .*infinite"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
+    np.savez(tmp_path / "a.npz", **arrays)
+    with pytest.raises(InputError, match=message) as caught:
+        read(tmp_path / "a.npz")
+    assert "a.npz" in str(caught.value)
+
+
+def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", X=np.array([[1, None]], dtype=object), y=[0], allow_pickle=True)
+    with pytest.raises(InputError, match="holds object"):
+        read(tmp_path / "a.npz")
+
+
+def test_a_target_array_may_be_named(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", X=X, digit=[3, 1, 4, 1])
+    (chunk,) = read(tmp_path / "a.npz", target="digit")
+    np.testing.assert_array_equal(chunk.targets, [3, 1, 4, 1])
+
+
+def test_npy_has_no_targets_and_no_second_array(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", X)
+    with pytest.raises(InputError, match="--task none"):
+        read(tmp_path / "a.npy")
+    with open(tmp_path / "a.npy", "ab") as file:
+        np.save(file, X)
+    with pytest.raises(InputError, match="longer than its header says"):
+        read(tmp_path / "a.npy", target_kind="none")
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz"])
+def test_truncated_files(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name.endswith("npz"):
+        np.savez(path, X=X, y=[0, 1, 0, 1])
+    else:
+        np.save(path, X)
+    content = path.read_bytes()
+    for size in range(0, len(content), 7):
+        path.write_bytes(content[:size])
+        with pytest.raises(InputError, match=name):
+            read(path, target_kind="none")

@@ -1,0 +1,191 @@
+"""The coverage of the parallel waves is that of the sequential scan, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from distkern.core.errors import InputError
+from distkern.landmarks import coverage
+from distkern.landmarks.base import Layout
+from distkern.landmarks.coverage import Coverage
+from tests import reference
+from tests.reference import PlainRunner, cut_blocks, run
+
+DTYPES = ["float32", "float64"]
+
+
+@pytest.fixture
+def short_waves(monkeypatch):
+    """Waves of a few rows, and results cut after a few, so that small data go through every path."""
+    monkeypatch.setattr(coverage, "_FIRST_WAVE_ROWS", 16)
+    monkeypatch.setattr(coverage, "_MOST_CANDIDATES", 20)
+
+
+def choose(features, sizes, *, diameter=None, n_cores=None, seed=0):
+    layout = Layout(tuple(sizes), features.shape[1], features.dtype, seed)
+    return run(Coverage(n_cores, diameter).choose(layout), cut_blocks(features, None, sizes))
+
+
+def random_cut(n, parts, generator):
+    edges = np.sort(generator.integers(0, n + 1, size=parts - 1))
+    return tuple(int(size) for size in np.diff([0, *edges, n]))
+
+
+def on_a_grid(n, d, generator):
+    """Small integers: most distances equal some others exactly, and many equal the radius."""
+    return generator.integers(0, 4, size=(n, d)).astype(float)
+
+
+def on_spheres(n, d, generator):
+    """Around a few centers, at distances within 1e-7 of 1 to either side."""
+    directions = generator.standard_normal((n, d))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    centers = 10 * generator.standard_normal((5, d))[generator.integers(0, 5, size=n)]
+    return centers + directions * (1 + 1e-7 * generator.standard_normal((n, 1)))
+
+
+def off_center(n, d, generator):
+    return 1000 + generator.standard_normal((n, d))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("make", [on_a_grid, on_spheres, off_center])
+@pytest.mark.parametrize("diameter", [0.0, 1.0, 2.0, 2.0 * 2**0.5, 4.0])
+@pytest.mark.usefixtures("short_waves")
+def test_equal_to_the_sequential_scan_however_the_rows_are_cut(make, diameter, dtype):
+    generator = np.random.default_rng(0)
+    features = make(300, 3, generator).astype(dtype)
+    expected = reference.coverage(features, diameter / 2)
+    for parts in (1, 2, 9):
+        found = choose(features, random_cut(300, parts, generator), diameter=diameter)
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_equal_to_the_sequential_scan_with_waves_of_their_own_size(dtype):
+    generator = np.random.default_rng(1)
+    features = generator.random((9000, 3)).astype(dtype)
+    expected = reference.coverage(features, 0.15)
+    for sizes in [(9000,), (1000,) * 9, (5, 4095, 3000, 1900)]:
+        np.testing.assert_array_equal(choose(features, sizes, diameter=0.3), expected)
+
+
+@settings(max_examples=60)
+@given(
+    rows=st.lists(st.tuples(*[st.integers(-3, 3)] * 2), min_size=1, max_size=60),
+    cuts=st.integers(1, 5),
+    radius=st.sampled_from([0.0, 0.5, 1.0, 2**0.5, 2.0, 5**0.5]),
+)
+def test_equal_to_the_sequential_scan_of_any_grid_points(rows, cuts, radius):
+    features = np.array(rows, dtype=np.float32)
+    sizes = random_cut(len(rows), cuts, np.random.default_rng(len(rows)))
+    np.testing.assert_array_equal(
+        choose(features, sizes, diameter=2 * radius), reference.coverage(features, radius)
+    )
+
+
+def test_every_row_is_covered_and_no_core_by_another():
+    features = np.random.default_rng(0).random((3000, 4))
+    cores = choose(features, (1000,) * 3, diameter=0.5)
+    distances = np.linalg.norm(features[:, None] - cores[None], axis=2)
+    assert distances.min(axis=1).max() <= 0.25
+    between = np.linalg.norm(cores[:, None] - cores[None], axis=2)
+    assert between[~np.eye(len(cores), dtype=bool)].min() > 0.25
+
+
+@pytest.mark.usefixtures("short_waves")
+def test_workers_send_only_rows_that_are_not_covered():
+    """But for rounding; and never more than the limit, though more may be uncovered."""
+    generator = np.random.default_rng(2)
+    features = np.concatenate([generator.random((400, 2)), 50 + 20 * generator.random((400, 2))])
+    sizes = (100,) * 8
+    layout = Layout(sizes, 2, features.dtype, 0)
+    steps = Coverage(None, 0.5).choose(layout)
+    blocks = cut_blocks(features, None, sizes)
+    step = next(steps)
+    sent = []
+    try:
+        while True:
+            parts = [step.map(blocks[number], step.operand) for number in step.blocks]
+            total = parts[0]
+            for part in parts[1:]:
+                total = step.combine(total, part)
+            assert all(len(part.rows) <= 20 for part in [total, *parts])
+            cores = step.operand.cores
+            if len(cores):
+                nearest = np.linalg.norm(total.rows[:, None] - cores[None], axis=2).min(axis=1)
+                assert np.all(nearest > 0.25 * (1 - 1e-9))
+            np.testing.assert_array_equal(features[total.numbers], total.rows)
+            sent.append(len(total.rows))
+            step = steps.send(total)
+    except StopIteration as stop:
+        np.testing.assert_array_equal(stop.value, reference.coverage(features, 0.25))
+    assert sum(sent) < 800
+
+
+def test_combining_candidates_is_associative(monkeypatch):
+    monkeypatch.setattr(coverage, "_MOST_CANDIDATES", 10)
+
+    def part(start, n, end):
+        return coverage._Candidates(np.arange(start, start + n)[:, None], np.arange(start, start + n), end)
+
+    for counts in [(3, 4, 5), (10, 1, 1), (0, 11, 2), (2, 3, 4), (9, 0, 9)]:
+        a, b, c = (part(100 * i, n, 100 * i + 100).limited() for i, n in enumerate(counts))
+        join = coverage._Candidates.join
+        left, right = join(join(a, b), c), join(a, join(b, c))
+        np.testing.assert_array_equal(left.numbers, right.numbers)
+        assert (left.end, left.is_cut) == (right.end, right.is_cut)
+        assert len(left.rows) == min(sum(counts), 10)
+
+
+def test_diameter_zero_keeps_each_distinct_row_once():
+    features = np.random.default_rng(0).integers(0, 3, size=(500, 3)).astype(np.float32)
+    cores = choose(features, (250, 250), diameter=0.0)
+    assert len(cores) == len(np.unique(features, axis=0)) == 27
+    _, first = np.unique(features, axis=0, return_index=True)
+    np.testing.assert_array_equal(cores, features[np.sort(first)])
+
+
+def test_a_diameter_that_needs_too_many_landmarks_is_refused(monkeypatch):
+    monkeypatch.setattr(coverage, "_CEILING", 50)
+    with pytest.raises(InputError, match=r"diameter 0\.001 needs more than 50 landmarks.*larger diameter"):
+        choose(np.random.default_rng(0).random((500, 3)), (500,), diameter=0.001)
+
+
+@pytest.mark.parametrize("options", [{}, {"n_cores": 3, "diameter": 1.0}])
+def test_needs_exactly_one_of_n_cores_and_diameter(options):
+    with pytest.raises(InputError, match="either n_cores or diameter"):
+        Coverage(**options)
+
+
+@pytest.mark.parametrize("n_cores", [10, 100, 400])
+def test_n_cores_is_nearly_reached_within_a_few_sweeps(n_cores):
+    features = np.random.default_rng(0).random((20_000, 5)).astype(np.float32)
+    sizes = (2500,) * 8
+    layout = Layout(sizes, 5, features.dtype, 0)
+    runner = PlainRunner(cut_blocks(features, None, sizes))
+    cores = runner.run(Coverage(n_cores).choose(layout))
+    assert 0.75 * n_cores <= len(cores) <= n_cores
+    sweeps = sum(step.name == "coverage" and step.operand.first_row == 0 for step in runner.steps)
+    assert sweeps <= 5
+
+
+@pytest.mark.parametrize("n_cores", [1, 4, 300])
+def test_a_sample_of_equal_rows_does_not_mislead_it(n_cores):
+    """Mostly one point: the bisection on the sample says radius 0, which needs too many landmarks."""
+    generator = np.random.default_rng(0)
+    features = np.zeros((20_000, 3))
+    features[generator.choice(20_000, 400, replace=False)] = generator.standard_normal((400, 3))
+    cores = choose(features, (1000,) * 20, n_cores=n_cores)
+    assert max(1, n_cores // 3) <= len(cores) <= n_cores
+
+
+def test_finer_diameter_more_landmarks():
+    features = np.random.default_rng(0).random((4000, 3))
+    sizes = [len(choose(features, (4000,), diameter=d)) for d in (1.0, 0.6, 0.3)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[2] / 4

@@ -1,0 +1,69 @@
+"""Sharding takes the same memory for any number of rows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import distkern
+
+#: VmHWM and not ru_maxrss: a child inherits the latter
+CODE = """
+import sys
+import numpy as np
+from distkern.storage.ingest import shard, write_dataset
+what, rows, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+if what == "generated":
+    def chunks():
+        for number in range(rows // 10_000):
+            generator = np.random.default_rng(number)
+            yield generator.normal(size=(10_000, 50)), np.arange(10_000) % 2
+    data = write_dataset(chunks(), folder + "/d.zarr", scale="standard", test_fraction=0.2,
+                         rows_per_shard=20_000)
+else:
+    data = shard(folder + "/a." + what, folder + "/d.zarr", rows_per_shard=20_000)
+assert data.n_rows + (data.test.n_rows if data.test else 0) == rows
+for line in open("/proc/self/status"):
+    if line.startswith("VmHWM"):
+        print(int(line.split()[1]) * 1024)
+"""
+FILE = """
+import sys
+import numpy as np
+what, rows, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+if what == "npz":
+    X = np.random.default_rng(0).normal(size=(rows, 50))
+    np.savez(folder + "/a.npz", X=X, y=np.arange(rows) % 2)
+else:
+    block = "".join(f"{i % 2} " + " ".join(f"{j}:{i % 97 + j / 8}" for j in range(1, 51, 2)) + "\\n"
+                    for i in range(5000))
+    with open(folder + "/a.svm", "w") as file:
+        for _ in range(rows // 5000):
+            file.write(block)
+"""
+
+
+def run(code: str, *arguments: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(Path(distkern.__file__).parents[1])}
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from Linux's /proc")
+@pytest.mark.parametrize("what", ["generated", "npz", "svm"])
+def test_peak_does_not_grow_with_the_rows(tmp_path: Path, what: str) -> None:
+    peaks = []
+    for rows in (200_000, 800_000):
+        folder = tmp_path / str(rows)
+        folder.mkdir()
+        if what != "generated":
+            run(FILE, what, str(rows), str(folder))
+        peaks.append(int(run(CODE, what, str(rows), str(folder))))
+    # 600,000 more rows are 120 MB of float32 features: holding a quarter of them would show
+    assert peaks[1] < peaks[0] + 30e6
+    assert peaks[1] < 450e6

@@ -1,0 +1,327 @@
+"""The package's mathematics written again, naively: dense float64 and plain loops, nothing taken from it.
+
+Only :class:`PlainRunner` knows the package: it runs the passes of a generator in the plainest way, and notes
+which rows were sampled so that the plain loops can take the same ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+
+import numpy as np
+
+# --- losses -----------------------------------------------------------------------------------------------
+
+
+def hinge(f: float, y: float) -> tuple[float, float]:
+    """Value and derivative in f."""
+    return (1 - y * f, -y) if y * f < 1 else (0.0, 0.0)
+
+
+def squared_hinge(f: float, y: float) -> tuple[float, float]:
+    return ((1 - y * f) ** 2, -2 * y * (1 - y * f)) if y * f < 1 else (0.0, 0.0)
+
+
+def odm(f: float, y: float, theta: float = 0.4, mu: float = 0.4) -> tuple[float, float]:
+    z = y * f
+    if z < 1 - theta:
+        return (1 - theta - z) ** 2 / (1 - theta) ** 2, -2 * y * (1 - theta - z) / (1 - theta) ** 2
+    if z > 1 + theta:
+        return mu * (z - 1 - theta) ** 2 / (1 - theta) ** 2, 2 * mu * y * (z - 1 - theta) / (1 - theta) ** 2
+    return 0.0, 0.0
+
+
+Loss = Callable[[float, float], tuple[float, float]]
+LOSSES: dict[str, Loss] = {"hinge": hinge, "squared_hinge": squared_hinge, "odm": odm}
+
+
+# --- kernels ----------------------------------------------------------------------------------------------
+
+
+def rbf(x: Sequence[float], c: Sequence[float], gamma: float) -> float:
+    return math.exp(-gamma * sum((a - b) ** 2 for a, b in zip(x, c, strict=True)))
+
+
+def laplacian(x: Sequence[float], c: Sequence[float], gamma: float) -> float:
+    return math.exp(-gamma * sum(abs(a - b) for a, b in zip(x, c, strict=True)))
+
+
+def cauchy(x: Sequence[float], c: Sequence[float], gamma: float) -> float:
+    return math.prod(1 / (1 + gamma * (a - b) ** 2) for a, b in zip(x, c, strict=True))
+
+
+def matern(x: Sequence[float], c: Sequence[float], gamma: float, smoothness: float = 1.5) -> float:
+    """With the Bessel function itself."""
+    from scipy.special import gamma as gamma_function
+    from scipy.special import kv
+
+    s = math.sqrt(2 * smoothness) * gamma * math.dist(x, c)
+    if s < 1e-12:
+        return 1.0
+    return float(2 ** (1 - smoothness) / gamma_function(smoothness) * s**smoothness * kv(smoothness, s))
+
+
+KERNELS: dict[str, Callable[..., float]] = {
+    "rbf": rbf, "laplacian": laplacian, "cauchy": cauchy, "matern": matern,
+}  # fmt: skip
+
+
+def gram(kernel: str, left: np.ndarray, right: np.ndarray, **parameters: float) -> np.ndarray:
+    """All kernel values, (n, m)."""
+    function = KERNELS[kernel]
+    return np.array(
+        [
+            [function(x, c, **parameters) for c in right.astype(float).tolist()]
+            for x in left.astype(float).tolist()
+        ]
+    )
+
+
+# --- the objective and its exact minimum --------------------------------------------------------------------
+
+
+def objective(
+    loss: Loss, lam: float, K_rows: np.ndarray, K_cores: np.ndarray, sigma: np.ndarray, signs: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> float:  # fmt: skip
+    """1/2 |w|^2 + lam/m sum_i s_i l(f_i, y_i), summed over the columns of sigma (r, k) and signs (m, k)."""
+    n, k = signs.shape
+    weights = np.ones(n) if weights is None else weights
+    total = 0.0
+    for j in range(k):
+        total += 0.5 * float(sigma[:, j] @ K_cores @ sigma[:, j])
+        predictions = K_rows @ sigma[:, j]
+        total += lam / n * sum(weights[i] * loss(predictions[i], signs[i, j])[0] for i in range(n))
+    return total
+
+
+def exact_optimum(
+    loss: Loss, lam: float, K: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, float]:
+    """Newton's method for w = sum_i beta_i phi(x_i), all rows, on beta + lam/m s l'(K beta) = 0."""
+    n = len(y)
+    s = np.ones(n) if weights is None else weights
+    beta = np.zeros(n)
+    step = 1e-6
+
+    def f(b: np.ndarray) -> float:
+        return objective(loss, lam, K, K, b[:, None], y[:, None], weights)
+
+    value = f(beta)
+    for _ in range(100):
+        p = K @ beta
+        slope = np.array([loss(p[i], y[i])[1] for i in range(n)])
+        ahead = np.array([loss(p[i] + step, y[i])[1] for i in range(n)])
+        behind = np.array([loss(p[i] - step, y[i])[1] for i in range(n)])
+        curvature = (ahead - behind) / (2 * step)
+        residual = beta + lam / n * s * slope
+        direction = np.linalg.solve(np.eye(n) + (lam / n * s * curvature)[:, None] * K, residual)
+        size = 1.0
+        while f(beta - size * direction) > value and size > 1e-10:
+            size /= 2
+        beta = beta - size * direction
+        previous, value = value, f(beta)
+        if abs(previous - value) <= 1e-14 * abs(value):
+            break
+    return beta, value
+
+
+def exact_hinge_optimum(
+    lam: float, K: np.ndarray, y: np.ndarray, sweeps: int = 400
+) -> tuple[np.ndarray, float]:
+    """Dual coordinate ascent: max sum a - 1/2 a'Qa, 0 <= a <= lam/m, w = sum a_i y_i phi(x_i)."""
+    n = len(y)
+    a = np.zeros(n)
+    f = np.zeros(n)
+    for _ in range(sweeps):
+        for i in range(n):
+            new = min(max(a[i] + (1 - y[i] * f[i]) / K[i, i], 0.0), lam / n)
+            f += (new - a[i]) * y[i] * K[:, i]
+            a[i] = new
+    beta = a * y
+    return beta, objective(hinge, lam, K, K, beta[:, None], y[:, None])
+
+
+# --- the algorithms ---------------------------------------------------------------------------------------
+
+
+def coverage(rows: np.ndarray, radius: float) -> np.ndarray:
+    """The sequential scan: a row farther than ``radius`` from all cores so far becomes one."""
+    cores: list[list[float]] = []
+    numbers: list[int] = []
+    for number, row in enumerate(rows.astype(float).tolist()):
+        covered = False
+        for core in cores:
+            total = 0.0
+            for a, b in zip(row, core, strict=True):
+                total += (a - b) * (a - b)
+            if total <= radius**2:
+                covered = True
+                break
+        if not covered:
+            cores.append(row)
+            numbers.append(number)
+    return rows[numbers]
+
+
+def csvrg(
+    loss: Loss, lam: float, eta: float, K_rows: np.ndarray, K_cores: np.ndarray, signs: np.ndarray,
+    weights: np.ndarray, stages: Sequence[Sequence[np.ndarray]], *, radius: float | None = None,
+    project_every: int = 0, chosen: Sequence[int] | None = None,
+) -> list[np.ndarray]:  # fmt: skip
+    """Algorithm 1 with lambda inside alpha; the coefficients (r, k) after each stage.
+
+    ``stages`` holds for each stage the sampled rows, in pieces; with a ``radius``, w is projected after
+    each piece that completes ``project_every`` steps since the last projection, and at the end of a stage.
+    ``chosen`` are the t of option II.
+    """
+    n, k = signs.shape
+    nearest = K_rows.argmax(axis=1)
+    sigma = np.zeros((K_cores.shape[0], k))
+    result = []
+
+    def project(w: np.ndarray) -> np.ndarray:
+        w = w.copy()
+        if radius is not None:
+            for j in range(k):
+                norm = math.sqrt(max(float(w[:, j] @ K_cores @ w[:, j]), 0.0))
+                if norm > radius:
+                    w[:, j] *= radius / norm
+        return w
+
+    def alpha(i: int, j: int, w: np.ndarray) -> float:
+        return lam * float(weights[i]) * loss(float(K_rows[i] @ w[:, j]), float(signs[i, j]))[1]
+
+    for stage, pieces in enumerate(stages):
+        snapshot = sigma.copy()
+        full = np.zeros_like(sigma)
+        for i in range(n):
+            for j in range(k):
+                full[nearest[i], j] += alpha(i, j, snapshot) / n
+        w = snapshot.copy()
+        since = steps = 0
+        picked = None
+        for piece in pieces:
+            for i in piece:
+                if chosen is not None and steps == chosen[stage]:
+                    picked = w.copy()
+                steps += 1
+                new = w.copy()
+                for j in range(k):
+                    new[:, j] = (1 - eta) * w[:, j] - eta * full[:, j]
+                    new[nearest[i], j] -= eta * (alpha(i, j, w) - alpha(i, j, snapshot))
+                w = new
+            since += len(piece)
+            if radius is not None and since >= project_every:
+                w, since = project(w), 0
+        sigma = project(w if picked is None else picked)
+        result.append(sigma)
+    return result
+
+
+def avm(
+    loss: Loss, lam: float, offset: float, K_rows: np.ndarray, K_cores: np.ndarray, signs: np.ndarray,
+    weights: np.ndarray, pieces: Sequence[np.ndarray], *, tail_start: int, radius: float | None = None,
+    project_after: Sequence[bool] = (),
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """w <- (1 - 1/(t0+t)) w - alpha_t phi(c_t) / (t0+t); the last w, the mean after ``tail_start``."""
+    k = signs.shape[1]
+    nearest = K_rows.argmax(axis=1)
+    w = np.zeros((K_cores.shape[0], k))
+    total = np.zeros_like(w)
+    t = 0
+    for number, piece in enumerate(pieces):
+        for i in piece:
+            t += 1
+            eta = 1 / (offset + t)
+            slopes = [loss(float(K_rows[i] @ w[:, j]), float(signs[i, j]))[1] for j in range(k)]
+            w = (1 - eta) * w
+            w[nearest[i]] -= eta * lam * float(weights[i]) * np.array(slopes)
+            if t > tail_start:
+                total += w
+        if radius is not None and project_after[number]:
+            for j in range(k):
+                norm = math.sqrt(max(float(w[:, j] @ K_cores @ w[:, j]), 0.0))
+                w[:, j] *= min(1.0, radius / norm) if norm > 0 else 1.0
+    return w, total / max(t - tail_start, 1)
+
+
+# --- running passes in the plainest way -------------------------------------------------------------------
+
+
+class PlainRunner:
+    """Runs the passes that a generator yields, one block after the other, in this process.
+
+    ``made`` lists the names of the passes made, ``sampled`` for each Stream the numbers of its rows in the
+    whole split, in pieces.
+    """
+
+    def __init__(self, train: Sequence[Any], test: Sequence[Any] = ()) -> None:
+        self.blocks = {"train": list(train), "test": list(test)}
+        self.made: list[str] = []
+        self.steps: list[Any] = []
+        self.sampled: list[list[np.ndarray]] = []
+
+    def run(self, generator: Generator[Any, Any, Any]) -> Any:
+        """What the generator returns."""
+        answer = None
+        while True:
+            try:
+                step = generator.send(answer)
+            except StopIteration as stop:
+                return stop.value
+            self.made.append(step.name)
+            self.steps.append(step)
+            answer = self._stream(step) if hasattr(step, "visits") else self._reduce(step)
+
+    def _reduce(self, step: Any) -> Any:
+        blocks = self.blocks[step.split]
+        numbers = range(len(blocks)) if step.blocks is None else step.blocks
+        results = [step.map(blocks[number], step.operand) for number in numbers]
+        total = results[0]
+        for result in results[1:]:
+            total = step.combine(total, result)
+        return total
+
+    def _stream(self, step: Any) -> Generator[Any, None, None]:
+        blocks = self.blocks[step.split]
+        first_row = np.cumsum([0, *(block.n_rows for block in blocks)])
+        sampled: list[np.ndarray] = []
+        self.sampled.append(sampled)
+        for visit in step.visits:
+            block = blocks[visit.block]
+            rows = visit.rows(block.n_rows)
+            for start in range(0, len(rows), step.piece_rows):
+                piece = rows[start : start + step.piece_rows]
+                sampled.append(piece + first_row[visit.block])
+                yield step.prepare(block.take(piece), step.operand)
+
+
+def run(generator: Generator[Any, Any, Any], train: Sequence[Any], test: Sequence[Any] = ()) -> Any:
+    """Run every pass of the generator on these blocks and return what it returns."""
+    return PlainRunner(train, test).run(generator)
+
+
+def cut_blocks(
+    features: np.ndarray, targets: np.ndarray | None, sizes: Sequence[int], weights: np.ndarray | None = None
+) -> list[Any]:
+    """The rows as blocks of the given sizes."""
+    from distkern.core.types import Block
+
+    assert sum(sizes) == len(features)
+    blocks = []
+    start = 0
+    for index, size in enumerate(sizes):
+        rows = slice(start, start + size)
+        blocks.append(
+            Block(
+                np.ascontiguousarray(features[rows]),
+                None if targets is None else targets[rows],
+                None if weights is None else weights[rows],
+                index,
+            )
+        )
+        start += size
+    return blocks

@@ -1,0 +1,99 @@
+"""Small training problems for the tests of solvers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from distkern.kernels import find_kernel
+from distkern.landmarks.coverage import Coverage
+from distkern.landmarks.uniform import Uniform
+from distkern.losses import find_loss
+from distkern.solvers.base import Problem
+from distkern.solvers.coreset import CoresetProblem, KernelChoice
+from tests import reference
+from tests.reference import PlainRunner, cut_blocks
+
+
+@dataclass
+class Case:
+    """Rows, the problem they make, and the same as dense arrays for the plain loops."""
+
+    features: np.ndarray
+    codes: np.ndarray
+    sizes: tuple[int, ...]
+    n_outputs: int = 1
+    raw_weights: np.ndarray | None = None
+    class_weights: np.ndarray | None = None
+    test: tuple[np.ndarray, np.ndarray] | None = None
+    seed: int = 0
+
+    @property
+    def row_weights(self) -> np.ndarray:
+        weights = np.ones(len(self.codes)) if self.raw_weights is None else self.raw_weights
+        return weights if self.class_weights is None else weights * self.class_weights[self.codes]
+
+    @property
+    def mean_weight(self) -> float:
+        return float(self.row_weights.mean())
+
+    @property
+    def scaled_weights(self) -> np.ndarray:
+        return self.row_weights / self.mean_weight
+
+    @property
+    def signs(self) -> np.ndarray:
+        if self.n_outputs == 1:
+            return np.where(self.codes == 1, 1.0, -1.0)[:, None]
+        return np.where(self.codes[:, None] == np.arange(self.n_outputs), 1.0, -1.0)
+
+    @property
+    def problem(self) -> Problem:
+        return Problem(
+            self.sizes, self.features.shape[1], self.n_outputs, self.features.dtype, self.test is not None,
+            self.seed, float(self.scaled_weights.max()),
+        )  # fmt: skip
+
+    def parts(
+        self, loss: str = "odm", lam: float = 4.0, *, kernel: str = "rbf", gamma: float | str = 2.0,
+        n_cores: int | None = None, diameter: float | None = None, uniform: bool = False,
+        **loss_options: float,
+    ) -> CoresetProblem:  # fmt: skip
+        rule = Uniform(n_cores) if uniform else Coverage(n_cores, diameter)
+        choice = KernelChoice(find_kernel(kernel), gamma)
+        return CoresetProblem(
+            find_loss(loss)(**loss_options), lam, choice, rule, self.class_weights,
+            self.mean_weight if self.raw_weights is not None or self.class_weights is not None else 1.0,
+        )  # fmt: skip
+
+    def runner(self) -> PlainRunner:
+        test = cut_blocks(self.test[0], self.test[1], (len(self.test[0]),)) if self.test else ()
+        return PlainRunner(cut_blocks(self.features, self.codes, self.sizes, self.raw_weights), test)
+
+    def grams(self, landmarks: np.ndarray, kernel: str = "rbf", gamma: float = 2.0) -> tuple[Any, Any]:
+        """K(X, C) and K(C, C), by plain loops."""
+        return (
+            reference.gram(kernel, self.features, landmarks, gamma=gamma),
+            reference.gram(kernel, landmarks, landmarks, gamma=gamma),
+        )
+
+
+def overlapping(n: int, d: int = 2, *, classes: int = 2, seed: int = 0, dtype: str = "float64") -> Case:
+    """Gaussian classes that overlap, in three unequal blocks."""
+    generator = np.random.default_rng(seed)
+    codes = generator.integers(0, classes, size=n).astype(np.int32)
+    centers = generator.standard_normal((classes, d))
+    features = (centers[codes] * 0.7 + 0.6 * generator.standard_normal((n, d))).astype(dtype)
+    first, second = int(0.4 * n), int(0.35 * n)
+    return Case(features, codes, (first, second, n - first - second), classes if classes > 2 else 1)
+
+
+def run_stages(solver: Any, case: Case) -> tuple[list[Any], PlainRunner]:
+    """The states after init and after each stage, and the runner with what was sampled."""
+    runner = case.runner()
+    states = [runner.run(solver.init(case.problem))]
+    while not solver.finished(states[-1]):
+        states.append(runner.run(solver.stage(case.problem, states[-1])))
+    return states, runner

@@ -1,0 +1,128 @@
+"""AVM against its plain loop and against exact optima."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from distkern.losses import loss_names
+from distkern.solvers.avm import AVM
+from tests import reference
+from tests.solvers.problems import Case, overlapping, run_stages
+
+
+def assert_equals_plain_loop(solver: AVM, case: Case) -> list:
+    states, runner = run_stages(solver, case)
+    loss = solver.parts.loss
+    K_rows, K_cores = case.grams(states[0].landmarks)
+    every = 32 * len(states[0].landmarks)
+    pieces, project_after = [], []
+    for stage in runner.sampled:
+        since = 0
+        for piece in stage:
+            pieces.append(piece)
+            since += len(piece)
+            project_after.append(since >= every)
+            since = 0 if since >= every else since
+    total = sum(len(piece) for piece in pieces)
+    smoothness = 1 + solver.parts.lam * case.scaled_weights.max() * loss.curvature
+    last, average = reference.avm(
+        reference.LOSSES[loss.name], solver.parts.lam, smoothness if math.isfinite(smoothness) else 0.0,
+        K_rows, K_cores, case.signs, case.scaled_weights, pieces,
+        tail_start=total // 2 if solver.average else total,
+        radius=math.sqrt(2 * loss.norm_bound * solver.parts.lam) if solver.projection else None,
+        project_after=project_after,
+    )  # fmt: skip
+    expected = average if solver.average else last
+    np.testing.assert_allclose(states[-1].coefficients, expected, atol=1e-10, rtol=1e-10)
+    value = reference.objective(
+        reference.LOSSES[loss.name],
+        solver.parts.lam,
+        K_rows,
+        K_cores,
+        expected,
+        case.signs,
+        case.scaled_weights,
+    )
+    assert states[-1].objective == pytest.approx(value, rel=1e-10)
+    return states
+
+
+@pytest.mark.parametrize("loss", [name for name in loss_names() if name in reference.LOSSES])
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("order", ["shuffled", "iid"])
+def test_equals_the_plain_loop(loss, average, order):
+    case = overlapping(60)
+    solver = AVM(case.parts(loss, n_cores=12), stages=3, steps_per_stage=77, average=average, order=order)
+    states = assert_equals_plain_loop(solver, case)
+    assert states[-1].objective < states[0].objective
+
+
+def test_equals_the_plain_loop_with_weights_and_outputs():
+    case = overlapping(60, classes=3)
+    case.raw_weights = np.random.default_rng(1).exponential(size=60)
+    case.raw_weights[::7] = 0.0
+    case.class_weights = np.array([1.0, 2.0, 0.5])
+    assert_equals_plain_loop(AVM(case.parts(n_cores=12), stages=2, steps_per_stage=100), case)
+
+
+def test_equals_the_plain_loop_where_the_projection_acts():
+    """The hinge's first steps, 1/t, throw w far out of the ball."""
+    case = overlapping(60)
+    solver = AVM(case.parts("hinge", lam=1e5, n_cores=1), stages=3, steps_per_stage=100)
+    projected = assert_equals_plain_loop(solver, case)
+    free = assert_equals_plain_loop(replace(solver, projection=False), case)
+    assert np.abs(projected[-1].coefficients - free[-1].coefficients).max() > 1e-6
+
+
+@pytest.mark.parametrize(("loss", "lam"), [("odm", 2.0), ("squared_hinge", 2.0), ("hinge", 2.0)])
+def test_gap_falls_like_one_over_t(loss, lam):
+    """With every row a landmark; averaged over seeds, t from 2 to 64 passes, on doubly logarithmic axes."""
+    case = overlapping(150, 3)
+    K, _ = case.grams(case.features)
+    if loss == "hinge":
+        _, optimum = reference.exact_hinge_optimum(lam, K, case.signs[:, 0])
+    else:
+        _, optimum = reference.exact_optimum(reference.LOSSES[loss], lam, K, case.signs[:, 0])
+    passes = np.array([2, 8, 32, 128])
+    gaps = []
+    for length in passes:
+        values = []
+        for seed in range(4):
+            seeded = replace(case, seed=seed)
+            solver = AVM(
+                case.parts(loss, lam=lam, diameter=0.0), stages=1, steps_per_stage=float(length), order="iid"
+            )
+            values.append(run_stages(solver, seeded)[0][-1].objective)
+        gaps.append(np.mean(values) / optimum - 1)
+    assert min(gaps) > 0
+    slope = np.polyfit(np.log(passes), np.log(gaps), 1)[0]
+    assert -1.5 < slope < -0.7
+
+
+def test_single_precision_agrees_with_double():
+    case = overlapping(100)
+    single = replace(case, features=case.features.astype(np.float32))
+    exact = replace(case, features=single.features.astype(np.float64))
+    models = [run_stages(AVM(one.parts(n_cores=20), stages=2), one)[0][-1] for one in (single, exact)]
+    assert models[0].landmarks.dtype == np.float32
+    assert models[0].objective == pytest.approx(models[1].objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@pytest.mark.parametrize("loss", loss_names())
+def test_tiny_data(n, loss):
+    case = Case(np.arange(float(n))[:, None], (np.arange(n) % 2).astype(np.int32), (n,))
+    states, _ = run_stages(AVM(case.parts(loss, n_cores=3), stages=2), case)
+    assert np.all(np.isfinite(states[-1].coefficients))
+    assert np.any(states[-1].coefficients != 0)
+
+
+def test_huge_lambda_stays_finite():
+    case = overlapping(100)
+    states, _ = run_stages(AVM(case.parts(lam=1e8, theta=0.9, n_cores=20), stages=2), case)
+    assert np.all(np.isfinite(states[-1].coefficients))
+    assert states[-1].objective < states[0].objective

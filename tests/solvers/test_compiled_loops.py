@@ -1,0 +1,183 @@
+"""The compiled loops are kept on disk, and never taken for those of other code."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distkern.core.compiled import _is_self_contained, array_type, compile_loop
+from distkern.losses import find_loss
+from distkern.solvers._loops import avm_loop, csvrg_loop
+
+ROOT = Path(__file__).resolve().parents[2]
+
+LOSS = """
+import math
+from dataclasses import dataclass
+import numpy as np
+from distkern.losses.base import AbstractLoss
+
+@dataclass(frozen=True)
+class Scaled(AbstractLoss):
+    name = "scaled"
+    target_kind = "binary"
+    @staticmethod
+    def value(prediction, target, parameters):
+        return 0.5 * FACTOR * (prediction - target) ** 2
+    @staticmethod
+    def derivative(prediction, target, parameters):
+        return FACTOR * (prediction - target)
+    curvature = FACTOR
+    norm_bound = math.inf
+"""
+
+STEP = """
+import numpy as np
+from distkern.solvers._loops import csvrg_loop
+from scaled import Scaled
+loop = csvrg_loop(Scaled(), np.dtype("f8"))
+v, b = np.zeros((1, 1)), np.zeros(1)
+loop(np.ones((1, 1)), np.zeros(1, np.intp), np.array([[3.0, 0.0]]), np.ones((1, 1)), np.ones(1),
+     v, 1.0, b, 0.5, 1.0, (), 0, 1)
+print(-v[0, 0], sum(loop.stats.cache_hits.values()), loop.stats.cache_path)
+"""
+
+
+def in_another_process(folder):
+    environment = {
+        **os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]),
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", STEP], env=environment, capture_output=True, text=True, check=True, cwd=folder
+    )
+    change, hits, *_ = done.stdout.split()
+    return float(change), int(hits)
+
+
+def test_kept_on_disk_and_a_changed_loss_is_never_taken_for_the_old_one(tmp_path):
+    """The file keeps its size and its time of change, so that only its content tells."""
+    path = tmp_path / "scaled.py"
+
+    def write(factor):
+        path.write_text(LOSS.replace("FACTOR", factor))
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+
+    write("2.0")
+    first = in_another_process(tmp_path)
+    again = in_another_process(tmp_path)
+    # v changes by -eta (l'(0) - l'(3)) / (1 - eta) = 3 FACTOR
+    assert first == (-6.0, 0)
+    assert again == (-6.0, 1)
+    write("5.0")
+    assert in_another_process(tmp_path) == (-15.0, 0)
+    write("2.0")
+    assert in_another_process(tmp_path) == (-6.0, 1)
+
+
+FACTOR = 3.0
+
+
+def uses_a_global(prediction, target, parameters):
+    return FACTOR * (prediction - target)
+
+
+def uses_numpy(prediction, target, parameters):
+    return np.maximum(0.0, prediction - target)
+
+
+def test_code_that_refers_to_anything_else_is_not_kept():
+    """Its bytecode would stay the same when that changes."""
+    assert _is_self_contained(uses_numpy)
+    assert not _is_self_contained(uses_a_global)
+    assert not _is_self_contained(lambda f, y, p, factor=2.0: factor)
+    assert all(_is_self_contained(find_loss(name).derivative) for name in ("odm", "hinge", "squared_hinge"))
+
+
+def double(x, out):
+    for i in range(x.shape[0]):
+        out[i] = 2.0 * x[i]
+
+
+def test_compiles_without_a_place_to_keep_it(monkeypatch):
+    import numba
+
+    compiled = numba.njit
+
+    def nowhere(*arguments, cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return compiled(*arguments, **options)
+
+    monkeypatch.setattr(numba, "njit", nowhere)
+    arguments = (array_type(np.float64, 1), array_type(np.float64, 1, writable=True))
+    out = np.empty(3)
+    compile_loop(double, arguments)(np.arange(3.0), out)
+    np.testing.assert_array_equal(out, [0.0, 2.0, 4.0])
+
+
+def test_read_only_input_takes_the_same_machine_code():
+    """What other processes send is read-only: another specialisation would be compiled in mid-run."""
+    loss = find_loss("odm")()
+    for loop in (csvrg_loop(loss, np.dtype("f4")), avm_loop(loss, np.dtype("f4"))):
+        assert len(loop.signatures) == 1
+    values = np.ones((2, 1), np.float32)
+    values.flags.writeable = False
+    u = np.zeros((1, 1))
+    loop = avm_loop(loss, np.dtype("f4"))
+    loop(values, np.zeros(2, np.intp), values, np.ones(2), u, u.copy(), 0.0, 0, 1.0, 0, 1.0, loss.parameters)
+    assert u[0, 0] > 0
+    assert len(loop.signatures) == 1
+
+
+@pytest.mark.parametrize("offset", [1, 2, 3])
+def test_pieces_at_odd_addresses_are_aligned(offset):
+    """A message from a worker is one buffer in which arrays may start anywhere."""
+    from distkern.solvers.coreset import Piece
+
+    def shifted(array):
+        memory = bytearray(array.nbytes + offset)
+        view = np.frombuffer(memory, np.uint8)[offset:].view(array.dtype).reshape(array.shape)
+        view[...] = array
+        return view
+
+    generator = np.random.default_rng(0)
+    piece = Piece(
+        shifted(generator.random((5, 3), dtype=np.float32)), shifted(np.arange(5)),
+        shifted(generator.random((5, 2), dtype=np.float32)), shifted(np.ones((5, 1), np.float32)),
+        shifted(generator.random(5)),
+    )  # fmt: skip
+    assert not piece.values.flags.aligned
+    for name, array in vars(piece.aligned()).items():
+        assert array.flags.aligned
+        np.testing.assert_array_equal(array, getattr(piece, name))
+
+
+def test_long_stages_keep_their_digits():
+    """a = (1 - eta)^t is folded into v again and again: the result is that of the plain recursion."""
+    loss = find_loss("squared_hinge")()
+    generator = np.random.default_rng(0)
+    values = generator.random((20_000, 4))
+    signs = np.where(generator.random((20_000, 1)) < 0.5, 1.0, -1.0)
+    nearest = generator.integers(0, 4, 20_000)
+    products = np.stack([generator.uniform(-2, 2, 20_000), np.zeros(20_000)], axis=1)
+    eta, lam = 0.3, 0.5
+    v, b = np.ones((1, 4)), np.zeros(1)
+    loop = csvrg_loop(loss, np.dtype("f8"))
+    a = loop(
+        values, nearest, products, signs, np.ones(20_000), v, 1.0, b, eta, lam, loss.parameters, 0, 20_000
+    )
+    w = np.ones(4)
+    for t in range(20_000):
+        y = signs[t, 0]
+        slope = -2 * y * (max(0.0, 1 - y * (values[t] @ w)) - max(0.0, 1 - y * products[t, 0]))
+        w *= 1 - eta
+        w[nearest[t]] -= eta * lam * slope
+    np.testing.assert_allclose(a * v[0], w, rtol=1e-10)
+    assert 1e-4 <= a <= 1
+    assert b[0] == pytest.approx(-1.0)

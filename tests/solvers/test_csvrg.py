@@ -1,0 +1,313 @@
+"""CSVRG against the plain loop of Algorithm 1 and against exact optima."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from distkern.core.rng import Purpose, stream
+from distkern.losses import loss_names
+from distkern.solvers.csvrg import CSVRG
+from tests import reference
+from tests.solvers.problems import Case, overlapping, run_stages
+
+
+def assert_equals_plain_loop(solver: CSVRG, case: Case, *, kernel: str = "rbf", gamma: float = 2.0) -> list:
+    states, runner = run_stages(solver, case)
+    loss = solver.parts.loss
+    K_rows, K_cores = case.grams(states[0].landmarks, kernel, gamma)
+    n_steps = solver.steps(case.problem)
+    chosen = None
+    if solver.option == "II":
+        chosen = [
+            int(stream(case.seed, Purpose.OPTION_II, stage).integers(n_steps))
+            for stage in range(solver.stages)
+        ]
+    expected = reference.csvrg(
+        reference.LOSSES[loss.name], solver.parts.lam, solver.eta(case.problem), K_rows, K_cores, case.signs,
+        case.scaled_weights, runner.sampled,
+        radius=math.sqrt(2 * loss.norm_bound * solver.parts.lam) if solver.projection else None,
+        project_every=32 * len(states[0].landmarks), chosen=chosen,
+    )  # fmt: skip
+    assert len(states) == solver.stages + 1
+    for state, sigma in zip(states[1:], expected, strict=True):
+        np.testing.assert_allclose(state.coefficients, sigma, atol=1e-10, rtol=1e-10)
+        value = reference.objective(
+            reference.LOSSES[loss.name],
+            solver.parts.lam,
+            K_rows,
+            K_cores,
+            sigma,
+            case.signs,
+            case.scaled_weights,
+        )
+        assert state.objective == pytest.approx(value, rel=1e-10)
+    return states
+
+
+@pytest.mark.parametrize("loss", [name for name in loss_names() if name in reference.LOSSES])
+@pytest.mark.parametrize("option", ["I", "II"])
+@pytest.mark.parametrize("order", ["shuffled", "iid"])
+def test_equals_the_plain_loop(loss, option, order):
+    case = overlapping(60)
+    solver = CSVRG(
+        case.parts(loss, n_cores=12), stages=3, steps_per_stage=150, option=option, order=order, tolerance=0.0
+    )
+    states = assert_equals_plain_loop(solver, case)
+    assert states[-1].objective < 0.95 * states[0].objective
+
+
+@pytest.mark.parametrize("kernel", ["laplacian", "cauchy", "matern"])
+def test_equals_the_plain_loop_for_other_kernels(kernel):
+    case = overlapping(40)
+    solver = CSVRG(case.parts(kernel=kernel, n_cores=10, gamma=1.0), stages=2, tolerance=0.0)
+    assert_equals_plain_loop(replace(solver, steps_per_stage=100), case, kernel=kernel, gamma=1.0)
+
+
+def test_equals_the_plain_loop_with_row_weights_and_class_weights():
+    case = overlapping(60)
+    case.raw_weights = np.random.default_rng(1).exponential(size=60)
+    case.raw_weights[::7] = 0.0
+    case.class_weights = np.array([0.5, 3.0])
+    assert_equals_plain_loop(
+        CSVRG(case.parts(n_cores=12), stages=2, steps_per_stage=150, tolerance=0.0), case
+    )
+
+
+def test_equals_the_plain_loop_for_one_against_the_rest():
+    case = overlapping(60, classes=3)
+    case.class_weights = np.array([1.0, 2.0, 0.5])
+    states = assert_equals_plain_loop(
+        CSVRG(case.parts(n_cores=12), stages=2, steps_per_stage=150, tolerance=0.0), case
+    )
+    assert states[-1].coefficients.shape == (len(states[-1].landmarks), 3)
+
+
+@pytest.mark.parametrize("option", ["I", "II"])
+def test_equals_the_plain_loop_where_the_projection_acts(option):
+    """Steps that are too long make w leave the ball again and again."""
+    case = overlapping(60)
+    solver = CSVRG(
+        case.parts(n_cores=3, lam=2.0),
+        stages=3,
+        steps_per_stage=400,
+        step_size=0.9,
+        option=option,
+        tolerance=0.0,
+    )
+    states = assert_equals_plain_loop(solver, case)
+    assert states[-1].projections > 3
+    free = assert_equals_plain_loop(replace(solver, projection=False), case)
+    assert free[-1].projections == 0
+    assert np.linalg.norm(free[-1].coefficients - states[-1].coefficients) > 1e-3
+
+
+@pytest.mark.parametrize("step_size", [0.999, 1.0])
+def test_equals_the_plain_loop_with_steps_that_forget_everything(step_size):
+    """a = (1 - eta)^t underflows within a few steps, or is zero after the first."""
+    case = overlapping(30)
+    solver = CSVRG(
+        case.parts("squared_hinge", lam=0.4, n_cores=5), stages=2, steps_per_stage=60, step_size=step_size,
+        tolerance=0.0,
+    )  # fmt: skip
+    assert_equals_plain_loop(solver, case)
+
+
+# --- convergence --------------------------------------------------------------------------------------------
+
+
+def relative_gaps(states, value):
+    return np.array([state.objective for state in states]) / value - 1
+
+
+@pytest.mark.parametrize("loss", ["odm", "squared_hinge"])
+def test_linear_convergence_to_the_exact_optimum_when_every_row_is_a_landmark(loss):
+    case = overlapping(500, 4)
+    solver = CSVRG(
+        case.parts(loss, lam=16.0, diameter=0.0),
+        stages=14,
+        steps_per_stage=2.0,
+        step_size=None,
+        tolerance=0.0,
+    )
+    states, _ = run_stages(solver, case)
+    K, _ = case.grams(case.features)
+    _, optimum = reference.exact_optimum(reference.LOSSES[loss], 16.0, K, case.signs[:, 0])
+    gaps = relative_gaps(states, optimum)
+    assert gaps.min() > -1e-9
+    assert gaps[-1] < 1e-6
+    # a straight line on a logarithmic axis, down to the floor
+    above = gaps[gaps > 1e-7]
+    ratios = above[1:] / above[:-1]
+    assert ratios.max() < 0.75
+    slope = np.polyfit(np.arange(len(above)), np.log(above), 1)[0]
+    residual = np.log(above) - np.polyval(
+        np.polyfit(np.arange(len(above)), np.log(above), 1), np.arange(len(above))
+    )
+    assert slope < math.log(0.6)
+    assert np.abs(residual).max() < 2.0
+
+
+def test_single_precision_reaches_the_optimum_to_its_own_accuracy():
+    case = overlapping(400, 4, dtype="float32")
+    states, _ = run_stages(CSVRG(case.parts(lam=16.0, diameter=0.0), stages=12, steps_per_stage=2.0), case)
+    K, _ = case.grams(case.features)
+    _, optimum = reference.exact_optimum(reference.odm, 16.0, K, case.signs[:, 0])
+    assert abs(relative_gaps(states, optimum)[-1]) < 2e-6
+
+
+def test_weights_are_repetitions():
+    """A row of weight 2 is two rows: the exact optima agree, and so do the models."""
+    case = overlapping(120)
+    twice = np.random.default_rng(1).integers(1, 3, size=120)
+    order = np.repeat(np.arange(120), twice)
+    repeated = Case(case.features[order], case.codes[order], (len(order),))
+    weighted = replace(case, raw_weights=twice.astype(float))
+    objectives = []
+    for one in (repeated, weighted):
+        states, _ = run_stages(
+            CSVRG(one.parts(lam=8.0, diameter=0.0), stages=25, steps_per_stage=3.0, tolerance=0.0), one
+        )
+        objectives.append(states[-1].objective)
+    assert objectives[0] == pytest.approx(objectives[1], rel=1e-8)
+
+
+def test_hinge_comes_near_its_optimum_and_stalls():
+    case = overlapping(300)
+    states, _ = run_stages(CSVRG(case.parts("hinge", lam=8.0, diameter=0.0), stages=8, tolerance=0.0), case)
+    K, _ = case.grams(case.features)
+    _, optimum = reference.exact_hinge_optimum(8.0, K, case.signs[:, 0])
+    gaps = relative_gaps(states, optimum)
+    assert 0 < gaps[-1] < 0.02
+
+
+def test_fixed_point_solves_the_coreset_equation():
+    """w + (lam/m) sum l'(z_i) y_i phi(c_i) = 0: sigma + mu = 0, for a real coreset."""
+    case = overlapping(400, 3)
+    states, _ = run_stages(
+        CSVRG(case.parts(lam=16.0, n_cores=40), stages=30, steps_per_stage=3.0, tolerance=0.0), case
+    )
+    residual = [np.abs(state.coefficients + state.gradient).max() for state in states]
+    assert residual[-1] < 1e-8 * residual[0]
+
+
+def test_gap_falls_with_the_diameter():
+    """The notes' figures fall faster than the diameter: halving it from 1 divides the gap by more than 2."""
+    case = overlapping(500, 3)
+    K, _ = case.grams(case.features)
+    _, optimum = reference.exact_optimum(reference.odm, 16.0, K, case.signs[:, 0])
+    gaps, sizes = [], []
+    for diameter in (2.0, 1.0, 0.5, 0.25):
+        states, _ = run_stages(
+            CSVRG(case.parts(lam=16.0, diameter=diameter), stages=20, steps_per_stage=3.0, tolerance=1e-7),
+            case,
+        )
+        gaps.append(states[-1].objective / optimum - 1)
+        sizes.append(len(states[-1].landmarks))
+    assert sizes == sorted(sizes)
+    assert sizes[0] < 60
+    assert min(gaps) > 0
+    assert all(finer < coarser / 2 for coarser, finer in itertools.pairwise(gaps))
+    assert gaps[-1] < 0.01
+
+
+# --- stopping, step rules, edges --------------------------------------------------------------------------
+
+
+def test_stops_at_the_tolerance_and_reports_the_change():
+    case = overlapping(200)
+    solver = CSVRG(case.parts(lam=8.0, n_cores=30), stages=50, steps_per_stage=3.0, tolerance=1e-3)
+    states, _ = run_stages(solver, case)
+    assert 2 < len(states) < 40
+    assert states[0].change == math.inf
+    assert all(state.change > 1e-3 for state in states[:-1])
+    _, K_cores = case.grams(states[-1].landmarks)
+    new, old = states[-1].coefficients[:, 0], states[-2].coefficients[:, 0]
+    change = math.sqrt((new - old) @ K_cores @ (new - old) / (new @ K_cores @ new))
+    assert states[-1].change == pytest.approx(change, rel=1e-6)
+
+
+def test_errors_are_those_of_the_models_it_reports():
+    case = overlapping(200)
+    held_out = overlapping(80, seed=0)
+    case.test = (held_out.features + 0.1, held_out.codes)
+    states, runner = run_stages(CSVRG(case.parts(n_cores=30), stages=2), case)
+    K_rows, _ = case.grams(states[-1].landmarks)
+    K_test = reference.gram("rbf", case.test[0], states[-1].landmarks, gamma=2.0)
+    for state in states:
+        predicted = (K_rows @ state.coefficients)[:, 0] > 0
+        assert state.train_error == np.mean(predicted != (case.codes == 1))
+        predicted = (K_test @ state.coefficients)[:, 0] > 0
+        assert state.test_error == np.mean(predicted != (case.test[1] == 1))
+    assert runner.made.count("held out") == 3
+
+
+@pytest.mark.parametrize(
+    ("steps_per_stage", "expected"), [(7, 7), (2.0, 400), (0.5, 100), (1, 1), (1.0, 200), (0.001, 1)]
+)
+def test_an_integer_counts_rows_and_a_float_passes(steps_per_stage, expected):
+    case = overlapping(200)
+    solver = CSVRG(case.parts(n_cores=5), steps_per_stage=steps_per_stage)
+    assert solver.steps(case.problem) == expected
+
+
+def test_default_steps_give_a_linear_rate_unless_that_takes_too_many():
+    case = overlapping(2000)
+    easy, hard = (CSVRG(case.parts(lam=lam, n_cores=5)) for lam in (1.0, 1e6))
+    assert easy.steps(case.problem) == 2000
+    assert easy.eta(case.problem) == pytest.approx(0.5 / (1 + 2 / 0.36))
+    assert hard.steps(case.problem) == 10_000
+    medium = CSVRG(case.parts(lam=200.0, n_cores=5))
+    assert medium.steps(case.problem) == math.ceil(3 / medium.eta(case.problem))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@pytest.mark.parametrize("loss", loss_names())
+def test_tiny_data(n, loss):
+    case = Case(np.arange(float(n))[:, None], (np.arange(n) % 2).astype(np.int32), (n,))
+    states, _ = run_stages(CSVRG(case.parts(loss, n_cores=3), stages=2), case)
+    assert np.all(np.isfinite(states[-1].coefficients))
+    assert states[-1].objective < states[0].objective
+
+
+def test_a_single_landmark_and_constant_features():
+    case = overlapping(50)
+    case.features[:] = 1.0
+    case.codes[:30], case.codes[30:] = 1, 0
+    states, _ = run_stages(CSVRG(case.parts("squared_hinge", n_cores=10), stages=20, tolerance=1e-9), case)
+    assert states[-1].coefficients.shape == (1, 1)
+    # f(s) = s^2/2 + lam (0.6 (1-s)^2 + 0.4 (1+s)^2): s = 2 lam 0.2 / (1 + 2 lam)
+    assert states[-1].coefficients[0, 0] == pytest.approx(1.6 / 9, rel=1e-6)
+    assert states[-1].train_error == pytest.approx(0.4)
+
+
+def test_a_landmark_with_no_rows_of_its_own_keeps_the_coefficient_zero():
+    """Rows of weight 0 pull nothing: their landmark's coefficient stays 0."""
+    case = overlapping(60)
+    case.features[50:] = 100.0
+    case.raw_weights = np.where(np.arange(60) < 50, 1.0, 0.0)
+    states, _ = run_stages(CSVRG(case.parts(n_cores=10), stages=3), case)
+    far = states[-1].landmarks[:, 0] == 100.0
+    assert far.sum() == 1
+    assert states[-1].coefficients[far, 0] == 0.0
+
+
+def test_huge_lambda_stays_finite_and_falls():
+    case = overlapping(100)
+    states, _ = run_stages(CSVRG(case.parts(lam=1e8, theta=0.9, n_cores=20), stages=3), case)
+    objectives = [state.objective for state in states]
+    assert np.all(np.isfinite(objectives))
+    assert objectives[-1] < objectives[0]
+
+
+def test_multiclass_predictions_are_the_largest_output():
+    case = overlapping(200, classes=3)
+    states, _ = run_stages(CSVRG(case.parts(n_cores=40), stages=3), case)
+    K_rows, _ = case.grams(states[-1].landmarks)
+    predicted = (K_rows @ states[-1].coefficients).argmax(axis=1)
+    assert states[-1].train_error == np.mean(predicted != case.codes)
+    assert states[-1].train_error < 0.5

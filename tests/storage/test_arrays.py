@@ -1,0 +1,162 @@
+"""Arrays and texts on disk: whole or not at all, and every damage noticed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zarr
+
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.storage import atomic
+from distkern.storage.arrays import load_arrays, save_arrays
+from distkern.storage.atomic import staged_folder, write_text_atomic
+from distkern.storage.predictions import create_predictions
+
+ARRAYS = {
+    "coefficients": np.random.default_rng(0).normal(size=(40, 3)),
+    "state.mean": np.zeros(7, dtype=np.float32),
+    "header": np.frombuffer(b'{"a": 1}', dtype=np.uint8),
+    "scalar": np.array(3.5),
+    "empty": np.zeros((0, 4), dtype=np.int64),
+    "flags": np.array([True, False]),
+}
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    save_arrays(tmp_path / "m", ARRAYS)
+    found = load_arrays(tmp_path / "m")
+    assert list(found) == list(ARRAYS)
+    for name, values in ARRAYS.items():
+        assert found[name].dtype == values.dtype
+        assert found[name].shape == values.shape
+        np.testing.assert_array_equal(found[name], values)
+    assert os.listdir(tmp_path) == ["m"]
+
+
+def test_saving_again_replaces(tmp_path: Path) -> None:
+    save_arrays(tmp_path / "m", ARRAYS)
+    save_arrays(tmp_path / "m", {"other": np.arange(3)})
+    assert load_arrays(tmp_path / "m")["other"].tolist() == [0, 1, 2]
+    assert os.listdir(tmp_path) == ["m"]
+
+
+def test_every_flipped_bit_and_missing_file_is_noticed(tmp_path: Path) -> None:
+    save_arrays(tmp_path / "m", ARRAYS)
+    files = sorted(
+        path for path in (tmp_path / "m").rglob("*") if path.is_file() and path.name != "zarr.json"
+    )
+    assert len(files) == 5
+    for file in files:
+        content = file.read_bytes()
+        for position in range(0, len(content), max(1, len(content) // 11)):
+            damaged = bytearray(content)
+            damaged[position] ^= 1 << (position % 8)
+            file.write_bytes(damaged)
+            with pytest.raises(CorruptDataError, match="damaged"):
+                load_arrays(tmp_path / "m")
+        file.write_bytes(content[: len(content) // 2])
+        with pytest.raises(CorruptDataError):
+            load_arrays(tmp_path / "m")
+        file.unlink()
+        with pytest.raises(CorruptDataError, match="missing"):
+            load_arrays(tmp_path / "m")
+        file.write_bytes(content)
+    load_arrays(tmp_path / "m")
+    shutil.rmtree(tmp_path / "m" / "flags")
+    with pytest.raises(CorruptDataError, match=r"flags: the array is missing"):
+        load_arrays(tmp_path / "m")
+
+
+def test_what_is_not_arrays(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no stored arrays"):
+        load_arrays(tmp_path / "m")
+    (tmp_path / "m").mkdir()
+    with pytest.raises(CorruptDataError, match="not readable as arrays"):
+        load_arrays(tmp_path / "m")
+    save_arrays(tmp_path / "n", ARRAYS)
+    meta = json.loads((tmp_path / "n" / "zarr.json").read_text())
+    meta["attributes"]["encoding-version"] = 2
+    (tmp_path / "n" / "zarr.json").write_text(json.dumps(meta))
+    with pytest.raises(InputError, match=r"newer version \(format 2\)"):
+        load_arrays(tmp_path / "n")
+
+
+def test_text_files(tmp_path: Path) -> None:
+    write_text_atomic(tmp_path / "a.json", "é")
+    write_text_atomic(tmp_path / "a.json", "b")
+    assert (tmp_path / "a.json").read_text() == "b"
+    assert os.listdir(tmp_path) == ["a.json"]
+    with pytest.raises(InputError, match="cannot be written"):
+        write_text_atomic(tmp_path / "a.json" / "b", "c")
+
+
+def fail_in(folder: Path) -> None:
+    with staged_folder(folder) as staged:
+        (staged.path / "file").write_text("x")
+        raise RuntimeError("on purpose")
+
+
+def test_a_failed_build_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="on purpose"):
+        fail_in(tmp_path / "d")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_a_replacement_is_whole(tmp_path: Path, can_exchange: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not can_exchange:
+        monkeypatch.setattr(atomic, "_exchange", lambda first, second: False)
+    for text in ("old", "new"):
+        with staged_folder(tmp_path / "d") as staged:
+            (staged.path / text).write_text(text)
+            if text == "new":
+                assert os.listdir(tmp_path / "d") == ["old"]
+            staged.commit()
+    assert os.listdir(tmp_path / "d") == ["new"]
+    assert os.listdir(tmp_path) == ["d"]
+
+
+def test_leftovers_of_dead_processes_are_removed(tmp_path: Path) -> None:
+    finished = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], stdout=-1, check=True)
+    host = atomic._host()
+    dead = tmp_path / f".d.partial-{host}-{int(finished.stdout)}-0123abcd"
+    kept = [
+        tmp_path / f".d.partial-{host}-{os.getpid()}-0123abcd",
+        tmp_path / f".d.partial-elsewhere-{int(finished.stdout)}-0123abcd",
+        tmp_path / f".e.partial-{host}-{int(finished.stdout)}-0123abcd",
+    ]
+    for folder in (dead, *kept):
+        folder.mkdir()
+    with staged_folder(tmp_path / "d") as staged:
+        staged.commit()
+    assert not dead.exists()
+    assert all(folder.exists() for folder in kept)
+
+
+def test_predictions(tmp_path: Path) -> None:
+    with create_predictions(tmp_path / "p.zarr", 10, 2, np.float64, 4) as writer:
+        for start in (4, 0, 8):
+            writer.write(start, np.full((min(4, 10 - start), 2), float(start)))
+        writer.commit()
+    array = zarr.open_group(tmp_path / "p.zarr", mode="r")["predictions"]
+    assert array[:, 0].tolist() == [0] * 4 + [4] * 4 + [8] * 2  # type: ignore[index, union-attr]
+    with (
+        pytest.raises(InputError, match="already exists"),
+        create_predictions(tmp_path / "p.zarr", 1, None, int, 1),
+    ):
+        pass
+
+
+def test_unfinished_predictions_leave_nothing(tmp_path: Path) -> None:
+    with create_predictions(tmp_path / "p.zarr", 10, None, np.int32, 4, classes=["a", "b"]) as writer:
+        writer.write(0, np.zeros(4, dtype=np.int32))
+        with pytest.raises(RuntimeError, match="4 of 10"):
+            writer.commit()
+    assert os.listdir(tmp_path) == []

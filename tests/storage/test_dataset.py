@@ -1,0 +1,197 @@
+"""Reading a data set: any process, any thread, and never a wrong value."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import distkern
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.storage.dataset import Dataset, open_dataset
+from distkern.storage.ingest import write_dataset
+
+
+def make(path: Path, seed: int = 0, **options: Any) -> Dataset:
+    generator = np.random.default_rng(seed)
+    features, labels = generator.normal(size=(1000, 5)), np.arange(1000) % 3
+    return write_dataset(
+        [(features, labels)], path, rows_per_shard=300, test_fraction=0.1, seed=seed, **options
+    )
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Dataset:
+    return make(tmp_path / "d.zarr")
+
+
+def test_attributes(data: Dataset) -> None:
+    again = open_dataset(str(data.path))
+    for found in (data, again):
+        assert (found.n_rows, found.n_features, found.task) == (900, 5, "classification")
+        assert found.train.block_rows == (300, 300, 300)
+        assert found.test is not None
+        assert found.test.block_rows == (100,)
+        assert found.classes is not None
+        assert found.classes.tolist() == [0, 1, 2]
+        assert found.feature_names is None
+        assert found.scaling.kind == "minmax"
+        assert found.train.dataset is found
+        assert found.train.dtype == np.float32
+    assert again.fingerprint == data.fingerprint
+    assert again.train.fingerprint != again.test.fingerprint  # type: ignore[union-attr]
+
+
+def test_blocks(data: Dataset) -> None:
+    block = data.train.reader(1)()
+    assert block.index == 1
+    assert block.features.dtype == np.float32
+    assert block.features.flags.c_contiguous
+    assert block.features.shape == (300, 5)
+    assert block.targets is not None
+    assert block.targets.dtype == np.int32
+
+
+def test_another_process_reads_the_same_without_heavy_imports(data: Dataset, tmp_path: Path) -> None:
+    (tmp_path / "reader").write_bytes(pickle.dumps(data.train.reader(2)))
+    code = (
+        "import pickle, sys, hashlib; block = pickle.load(open('reader', 'rb'))();"
+        "print(hashlib.sha256(block.features.tobytes() + block.targets.tobytes()).hexdigest());"
+        "print([name for name in ('sklearn', 'pandas', 'pyarrow', 'numba', 'dask') if name in sys.modules])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(Path(distkern.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    import hashlib
+
+    block = data.train.reader(2)()
+    assert block.targets is not None
+    expected = hashlib.sha256(block.features.tobytes() + block.targets.tobytes()).hexdigest()
+    assert run.stdout.splitlines() == [expected, "[]"]
+
+
+def test_threads_read_the_same(data: Dataset) -> None:
+    alone = [data.train.reader(index)().features for index in range(3)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda i: data.train.reader(i % 3)().features, range(60)))
+    for number, features in enumerate(together):
+        np.testing.assert_array_equal(features, alone[number % 3])
+
+
+def test_every_flipped_bit_is_noticed(data: Dataset) -> None:
+    for name in ("features/c/1/0", "targets/c/1"):
+        file = data.path / "train" / name
+        content = file.read_bytes()
+        for position in [*range(0, len(content), 97), len(content) - 1]:
+            damaged = bytearray(content)
+            damaged[position] ^= 1 << (position % 8)
+            file.write_bytes(damaged)
+            with pytest.raises(CorruptDataError, match=str(file)):
+                data.train.reader(1)()
+        file.write_bytes(content)
+    data.train.reader(1)()
+
+
+@pytest.mark.parametrize("damage", ["missing", "swapped", "short", "long", "older"])
+@pytest.mark.parametrize("name", ["features/c/{}/0", "targets/c/{}"])
+def test_every_wrong_chunk_is_noticed(data: Dataset, tmp_path: Path, damage: str, name: str) -> None:
+    file = data.path / "train" / name.format(1)
+    content = file.read_bytes()
+    if damage == "missing":
+        file.unlink()
+    elif damage == "swapped":
+        shutil.copy(data.path / "train" / name.format(0), file)
+    elif damage == "short":
+        file.write_bytes(content[:-8])
+    elif damage == "long":
+        file.write_bytes(content + b"\0" * 8)
+    else:
+        other = make(tmp_path / "other.zarr", seed=1)
+        shutil.copy(other.path / "train" / name.format(1), file)
+    with pytest.raises(CorruptDataError) as caught:
+        data.train.reader(1)()
+    assert str(file) in str(caught.value)
+    assert caught.value.mend
+    data.train.reader(0)()
+
+
+def test_a_changed_description_is_noticed(data: Dataset, tmp_path: Path) -> None:
+    shutil.copytree(data.path, tmp_path / "copy.zarr")
+    file = tmp_path / "copy.zarr" / "train" / "features" / "zarr.json"
+    file.write_text(file.read_text().replace("float32", "int32"))
+    with pytest.raises(CorruptDataError, match=r"zarr\.json"):
+        open_dataset(tmp_path / "copy.zarr").train.reader(0)()
+    file.unlink()
+    shutil.copytree(tmp_path / "copy.zarr", tmp_path / "copy2.zarr")
+    with pytest.raises(CorruptDataError, match=r"zarr\.json"):
+        open_dataset(tmp_path / "copy2.zarr").train.reader(0)()
+
+
+def test_a_replaced_data_set_is_not_read_through_old_handles(data: Dataset) -> None:
+    old = data.train.reader(0)
+    before = old().features
+    new = make(data.path, seed=1, overwrite=True)
+    assert not np.array_equal(new.train.reader(0)().features, before)
+    with pytest.raises(CorruptDataError, match="not the one that was written"):
+        old()
+
+
+def edited(data: Dataset, **changes: Any) -> None:
+    file = data.path / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+
+def test_what_is_not_a_data_set(data: Dataset, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no data set"):
+        open_dataset(tmp_path / "nowhere.zarr")
+    (tmp_path / "a.csv").write_text("")
+    with pytest.raises(InputError, match=r"distkern shard a\.csv --out a\.zarr"):
+        open_dataset(tmp_path / "a.csv")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"unfinished one \(no manifest\.json\)"):
+        open_dataset(tmp_path / "empty")
+    shutil.copytree(data.path, tmp_path / ".d.zarr.partial-here-1-00000000")
+    with pytest.raises(InputError, match="unfinished"):
+        open_dataset(tmp_path / ".d.zarr.partial-here-1-00000000")
+
+
+def test_a_newer_or_damaged_manifest_is_refused(data: Dataset) -> None:
+    file = data.path / "manifest.json"
+    whole = file.read_bytes()
+    for changes, kind, message in (
+        ({"encoding-version": 2}, InputError, "format version 2"),
+        ({"encoding-type": "other"}, InputError, "not a data set of distkern"),
+        ({"n_features": 6}, CorruptDataError, "does not match its fingerprint"),
+        ({"classes": [0, 2, 1]}, CorruptDataError, "does not match its fingerprint"),
+    ):
+        edited(data, **changes)
+        with pytest.raises(kind, match=message):
+            open_dataset(data.path)
+        file.write_bytes(whole)
+    for size in range(0, len(whole), 101):
+        file.write_bytes(whole[:size])
+        with pytest.raises(CorruptDataError, match="manifest"):
+            open_dataset(data.path)
+
+
+def test_the_fingerprint_depends_on_values_and_not_on_the_place(tmp_path: Path) -> None:
+    first = make(tmp_path / "a.zarr")
+    assert make(tmp_path / "b.zarr").fingerprint == first.fingerprint
+    assert make(tmp_path / "c.zarr", seed=1).fingerprint != first.fingerprint
+    features, labels = np.random.default_rng(0).normal(size=(1000, 5)), np.arange(1000) % 3
+    features[500, 3] += 1e-3
+    data = write_dataset([(features, labels)], tmp_path / "d.zarr", rows_per_shard=300, test_fraction=0.1)
+    assert data.fingerprint != first.fingerprint

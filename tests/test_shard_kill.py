@@ -1,0 +1,107 @@
+"""A data set exists whole or not at all, whenever the process that makes it is killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import distkern
+from distkern.core.errors import InputError
+from distkern.storage.dataset import Dataset, open_dataset
+
+KILLS = 20
+CODE = """
+import sys
+from distkern.storage.ingest import shard
+print("started", flush=True)
+shard(sys.argv[1], sys.argv[2], seed=int(sys.argv[3]), rows_per_shard=2000, overwrite=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("kill") / "a.csv"
+    rows = np.round(np.random.default_rng(0).normal(size=(60_000, 20)), 3)
+    header = ",".join([*(f"x{i}" for i in range(20)), "y"])
+    np.savetxt(path, np.column_stack([rows, np.arange(60_000) % 3]), "%.3f", ",", header=header, comments="")
+    return path
+
+
+def start(table: Path, out: Path, seed: int) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", CODE, str(table), str(out), str(seed)],
+        env={**os.environ, "PYTHONPATH": str(Path(distkern.__file__).parents[1])},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "started\n"
+    return process
+
+
+def finish(process: subprocess.Popen[str]) -> float:
+    started = time.perf_counter()
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    return time.perf_counter() - started
+
+
+def kill_after(process: subprocess.Popen[str], seconds: float) -> None:
+    time.sleep(seconds)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=60)
+
+
+def read_all(data: Dataset) -> int:
+    return sum(data.train.reader(index)().n_rows for index in range(data.train.n_blocks))
+
+
+@pytest.mark.slow
+def test_killed_while_making_a_data_set(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "d.zarr"
+    seconds = finish(start(table, out, 0))
+    whole = open_dataset(out).fingerprint
+    random.seed(0)
+    absent = 0
+    for _ in range(KILLS):
+        subprocess.run(["rm", "-rf", str(out)], check=True)
+        kill_after(start(table, out, 0), random.uniform(0, 1.1 * seconds))
+        try:
+            data = open_dataset(out)
+        except InputError:
+            absent += 1
+            assert not out.exists()
+        else:
+            assert data.fingerprint == whole
+            assert read_all(data) == 60_000
+    # otherwise the kills came too early or too late to say anything
+    assert absent >= 5
+    finish(start(table, out, 0))
+    assert open_dataset(out).fingerprint == whole
+    assert os.listdir(tmp_path) == ["d.zarr"]
+
+
+@pytest.mark.slow
+def test_killed_while_replacing_a_data_set(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "d.zarr"
+    seconds = finish(start(table, out, 0))
+    known = {open_dataset(out).fingerprint}
+    random.seed(1)
+    for seed in range(1, KILLS + 1):
+        # most kills near the end, where the old one is exchanged for the new one
+        kill_after(start(table, out, seed), random.triangular(0.5, 1.1, 1.0) * seconds)
+        data = open_dataset(out)
+        assert data.options["seed"] in range(seed + 1)
+        assert read_all(data) == 60_000
+        known.add(data.fingerprint)
+    finish(start(table, out, 0))
+    assert open_dataset(out).fingerprint in known
+    assert os.listdir(tmp_path) == ["d.zarr"]
