@@ -168,7 +168,8 @@ class Driver:
                 f"large; set a smaller step_size ({solver.step_hint()})"
             )
         counters, train = self._counters, self.sources["train"]
-        peaks = [peak_resident_bytes(), *self.executor.worker_peaks().values()]
+        driver_peak = peak_resident_bytes()
+        worker_peak = max(self.executor.worker_peaks().values(), default=0)
         line = {
             "stage": self._stage,
             "passes": round(counters.train_rows_read / train.n_rows, 3),
@@ -180,7 +181,9 @@ class Driver:
             "feature_accesses": counters.rows_read * train.n_features,
             "rows_read": counters.rows_read,
             "bytes_read": counters.bytes_read,
-            "peak_rss_bytes": max(peaks),
+            "peak_rss_bytes": max(driver_peak, worker_peak),
+            "driver_peak_rss_bytes": driver_peak,
+            "worker_peak_rss_bytes": worker_peak,
             **{name: value for name, value in measures.extra.items() if math.isfinite(value)},
         }
         self._history.append(line)

@@ -103,12 +103,9 @@ class Coverage(AbstractLandmarkRule):
 
     def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
         cost = _sweep_cost(layout, self.expected_size(layout))
-        return [
-            (
-                Reduce("coverage", _uncovered, _Candidates.join, cost=cost),
-                1.0 if self.n_cores is None else 2.0,
-            )
-        ]
+        # with n_cores two to four sweeps over the rows were measured
+        n_sweeps = 1.0 if self.n_cores is None else 3.0
+        return [(Reduce("coverage", _uncovered, _Candidates.join, cost=cost), n_sweeps)]
 
     def expected_size(self, layout: Layout) -> int:
         return min(self.n_cores or _CEILING, layout.n_rows)

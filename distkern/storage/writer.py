@@ -24,19 +24,21 @@ FEWEST_SHARDS = 8
 def rows_of_a_shard(n_rows: int, n_features: int) -> int:
     """How many rows a shard gets by default.
 
-    16 MiB of float32 features: PLATFORM-scale measurements show reading at full speed from about 10 MB, and a
-    worker that holds a few shards stays far below any sensible limit. Smaller data are cut into 8 shards, so
-    that every worker has something to do, unless shards fell below 1 MiB, where overhead per task dominates.
-    Rows are spread evenly: the last shard is not a small remainder.
+    At most 16 MiB of float32 features: tasks on a cluster read at full speed from about 10 MB on, and a worker
+    that holds a few shards stays far below any sensible limit. The number of shards is a multiple of 8,
+    so that 2, 4 or 8 workers finish together; below 8 MiB it is a power of two that keeps shards at 1 MiB,
+    where overhead per task would dominate. Rows are spread evenly: the last shard is not a small remainder.
 
-    >>> rows_of_a_shard(581_012, 54)
-    72627
+    >>> rows_of_a_shard(464_809, 54)
+    58102
     """
-    row_bytes = 4 * n_features
-    target = min(SHARD_BYTES, max(SMALLEST_SHARD_BYTES, n_rows * row_bytes // FEWEST_SHARDS))
-    most = max(1, target // row_bytes)
-    n_shards = -(-n_rows // most)
-    return -(-n_rows // n_shards)
+    total = n_rows * 4 * n_features
+    n_shards = -(-total // SHARD_BYTES)
+    if total >= FEWEST_SHARDS * SMALLEST_SHARD_BYTES:
+        n_shards = -(-n_shards // FEWEST_SHARDS) * FEWEST_SHARDS
+    else:
+        n_shards = 2 ** (max(1, total // SMALLEST_SHARD_BYTES).bit_length() - 1)
+    return max(1, -(-n_rows // n_shards))
 
 
 def shard_sizes(n_rows: int, rows_per_shard: int) -> list[int]:

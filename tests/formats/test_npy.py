@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +127,15 @@ def test_npy_has_no_targets_and_no_second_array(tmp_path: Path) -> None:
         np.save(file, X)
     with pytest.raises(InputError, match="longer than its header says"):
         read(tmp_path / "a.npy", target_kind="none")
+
+
+def test_an_array_longer_than_its_header_says(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    np.save(stream, X[:2])
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("X.npy", stream.getvalue() + X[2:].tobytes())
+    with pytest.raises(InputError, match="array 'X': the file is longer than its header says"):
+        read(tmp_path / "a.npz", target_kind="none")
 
 
 @pytest.mark.parametrize("name", ["a.npy", "a.npz"])

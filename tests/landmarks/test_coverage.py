@@ -40,11 +40,13 @@ def on_a_grid(n, d, generator):
 
 
 def on_spheres(n, d, generator):
-    """Around a few centers, at distances within 1e-7 of 1 to either side."""
-    directions = generator.standard_normal((n, d))
+    """Centers far apart, then for each a row at a distance within 1e-7 of 1, to either side."""
+    directions = generator.standard_normal((n // 2, d))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    centers = 10 * generator.standard_normal((5, d))[generator.integers(0, 5, size=n)]
-    return centers + directions * (1 + 1e-7 * generator.standard_normal((n, 1)))
+    centers = 5.0 * np.stack(np.unravel_index(np.arange(n // 2), (6,) * d), axis=1)
+    return np.concatenate(
+        [centers, centers + directions * (1 + 1e-7 * generator.standard_normal((n // 2, 1)))]
+    )
 
 
 def off_center(n, d, generator):
@@ -175,13 +177,15 @@ def test_n_cores_is_nearly_reached_within_a_few_sweeps(n_cores):
 
 
 @pytest.mark.parametrize("n_cores", [1, 4, 300])
-def test_a_sample_of_equal_rows_does_not_mislead_it(n_cores):
-    """Mostly one point: the bisection on the sample says radius 0, which needs too many landmarks."""
-    generator = np.random.default_rng(0)
-    features = np.zeros((20_000, 3))
-    features[generator.choice(20_000, 400, replace=False)] = generator.standard_normal((400, 3))
-    cores = choose(features, (1000,) * 20, n_cores=n_cores)
-    assert max(1, n_cores // 3) <= len(cores) <= n_cores
+@pytest.mark.parametrize("block", [0, 7, 13, 19])
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_a_sample_of_equal_rows_does_not_mislead_it(n_cores, block, value):
+    """All but one block hold one point; if that block is not sampled, the sample says radius 0."""
+    features = np.full((4000, 3), value)
+    features[200 * block : 200 * (block + 1)] = np.random.default_rng(0).standard_normal((200, 3))
+    cores = choose(features, (200,) * 20, n_cores=n_cores)
+    assert 1 <= len(cores) <= n_cores
+    assert len(cores) >= min(n_cores // 3, 20)
 
 
 def test_finer_diameter_more_landmarks():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import itertools
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from distkern.core.errors import InputError
 from distkern.core.rng import Purpose, stream
-from distkern.storage import collect
+from distkern.storage import collect, writer
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 from distkern.storage.spool import Piece, Run, in_order, shuffled
@@ -139,6 +140,11 @@ def test_the_number_of_drawn_rows_is_exact(tmp_path: Path, share: float, rows: i
 def test_more_rows_than_can_be_shuffled_are_refused() -> None:
     with pytest.raises(InputError, match="--no-shuffle"):
         next(shuffled(runs_of([600_000_000, 600_000_000]), [1], 0))
+
+
+def test_the_example_of_the_documentation() -> None:
+    assert doctest.testmod(writer).attempted == 1
+    assert doctest.testmod(writer).failed == 0
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,69 @@
+"""Memory does not grow with the rows: measured peaks stay under what `plan` says, at 1x and at 20x."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import distkern
+
+MAKE = """
+import sys
+import numpy as np
+from distkern.storage.ingest import write_dataset
+def chunks(rows):
+    for number in range(rows // 20_000):
+        generator = np.random.default_rng(number)
+        features = generator.normal(size=(20_000, 64)).astype(np.float32)
+        yield features, (features[:, 0] * features[:, 1] > 0).astype(int)
+if __name__ == "__main__":
+    write_dataset(chunks(int(sys.argv[1])), sys.argv[2])
+"""
+TRAIN = """
+import json, sys
+import distkern as dk
+from distkern.engine.tasks import peak_resident_bytes
+from distkern.estimators.run import plan, train
+peaks = {"worker": 0}
+def watch(event):
+    if event.kind == "stage_finished":
+        peaks["worker"] = max(peaks["worker"], event["metrics"]["worker_peak_rss_bytes"])
+if __name__ == "__main__":
+    data = dk.open_dataset(sys.argv[1])
+    model = dk.CSVRGClassifier(n_cores=200, stages=1, landmarks="uniform", random_state=0)
+    where = {"scheduler": "local", "workers": 2, "memory_limit": 512 * 2**20}
+    planned = plan(model, data.train, **where)
+    train(model, data.train, listeners=[watch], **where)
+    print(json.dumps({
+        "worker": peaks["worker"], "driver": peak_resident_bytes(),
+        "planned_worker": planned.worker_bytes, "planned_driver": planned.driver_bytes,
+    }))
+"""
+
+
+def run(code: str, *arguments: str, folder: Path) -> str:
+    script = folder / "script.py"
+    script.write_text(code)
+    environment = {**os.environ, "PYTHONPATH": str(Path(distkern.__file__).parents[1])}
+    command = [sys.executable, str(script), *arguments]
+    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from Linux's /proc")
+def test_peaks_stay_within_the_plan_at_1x_and_20x(tmp_path: Path) -> None:
+    found = []
+    for rows in (640_000, 12_800_000):
+        out = tmp_path / f"{rows}.zarr"
+        run(MAKE, str(rows), str(out), folder=tmp_path)
+        found.append(json.loads(run(TRAIN, str(out), folder=tmp_path).splitlines()[-1]))
+    for peaks in found:
+        assert peaks["worker"] <= peaks["planned_worker"]
+        assert peaks["driver"] <= peaks["planned_driver"]
+    for process in ("worker", "driver"):
+        assert found[1][process] <= 1.1 * found[0][process]

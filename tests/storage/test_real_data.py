@@ -1,0 +1,78 @@
+"""Real files, as they are found: the same rows as scikit-learn and NumPy read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_svmlight_file
+
+from distkern.core.errors import InputError
+from distkern.storage.dataset import Split
+from distkern.storage.ingest import shard
+
+
+def everything(split: Split | None) -> tuple[Any, Any]:
+    assert split is not None
+    blocks = [split.reader(index)() for index in range(split.n_blocks)]
+    return np.concatenate([b.features for b in blocks]), np.concatenate([b.targets for b in blocks])
+
+
+def test_adult(datasets: Path, tmp_path: Path) -> None:
+    data = shard(
+        datasets / "a9a.svm.gz",
+        tmp_path / "d.zarr",
+        test=datasets / "a9a.t.svm.gz",
+        scale="none",
+        shuffle=False,
+    )
+    for split, name in ((data.train, "a9a.svm.gz"), (data.test, "a9a.t.svm.gz")):
+        expected, labels = load_svmlight_file(str(datasets / name), n_features=123)
+        features, codes = everything(split)
+        np.testing.assert_array_equal(features, expected.toarray().astype(np.float32))
+        assert data.classes is not None
+        np.testing.assert_array_equal(data.classes[codes], labels)
+
+
+def test_letters(datasets: Path, tmp_path: Path) -> None:
+    data = shard(datasets / "letter.csv.gz", tmp_path / "d.zarr")
+    features, _ = everything(data.train)
+    assert features.shape == (20_000, 16)
+    assert data.classes is not None
+    assert data.classes.tolist() == list("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    assert (features.min(axis=0) == 0).all()
+    assert (features.max(axis=0) == 1).all()
+
+
+def test_digits(datasets: Path, tmp_path: Path) -> None:
+    data = shard(datasets / "mnist_test.npz", tmp_path / "d.zarr", scale="none", shuffle=False)
+    features, codes = everything(data.train)
+    with np.load(datasets / "mnist_test.npz") as arrays:
+        np.testing.assert_array_equal(features, arrays["X"])
+        np.testing.assert_array_equal(codes, arrays["y"])
+
+
+def test_regression_columns_are_not_taken_for_classes(datasets: Path, tmp_path: Path) -> None:
+    for name in ("cadata.csv.gz", "kin40k_test.parquet"):
+        with pytest.raises(InputError, match="--task regression"):
+            shard(datasets / name, tmp_path / "d.zarr", overwrite=True)
+        data = shard(datasets / name, tmp_path / "d.zarr", task="regression", overwrite=True)
+        features, targets = everything(data.train)
+        assert features.shape == (len(targets), 8)
+
+
+def test_wide_sparse_rows_are_refused_for_now(datasets: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"20news_binary\.svm\.xz, row 1 .* 2000 features"):
+        shard(datasets / "20news_binary.svm.xz", tmp_path / "d.zarr")
+
+
+@pytest.mark.slow
+def test_covtype_in_a_few_seconds(datasets: Path, tmp_path: Path) -> None:
+    data = shard(datasets / "covtype.csv.gz", tmp_path / "d.zarr", positive="2", test_fraction=0.2)
+    assert data.test is not None
+    assert (data.n_rows, data.test.n_rows) == (464_809, 116_203)
+    assert data.train.class_counts is not None
+    assert data.test.class_counts is not None
+    assert (data.train.class_counts + data.test.class_counts).tolist() == [297_711, 283_301]

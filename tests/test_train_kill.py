@@ -1,0 +1,140 @@
+"""A run survives anything: the driver killed at any time and resumed, and a worker killed in a pass."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import distkern
+from distkern.core.errors import InputError
+from distkern.estimators import CSVRGClassifier, load_model
+from distkern.estimators.run import train
+from distkern.storage.dataset import Dataset
+from distkern.storage.ingest import write_dataset
+
+KILLS = 20
+SETTINGS = ("n_cores=60", "stages=6", "tol=0.0", "lam=64.0", "steps_per_stage=1.0")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """Enough rows for a run of some seconds, in 12 shards."""
+
+    def chunks(n_chunks: int, offset: int):
+        for number in range(n_chunks):
+            generator = np.random.default_rng(offset + number)
+            features = generator.normal(size=(10_000, 12)).astype(np.float32)
+            yield features, (np.abs(features[:, :4]).sum(axis=1) > 3.0).astype(int)
+
+    folder = tmp_path_factory.mktemp("kill")
+    return write_dataset(
+        chunks(24, 0), folder / "d.zarr", test_chunks=chunks(2, 100), rows_per_shard=20_000
+    )
+
+
+def start(data: Dataset, out: Path, *flags: str) -> subprocess.Popen[str]:
+    settings = [part for setting in SETTINGS for part in ("--set", setting)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "distkern", "train", "--data", str(data.path), "--out", str(out),
+         "--algorithm", "csvrg", "--seed", "3", *settings, *flags],
+        env={**os.environ, "PYTHONPATH": str(Path(distkern.__file__).parents[1])},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def finish(process: subprocess.Popen[str]) -> None:
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+
+
+def model_of(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    model = load_model(path)
+    return model.coef_, model.landmarks_
+
+
+def test_the_bits_do_not_depend_on_scheduler_or_workers(data: Dataset, tmp_path: Path) -> None:
+    found = []
+    for scheduler, workers in [
+        ("synchronous", 1), ("threads", 1), ("threads", 4), ("processes", 2), ("local", 1), ("local", 2),
+    ]:  # fmt: skip
+        model = CSVRGClassifier(n_cores=60, stages=2, lam=64.0, random_state=3)
+        out = tmp_path / f"{scheduler}-{workers}"
+        train(model, data.train, test=data.test, scheduler=scheduler, workers=workers, out=out)
+        found.append(model_of(out))
+    for coefficients, landmarks in found[1:]:
+        np.testing.assert_array_equal(coefficients, found[0][0])
+        np.testing.assert_array_equal(landmarks, found[0][1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheduler", ["threads", "local"])
+def test_driver_killed_at_random_times_and_resumed(data: Dataset, tmp_path: Path, scheduler: str) -> None:
+    flags = ("--scheduler", scheduler, "--workers", "2", "--no-dashboard")
+    started = time.perf_counter()
+    finish(start(data, tmp_path / "whole", *flags))
+    seconds = time.perf_counter() - started
+    whole = model_of(tmp_path / "whole")
+    generator = random.Random(0)
+    kills = KILLS if scheduler == "threads" else KILLS // 4
+    resumed_from = set()
+    for number in range(kills):
+        out = tmp_path / f"killed-{number}"
+        process = start(data, out, *flags)
+        time.sleep(generator.uniform(0.1, 1.0) * seconds)
+        # the nannies of a local cluster notice and go; the workers are theirs
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=60)
+        if not (out / "model.json").exists():
+            with pytest.raises(InputError):
+                load_model(out)
+            checkpoints = sorted(path.name for path in out.glob("checkpoints/stage-*"))
+            resumed_from.add(checkpoints[-1] if checkpoints else "nothing")
+            finish(start(data, out, *flags, "--resume"))
+        for mine, expected in zip(model_of(out), whole, strict=True):
+            np.testing.assert_array_equal(mine, expected)
+        lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+        assert [line["stage"] for line in lines] == list(range(7))
+        assert not (out / "checkpoints").exists()
+    assert len(resumed_from) > 2, "the kills should hit several stages"
+
+
+@pytest.mark.slow
+def test_worker_killed_in_a_pass(data: Dataset, tmp_path: Path) -> None:
+    flags = ("--scheduler", "local", "--workers", "2", "--no-dashboard")
+    finish(start(data, tmp_path / "whole", *flags))
+    whole = model_of(tmp_path / "whole")
+    process = start(data, tmp_path / "hit", *flags)
+    killed = 0
+    deadline = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < deadline:
+        if (tmp_path / "hit" / "checkpoints").exists() and killed < 2:
+            workers = worker_processes(process.pid)
+            if workers:
+                os.kill(workers[0], signal.SIGKILL)
+                killed += 1
+        time.sleep(0.3)
+    finish(process)
+    assert killed > 0
+    for mine, expected in zip(model_of(tmp_path / "hit"), whole, strict=True):
+        np.testing.assert_array_equal(mine, expected)
+
+
+def worker_processes(driver: int) -> list[int]:
+    """Processes that multiprocessing spawned for the driver (nannies' workers), but its resource tracker."""
+    children = Path(f"/proc/{driver}/task/{driver}/children")
+    found = []
+    for thread in Path(f"/proc/{driver}/task").iterdir() if children.parent.parent.exists() else []:
+        for pid in (thread / "children").read_text().split():
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            if b"spawn_main" in command:
+                found.append(int(pid))
+    return found
