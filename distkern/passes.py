@@ -127,8 +127,8 @@ def epoch_visits(
     Shuffled (``replace=False``): each epoch visits every row once, blocks in random order and the rows of a
     block in random order, so a row's neighbours in the sequence come from its own block; data sets are
     shuffled when they are sharded, which makes that as good as a shuffle of all rows. The last epoch is cut
-    short. Independent (``replace=True``): each block receives a multinomial number of draws, so that the drawn
-    multiset is exactly that of n_steps independent uniform draws; only their order is by block.
+    short. Independent (``replace=True``): each block receives a multinomial number of draws, so that the
+    drawn multiset is exactly that of n_steps independent uniform draws; only their order is by block.
     """
     order = stream(seed, Purpose.VISIT_ORDER, stage)
     rows = np.asarray(block_rows)

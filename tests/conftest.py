@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+import distkern
+
 # the same examples every time, and no deadline on a busy machine
 settings.register_profile("distkern", derandomize=True, deadline=None)
 settings.load_profile("distkern")
+
+# programs that the tests start use the very package that is tested, whatever their working folder
+os.environ["PYTHONPATH"] = str(Path(distkern.__file__).parents[1])
+os.environ["PYTHONSAFEPATH"] = "1"
 
 ROOT = Path(__file__).resolve().parents[1]
 

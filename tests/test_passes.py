@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from distkern.core.types import Block
 from distkern.passes import Stream, Visit, epoch_visits, pieces
-from tests.reference import PlainRunner, cut_blocks
+from reference import PlainRunner, cut_blocks
 
 SIZES = (30, 1, 50, 19)
 

@@ -52,7 +52,7 @@ class AbstractBasis(ABC):
         It depends on the basis only, never on workers or memory, because the bits of a matrix product
         can depend on the shape.
         """
-        return int(np.clip(_TILE_BYTES // (self.size * self.dtype.itemsize), 128, 1024))
+        return min(max(_TILE_BYTES // (self.size * self.dtype.itemsize), 128), 1024)
 
     def tiles(self, features: Floats, into: Floats | None = None) -> Iterator[Tile]:
         """The basis values of all rows of ``features``, a tile at a time.
@@ -60,9 +60,10 @@ class AbstractBasis(ABC):
         They are written into the rows of ``into`` (n_rows, size) if given, else into one reused buffer.
         The tiles, and so the bits, are the same.
         """
-        nearest = np.empty(self.tile_rows, dtype=np.intp)
-        for start in range(0, features.shape[0], self.tile_rows):
-            rows = slice(start, min(start + self.tile_rows, features.shape[0]))
+        tile_rows = self.tile_rows
+        nearest = np.empty(tile_rows, dtype=np.intp)
+        for start in range(0, features.shape[0], tile_rows):
+            rows = slice(start, min(start + tile_rows, features.shape[0]))
             count = rows.stop - rows.start
             values = buffer("tile", (count, self.size), self.dtype) if into is None else into[rows]
             self.fill(features[rows], values, nearest[:count])

@@ -5,35 +5,62 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np  # noqa: F401  (its BLAS must be loaded before it can be limited)
 import threadpoolctl
 
+from distkern.core.errors import DistkernError
+
 _lock = threading.Lock()
 _pinned = False
 _depth = 0
+_limits: Any = None
 
 
 def pin_worker() -> None:
-    """Limit this process to one BLAS thread, for good (called at the start of every task on a worker)."""
+    """Limit this process to one BLAS thread, for good (called at the start of every task on a worker).
+
+    Raises
+    ------
+    DistkernError
+        If the BLAS of this process cannot be limited (another thread of it holds the limit).
+    """
     global _pinned
     if _pinned or _depth > 0:
         return
     with _lock:
         threadpoolctl.threadpool_limits(1)
+        if blas_threads() > 1:
+            raise DistkernError(
+                "this worker computes with several BLAS threads and cannot be limited to one: start workers with "
+                "OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 OMP_NUM_THREADS=1, or with a nanny"
+            )
         _pinned = True
+
+
+def blas_threads() -> int:
+    """Threads that the BLAS libraries of this process use at present, the most of any."""
+    pools = threadpoolctl.threadpool_info()
+    return max((pool["num_threads"] for pool in pools if pool["user_api"] == "blas"), default=1)
 
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Limit this process to one BLAS thread while the context is open, then restore what was set before.
+    """Limit this process to one BLAS thread while any such context is open, then restore what was set before.
 
-    Must be entered by the thread that drives a fit, never inside a task: the limit is process-wide.
+    The limit is the process's, so contexts of several threads (fits of a search, say) share it: the first
+    sets it and the last lifts it.
     """
-    global _depth
-    with threadpoolctl.threadpool_limits(1):
+    global _depth, _limits
+    with _lock:
+        if _depth == 0:
+            _limits = threadpoolctl.threadpool_limits(1)
         _depth += 1
-        try:
-            yield
-        finally:
+    try:
+        yield
+    finally:
+        with _lock:
             _depth -= 1
+            if _depth == 0:
+                _limits.restore_original_limits()

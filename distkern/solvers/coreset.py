@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,17 +77,30 @@ def snapshot(block: Block, model: Model) -> Snapshot:
     objective, size, outputs = model.objective, model.basis.size, model.objective.n_outputs
     coefficients = model.coefficients.astype(model.basis.dtype)
     gradient, losses, mistakes = np.zeros((size, outputs)), np.zeros(outputs), 0
-    for tile in model.basis.tiles(block.features):
-        part = block.take(tile.rows)
-        predictions = buffer("predictions", (part.n_rows, outputs), model.basis.dtype)
-        multiply(tile.values, coefficients, predictions)
-        signs, weights = objective.signs(part), objective.weights(part)
+    for strip in _strips(block, model.basis, outputs):
+        predictions = buffer("predictions", (strip.n_rows, outputs), model.basis.dtype)
+        nearest = buffer("nearest", (strip.n_rows,), np.intp)
+        for tile in model.basis.tiles(strip.features):
+            multiply(tile.values, coefficients, predictions[tile.rows])
+            nearest[tile.rows] = tile.nearest
+        signs, weights = objective.signs(strip), objective.weights(strip)
         alpha = objective.alpha(predictions, signs, weights)
         for output in range(outputs):
-            gradient[:, output] += np.bincount(tile.nearest, weights=alpha[:, output], minlength=size)
+            gradient[:, output] += np.bincount(nearest, weights=alpha[:, output], minlength=size)
         losses += objective.losses(predictions, signs, weights)
-        mistakes += objective.mistakes(predictions, part)
+        mistakes += objective.mistakes(predictions, strip)
     return Snapshot(gradient, losses, mistakes, block.n_rows)
+
+
+def _strips(block: Block, basis: LandmarkBasis, n_outputs: int) -> Iterator[Block]:
+    """Runs of whole tiles with at most 2^14 predictions.
+
+    One call for many tiles, since the calls took as long as the arithmetic; temporaries stay below 64 KiB, from
+    where on the allocator of a worker under a nanny maps them anew each time.
+    """
+    rows = basis.tile_rows * max(1, 2**14 // (n_outputs * basis.tile_rows))
+    for start in range(0, block.n_rows, rows):
+        yield block.take(slice(start, start + rows))
 
 
 def measure(block: Block, model: Model) -> Snapshot:

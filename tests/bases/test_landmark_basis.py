@@ -7,9 +7,9 @@ import pickle
 import numpy as np
 import pytest
 
+import reference
 from distkern.bases import LandmarkBasis, multiply
 from distkern.kernels import find_kernel, kernel_names
-from tests import reference
 
 RBF = find_kernel("rbf")(gamma=0.5)
 

@@ -13,7 +13,7 @@ from distkern.engine.plan import Extent, plan_reduce
 from distkern.engine.tasks import Keep, load_visit
 from distkern.passes import Reduce, Visit
 from distkern.solvers.base import Problem
-from tests.engine.toy import ToySolver, ToySource, add, failing, scaled_sum
+from toy import ToySolver, ToySource, add, failing, scaled_sum
 
 NAMES = ["synchronous", "threads", "processes", "local"]
 SLOW_START = {"processes", "local"}

@@ -8,10 +8,10 @@ import pickle
 import numpy as np
 import pytest
 
+import reference
 from distkern.core.errors import InputError
 from distkern.kernels import find_kernel, kernel_matrix, kernel_names
 from distkern.kernels.bandwidth import RULES, gamma_by_rule
-from tests import reference
 
 NAMES = kernel_names()
 EVERY_KERNEL = [pytest.param(find_kernel(name)(gamma=0.7), id=name) for name in NAMES] + [

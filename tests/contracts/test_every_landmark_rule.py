@@ -10,7 +10,7 @@ import pytest
 from distkern.core.errors import InputError
 from distkern.landmarks import find_landmark_rule, landmark_rule_names, sample_rows
 from distkern.landmarks.base import AbstractLandmarkRule, Layout, gather_rows
-from tests.reference import PlainRunner, cut_blocks, run
+from reference import PlainRunner, cut_blocks, run
 
 NAMES = landmark_rule_names()
 every_rule = pytest.mark.parametrize("name", NAMES)

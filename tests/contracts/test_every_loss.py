@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import reference
 from distkern.core.errors import InputError
 from distkern.losses import AbstractLoss, find_loss, loss_names
 from distkern.solvers._loops import csvrg_loop
-from tests import reference
 
 GRID = np.linspace(-4.0, 4.0, 1601)
 EVERY_LOSS = [*[pytest.param(find_loss(name)(), id=name) for name in loss_names()]] + [

@@ -11,7 +11,7 @@ import pytest
 from distkern.core.registry import members
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import AbstractSolver
-from tests.solvers.problems import overlapping, run_stages
+from problems import overlapping, run_stages
 
 SOLVERS = members("distkern.solvers", AbstractSolver)
 STAGES = 3

@@ -11,7 +11,7 @@ from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import KINDS, EventLog
 from distkern.engine.executors import open_executor
 from distkern.solvers.base import Problem
-from tests.engine.toy import ToySolver, ToySource
+from toy import ToySolver, ToySource
 
 IDENTITY = {"data set": "toy", "lam": 1.0}
 

@@ -11,7 +11,7 @@ import distkern.engine.plan as plan_module
 from distkern.engine.budget import Machine
 from distkern.engine.plan import Extent, plan_reduce, plan_stream
 from distkern.passes import Cost, Reduce, Stream, Visit
-from tests.engine.toy import add, prepare, scaled_sum
+from toy import add, prepare, scaled_sum
 
 MACHINES = [
     Machine("synchronous", 1),

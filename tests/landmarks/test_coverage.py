@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import reference
 from distkern.core.errors import InputError
 from distkern.landmarks import coverage
 from distkern.landmarks.base import Layout
 from distkern.landmarks.coverage import Coverage
-from tests import reference
-from tests.reference import PlainRunner, cut_blocks, run
+from reference import PlainRunner, cut_blocks, run
 
 DTYPES = ["float32", "float64"]
 

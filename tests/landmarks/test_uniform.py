@@ -8,7 +8,7 @@ import pytest
 from distkern.core.errors import InputError
 from distkern.landmarks.base import Layout
 from distkern.landmarks.uniform import Uniform
-from tests.reference import cut_blocks, run
+from reference import cut_blocks, run
 
 
 def choose(features, sizes, n_cores, seed=0):

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import reference
 from distkern.losses import loss_names
 from distkern.solvers.avm import AVM
-from tests import reference
-from tests.solvers.problems import Case, overlapping, run_stages
+from problems import Case, overlapping, run_stages
 
 
 def assert_equals_plain_loop(solver: AVM, case: Case) -> list:

@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import reference
 from distkern.core.rng import Purpose, stream
 from distkern.losses import loss_names
 from distkern.solvers.csvrg import CSVRG
-from tests import reference
-from tests.solvers.problems import Case, overlapping, run_stages
+from problems import Case, overlapping, run_stages
 
 
 def assert_equals_plain_loop(solver: CSVRG, case: Case, *, kernel: str = "rbf", gamma: float = 2.0) -> list:

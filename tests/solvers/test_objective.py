@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import reference
 from distkern.core.types import Block
 from distkern.losses import find_loss, loss_names
 from distkern.solvers.coreset import Snapshot, snapshot
 from distkern.solvers.objective import Objective
-from tests import reference
-from tests.solvers.problems import overlapping
+from problems import overlapping
 
 
 def block_of(codes, *, weights=None, dtype="float32"):

@@ -149,7 +149,7 @@ def test_the_example_of_the_documentation() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "columns", "shards"),
-    [(581_012, 54, 9), (60_000, 784, 12), (1000, 10, 1), (1, 5, 1), (40_000, 64, 8)],
+    [(581_012, 54, 8), (60_000, 784, 16), (1000, 10, 1), (1, 5, 1), (40_000, 64, 8), (20_000, 64, 4)],
 )
 def test_sizes_of_shards(rows: int, columns: int, shards: int) -> None:
     sizes = shard_sizes(rows, rows_of_a_shard(rows, columns))

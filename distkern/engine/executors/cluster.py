@@ -22,7 +22,7 @@ from distkern.engine.executors.base import AbstractExecutor, Call, Progress
 from distkern.engine.executors.graph import call_graph, reduce_graph
 from distkern.engine.executors.local import available_cores
 from distkern.engine.plan import ReducePlan
-from distkern.engine.tasks import Timed, peak_resident_bytes
+from distkern.engine.tasks import Timed, fold, peak_resident_bytes
 from distkern.passes import Reduce
 
 #: settings of a cluster that distkern starts: its logs must not grow with the tasks of a long run
@@ -32,6 +32,8 @@ _CLUSTER_CONFIG = {
     "distributed.admin.large-graph-warning-threshold": "1GB",
     "distributed.scheduler.no-workers-timeout": "300s",
     "distributed.worker.profile.enabled": False,
+    # all tasks of a pass go out at once: their results are small, and waiting for each costs 5 ms
+    "distributed.scheduler.worker-saturation": "inf",
 }
 
 
@@ -68,11 +70,11 @@ class ClusterExecutor(AbstractExecutor):
     def reduce(
         self, step: Reduce[Any], plan: ReducePlan, source: AbstractSource, progress: Progress
     ) -> Timed:
-        graph, leaves, root = reduce_graph(step, plan, source)
+        graph, leaves, last = reduce_graph(step, plan, source)
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-            future, *watched = self._client.get(graph, [root, *leaves], sync=False)
-        pending = {leaf.key: leaf for leaf in watched}
-        del watched
+            futures = self._client.get(graph, [*last, *leaves], sync=False)
+        partials, pending = futures[: len(last)], {leaf.key: leaf for leaf in futures[len(last) :]}
+        del futures
         n_leaves = len(pending)
 
         def finished(leaf: Future) -> None:
@@ -83,11 +85,10 @@ class ClusterExecutor(AbstractExecutor):
         for leaf in list(pending.values()):
             leaf.add_done_callback(finished)
         try:
-            result: Timed = self._result(future)
+            return fold(step.combine, *self._result(partials))
         except BaseException:
-            future.cancel()
+            self._client.cancel(partials)
             raise
-        return result
 
     def ordered(self, calls: Iterator[Call], ahead: int) -> Iterator[Timed]:
         waiting: deque[Future] = deque()
@@ -102,19 +103,19 @@ class ClusterExecutor(AbstractExecutor):
                         waiting.extend(self._client.get(graph, keys, sync=False))
                 if not waiting:
                     return
-                yield self._result(waiting.popleft())
+                yield self._result([waiting.popleft()])[0]
         finally:
             for future in waiting:
                 future.cancel()
 
-    def _result(self, future: Future) -> Timed:
+    def _result(self, futures: list[Future]) -> list[Timed]:
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
         from distributed.scheduler import NoWorkerError
 
         try:
-            result: Timed = future.result()
-            return result
+            results: list[Timed] = self._client.gather(futures)
+            return results
         except KilledWorker as error:
             raise DistkernError(
                 f"a task was on several workers when they died ({error.args[0]}): most likely they ran out "

@@ -16,8 +16,10 @@ from distkern.passes import Reduce
 
 def reduce_graph(
     step: Reduce[Any], plan: ReducePlan, source: AbstractSource
-) -> tuple[dict[Any, Any], list[Any], Any]:
-    """The graph, the keys of the tasks that read data, and the key of the result.
+) -> tuple[dict[Any, Any], list[Any], list[Any]]:
+    """The graph, the keys of the tasks that read data, and the keys of the last partial results.
+
+    The caller folds the last ones, at most 8, itself: a task for it would cost another round of messages.
 
     The operand is a node of the graph: scattered data can be lost with the worker that holds it. Keys are
     (name, number): the scheduler takes tasks of one name for one group and spreads a large group over
@@ -33,7 +35,7 @@ def reduce_graph(
         graph[key] = Task(key, reduce_group, step.map, step.combine, plan.keep, TaskRef(operand), *items)
         leaves.append(key)
     level, depth = leaves, 0
-    while len(level) > 1:
+    while len(level) > FAN_IN:
         depth += 1
         parents = []
         for number, start in enumerate(range(0, len(level), FAN_IN)):
@@ -42,7 +44,7 @@ def reduce_graph(
             graph[key] = Task(key, fold, step.combine, *children)
             parents.append(key)
         level = parents
-    return graph, leaves, level[0]
+    return graph, leaves, level
 
 
 def block_argument(source: AbstractSource, block: int, graph: dict[Any, Any]) -> Any:

@@ -24,7 +24,7 @@ from distkern.engine.budget import Machine
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress, Shared
 from distkern.engine.executors.graph import reduce_graph
 from distkern.engine.plan import ReducePlan
-from distkern.engine.tasks import Timed, peak_resident_bytes
+from distkern.engine.tasks import Timed, fold, peak_resident_bytes
 from distkern.passes import Reduce
 
 _RETRIES = 3
@@ -42,7 +42,7 @@ class AbstractLocalExecutor(AbstractExecutor):
     def reduce(
         self, step: Reduce[Any], plan: ReducePlan, source: AbstractSource, progress: Progress
     ) -> Timed:
-        graph, leaves, root = reduce_graph(step, plan, source)
+        graph, leaves, last = reduce_graph(step, plan, source)
         remaining = set(leaves)
 
         class _Count(Callback):  # type: ignore[misc]
@@ -52,8 +52,8 @@ class AbstractLocalExecutor(AbstractExecutor):
                     progress(len(leaves) - len(remaining))
 
         with _Count():
-            result: Timed = self._get(graph, root)
-        return result
+            partials: list[Timed] = self._get(graph, last)
+        return fold(step.combine, *partials)
 
     @abstractmethod
     def _get(self, graph: Mapping[Any, Any], key: Any) -> Any:

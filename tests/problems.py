@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+import reference
 from distkern.kernels import find_kernel
 from distkern.landmarks.coverage import Coverage
 from distkern.landmarks.uniform import Uniform
 from distkern.losses import find_loss
 from distkern.solvers.base import Problem
 from distkern.solvers.coreset import CoresetProblem, KernelChoice
-from tests import reference
-from tests.reference import PlainRunner, cut_blocks
+from reference import PlainRunner, cut_blocks
 
 
 @dataclass

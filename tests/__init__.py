@@ -1,1 +1,0 @@
-"""The tests, a package so that they can share the naive reference."""

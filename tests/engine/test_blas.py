@@ -1,0 +1,44 @@
+"""The limit on BLAS threads is set by the first context and lifted by the last, whatever their order."""
+
+import subprocess
+import sys
+
+import pytest
+import threadpoolctl
+
+CODE = """
+import threading
+import numpy as np
+from distkern.core import blas
+
+entered, other_entered, left = (threading.Event() for _ in range(3))
+before = blas.blas_threads()
+
+def early():
+    with blas.single_threaded():
+        entered.set()
+        assert other_entered.wait(10)
+    left.set()
+
+def late():
+    assert entered.wait(10)
+    with blas.single_threaded():
+        other_entered.set()
+        assert left.wait(10)
+        seen.append(blas.blas_threads())
+    done.set()
+
+seen, done = [], threading.Event()
+threading.Thread(target=late).start()
+early()
+assert done.wait(10)
+assert seen == [1], seen
+print(before, blas.blas_threads())
+"""
+
+
+def test_contexts_of_two_threads_overlap():
+    if max(pool["num_threads"] for pool in threadpoolctl.threadpool_info()) < 2:
+        pytest.skip("one core: there is nothing to limit")
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
