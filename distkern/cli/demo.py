@@ -61,16 +61,38 @@ def demo(
       distkern demo
       distkern demo --data my.csv --target label --out my-demo
     """
-    from distkern.cli.job import Job
-    from distkern.cli.training import run_job
-    from distkern.monitor.terminal import Terminal
-
     if data is not None and rows is not None:
         raise InputError("does not go with --data", where="--rows", mend="leave one of them out")
     if data is None and target is not None:
         raise InputError("goes with --data only", where="--target", mend="add --data FILE")
     folder = Path(out)
     resume = _prepare(folder / "model", overwrite)
+    try:
+        lines = _run(folder, rows, memory_limit, workers, data, target, seed, overwrite, resume)
+    except KeyboardInterrupt as interrupt:
+        again = "run the same command again, it goes on where it stopped"
+        if overwrite:
+            again += " (without --overwrite)"
+        raise KeyboardInterrupt(f"interrupted: {again}") from interrupt
+    for line in lines:
+        click.echo(line)
+
+
+def _run(
+    folder: Path,
+    rows: int | None,
+    memory_limit: int,
+    workers: int,
+    data: str | None,
+    target: str | None,
+    seed: int,
+    overwrite: bool,
+    resume: bool,
+) -> list[str]:
+    from distkern.cli.job import Job
+    from distkern.cli.training import run_job
+    from distkern.monitor.terminal import Terminal
+
     started = time.monotonic()
     path = folder / ("digits.zarr" if data is None else f"{_stem(data)}.zarr")
     with Terminal() as terminal:
@@ -91,8 +113,7 @@ def demo(
         )
         model, history = run_job(job, dataset, terminal=terminal, resume=resume)
     measured = _evaluate(model, dataset, job)
-    for line in summary(job, dataset, measured, history[-1], time.monotonic() - started):
-        click.echo(line)
+    return summary(job, dataset, measured, history[-1], time.monotonic() - started)
 
 
 def summary(

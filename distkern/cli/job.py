@@ -23,7 +23,7 @@ _UNITS |= {
 }
 _SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*")
 _LOCAL = ("synchronous", "threads", "processes", "local")
-_ADDRESSES = ("tcp://", "tls://")
+_ADDRESS = re.compile(r"(tcp|tls)://\S+:\d+")
 
 
 class Job(BaseModel):
@@ -60,12 +60,17 @@ class Job(BaseModel):
     @field_validator("scheduler")
     @classmethod
     def _scheduler(cls, value: str) -> str:
-        if value not in _LOCAL and not value.startswith(_ADDRESSES):
-            raise InputError(
-                f"unknown scheduler {value!r}",
-                mend=f"use one of {', '.join(_LOCAL)}, or tcp://HOST:PORT or tls://HOST:PORT",
-            )
-        return value
+        return check_scheduler(value)
+
+
+def check_scheduler(name: str) -> str:
+    """The name itself; :class:`InputError` unless it names a scheduler or the address of one."""
+    if name not in _LOCAL and not _ADDRESS.fullmatch(name):
+        raise InputError(
+            f"unknown scheduler {name!r}",
+            mend=f"use one of {', '.join(_LOCAL)}, or tcp://HOST:PORT or tls://HOST:PORT",
+        )
+    return name
 
 
 def parse_bytes(text: str) -> int:
@@ -194,16 +199,25 @@ def make_estimator(job: Job) -> Any:
         if name not in parameters:
             raise unknown_name(f"hyperparameter of {job.algorithm}", name, parameters)
     estimator = estimator_type(**job.params, random_state=job.seed)
+    for name, value in job.params.items():
+        _check_choice(name, value, estimator_type._parameter_constraints.get(name, []))
     try:
-        estimator._validate_params()
-    except InputError:
-        raise
-    except ValueError as error:
-        # scikit-learn's message names the parameter, its range and the value given
-        raise InputError(
-            str(error).rstrip("."), where="hyperparameters", mend="give a value in that range"
-        ) from None
+        estimator.check_parameters()
+    except InputError as error:
+        # scikit-learn lists words in the order of a set, which differs from run to run
+        what = re.sub(r"\{(.*?)\}", lambda words: ", ".join(sorted(words[1].split(", "))), error.what)
+        mend = error.mend or "give a value in that range"
+        raise InputError(what, where=error.where or "--set or [params]", mend=mend) from None
     return estimator
+
+
+def _check_choice(name: str, value: Any, allowed: list[Any]) -> None:
+    """Refuse a word that is none of the words a hyperparameter may be, with the nearest one."""
+    words = {word for kind in allowed for word in getattr(kind, "options", ()) if isinstance(word, str)}
+    if isinstance(value, str) and words and value not in words:
+        numbers = any(hasattr(kind, "left") for kind in allowed)
+        error = unknown_name("value", value, words | ({"a number"} if numbers else set()))
+        raise InputError(error.what, where=f"hyperparameter {name!r}", mend=error.mend)
 
 
 def open_for(estimator: Any, path: str) -> Dataset:

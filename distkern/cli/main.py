@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import logging
 import os
 import signal
 import sys
@@ -56,6 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if threading.current_thread() is threading.main_thread():
         # a batch system's termination leaves a checkpoint exactly as Ctrl-C does
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # what goes wrong is said in one line below; libraries would say it again, in their words
+    for library in ("asyncio", "distributed", "tornado"):
+        logging.getLogger(library).setLevel(logging.CRITICAL + 1)
     try:
         with group.make_context("distkern", given) as context:
             group.invoke(context)

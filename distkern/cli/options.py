@@ -47,11 +47,24 @@ def memory_limit(default: str | None = None) -> Callable[[Command], Command]:
     )
 
 
+def _check_scheduler(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return None
+    from distkern.cli.job import check_scheduler
+    from distkern.core.errors import InputError
+
+    try:
+        return check_scheduler(value)
+    except InputError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+
+
 #: where tasks run
 scheduling = _all(
     click.option(
         "--scheduler",
         metavar="WHERE",
+        callback=_check_scheduler,
         help="synchronous, threads, processes, local (worker processes here; the default), "
         "tcp://HOST:PORT or tls://HOST:PORT.",
     ),

@@ -137,7 +137,7 @@ def shard(
     from distkern.storage.ingest import shard as ingest
 
     started = time.perf_counter()
-    with _progress() as progress:
+    with _interruption_explained(), _progress() as progress:
         dataset = ingest(
             src,
             out,
@@ -197,6 +197,14 @@ def _closing_line(dataset: Dataset, out: Path, seconds: float) -> str:
         f"{out}: {rows} rows, {dataset.n_features:,} features, {classes}{shards} shards, "
         f"{in_bytes(_bytes_on_disk(dataset))}, {in_time(seconds)}; next: {following}"
     )
+
+
+@contextmanager
+def _interruption_explained() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        raise KeyboardInterrupt("interrupted, nothing was written: run the same command again") from interrupt
 
 
 @contextmanager

@@ -113,8 +113,20 @@ def evaluate_split(
         If the split has other features, another scaling or no label in common.
     """
     started = time.perf_counter()
+    step = evaluation_pass(model, split)
+    driver = Driver({"test": split}, executor, EventLog(listeners))
+    with blas.single_threaded():
+        counts: Counts = driver.measure(step)
+    return _figures(model, counts, step.operand.codes, time.perf_counter() - started)
+
+
+def evaluation_pass(model: Any, split: Split) -> Reduce[Counts]:
+    """The pass of :func:`evaluate_split`, to be planned or run; raises what that raises."""
     if split.dataset.task != "classification":
-        raise InputError(f"the data set is for {split.dataset.task}", where=str(split.dataset.path))
+        raise InputError(
+            f"is a data set of task {split.dataset.task!r}, and {type(model).__name__} is for classification",
+            where=str(split.dataset.path), mend="shard it with --task classification",
+        )  # fmt: skip
     scaling = model.scaling_for(split)
     known = model.classes_.tolist()
     assert split.dataset.classes is not None
@@ -137,10 +149,7 @@ def evaluate_split(
         + rows * (8 * n_outputs + 4 * split.n_features + 64),
         result_bytes=16 * 2**_SCORE_BITS if n_outputs == 1 else 8 * len(labels) * n_outputs,
     )
-    driver = Driver({"test": split}, executor, EventLog(listeners))
-    with blas.single_threaded():
-        counts: Counts = driver.measure(Reduce("evaluate", _evaluate, Counts.add, operand, "test", cost=cost))
-    return _figures(model, counts, codes, time.perf_counter() - started)
+    return Reduce("evaluate", _evaluate, Counts.add, operand, "test", cost=cost)
 
 
 def _figures(model: Any, counts: Counts, codes: NDArray[np.int64], seconds: float) -> dict[str, Any]:

@@ -112,10 +112,12 @@ def read_description(folder: Path) -> dict[str, Any]:
             f"model.json cannot be read ({error})", where=str(folder), mend="train again"
         ) from None
     if kind != ENCODING_TYPE:
-        raise InputError(f"holds a {kind}, not a model", where=str(folder))
+        raise InputError(f"holds a {kind}, not a model", where=str(folder), mend="give the folder that train wrote")
     if version > ENCODING_VERSION:
         raise InputError(
-            f"format version {version} is newer than this program", where=str(folder), mend="upgrade"
+            f"written in format version {version}, and this distkern reads up to {ENCODING_VERSION}",
+            where=str(folder),
+            mend="upgrade distkern",
         )
     return description
 

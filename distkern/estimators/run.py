@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,19 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from distkern.core.errors import InputError
+from distkern.core import interrupts
+from distkern.core.errors import InputError, MemoryBudgetError
 from distkern.engine.budget import MIB, Machine, format_bytes
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.engine.events import Listener
-from distkern.engine.executors import open_executor
+from distkern.engine.drive import Interrupted
+from distkern.engine.events import Event, Listener
+from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.engine.plan import Extent, PassPlan, plan_reduce, plan_stream
 from distkern.estimators.base import AbstractKernelClassifier
 from distkern.estimators.data import from_split
 from distkern.estimators.persistence import save_model
 from distkern.monitor import metrics
-from distkern.passes import Reduce
+from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Outline
+from distkern.storage.atomic import explained
 from distkern.storage.dataset import Split
+
+#: what a training run leaves in its folder
+_OF_A_RUN = {"checkpoints", "metrics.jsonl", "arrays", "model.json", "report.html"}
 
 
 @cache
@@ -84,7 +91,9 @@ def plan(
     advice = ""
     if machine.memory_limit is not None and limited > machine.memory_limit:
         worst = max(passes, key=lambda step: step.driver_bytes if machine.in_process else step.worker_bytes)
-        advice = _advice(worst.name, limited, machine.memory_limit, extents["train"])
+        advice = _advice(
+            worst.name, limited, machine.memory_limit, extents["train"], "fewer landmarks (--set n_cores=...)"
+        )
     return Plan(passes, 0 if machine.in_process else worker, driver, machine.memory_limit, advice)
 
 
@@ -110,13 +119,13 @@ def _planned(outline: Outline, extents: dict[str, Extent], machine: Machine) -> 
     )  # fmt: skip
 
 
-def _advice(name: str, needed: int, limit: int, extent: Extent) -> str:
+def _advice(name: str, needed: int, limit: int, extent: Extent, otherwise: str) -> str:
     needs = f"pass '{name}' needs {format_bytes(needed)} and the limit is {format_bytes(limit)}"
     raised = f"--memory-limit {-(-needed // (16 * MIB)) * 16}MiB"
     if 2 * extent.largest_block_bytes > needed - limit:
         rows = max(extent.block_rows) // 2
         return f"{needs}: use {raised}, or shard the data with --rows-per-shard {rows} or less"
-    return f"{needs}: use {raised}, or fewer landmarks (--set n_cores=...)"
+    return f"{needs}: use {raised}, or {otherwise}"
 
 
 def train(
@@ -147,23 +156,53 @@ def train(
             estimator, source, test=test, scheduler=scheduler, workers=workers, memory_limit=memory_limit
         )
         if not predicted.fits:
-            raise InputError(predicted.advice, where="--memory-limit")
+            raise MemoryBudgetError(predicted.advice, where="--memory-limit")
     heard: list[Listener] = list(listeners)
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
+        if resume and not CheckpointFolder(folder / "checkpoints", {}).stages():
+            nothing = Event("message", {"text": f"no checkpoint in {folder}: starting from the beginning"})
+            for listener in listeners:
+                listener(nothing)
+        with explained(folder):
+            folder.mkdir(parents=True, exist_ok=True)
         metrics.rewrite(folder / "metrics.jsonl", _checkpointed_history(folder) if resume else [])
         heard.append(metrics.MetricsFile(folder / "metrics.jsonl"))
     checkpoints = None if folder is None else folder / "checkpoints"
-    with open_executor(
-        scheduler, workers=workers, memory_limit=memory_limit, dashboard=dashboard
-    ) as executor:
-        estimator.fit_with(
-            source, test=test, executor=executor, listeners=heard, checkpoints=checkpoints, resume=resume
-        )
-    if folder is not None:
-        save_model(estimator, folder)
-        CheckpointFolder(folder / "checkpoints", {}).remove()
+    try:
+        with _executor(scheduler, workers, memory_limit, dashboard) as executor:
+            estimator.fit_with(
+                source, test=test, executor=executor, listeners=heard, checkpoints=checkpoints, resume=resume
+            )
+        if folder is not None:
+            save_model(estimator, folder)
+            CheckpointFolder(folder / "checkpoints", {}).remove()
+    except BaseException as error:
+        if folder is not None:
+            _tidy(folder)
+            if isinstance(error, KeyboardInterrupt) and not error.args:
+                raise Interrupted(_farewell(folder)) from error
+        raise
     return estimator
+
+
+@contextmanager
+def _executor(
+    scheduler: str | None, workers: int | None, memory_limit: int | None, dashboard: bool = False
+) -> Iterator[AbstractExecutor]:
+    with interrupts.put_off():
+        executor = open_executor(scheduler, workers=workers, memory_limit=memory_limit, dashboard=dashboard)
+    try:
+        yield executor
+    finally:
+        with interrupts.put_off():
+            executor.close()
+
+
+def _farewell(folder: Path) -> str:
+    saved = CheckpointFolder(folder / "checkpoints", {}).stages()
+    if not saved:
+        return "interrupted before the first checkpoint: run the same command again"
+    return f"interrupted; a checkpoint of stage {saved[-1]} is in {folder}: run the same command with --resume"
 
 
 def _check_folder(folder: Path, resume: bool) -> None:
@@ -175,8 +214,28 @@ def _check_folder(folder: Path, resume: bool) -> None:
         raise InputError(
             "holds an unfinished run", where=str(folder), mend="use --resume, or remove the folder"
         )
-    if folder.exists() and not folder.is_dir():
+    if not folder.exists():
+        return
+    if not folder.is_dir():
         raise InputError("is a file", where=str(folder), mend="give a folder for the model")
+    foreign = sorted(
+        path.name for path in folder.iterdir() if path.name not in _OF_A_RUN and not path.name.startswith(".")
+    )
+    if foreign:
+        raise InputError(
+            f"holds other things than a model ({foreign[0]!r})", where=str(folder), mend="give a new folder"
+        )
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what a run that failed before its first checkpoint has left: nobody can use it."""
+    if CheckpointFolder(folder / "checkpoints", {}).stages():
+        return
+    with suppress(OSError):
+        (folder / "metrics.jsonl").unlink(missing_ok=True)
+        if (folder / "checkpoints").is_dir():
+            (folder / "checkpoints").rmdir()
+        folder.rmdir()
 
 
 def _checkpointed_history(folder: Path) -> list[dict[str, Any]]:
@@ -184,14 +243,30 @@ def _checkpointed_history(folder: Path) -> list[dict[str, Any]]:
     return [] if newest is None else newest["history"]
 
 
+def _check_limit(
+    step: Reduce[Any], source: Split, scheduler: str | None, workers: int | None, memory_limit: int | None
+) -> None:
+    """Refuse a single pass that does not fit the memory limit, before anything is started."""
+    if memory_limit is None:
+        return
+    machine = _machine(scheduler, workers, memory_limit)
+    extent = Extent.of(source)
+    planned = plan_reduce(step, extent, machine)
+    needed = planned.driver_bytes if machine.in_process else planned.worker_bytes
+    if needed > memory_limit:
+        advice = _advice(step.name, needed, memory_limit, extent, "leave --memory-limit out")
+        raise MemoryBudgetError(advice, where="--memory-limit")
+
+
 def evaluate(
     model: AbstractKernelClassifier, source: Split, *, scheduler: str | None = None, workers: int | None =
     None, memory_limit: int | None = None, listeners: Sequence[Listener] = (),
 ) -> dict[str, Any]:  # fmt: skip
     """Figures of a model on a split: see :func:`distkern.estimators.evaluation.evaluate_split`."""
-    from distkern.estimators.evaluation import evaluate_split
+    from distkern.estimators.evaluation import evaluate_split, evaluation_pass
 
-    with open_executor(scheduler, workers=workers, memory_limit=memory_limit) as executor:
+    _check_limit(evaluation_pass(model, source), source, scheduler, workers, memory_limit)
+    with _executor(scheduler, workers, memory_limit) as executor:
         return evaluate_split(model, source, executor, tuple(listeners))
 
 
@@ -210,12 +285,16 @@ def predict_to(
     labels = model.classes_.tolist()
     columns = [str(label) for label in labels] if decision and len(labels) > 2 else None
     dtype = np.dtype(np.float64) if decision else model.classes_.dtype
+    rows = max(source.block_rows)
+    workspace = model.basis(source.dtype).workspace_bytes(source.n_features)
+    cost = Cost(workspace_bytes=workspace + rows * (16 * max(len(labels), 1) + 4 * source.n_features))
+    _check_limit(Reduce("predict", function, max, cost=cost), source, scheduler, workers, memory_limit)
     start = 0
     with (
         open_prediction_writer(
             Path(out), source.n_rows, columns, dtype, max(source.block_rows), labels
         ) as writer,
-        open_executor(scheduler, workers=workers, memory_limit=memory_limit) as executor,
+        _executor(scheduler, workers, memory_limit) as executor,
     ):
         for values in blocks_in_order(source, function, executor):
             writer.write(start, values)

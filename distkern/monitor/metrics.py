@@ -11,7 +11,7 @@ from typing import Any
 
 from distkern.core.errors import CorruptDataError
 from distkern.engine.events import Event
-from distkern.storage.atomic import write_text_atomic
+from distkern.storage.atomic import explained, write_text_atomic
 
 #: the keys of a line, in order; a solver's own figures follow
 FIELDS = (
@@ -29,7 +29,7 @@ class MetricsFile:
     def __call__(self, event: Event) -> None:
         if event.kind != "stage_finished":
             return
-        with self.path.open("a", encoding="utf-8") as file:
+        with explained(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(to_line(event["metrics"]))
             file.flush()
             os.fsync(file.fileno())

@@ -66,7 +66,11 @@ class StagedFolder:
         self.target = target
         token = f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
         self.path = target.with_name(f".{target.name}.partial-{token}")
-        self.path.mkdir(parents=True)
+        try:
+            self.path.mkdir(parents=True)
+        except FileNotFoundError as error:
+            # file systems that take no new folders (/proc, say) answer so
+            raise InputError("cannot be written", where=str(target), mend="choose another place") from error
 
     def commit(self) -> None:
         """Flush everything to the disk and put the folder into its place, replacing what is there.

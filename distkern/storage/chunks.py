@@ -87,7 +87,7 @@ def read_block(array: Array, array_folder: Path, *index: int) -> NDArray[Any]:
     try:
         return np.asarray(array.get_block_selection(index))
     except (ValueError, RuntimeError, OSError) as error:
-        raise damaged(f"the stored values are damaged ({error})", chunk_file(array_folder, *index)) from error
+        raise damaged(f"the stored values are damaged ({_reason(error)})", chunk_file(array_folder, *index)) from error
 
 
 def read_whole(array: Array, array_folder: Path) -> NDArray[Any]:
@@ -97,7 +97,12 @@ def read_whole(array: Array, array_folder: Path) -> NDArray[Any]:
     try:
         return np.asarray(array[...])
     except (ValueError, RuntimeError, OSError) as error:
-        raise damaged(f"the stored values are damaged ({error})", array_folder) from error
+        raise damaged(f"the stored values are damaged ({_reason(error)})", array_folder) from error
+
+
+def _reason(error: Exception) -> str:
+    # zarr's own message shows both checksums as raw bytes
+    return "their checksum is wrong" if "checksum" in str(error) else str(error)
 
 
 def damaged(what: str, where: Path) -> CorruptDataError:

@@ -131,7 +131,7 @@ class LabelEncoder:
                 f"no training row has the label {positive!r}", where=f"--positive {positive}", mend=mend
             )
         if not totals[0]:
-            raise _one_class(str(wanted))
+            raise _one_class(str(wanted), self._places[0])
         return (f"not {wanted}", str(wanted)), mapping
 
     def _check_classes(
@@ -153,12 +153,13 @@ class LabelEncoder:
                     mend="correct it, leave the row out, or change --seed if the test rows were drawn",
                 )
         if len(ordered) < 2:
-            raise _one_class(str(ordered[0]))
+            raise _one_class(str(ordered[0]), self._places[0])
 
 
-def _one_class(label: str) -> InputError:
+def _one_class(label: str, place: str) -> InputError:
     return InputError(
         f"all training rows have the same label ({label})",
+        where=place,
         mend="give rows of two or more classes, --target COLUMN for another column, or --task none",
     )
 

@@ -1,0 +1,238 @@
+"""What a user can get wrong after sharding: status 2 and one line that names the place and the mend."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distkern.cli.main import main
+from distkern.storage.ingest import write_dataset
+
+HERE = ["--scheduler", "synchronous"]
+SMALL = ["--set", "n_cores=8", "--set", "stages=2"]
+
+
+def rows(n_features: int = 2, labels: tuple[object, ...] = (0, 1)) -> list[tuple[np.ndarray, np.ndarray]]:
+    features = np.random.default_rng(0).normal(size=(200, n_features))
+    return [(features, np.array(labels)[np.arange(200) % len(labels)])]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    write_dataset(rows(), folder / "d.zarr", test_chunks=rows(), scale="none", rows_per_shard=50)
+    write_dataset(rows(3), folder / "wide.zarr", scale="none")
+    write_dataset(rows(labels=("x", "y")), folder / "text.zarr", scale="none")
+    write_dataset(rows(), folder / "scaled.zarr", scale="standard")
+    write_dataset(rows(), folder / "numbers.zarr", task="regression", scale="none")
+    assert main(["train", "--data", str(folder / "d.zarr"), "--out", str(folder / "m"), *HERE, *SMALL]) == 0
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of what was made, as the working folder."""
+    shutil.copytree(made, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+def refused(capsys: pytest.CaptureFixture[str], arguments: list[str], *words: str) -> None:
+    capsys.readouterr()
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert "model in" not in captured.out
+    # a run that had begun has said so above its error
+    *said, line = captured.err.splitlines()
+    assert all(before.startswith(("csvrg: ", "stage ", "dashboard: ")) for before in said)
+    for word in ("distkern: error: ", *words):
+        assert word in line
+
+
+def flip_a_byte(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+TRAIN = ["train", "--data", "d.zarr", "--out", "new", *SMALL]
+READING = {
+    "train": [*TRAIN, *HERE],
+    "evaluate": ["evaluate", "m", "--data", "d.zarr", "--split", "train", *HERE],
+    "predict": ["predict", "m", "--data", "d.zarr", "--split", "train", "--out", "p.csv", *HERE],
+}
+
+
+@pytest.mark.parametrize("command", READING)
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+def test_damaged_shards(
+    folder: Path, command: str, scheduler: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chunk = folder / "d.zarr" / "train" / "features" / "c" / "2" / "0"
+    arguments = [scheduler if word == "synchronous" else word for word in READING[command]]
+    flip_a_byte(chunk)
+    refused(capsys, arguments, "d.zarr/train/features/c/2/0", "checksum is wrong", "restore it from a copy")
+    chunk.unlink()
+    refused(capsys, arguments, "d.zarr/train/features/c/2/0", "is missing", "restore it from a copy")
+    assert not Path("new").exists()
+    assert not Path("p.csv").exists()
+
+
+def test_a_damaged_shard_met_by_a_worker_process(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    flip_a_byte(folder / "d.zarr" / "train" / "features" / "c" / "2" / "0")
+    started = time.monotonic()
+    arguments = [*TRAIN, "--scheduler", "local", "--workers", "1", "--no-dashboard"]
+    assert main(arguments) == 2
+    assert time.monotonic() - started < 60
+    captured = capfd.readouterr()
+    said, line = captured.err.splitlines()
+    assert said.startswith("csvrg: 200 rows x 2 features")
+    assert "d.zarr/train/features/c/2/0: the stored values are damaged (their checksum is wrong)" in line
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["train", "--data", "empty", "--out", "new"], ["empty", "not a data set", "distkern shard"]),
+        (["evaluate", "m", "--data", "empty"], ["empty", "not a data set"]),
+        (["inspect", "empty"], ["empty", "neither a data set, a model nor a run"]),
+        (["train", "--data", "m", "--out", "new"], ["m: ", "not a data set"]),
+        (["evaluate", "d.zarr", "--data", "d.zarr"], ["d.zarr", "not a model", "folder that train wrote"]),
+        (["evaluate", "m", "--data", "scaled.zarr"], ["scaled.zarr", "no test split", "--split train"]),
+        (["evaluate", "m", "--data", "wide.zarr", "--split", "train"], ["wide.zarr", "3 features", "has 2"]),
+        (["predict", "m", "--data", "wide.zarr", "--split", "train", "--out", "p.csv"],
+         ["wide.zarr", "3 features where the model has 2"]),
+        (["evaluate", "m", "--data", "text.zarr", "--split", "train"], ["text.zarr", "['x', 'y']", "[0, 1]"]),
+        (["evaluate", "m", "--data", "scaled.zarr", "--split", "train"], ["scaled.zarr", "--scale none"]),
+        (["evaluate", "m", "--data", "numbers.zarr", "--split", "train"], ["numbers.zarr", "'regression'"]),
+        (["train", "--data", "numbers.zarr", "--out", "new"], ["numbers.zarr", "--task classification"]),
+        (["predict", "m", "--data", "d.zarr", "--out", "p.txt"], ["--out", "p.txt", ".zarr, .csv, .npy"]),
+        (["predict", "m", "--data", "d.zarr", "--out", "job.toml/p.csv"], ["toml/p.csv", "another place"]),
+        (["predict", "m", "--data", "d.zarr", "--out", "there.csv"], ["there.csv", "already exists"]),
+        (["train", "--data", "d.zarr", "--out", "m"], ["m: holds a finished model"]),
+        (["train", "--data", "d.zarr", "--out", "job.toml"], ["job.toml: is a file"]),
+        (["train", "--data", "d.zarr", "--out", "job.toml/m"], ["job.toml/m: cannot be written"]),
+        (["train", "--data", "d.zarr", "--out", "text.zarr"], ["text.zarr", "'manifest.json'", "new folder"]),
+        ([*TRAIN, "--set", "n_coers=3"], ["'n_coers'", "did you mean 'n_cores'?"]),
+        ([*TRAIN, "--set", "kernel=rbff"], ["'kernel'", "'rbff'", "did you mean 'rbf'?"]),
+        ([*TRAIN, "--set", "gamma=wide"], ["'gamma'", "'wide'", "a number, median, scale"]),
+        ([*TRAIN, "--set", "theta=1.5"], ["'theta'", "[0.0, 1.0)", "range"]),
+        ([*TRAIN, "--algorithm", "csvgr"], ["'csvgr'", "did you mean 'csvrg'?"]),
+        (["train", "job.toml", "--out", "new"], ["job.toml", "'dat'", "did you mean 'data'?"]),
+        (["evaluate", "m", "--data", "d.zarr", "--scheduler", "thread"], ["--scheduler", "threads"]),
+        ([*TRAIN, "--scheduler", "http://there:80"], ["--scheduler", "tcp://HOST:PORT"]),
+        ([*TRAIN, "--memory-limit", "30MiB"], ["--memory-limit", "the limit is 30.0 MiB"]),
+        ([*TRAIN, "--scheduler", "local", "--memory-limit", "30MiB"], ["--memory-limit", "30.0 MiB"]),
+        (["plan", "--data", "d.zarr", "--memory-limit", "30MiB"], ["d.zarr", "--memory-limit"]),
+        (["evaluate", "m", "--data", "d.zarr", "--scheduler", "local", "--memory-limit", "30MiB"],
+         ["--memory-limit", "'evaluate' needs"]),
+        (["predict", "m", "--data", "d.zarr", "--out", "p.npy", "--scheduler", "local", "--memory-limit",
+          "30MiB"], ["--memory-limit", "'predict' needs"]),
+    ],
+)  # fmt: skip
+def test_wrong_input(
+    folder: Path, arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("empty").mkdir()
+    Path("there.csv").write_text("")
+    Path("job.toml").write_text('dat = "d.zarr"\n')
+    before = sorted(os.listdir())
+    scheduler = [] if "--scheduler" in arguments or arguments[0] == "inspect" else HERE
+    refused(capsys, [*arguments, *scheduler], *words)
+    assert sorted(os.listdir()) == before
+
+
+def test_newer_formats(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for file in (folder / "d.zarr" / "manifest.json", folder / "m" / "model.json"):
+        written = file.read_text()
+        newer = written.replace('"encoding-version": 1', '"encoding-version": 9')
+        assert newer != written
+        file.write_text(newer)
+        refused(capsys, READING["evaluate"], str(file.parent.name), "version 9", "upgrade distkern")
+    refused(capsys, READING["train"], "d.zarr", "version 9", "upgrade distkern")
+
+
+def test_a_damaged_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flip_a_byte(folder / "m" / "arrays" / "coefficients" / "c" / "0" / "0")
+    refused(capsys, READING["evaluate"], "m/arrays/coefficients", "checksum is wrong", "restore it")
+    (folder / "m" / "model.json").write_text('{"encoding-type": ')
+    refused(capsys, READING["evaluate"], "m: model.json cannot be read", "train again")
+
+
+def test_no_scheduler_at_the_address(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from distkern.engine.executors import cluster
+
+    class Impatient(cluster.Client):
+        def __init__(self, *arguments: object, **options: object) -> None:
+            super().__init__(*arguments, **(options | {"timeout": "1s"}))
+
+    monkeypatch.setattr(cluster, "Client", Impatient)
+    refused(capsys, [*TRAIN, "--scheduler", "tcp://127.0.0.1:1"], "tcp://127.0.0.1:1", "`dask scheduler`")
+
+
+@pytest.fixture
+def unfinished(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    """A run that was interrupted after its first checkpoints."""
+    from distkern.engine.checkpoint import CheckpointFolder
+
+    save = CheckpointFolder.save
+
+    def save_and_stop(self: CheckpointFolder, stage: int, *arguments: object) -> Path:
+        path = save(self, stage, *arguments)
+        if stage == 1:
+            raise KeyboardInterrupt
+        return path
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CheckpointFolder, "save", save_and_stop)
+        assert main(READING["train"]) == 130
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.startswith(
+        "distkern: interrupted in stage 1; a checkpoint of stage 1 is in new/checkpoints: "
+    )
+    assert "with --resume" in line
+    return folder / "new"
+
+
+def test_resuming_something_else(unfinished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train = READING["train"]
+    refused(capsys, train, "new: holds an unfinished run", "--resume")
+    changed = [*train, "--resume", "--set", "gamma=3.0"]
+    refused(capsys, changed, "new: the run was started with another gamma", "(3.0)", "same data and job")
+    other = ["scaled.zarr" if word == "d.zarr" else word for word in train]
+    refused(capsys, [*other, "--resume"], "new: the run was started with another data set")
+    for checkpoint in unfinished.glob("checkpoints/*/header/c/0"):
+        flip_a_byte(checkpoint)
+    refused(capsys, [*train, "--resume"], "checkpoints/stage-0000", "checksum is wrong")
+
+
+def test_resuming_goes_on_or_says_that_it_starts_anew(
+    unfinished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*READING["train"], "--resume"]) == 0
+    assert "resumed after stage 1" in capsys.readouterr().err
+    shutil.rmtree(unfinished)
+    assert main([*READING["train"], "--resume"]) == 0
+    assert "no checkpoint in new: starting from the beginning" in capsys.readouterr().err
+
+
+def test_interrupted_before_a_checkpoint(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("distkern.estimators.run.open_executor", functools.partial(stop))
+    assert main(READING["train"]) == 130
+    line = "distkern: interrupted before the first checkpoint: run the same command again\n"
+    assert capsys.readouterr().err == line
+    assert not Path("new").exists()

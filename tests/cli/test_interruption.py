@@ -1,0 +1,113 @@
+"""Ctrl-C and termination of real commands: status 130, one line, no processes left, nothing half-written."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distkern.cli.main import main
+from distkern.storage.ingest import write_dataset
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "d.zarr"
+    features = np.random.default_rng(0).normal(size=(20_000, 10))
+    write_dataset([(features, np.arange(20_000) % 2)], path, scale="none")
+    return path
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "distkern", *arguments]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def train(data: Path, out: Path) -> list[str]:
+    settings = ["n_cores=100", "stages=1000", "tol=0.0"]
+    chosen = [part for setting in settings for part in ("--set", setting)]
+    where = ["--scheduler", "local", "--workers", "2", "--no-dashboard"]
+    return ["train", "--data", str(data), "--out", str(out), *where, *chosen]
+
+
+def running(session: int) -> list[str]:
+    """Command lines of the live processes of a session."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            state, _, _, own = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+            if int(own) == session and state not in "ZX":
+                found.append((folder / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
+
+
+def stop(process: subprocess.Popen[str], number: signal.Signals) -> list[str]:
+    """Send a signal as a terminal or a batch system does; the lines that the command leaves on stderr."""
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    deadline = time.monotonic() + 10
+    while (left := running(process.pid)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left == []
+    return errors.splitlines()
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+def test_training_on_worker_processes(data: Path, tmp_path: Path, number: signal.Signals) -> None:
+    process = start(*train(data, tmp_path / "m"))
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "m" / "checkpoints" / "stage-00001").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert len(running(process.pid)) >= 3
+    *said, line = stop(process, number)
+    assert all(before.startswith(("csvrg: ", "stage ")) for before in said)
+    assert line.startswith("distkern: interrupted in stage ")
+    assert line.endswith("m/checkpoints: run the same command with --resume to go on")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("delay", [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0])
+def test_training_interrupted_at_any_time(
+    data: Path, tmp_path: Path, number: signal.Signals, delay: float
+) -> None:
+    process = start(*train(data, tmp_path / "m"))
+    time.sleep(delay)
+    *said, line = stop(process, number)
+    assert all(before.startswith(("csvrg: ", "stage ")) for before in said)
+    assert line.startswith("distkern: interrupted")
+    assert bool(list(tmp_path.glob("m/checkpoints/stage-*"))) == ("--resume" in line)
+
+
+def test_sharding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = np.column_stack([np.random.default_rng(0).normal(size=(20_000, 10)), np.arange(20_000) % 2])
+    np.savetxt("a.csv", np.tile(table, (10, 1)), "%.4f", ",")
+    process = start("shard", "a.csv", "--no-header", "--out", "d.zarr")
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob(".d.zarr*")) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    [line] = stop(process, signal.SIGINT)
+    assert line == "distkern: interrupted, nothing was written: run the same command again"
+    assert os.listdir() == ["a.csv"]
+
+
+def test_a_finished_command_is_not_interrupted(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    assert main(["inspect", str(data)]) == 0
+    assert signal.getsignal(signal.SIGINT) is before
