@@ -9,12 +9,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from distkern.core.version import __version__
+
 if TYPE_CHECKING:
     from distkern.estimators import AVMClassifier, CSVRGClassifier, load_model
     from distkern.kernels import kernel_matrix
     from distkern.storage.dataset import open_dataset
 
-__version__ = "0.1.0"
 
 __all__ = [
     "AVMClassifier",

@@ -36,9 +36,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
             yield features, (np.abs(features[:, :4]).sum(axis=1) > 3.0).astype(int)
 
     folder = tmp_path_factory.mktemp("kill")
-    return write_dataset(
-        chunks(24, 0), folder / "d.zarr", test_chunks=chunks(2, 100), rows_per_shard=20_000
-    )
+    return write_dataset(chunks(24, 0), folder / "d.zarr", test_chunks=chunks(2, 100), rows_per_shard=20_000)
 
 
 def start(data: Dataset, out: Path, *flags: str) -> subprocess.Popen[str]:

@@ -22,6 +22,8 @@ _ROW_BYTES = 64 * 4
 #: a sensible model of the digits in a minute; the user's own data gets the algorithm's defaults
 _DIGITS = {"loss": "odm", "kernel": "rbf", "gamma": 0.5, "lam": 6400.0, "n_cores": 512, "stages": 3}
 _TEST_SHARE = 0.01
+#: 4 MiB: workers as small as the demo's hold a few blocks beside what they keep between passes
+_ROWS_PER_SHARD = 16_384
 
 
 @click.command()
@@ -120,6 +122,7 @@ def summary(
     job: Any, dataset: Dataset, measured: dict[str, Any], last: dict[str, Any], seconds: float
 ) -> list[str]:
     """What the demo says at its end."""
+    from distkern.cli.training import memory_line
     from distkern.monitor.text import in_bytes, in_percent, in_time
 
     features = dataset.n_rows * dataset.n_features * 4
@@ -136,11 +139,12 @@ def summary(
     )
     return [
         "",
-        f"{dataset.n_rows:,} rows, {in_bytes(features)} of features: {against} the {in_bytes(limit)} that "
-        f"{job.workers} x {in_bytes(job.memory_limit)} of workers may use",
+        f"{dataset.n_rows:,} rows, {in_bytes(features)} of features: {against} the {in_bytes(limit)}",
+        f"that {job.workers} workers may use, {in_bytes(job.memory_limit)} each",
         f"{of} error {in_percent(measured['error'])} on {measured['n']:,} rows"
-        + (" made of images the training has never seen" if Path(job.data).name == "digits.zarr" else ""),
-        f"peak memory of the largest process {in_bytes(last['peak_rss_bytes'])}; {in_time(seconds)} in all",
+        + (" made of images never trained on" if Path(job.data).name == "digits.zarr" else ""),
+        memory_line(last, job.memory_limit),
+        f"{in_time(seconds)} in all",
         f"model {job.out}, report {Path(job.out) / 'report.html'}",
         "next:",
         *(f"  {command}" for command in commands),
@@ -194,6 +198,7 @@ def _digits(path: Path, rows: int, seed: int, overwrite: bool, terminal: Termina
         path,
         test_chunks=digits.chunks(max(1000, int(_TEST_SHARE * rows)), "test"),
         scale="none",
+        rows_per_shard=_ROWS_PER_SHARD,
         seed=seed,
         overwrite=overwrite,
         progress=_progress(terminal, rows),

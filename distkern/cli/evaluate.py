@@ -14,6 +14,14 @@ from distkern.core.errors import InputError
 if TYPE_CHECKING:
     from distkern.storage.dataset import Split
 
+_SHARES = ("error", "accuracy", "balanced_accuracy")
+_NAMES = {
+    "n": "measured on",
+    "balanced_accuracy": "balanced accuracy",
+    "auc": "area under the ROC curve",
+    "seconds": "time",
+}
+
 
 @click.command()
 @click.argument("model", metavar="M")
@@ -51,11 +59,23 @@ def evaluate(
     if as_json or not sys.stdout.isatty():
         click.echo(json.dumps(measured))
         return
-    width = max(map(len, measured))
-    for name, value in measured.items():
-        click.echo(
-            f"{name:<{width}}  {value:.6g}" if isinstance(value, float) else f"{name:<{width}}  {value:,}"
-        )
+    from rich.console import Console
+
+    from distkern.cli.tables import fact_table
+    from distkern.monitor.text import in_number, in_percent, in_time
+
+    shown = {
+        "n": f"{source.n_rows:,} {split} rows",
+        **{name: in_percent(measured[name]) for name in _SHARES if name in measured},
+        "auc": in_number(measured.get("auc")),
+        "objective": in_number(measured["objective"]),
+        "seconds": in_time(measured["seconds"]),
+    }
+    if "auc" not in measured:
+        del shown["auc"]
+    console = Console(width=80, highlight=False)
+    console.print(f"{model} on {data}", markup=False)
+    console.print(fact_table({_NAMES.get(name, name): text for name, text in shown.items()}))
 
 
 def find_split(data: str, split: str) -> Split:

@@ -143,10 +143,10 @@ def _history_table(history: list[dict[str, Any]]) -> Any:
             in_number(metrics["objective"]),
             in_percent(metrics["train_error"]),
             in_percent(metrics.get("test_error")),
-            in_bytes(metrics.get("peak_rss_bytes") or 0),
+            in_bytes(metrics["worker_peak_rss_bytes"]) if metrics.get("worker_peak_rss_bytes") else "-",
+            in_bytes(metrics.get("driver_peak_rss_bytes") or metrics.get("peak_rss_bytes") or 0),
         )
         for metrics in history
     ]
-    return table(
-        ("stage", "passes", "time", "objective", "train error", "test error", "memory"), rows, text=()
-    )
+    header = ("stage", "passes", "time", "objective", "train error", "test error", "worker", "driver")
+    return table(header, rows, text=())

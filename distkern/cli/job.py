@@ -182,7 +182,7 @@ def make_estimator(job: Job) -> Any:
     InputError
         For an unknown algorithm or hyperparameter (with the nearest right name), or a value out of range.
     """
-    from distkern.estimators.run import algorithms
+    from distkern.estimators.names import algorithms
 
     known = algorithms()
     if job.algorithm not in known:

@@ -64,17 +64,16 @@ def _show(planned: Any) -> None:
             step.name,
             f"{step.times:g}",
             f"{step.tasks:,}",
-            f"{step.rows:,}",
             in_bytes(step.bytes_read),
-            step.mode,
             in_bytes(step.worker_bytes),
             in_bytes(step.driver_bytes),
+            step.mode,
         )
         for step in planned.passes
     ]
     console = Console(width=80, highlight=False)
     console.print(
-        table(("pass", "times", "tasks", "rows", "read", "how", "worker", "driver"), rows, text=(0, 5))
+        table(("pass", "times", "tasks", "read", "worker", "driver", "who works"), rows, text=(0, 6))
     )
     total = sum(step.times * step.bytes_read for step in planned.passes)
     limit = "no limit given" if planned.memory_limit is None else f"limit {in_bytes(planned.memory_limit)}"

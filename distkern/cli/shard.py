@@ -195,7 +195,8 @@ def _closing_line(dataset: Dataset, out: Path, seconds: float) -> str:
         following = f"distkern train --data {place} --algorithm csvrg --out model"
     return (
         f"{out}: {rows} rows, {dataset.n_features:,} features, {classes}{shards} shards, "
-        f"{in_bytes(_bytes_on_disk(dataset))}, {in_time(seconds)}; next: {following}"
+        f"{in_bytes(_bytes_on_disk(dataset))}, {in_time(seconds)}\n"
+        f"next: {following}"
     )
 
 

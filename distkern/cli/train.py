@@ -46,7 +46,7 @@ def train(
       n_cores = 512
     """
     from distkern.cli.job import make_estimator, open_for, resolve_job
-    from distkern.cli.training import run_job
+    from distkern.cli.training import memory_line, run_job
     from distkern.monitor.terminal import Terminal
 
     job = resolve_job(job_file, flags, settings)
@@ -56,6 +56,7 @@ def train(
     if as_json:
         click.echo(json.dumps({"model": job.out, **history[-1]}))
         return
+    click.echo(memory_line(history[-1], job.memory_limit))
     click.echo(f"model in {job.out}, report in {Path(str(job.out)) / 'report.html'}")
     if dataset.test is not None:
         click.echo(f"next: distkern evaluate {job.out} --data {job.data}")

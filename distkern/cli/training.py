@@ -66,7 +66,7 @@ def run_facts(
     job: Job, dataset: Dataset, fitted: Any, history: list[dict[str, Any]], seconds: float
 ) -> dict[str, Any]:
     """What the report says about a run beside its stages."""
-    from distkern import __version__
+    from distkern.core.version import __version__
     from distkern.monitor.text import in_bytes, in_number, in_percent, in_time
 
     last = history[-1] if history else {}
@@ -75,8 +75,11 @@ def run_facts(
         "train error": in_percent(last.get("train_error")),
         "objective": in_number(last.get("objective")),
         "time": in_time(seconds),
-        "peak memory": in_bytes(last.get("peak_rss_bytes") or 0),
+        "largest worker's memory": in_bytes(last.get("worker_peak_rss_bytes") or 0),
+        "driver's memory": in_bytes(last.get("driver_peak_rss_bytes") or 0),
     }
+    if not last.get("worker_peak_rss_bytes"):
+        del headline["largest worker's memory"]
     if dataset.test is None:
         del headline["test error"]
     limit = "none" if job.memory_limit is None else f"{in_bytes(job.memory_limit)} a worker"
@@ -97,6 +100,18 @@ def run_facts(
             "distkern": __version__,
         },
     }
+
+
+def memory_line(metrics: dict[str, Any], limit: int | None) -> str:
+    """The peaks of memory of a run: the largest worker's against its limit, and the driver's."""
+    from distkern.monitor.text import in_bytes
+
+    driver = f"driver {in_bytes(metrics['driver_peak_rss_bytes'])}"
+    worker = metrics["worker_peak_rss_bytes"]
+    if not worker:
+        return f"peak memory: {driver}"
+    of = "" if limit is None else f" of {in_bytes(limit)}"
+    return f"peak memory: largest worker {in_bytes(worker)}{of}, {driver}"
 
 
 def hyperparameters(estimator: Any) -> dict[str, str]:

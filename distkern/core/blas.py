@@ -33,8 +33,8 @@ def pin_worker() -> None:
         threadpoolctl.threadpool_limits(1)
         if blas_threads() > 1:
             raise DistkernError(
-                "this worker computes with several BLAS threads and cannot be limited to one: start workers with "
-                "OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 OMP_NUM_THREADS=1, or with a nanny"
+                "this worker computes with several BLAS threads and cannot be limited to one: start "
+                "workers with OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 OMP_NUM_THREADS=1, or with a nanny"
             )
         _pinned = True
 

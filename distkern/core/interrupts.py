@@ -17,8 +17,8 @@ def put_off() -> Iterator[None]:
 
     A cluster that is interrupted half-way through its start or its end leaves processes and tracebacks
     behind. Processes and threads started inside never see Ctrl-C, which a terminal sends to all of them at
-    once: what started them decides what becomes of them. Outside the main thread, which alone handles signals,
-    nothing is put off.
+    once: what started them decides what becomes of them. Outside the main thread, which alone handles
+    signals, nothing is put off.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,8 +1,8 @@
 """Blocks that a process keeps between passes, within a budget: a reader wrapped around a reader.
 
 A run reads the same blocks in every pass. What fits into the budget is kept from the first pass on and
-nothing is ever evicted: the passes go over the data in turns, and the block that was used longest ago is the one
-needed next.
+nothing is ever evicted: the passes go over the data in turns, and the block that was used longest ago is
+the one needed next.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _bytes = 0
 
 
 def read_through(reader: Reader, run: str, budget_bytes: int) -> Block:
-    """The block of ``reader``, kept for later passes of the same ``run`` while all kept blocks fit the budget.
+    """The block of ``reader``, kept for later passes of the same ``run`` while it fits the budget.
 
     A call for another run forgets the blocks of the one before. The block is shared: nobody may write to it.
     """

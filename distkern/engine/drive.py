@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -139,7 +140,6 @@ class Driver:
     def _execute(self, step: Pass) -> Any:
         source = self.sources[step.split]
         extent = Extent.of(source, self._run_name)
-        plan: PassPlan
         if isinstance(step, Reduce):
             reduce_plan = plan_reduce(step, extent, self.executor.machine)
             watch = _Watch(self, step, reduce_plan, reduce_plan.tasks)
@@ -224,6 +224,8 @@ class _Watch:
     def __init__(self, driver: Driver, step: Pass, plan: PassPlan, tasks: int) -> None:
         self._driver, self._step, self._plan, self._tasks = driver, step, plan, tasks
         self._start = time.perf_counter()
+        # a cluster reports finished tasks from a thread of its own, some of them after the result is there
+        self._lock, self._over = threading.Lock(), False
         driver.events.emit(
             "pass_started",
             name=plan.name,
@@ -235,6 +237,11 @@ class _Watch:
 
     def progress(self, tasks_done: int) -> None:
         share = tasks_done / self._tasks if self._tasks else 1.0
+        with self._lock:
+            if not self._over:
+                self._tell(tasks_done, share)
+
+    def _tell(self, tasks_done: int, share: float) -> None:
         self._driver.events.emit(
             "pass_progress", name=self._plan.name, stage=self._driver.stage, tasks_done=tasks_done,
             tasks=self._tasks, rows_done=int(share * self._plan.rows), rows=self._plan.rows,
@@ -242,6 +249,8 @@ class _Watch:
         )  # fmt: skip
 
     def finish(self, split_seconds: dict[str, float]) -> None:
+        with self._lock:
+            self._over = True
         self._driver.count(self._step, self._plan)
         self._driver.events.emit(
             "pass_finished", name=self._plan.name, stage=self._driver.stage,

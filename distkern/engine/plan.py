@@ -135,7 +135,14 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
     if machine.in_process:
         driver, worker = driver + machine.n_workers * task_bytes, 0
     return ReducePlan(
-        step.name, len(groups), rows, rows * extent.row_bytes, "workers", worker, driver, extent.keep(machine),
+        step.name,
+        len(groups),
+        rows,
+        rows * extent.row_bytes,
+        "workers",
+        worker,
+        driver,
+        extent.keep(machine),
         groups=groups,
     )
 
@@ -185,5 +192,6 @@ def plan_stream(step: Stream[Any], extent: Extent, machine: Machine) -> StreamPl
     }[load, prepare]
     return StreamPlan(
         step.name, len(visits), step.n_rows, step.n_rows * extent.row_bytes, mode, worker, driver,
-        extent.keep(machine), load=load, prepare=prepare, threads=threads, pieces_per_window=per_window, ahead=ahead,
+        extent.keep(machine), load=load, prepare=prepare, threads=threads, pieces_per_window=per_window,
+        ahead=ahead,
     )  # fmt: skip

@@ -36,7 +36,11 @@ def read_block(item: Block | Reader, keep: Keep) -> Block:
 
 
 def reduce_group(
-    function: Callable[..., Any], combine: Callable[..., Any], keep: Keep, operand: Any, *items: Block | Reader
+    function: Callable[..., Any],
+    combine: Callable[..., Any],
+    keep: Keep,
+    operand: Any,
+    *items: Block | Reader,
 ) -> Timed:
     """Map the blocks of a group one after the other and fold the results."""
     blas.pin_worker()

@@ -31,10 +31,11 @@ class_weight, random_state : as for :class:`CSVRGClassifier`
 
     def __init__(
         self, *, loss: str = "hinge", kernel: str = "rbf", gamma: float | str = "scale",
-        smoothness: float = 1.5, lam: float = 1024.0, mu: float = 0.4, theta: float = 0.4, n_cores: int | None = None,
-        diameter: float | None = None, landmarks: str = "coverage", stages: int = 2,
-        steps_per_stage: int | float | None = None, order: str = "shuffled", projection: bool = True,
-        average: bool = True, class_weight: dict[Any, float] | str | None = None, random_state: Any = None,
+        smoothness: float = 1.5, lam: float = 1024.0, mu: float = 0.4, theta: float = 0.4,
+        n_cores: int | None = None, diameter: float | None = None, landmarks: str = "coverage",
+        stages: int = 2, steps_per_stage: int | float | None = None, order: str = "shuffled",
+        projection: bool = True, average: bool = True, class_weight: dict[Any, float] | str | None = None,
+        random_state: Any = None,
     ) -> None:  # fmt: skip
         self.loss = loss
         self.kernel = kernel

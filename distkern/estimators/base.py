@@ -23,6 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from distkern.bases.landmarks import LandmarkBasis
+from distkern.core import blas
 from distkern.core.errors import InputError
 from distkern.core.types import Floats
 from distkern.engine.checkpoint import CheckpointFolder
@@ -98,6 +99,7 @@ class AbstractKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         """Fit, with a test split to measure after each stage, a given executor, listeners and checkpoints."""
         self.check_parameters()
         with ExitStack() as stack:
+            stack.enter_context(blas.single_threaded())
             data, executor = self._prepare(X, y, sample_weight, executor, stack)
             if len(data.classes) < 2:
                 raise InputError(
@@ -285,7 +287,7 @@ class AbstractKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             return own
         raise InputError(
             f"its rows are stored scaled ({stored.kind}), not as the model's training rows were ({own.kind})",
-            where=str(split.dataset.path), mend="shard it with --scale none: the model scales the rows itself",
+            where=str(split.dataset.path), mend="shard it with --scale none: the model will scale them",
         )  # fmt: skip
 
     def _map(self, X: Any, output: str, dtype: Any, n_columns: int | None) -> Any:
@@ -319,19 +321,17 @@ def predict_rows(
     scaling: Scaling | None, output: str, features: Any,
 ) -> NDArray[Any]:  # fmt: skip
     """Decision values or labels of rows, computed in the rows' own precision, threads pinned."""
-    from distkern.core.blas import single_threaded
-
     values = np.asarray(features)
     dtype = values.dtype if values.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     if values.ndim != 2 or values.shape[1] != single.landmarks.shape[1]:
         raise InputError(
-            f"X has {values.shape[-1]} features, but the model is expecting {single.landmarks.shape[1]} features",
+            f"X has {values.shape[-1]} features, but the model expects {single.landmarks.shape[1]} features",
             where="X",
         )
     if scaling is not None:
         values = scaling.apply(values, dtype)
     basis = single if dtype == np.float32 else double
-    with single_threaded():
+    with blas.single_threaded():
         decision = basis.combine(np.ascontiguousarray(values, dtype=dtype), coefficients).astype(np.float64)
     if len(classes) == 2:
         decision = decision[:, 0]

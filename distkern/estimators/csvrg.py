@@ -60,9 +60,10 @@ class CSVRGClassifier(AbstractCoresetClassifier):
 
     def __init__(
         self, *, loss: str = "odm", kernel: str = "rbf", gamma: float | str = "scale",
-        smoothness: float = 1.5, lam: float = 1024.0, mu: float = 0.4, theta: float = 0.4, n_cores: int | None = None,
-        diameter: float | None = None, landmarks: str = "coverage", stages: int = 5,
-        steps_per_stage: int | float | None = None, step_size: float | None = None, option: str = "I",
+        smoothness: float = 1.5, lam: float = 1024.0, mu: float = 0.4, theta: float = 0.4,
+        n_cores: int | None = None, diameter: float | None = None, landmarks: str = "coverage",
+        stages: int = 5, steps_per_stage: int | float | None = None, step_size: float | None = None,
+        option: str = "I",
         order: str = "shuffled", projection: bool = True, tol: float = 1e-2,
         class_weight: dict[Any, float] | str | None = None, random_state: Any = None,
     ) -> None:  # fmt: skip

@@ -16,8 +16,8 @@ from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.passes import Cost, Reduce
-from distkern.solvers.coreset import Model
 from distkern.solvers.objective import Objective
+from distkern.solvers.snapshot import Model
 from distkern.storage.dataset import Split
 from distkern.storage.scaling import Scaling
 

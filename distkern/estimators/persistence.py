@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import CorruptDataError, InputError
+from distkern.core.version import __version__
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import write_text_atomic
 from distkern.storage.scaling import Scaling
@@ -25,13 +26,11 @@ def save_model(model: Any, path: Path) -> None:
     ``arrays`` is written whole first and ``model.json`` last, so a folder with a ``model.json`` is a whole
     model. The folder may hold other things already (``metrics.jsonl``, ``checkpoints``).
     """
-    import distkern
-
     description = {
         "encoding-type": ENCODING_TYPE,
         "encoding-version": ENCODING_VERSION,
         "algorithm": model.name,
-        "distkern-version": distkern.__version__,
+        "distkern-version": __version__,
         "numpy-version": np.__version__,
         "params": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
         "classes": _labels_to_json(model.classes_),
@@ -62,7 +61,7 @@ def load_model(path: str | Path) -> Any:
     CorruptDataError
         If its arrays are not what was written.
     """
-    from distkern.estimators.run import algorithms
+    from distkern.estimators.names import algorithms
 
     folder = Path(path)
     description = read_description(folder)
@@ -112,7 +111,9 @@ def read_description(folder: Path) -> dict[str, Any]:
             f"model.json cannot be read ({error})", where=str(folder), mend="train again"
         ) from None
     if kind != ENCODING_TYPE:
-        raise InputError(f"holds a {kind}, not a model", where=str(folder), mend="give the folder that train wrote")
+        raise InputError(
+            f"holds a {kind}, not a model", where=str(folder), mend="give the folder that train wrote"
+        )
     if version > ENCODING_VERSION:
         raise InputError(
             f"written in format version {version}, and this distkern reads up to {ENCODING_VERSION}",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +29,6 @@ from distkern.storage.dataset import Split
 
 #: what a training run leaves in its folder
 _OF_A_RUN = {"checkpoints", "metrics.jsonl", "arrays", "model.json", "report.html"}
-
-
-@cache
-def algorithms() -> dict[str, type[AbstractKernelClassifier]]:
-    """Name -> estimator class, for every estimator in this folder."""
-    from distkern.core.registry import members
-
-    return members("distkern.estimators", AbstractKernelClassifier)  # type: ignore[type-abstract]
 
 
 @dataclass(frozen=True)
@@ -202,7 +193,9 @@ def _farewell(folder: Path) -> str:
     saved = CheckpointFolder(folder / "checkpoints", {}).stages()
     if not saved:
         return "interrupted before the first checkpoint: run the same command again"
-    return f"interrupted; a checkpoint of stage {saved[-1]} is in {folder}: run the same command with --resume"
+    return (
+        f"interrupted; a checkpoint of stage {saved[-1]} is in {folder}: run the same command with --resume"
+    )
 
 
 def _check_folder(folder: Path, resume: bool) -> None:

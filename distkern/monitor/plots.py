@@ -34,7 +34,7 @@ def line_plot(
     log = log and min(known) > 0
     ticks = _log_ticks(min(known), max(known)) if log else _ticks(min(known), max(known))
     low, high = min(ticks[0], *known), max(ticks[-1], *known)
-    left, right = (x[0] - 0.5, x[0] + 0.5) if len(x) == 1 else (min(x), max(x))
+    left, right = (x[0] - 0.5, x[0] + 0.5) if min(x) == max(x) else (min(x), max(x))
 
     def across(value: float) -> float:
         return _LEFT + (value - left) / (right - left) * (WIDTH - _LEFT - _RIGHT)

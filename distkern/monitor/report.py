@@ -138,11 +138,13 @@ def _stage_table(history: Sequence[Mapping[str, Any]]) -> str:
         "time",
         "objective",
         "gap ratio",
+        "change",
         "train error",
         "test error",
         "model size",
         "read",
-        "memory",
+        "worker",
+        "driver",
     )
     rows = [
         (
@@ -151,17 +153,22 @@ def _stage_table(history: Sequence[Mapping[str, Any]]) -> str:
             in_time(metrics["seconds"]),
             in_number(metrics.get("objective")),
             in_number(None if ratio is None else round(ratio, 4)),
+            "-" if metrics.get("change") is None else f"{metrics['change']:.3g}",
             in_percent(metrics.get("train_error")),
             in_percent(metrics.get("test_error")),
             f"{metrics['model_size']:,}" if metrics.get("model_size") is not None else "-",
             in_bytes(metrics.get("bytes_read") or 0),
-            in_bytes(metrics.get("peak_rss_bytes") or 0),
+            in_bytes(metrics["worker_peak_rss_bytes"]) if metrics.get("worker_peak_rss_bytes") else "-",
+            in_bytes(metrics.get("driver_peak_rss_bytes") or metrics.get("peak_rss_bytes") or 0),
         )
         for metrics, ratio in zip(history, ratios, strict=True)
     ]
     note = (
-        '<p class="quiet">Gap ratio: how much of the distance to the best objective of this run a stage '
-        "left. Memory: the largest resident size of any one process so far.</p>"
+        '<p class="quiet">Gap ratio: (F<sub>s</sub> - F<sub>end</sub>)/(F<sub>s-1</sub> - F<sub>end</sub>), '
+        "the share of the distance to this run's best objective that a stage left; it tends to a constant "
+        "below 1 where convergence is linear. Change: |w<sub>s</sub> - w<sub>s-1</sub>| / |w<sub>s</sub>|, "
+        "what the solver compares with <code>tol</code>. Worker, driver: the largest resident size so far "
+        "of any one worker and of the driver.</p>"
     )
     return _table(header, rows) + note
 

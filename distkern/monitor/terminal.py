@@ -30,6 +30,10 @@ class Terminal:
         self._task: TaskID | None = None
         self._started = 0.0
         self._printed = 0.0
+        self._headed = False
+        self._stages: int | None = None
+        self._stage_end: float | None = None
+        self._left: float | None = None
 
     def __enter__(self) -> Terminal:
         if self.live:
@@ -85,29 +89,50 @@ class Terminal:
             self.line(f"resumed after stage {event['resumed_from']}")
         if event.fields.get("dashboard"):
             self.line(f"dashboard: {event['dashboard']}")
+        self._stages = event.fields.get("stages")
+        self._stage_end = event.time
 
     def _pass_started(self, event: Event) -> None:
         self.clear()
         self._started = self._printed = event.time
-        self.show(_describe(event), 0, event["rows"])
+        self.show(self._describe(event), 0, event["rows"])
 
     def _pass_progress(self, event: Event) -> None:
         elapsed = max(event.time - self._started, 1e-9)
         rows = event["rows_done"] / elapsed
         rates = f"{rows:,.0f} rows/s {in_bytes(event['bytes_done'] / elapsed)}/s"
         if self._progress is not None:
-            self.show(_describe(event), event["rows_done"], event["rows"], rates)
+            self.show(self._describe(event), event["rows_done"], event["rows"], rates)
         elif event.time - self._printed >= PLAIN_INTERVAL:
             self._printed = event.time
             share = event["rows_done"] / max(event["rows"], 1)
             left = (event["rows"] - event["rows_done"]) / rows if rows > 0 else 0.0
-            self.line(f"{_describe(event)}: {100 * share:.0f} %, {rates}, {in_time(left)} left")
+            self.line(f"{self._describe(event)}: {100 * share:.0f} %, {rates}, {in_time(left)} left")
+
+    def _describe(self, event: Event) -> str:
+        stage = event.fields.get("stage")
+        if not stage:
+            return str(event["name"])
+        of = "" if self._stages is None else f" of {self._stages}"
+        left = self._left
+        if left is not None and self._stage_end is not None:
+            left = max(0.0, left - (event.time - self._stage_end))
+        rest = "" if left is None else f", about {in_time(left)} left"
+        return f"stage {stage}{of}{rest}: {event['name']}"
 
     def _pass_finished(self, event: Event) -> None:
         self.clear()
 
     def _stage_finished(self, event: Event) -> None:
-        self.line(stage_line(event["metrics"]))
+        metrics = event["metrics"]
+        if not self._headed:
+            self.line(stage_header(metrics))
+            self._headed = True
+        self.line(stage_line(metrics))
+        if self._stages is not None and self._stage_end is not None and metrics["stage"] > 0:
+            # stages take alike; the run may also end earlier
+            self._left = max(0, self._stages - metrics["stage"]) * (event.time - self._stage_end)
+        self._stage_end = event.time
 
     def _worker_lost(self, event: Event) -> None:
         self.line(f"worker {event['address']} was lost; its tasks run again elsewhere")
@@ -120,22 +145,29 @@ class Terminal:
         self.line(f"{event['result']} after {in_time(event['seconds'])}")
 
 
-def _describe(event: Event) -> str:
-    stage = event.fields.get("stage")
-    return f"stage {stage}: {event['name']}" if stage else str(event["name"])
+_COLUMNS = (
+    ("stage", 5), ("passes", 7), ("time", 11), ("objective", 11), ("train error", 11), ("test error", 10),
+    ("memory", 11),
+)  # fmt: skip
+
+
+def stage_header(metrics: Mapping[str, Any]) -> str:
+    """The names of the columns of :func:`stage_line`, 78 characters wide."""
+    *others, (_, last) = _COLUMNS
+    names = [f"{name:>{width}}" for name, width in others]
+    memory = "worker peak" if metrics.get("worker_peak_rss_bytes") else "memory"
+    return "  ".join([*names, f"{memory:>{last}}"])
 
 
 def stage_line(metrics: Mapping[str, Any]) -> str:
-    """One line about a finished stage: passes, seconds, objective, errors and memory."""
-    parts = [
-        f"stage {metrics['stage']}",
-        f"{in_number(metrics['passes'])} passes",
+    """A finished stage as a row: passes, time, objective, errors, peak memory of a worker or this process."""
+    cells = (
+        str(metrics["stage"]),
+        f"{metrics['passes']:.1f}",
         in_time(metrics["seconds"]),
-        f"objective {in_number(metrics['objective'])}",
-        f"train error {in_percent(metrics['train_error'])}",
-    ]
-    if metrics.get("test_error") is not None:
-        parts.append(f"test error {in_percent(metrics['test_error'])}")
-    if metrics.get("peak_rss_bytes"):
-        parts.append(f"memory {in_bytes(metrics['peak_rss_bytes'])}")
-    return "  ".join(parts)
+        in_number(metrics["objective"]),
+        in_percent(metrics["train_error"]),
+        in_percent(metrics.get("test_error")),
+        in_bytes(metrics.get("worker_peak_rss_bytes") or metrics.get("peak_rss_bytes") or 0),
+    )
+    return "  ".join(f"{cell:>{width}}" for cell, (_, width) in zip(cells, _COLUMNS, strict=True))

@@ -10,22 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.types import Floats
-from distkern.passes import Stream, epoch_visits
-from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
-from distkern.solvers.coreset import (
-    BallProjection,
-    CoresetProblem,
-    Model,
-    Piece,
-    PieceOperand,
-    held_out_pass,
-    measured,
-    piece_rows,
-    prepare_piece,
-    snapshot_pass,
-    steps_of_stage,
-    stream_cost,
-)
+from distkern.solvers.base import Measures, Problem, Steps
+from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
+from distkern.solvers.pieces import Piece
 
 
 @dataclass(frozen=True)
@@ -56,7 +43,7 @@ class AVMState:
 
 
 @dataclass(frozen=True)
-class AVM(AbstractSolver[AVMState]):
+class AVM(AbstractCoresetSolver[AVMState]):
     """Stochastic gradient descent with steps 1/(t0 + t) whose directions are moved to the nearest landmark.
 
     Minimises the same f as CSVRG: w <- (1 - eta_t) w - eta_t alpha_t phi(c_t), eta_t = 1/(t0 + t). In
@@ -87,33 +74,28 @@ class AVM(AbstractSolver[AVMState]):
     def state_type(self) -> type[AVMState]:
         return AVMState
 
-    def steps(self, problem: Problem) -> int:
-        """Steps of a stage."""
-        return steps_of_stage(self.steps_per_stage, problem.n_rows, float(problem.n_rows))
+    def wanted_steps(self, problem: Problem) -> float:
+        return float(problem.n_rows)
+
+    @property
+    def columns_per_output(self) -> int:
+        return 0
+
+    def columns(self, state: AVMState) -> Floats:
+        return np.zeros((len(state.landmarks), 0))
 
     def init(self, problem: Problem) -> Steps[AVMState]:
         landmarks, gamma = yield from self.parts.begin(problem)
         zero = np.zeros((problem.n_outputs, len(landmarks)))
         state = AVMState(landmarks, gamma, zero, zero, 0.0, 0, zero.T, 0, math.nan, math.nan, None)
-        return (yield from self._measured(problem, state))
+        return (yield from self.measured(problem, state))[0]
 
     def stage(self, problem: Problem, state: AVMState) -> Steps[AVMState]:
         from distkern.solvers._loops import avm_loop
 
-        model = self._model(problem, state)
-        size, loss = model.basis.size, self.parts.loss
+        model, loss = self.model(problem, state), self.parts.loss
         n_steps = self.steps(problem)
-        pieces: Iterator[Piece] = yield Stream(
-            "inner loop",
-            epoch_visits(
-                problem.block_rows, n_steps,
-                seed=problem.seed, stage=state.stage, replace=self.order == "iid",
-            ),
-            prepare_piece,
-            PieceOperand(model.basis, model.objective, np.zeros((size, 0))),
-            piece_rows=piece_rows(size, model.basis.dtype.itemsize),
-            cost=stream_cost(problem, size, n_columns=0),
-        )  # fmt: skip
+        pieces: Iterator[Piece] = yield self.rows_of_stage(problem, model, state)
         loop = avm_loop(loss, model.basis.dtype)
         smoothness = model.objective.smoothness(problem.max_relative_weight)
         offset = smoothness if math.isfinite(smoothness) else 0.0
@@ -134,51 +116,19 @@ class AVM(AbstractSolver[AVMState]):
                 early += change * inverse_sum
         averaged = step - tail_start
         coefficients = (inverse_sum * u - early) / averaged if averaged > 0 else u / (offset + step)
-        return (
-            yield from self._measured(
-                problem,
-                replace(
-                    state,
-                    accumulated=u,
-                    early=early,
-                    inverse_sum=inverse_sum,
-                    step=step,
-                    coefficients=np.ascontiguousarray(coefficients.T),
-                    stage=state.stage + 1,
-                ),
-            )
-        )
-
-    def _measured(self, problem: Problem, state: AVMState) -> Steps[AVMState]:
-        figures = yield from measured(problem, self._model(problem, state))
-        return replace(
+        after = replace(
             state,
-            objective=figures.objective,
-            train_error=figures.train_error,
-            test_error=figures.test_error,
+            accumulated=u,
+            early=early,
+            inverse_sum=inverse_sum,
+            step=step,
+            coefficients=np.ascontiguousarray(coefficients.T),
+            stage=state.stage + 1,
         )
+        return (yield from self.measured(problem, after))[0]
 
     def finished(self, state: AVMState) -> bool:
         return state.stage >= self.stages
 
     def measures(self, state: AVMState) -> Measures:
         return Measures(state.objective, state.train_error, state.test_error, len(state.landmarks), {})
-
-    def outline(self, problem: Problem) -> list[Outline]:
-        size = self.parts.expected_size(problem)
-        visits = epoch_visits(problem.block_rows, self.steps(problem), seed=0, stage=0, replace=False)
-        inner = Stream(
-            "inner loop", visits, prepare_piece, piece_rows=piece_rows(size, problem.dtype.itemsize),
-            cost=stream_cost(problem, size, n_columns=0),
-        )  # fmt: skip
-        passes = [
-            *self.parts.outline_begin(problem),
-            Outline(snapshot_pass(problem, None, size), self.stages + 1),
-            Outline(inner, self.stages),
-        ]
-        if problem.has_test:
-            passes.append(Outline(held_out_pass(problem, None, size), self.stages + 1))
-        return passes
-
-    def _model(self, problem: Problem, state: AVMState) -> Model:
-        return self.parts.model(problem, state.landmarks, state.gamma, state.coefficients)

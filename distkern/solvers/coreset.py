@@ -1,26 +1,28 @@
-"""What the solvers over landmarks share: choosing them, the full gradient, measuring."""
+"""What the solvers over landmarks share: their parts, their passes, the ball that holds the optimum."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis, multiply
 from distkern.bases.landmarks import LandmarkBasis
-from distkern.core.types import Block, Floats
-from distkern.core.workspace import buffer
+from distkern.core.types import Floats
 from distkern.kernels.bandwidth import gamma_by_rule
 from distkern.kernels.base import AbstractKernel
 from distkern.landmarks.base import AbstractLandmarkRule, Layout, sample_rows
 from distkern.losses.base import AbstractLoss
-from distkern.passes import Cost, Reduce
-from distkern.solvers.base import Outline, Problem, Steps
+from distkern.passes import Stream, Visit, epoch_visits
+from distkern.solvers.base import AbstractSolver, Outline, Problem, State, Steps
 from distkern.solvers.objective import Objective
+from distkern.solvers.pieces import Piece, PieceOperand, piece_rows, prepare_piece, stream_cost
+from distkern.solvers.snapshot import Figures, Model, held_out_pass, measured, snapshot_pass
+
+StateOf = TypeVar("StateOf")
 
 
 @dataclass(frozen=True)
@@ -34,80 +36,6 @@ class KernelChoice:
     def with_gamma(self, gamma: float) -> AbstractKernel:
         """The kernel itself."""
         return self.kind.from_parameters(gamma=gamma, **self.parameters)
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """Sums over rows at a fixed model.
-
-    Attributes
-    ----------
-    gradient : (r, n_outputs) sums of alpha_i at the landmark nearest to x_i
-    losses : (n_outputs,) sums of s_i l_i
-    mistakes, n_rows : training error = mistakes / n_rows
-    """
-
-    gradient: NDArray[np.float64]
-    losses: NDArray[np.float64]
-    mistakes: int
-    n_rows: int
-
-    @staticmethod
-    def add(first: Snapshot, second: Snapshot) -> Snapshot:
-        """The sums over the rows of both."""
-        return Snapshot(
-            first.gradient + second.gradient,
-            first.losses + second.losses,
-            first.mistakes + second.mistakes,
-            first.n_rows + second.n_rows,
-        )
-
-
-@dataclass(frozen=True)
-class Model:
-    """The operand of passes: basis, coefficients (r, n_outputs) and objective."""
-
-    basis: LandmarkBasis
-    coefficients: Floats
-    objective: Objective
-
-
-def snapshot(block: Block, model: Model) -> Snapshot:
-    """One block's share of the full gradient of csvrg.txt, equation (7), and of the objective."""
-    objective, size, outputs = model.objective, model.basis.size, model.objective.n_outputs
-    coefficients = model.coefficients.astype(model.basis.dtype)
-    gradient, losses, mistakes = np.zeros((size, outputs)), np.zeros(outputs), 0
-    for strip in _strips(block, model.basis, outputs):
-        predictions = buffer("predictions", (strip.n_rows, outputs), model.basis.dtype)
-        nearest = buffer("nearest", (strip.n_rows,), np.intp)
-        for tile in model.basis.tiles(strip.features):
-            multiply(tile.values, coefficients, predictions[tile.rows])
-            nearest[tile.rows] = tile.nearest
-        signs, weights = objective.signs(strip), objective.weights(strip)
-        alpha = objective.alpha(predictions, signs, weights)
-        for output in range(outputs):
-            gradient[:, output] += np.bincount(nearest, weights=alpha[:, output], minlength=size)
-        losses += objective.losses(predictions, signs, weights)
-        mistakes += objective.mistakes(predictions, strip)
-    return Snapshot(gradient, losses, mistakes, block.n_rows)
-
-
-def _strips(block: Block, basis: LandmarkBasis, n_outputs: int) -> Iterator[Block]:
-    """Runs of whole tiles with at most 2^14 predictions.
-
-    One call for many tiles, since the calls took as long as the arithmetic; temporaries stay below 64 KiB, from
-    where on the allocator of a worker under a nanny maps them anew each time.
-    """
-    rows = basis.tile_rows * max(1, 2**14 // (n_outputs * basis.tile_rows))
-    for start in range(0, block.n_rows, rows):
-        yield block.take(slice(start, start + rows))
-
-
-def measure(block: Block, model: Model) -> Snapshot:
-    """Like :func:`snapshot` without the gradient, for held-out rows."""
-    predictions = model.basis.combine(block.features, model.coefficients)
-    mistakes = model.objective.mistakes(predictions, block)
-    return Snapshot(np.zeros((0, 0)), np.zeros(0), mistakes, block.n_rows)
 
 
 @dataclass(frozen=True)
@@ -153,66 +81,98 @@ def _layout(problem: Problem) -> Layout:
     return Layout(problem.block_rows, problem.n_features, problem.dtype, problem.seed)
 
 
-def snapshot_pass(problem: Problem, model: Model | None, size: int) -> Reduce[Snapshot]:
-    """The full gradient and the training error, in one pass."""
-    return Reduce("snapshot", snapshot, Snapshot.add, model, cost=pass_cost(problem, size))
+class AbstractCoresetSolver(AbstractSolver[State]):
+    """A solver whose stages are a sequential loop over sampled rows and then a snapshot.
 
+    Subclasses are frozen dataclasses with the fields below; their states have ``landmarks``, ``gamma``,
+    ``coefficients`` (r, n_outputs), ``stage``, ``objective``, ``train_error`` and ``test_error``.
 
-def held_out_pass(problem: Problem, model: Model | None, size: int) -> Reduce[Snapshot]:
-    """The error on the test split."""
-    return Reduce("held out", measure, Snapshot.add, model, split="test", cost=pass_cost(problem, size))
+    Attributes
+    ----------
+    parts : loss, lam, kernel, landmarks
+    stages : at most this many
+    steps_per_stage : an int is rows, a float passes over the rows, None the solver's own rule
+    order : "shuffled" or "iid"
+    """
 
+    parts: CoresetProblem
+    stages: int
+    steps_per_stage: int | float | None
+    order: str
 
-def pass_cost(problem: Problem, size: int) -> Cost:
-    """Of a pass that evaluates ``size`` kernels at every row."""
-    itemsize, outputs = problem.dtype.itemsize, problem.n_outputs
-    tile_rows = int(np.clip(512 * 1024 // (size * itemsize), 128, 1024))
-    per_row = outputs * (4 * itemsize + 3 * 8)
-    return Cost(
-        workspace_bytes=tile_rows * (2 * size + problem.n_features + 2) * itemsize
-        + max(problem.block_rows) * per_row
-        + 2 * size * problem.n_features * itemsize
-        + size * outputs * 16,
-        result_bytes=size * outputs * 8,
-        flops_per_row=2.0 * size * (problem.n_features + 2 + outputs),
-        entries_per_row=float(size),
-    )
+    @abstractmethod
+    def wanted_steps(self, problem: Problem) -> float:
+        """Steps of a stage when the user does not say."""
 
+    @abstractmethod
+    def columns(self, state: State) -> Floats:
+        """What every kernel row is multiplied with before the loop sees it: (r, columns_per_output * k)."""
 
-def stream_cost(problem: Problem, size: int, *, n_columns: int) -> Cost:
-    """Of a stream of kernel rows into a sequential loop that takes O(r) a step for each output."""
-    itemsize = problem.dtype.itemsize
-    prepared_row = size * itemsize + 8 + (n_columns + problem.n_outputs) * itemsize + 8
-    return Cost(
-        workspace_bytes=pass_cost(problem, size).workspace_bytes,
-        result_bytes=prepared_row,
-        flops_per_row=2.0 * size * (problem.n_features + 2 + n_columns),
-        entries_per_row=float(size),
-        # measured: 20 ns a step and output, and 4 multiplications in 1 ns
-        driver_seconds_per_row=problem.n_outputs * (20e-9 + size * 0.25e-9),
-    )
+    @property
+    @abstractmethod
+    def columns_per_output(self) -> int:
+        """Columns of :meth:`columns` for each output."""
 
+    def steps(self, problem: Problem) -> int:
+        """T, the steps of a stage."""
+        if self.steps_per_stage is None:
+            return max(1, math.ceil(self.wanted_steps(problem)))
+        if isinstance(self.steps_per_stage, float):
+            return max(1, math.ceil(self.steps_per_stage * problem.n_rows))
+        return int(self.steps_per_stage)
 
-@dataclass(frozen=True)
-class Figures:
-    """The objective and the errors at a model, with the sums they come from."""
+    def model(self, problem: Problem, state: Any) -> Model:
+        """The operand for a state."""
+        return self.parts.model(problem, state.landmarks, state.gamma, state.coefficients)
 
-    sums: Snapshot
-    objective: float
-    train_error: float
-    test_error: float | None
+    def rows_of_stage(self, problem: Problem, model: Model, state: Any) -> Stream[Piece]:
+        """The stage's sampled rows, prepared."""
+        visits = self._visits(problem, state.stage)
+        operand = PieceOperand(model.basis, model.objective, self.columns(state))
+        return self._stream(problem, visits, operand, model.basis.size)
 
+    def measured(self, problem: Problem, state: StateOf) -> Steps[tuple[StateOf, Figures]]:
+        """The state with objective and errors filled in, and the sums they come from."""
+        figures = yield from measured(problem, self.model(problem, state))
+        filled = replace(
+            state,  # type: ignore[type-var]
+            objective=figures.objective,
+            train_error=figures.train_error,
+            test_error=figures.test_error,
+        )
+        return filled, figures
 
-def measured(problem: Problem, model: Model) -> Steps[Figures]:
-    """Make a snapshot, and a pass over the test split if there is one."""
-    sums: Snapshot = yield snapshot_pass(problem, model, model.basis.size)
-    test_error = None
-    if problem.has_test:
-        held_out: Snapshot = yield held_out_pass(problem, model, model.basis.size)
-        test_error = held_out.mistakes / held_out.n_rows
-    norms = model.basis.squared_norms(model.coefficients)
-    risk = model.objective.lam * sums.losses.sum() / sums.n_rows
-    return Figures(sums, float(0.5 * norms.sum() + risk), sums.mistakes / sums.n_rows, test_error)
+    def outline(self, problem: Problem) -> list[Outline]:
+        size = self.parts.expected_size(problem)
+        passes = [
+            *self.parts.outline_begin(problem),
+            Outline(snapshot_pass(problem, None, size), self.stages + 1),
+            Outline(self._stream(problem, self._visits(problem, 0), None, size), self.stages),
+        ]
+        if problem.has_test:
+            passes.append(Outline(held_out_pass(problem, None, size), self.stages + 1))
+        return passes
+
+    def _visits(self, problem: Problem, stage: int) -> tuple[Visit, ...]:
+        return epoch_visits(
+            problem.block_rows,
+            self.steps(problem),
+            seed=problem.seed,
+            stage=stage,
+            replace=self.order == "iid",
+        )
+
+    def _stream(
+        self, problem: Problem, visits: tuple[Visit, ...], operand: PieceOperand | None, size: int
+    ) -> Stream[Piece]:
+        return Stream(
+            "inner loop",
+            visits,
+            prepare_piece,
+            operand,
+            piece_rows=piece_rows(size, problem.dtype.itemsize),
+            cost=stream_cost(problem, size, n_columns=self.columns_per_output * problem.n_outputs),
+        )
 
 
 class BallProjection:
@@ -242,76 +202,3 @@ class BallProjection:
         norms = np.sqrt(self._basis.squared_norms(coefficients, exact=False))
         factors: NDArray[np.float64] = self.radius / np.maximum(norms, self.radius)
         return factors
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Prepared rows of a stream.
-
-    Attributes
-    ----------
-    values : (n, r) kernel rows
-    nearest : (n,) nearest landmark of each row
-    products : (n, n_columns) values @ operand.columns
-    signs : (n, n_outputs)
-    weights : (n,) float64
-    """
-
-    values: Floats
-    nearest: NDArray[np.intp]
-    products: Floats
-    signs: Floats
-    weights: NDArray[np.float64]
-
-    def aligned(self) -> Piece:
-        """The same arrays as compiled loops take them: what a worker has sent may lie at odd addresses."""
-        return Piece(
-            np.require(self.values, requirements=("C", "A")),
-            np.require(self.nearest, np.intp, ("C", "A")),
-            np.require(self.products, self.values.dtype, ("C", "A")),
-            np.require(self.signs, self.values.dtype, ("C", "A")),
-            np.require(self.weights, np.float64, ("C", "A")),
-        )
-
-
-@dataclass(frozen=True)
-class PieceOperand:
-    """Basis, objective, and the columns (r, n_columns) that every kernel row is multiplied with."""
-
-    basis: AbstractBasis
-    objective: Objective
-    columns: Floats
-
-
-def prepare_piece(block: Block, operand: PieceOperand) -> Piece:
-    """Kernel rows of a piece and what the sequential loop needs beside them."""
-    basis, objective = operand.basis, operand.objective
-    columns = operand.columns.astype(basis.dtype)
-    values = np.empty((block.n_rows, basis.size), dtype=basis.dtype)
-    nearest = np.empty(block.n_rows, dtype=np.intp)
-    products = np.empty((block.n_rows, columns.shape[1]), dtype=basis.dtype)
-    for tile in basis.tiles(block.features, values):
-        nearest[tile.rows] = tile.nearest
-        multiply(tile.values, columns, products[tile.rows])
-    weights = objective.weights(block)
-    return Piece(
-        values,
-        nearest,
-        products,
-        objective.signs(block),
-        np.ones(block.n_rows) if weights is None else weights,
-    )
-
-
-def piece_rows(size: int, itemsize: int) -> int:
-    """Rows of a piece: about 8 MiB of kernel values, whatever the workers."""
-    return int(np.clip(2**23 // (size * itemsize), 128, 4096))
-
-
-def steps_of_stage(steps_per_stage: int | float | None, n_rows: int, wanted: float) -> int:
-    """T: an int counts rows, a float counts passes over them, None takes the solver's own rule."""
-    if steps_per_stage is None:
-        return max(1, int(np.ceil(wanted)))
-    if isinstance(steps_per_stage, float):
-        return max(1, int(np.ceil(steps_per_stage * n_rows)))
-    return int(steps_per_stage)

@@ -11,22 +11,10 @@ from numpy.typing import NDArray
 
 from distkern.core.rng import Purpose, stream
 from distkern.core.types import Floats
-from distkern.passes import Cost, Stream, epoch_visits
-from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
-from distkern.solvers.coreset import (
-    BallProjection,
-    CoresetProblem,
-    Model,
-    Piece,
-    PieceOperand,
-    held_out_pass,
-    measured,
-    piece_rows,
-    prepare_piece,
-    snapshot_pass,
-    steps_of_stage,
-    stream_cost,
-)
+from distkern.solvers.base import Measures, Problem, Steps
+from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
+from distkern.solvers.pieces import Piece
+from distkern.solvers.snapshot import Model
 
 
 @dataclass(frozen=True)
@@ -56,7 +44,7 @@ class CSVRGState:
 
 
 @dataclass(frozen=True)
-class CSVRG(AbstractSolver[CSVRGState]):
+class CSVRG(AbstractCoresetSolver[CSVRGState]):
     """Variance-reduced stochastic gradients whose directions are moved to the nearest landmark.
 
     Minimises f of :class:`~distkern.solvers.objective.Objective`. One stage, from the snapshot w~ with
@@ -104,10 +92,16 @@ class CSVRG(AbstractSolver[CSVRGState]):
         smoothness = self.parts.objective(problem).smoothness(problem.max_relative_weight)
         return 0.5 / smoothness if math.isfinite(smoothness) else 0.02 / max(1.0, self.parts.lam)
 
-    def steps(self, problem: Problem) -> int:
-        """T for this problem: eta T >= 3 for a linear rate; less than a pass would waste the snapshot."""
-        wanted = min(max(problem.n_rows, 3.0 / self.eta(problem)), 5.0 * max(problem.n_rows, 2000))
-        return steps_of_stage(self.steps_per_stage, problem.n_rows, wanted)
+    def wanted_steps(self, problem: Problem) -> float:
+        """eta T >= 3 for a linear rate, within reason; less than a pass would waste the snapshot."""
+        return min(max(problem.n_rows, 3.0 / self.eta(problem)), 5.0 * max(problem.n_rows, 2000))
+
+    @property
+    def columns_per_output(self) -> int:
+        return 2
+
+    def columns(self, state: CSVRGState) -> Floats:
+        return np.concatenate([state.coefficients, state.gradient], axis=1)
 
     def init(self, problem: Problem) -> Steps[CSVRGState]:
         landmarks, gamma = yield from self.parts.begin(problem)
@@ -116,52 +110,30 @@ class CSVRG(AbstractSolver[CSVRGState]):
         return (yield from self._snapshot(problem, state))
 
     def stage(self, problem: Problem, state: CSVRGState) -> Steps[CSVRGState]:
-        model = self._model(problem, state)
-        size, itemsize = model.basis.size, model.basis.dtype.itemsize
-        n_steps = self.steps(problem)
-        columns = np.concatenate([state.coefficients, state.gradient], axis=1)
-        rows = piece_rows(size, itemsize)
-        pieces: Iterator[Piece] = yield Stream(
-            "inner loop",
-            epoch_visits(
-                problem.block_rows, n_steps,
-                seed=problem.seed, stage=state.stage, replace=self.order == "iid",
-            ),
-            prepare_piece,
-            PieceOperand(model.basis, model.objective, columns),
-            piece_rows=rows,
-            cost=self._stream_cost(problem, size),
-        )  # fmt: skip
+        model = self.model(problem, state)
+        pieces: Iterator[Piece] = yield self.rows_of_stage(problem, model, state)
         inner = _InnerLoop(self, problem, model, state)
         if self.option == "II":
-            inner.stop_at = int(stream(problem.seed, Purpose.OPTION_II, state.stage).integers(n_steps))
+            inner.stop_at = int(
+                stream(problem.seed, Purpose.OPTION_II, state.stage).integers(self.steps(problem))
+            )
         for piece in pieces:
             inner.consume(piece)
         coefficients = inner.result()
         change = _relative_change(model, coefficients, state.coefficients)
-        return (
-            yield from self._snapshot(
-                problem,
-                replace(
-                    state,
-                    coefficients=coefficients,
-                    stage=state.stage + 1,
-                    change=change,
-                    projections=state.projections + inner.projections,
-                ),
-            )
+        after = replace(
+            state,
+            coefficients=coefficients,
+            stage=state.stage + 1,
+            change=change,
+            projections=state.projections + inner.projections,
         )
+        return (yield from self._snapshot(problem, after))
 
     def _snapshot(self, problem: Problem, state: CSVRGState) -> Steps[CSVRGState]:
         """The full gradient at the state's w~, and the figures that come with it."""
-        figures = yield from measured(problem, self._model(problem, state))
-        return replace(
-            state,
-            gradient=figures.sums.gradient / figures.sums.n_rows,
-            objective=figures.objective,
-            train_error=figures.train_error,
-            test_error=figures.test_error,
-        )
+        filled, figures = yield from self.measured(problem, state)
+        return replace(filled, gradient=figures.sums.gradient / figures.sums.n_rows)
 
     def finished(self, state: CSVRGState) -> bool:
         return state.stage >= self.stages or state.change <= self.tolerance
@@ -174,28 +146,6 @@ class CSVRG(AbstractSolver[CSVRGState]):
             len(state.landmarks),
             {"change": state.change, "projections": float(state.projections)},
         )
-
-    def outline(self, problem: Problem) -> list[Outline]:
-        size = self.parts.expected_size(problem)
-        rows = piece_rows(size, problem.dtype.itemsize)
-        visits = epoch_visits(problem.block_rows, self.steps(problem), seed=0, stage=0, replace=False)
-        inner = Stream(
-            "inner loop", visits, prepare_piece, piece_rows=rows, cost=self._stream_cost(problem, size)
-        )
-        passes = [
-            *self.parts.outline_begin(problem),
-            Outline(snapshot_pass(problem, None, size), self.stages + 1),
-            Outline(inner, self.stages),
-        ]
-        if problem.has_test:
-            passes.append(Outline(held_out_pass(problem, None, size), self.stages + 1))
-        return passes
-
-    def _model(self, problem: Problem, state: CSVRGState) -> Model:
-        return self.parts.model(problem, state.landmarks, state.gamma, state.coefficients)
-
-    def _stream_cost(self, problem: Problem, size: int) -> Cost:
-        return stream_cost(problem, size, n_columns=2 * problem.n_outputs)
 
 
 class _InnerLoop:

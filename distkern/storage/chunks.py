@@ -87,7 +87,9 @@ def read_block(array: Array, array_folder: Path, *index: int) -> NDArray[Any]:
     try:
         return np.asarray(array.get_block_selection(index))
     except (ValueError, RuntimeError, OSError) as error:
-        raise damaged(f"the stored values are damaged ({_reason(error)})", chunk_file(array_folder, *index)) from error
+        raise damaged(
+            f"the stored values are damaged ({_reason(error)})", chunk_file(array_folder, *index)
+        ) from error
 
 
 def read_whole(array: Array, array_folder: Path) -> NDArray[Any]:

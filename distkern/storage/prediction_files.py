@@ -121,7 +121,7 @@ class _NpyWriter(_FileWriter):
         super().__init__(file, partial, target)
         self._dtype = dtype
         header = {"descr": npy_format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-        npy_format.write_array_header_2_0(file, header)  # type: ignore[no-untyped-call]
+        npy_format.write_array_header_2_0(file, header)
 
     def write(self, start: int, values: NDArray[Any]) -> None:
         self._file.write(np.ascontiguousarray(values, dtype=self._dtype).tobytes())

@@ -24,9 +24,9 @@ FEWEST_SHARDS = 8
 def rows_of_a_shard(n_rows: int, n_features: int) -> int:
     """How many rows a shard gets by default.
 
-    At most 16 MiB of float32 features: tasks on a cluster read at full speed from about 10 MB on, and a worker
-    that holds a few shards stays far below any sensible limit. The number of shards is a multiple of 8,
-    so that 2, 4 or 8 workers finish together; below 8 MiB it is a power of two that keeps shards at 1 MiB,
+    At most 16 MiB of float32 features: tasks on a cluster read at full speed from about 10 MB on, and a
+    worker that holds a few shards stays far below any sensible limit. The number of shards is a multiple of
+    8, so that 2, 4 or 8 workers finish together; below 8 MiB it is a power of two that keeps shards at 1 MiB,
     where overhead per task would dominate. Rows are spread evenly: the last shard is not a small remainder.
 
     >>> rows_of_a_shard(464_809, 54)

@@ -50,7 +50,7 @@ def refused(capsys: pytest.CaptureFixture[str], arguments: list[str], *words: st
     assert "model in" not in captured.out
     # a run that had begun has said so above its error
     *said, line = captured.err.splitlines()
-    assert all(before.startswith(("csvrg: ", "stage ", "dashboard: ")) for before in said)
+    assert all(before.startswith(("csvrg: ", "stage ", "    ", "dashboard: ")) for before in said)
     for word in ("distkern: error: ", *words):
         assert word in line
 

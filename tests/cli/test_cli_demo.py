@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from distkern.cli.demo import _rows_beyond
+from distkern.cli.demo import _DIGITS, _ROWS_PER_SHARD, _rows_beyond
 from distkern.cli.main import main
 
 
@@ -16,6 +16,7 @@ def test_demo_from_rows_to_report(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(arguments) == 0
     captured = capsys.readouterr()
     assert "6,000 rows, 1.5 MiB of features: which fits in the 256.0 MiB" in captured.out
+    assert " of 256.0 MiB, driver " in captured.out
     assert "test error" in captured.out
     assert "dashboard: http" in captured.err
     assert {entry.name for entry in out.iterdir()} == {"digits.zarr", "model"}
@@ -41,6 +42,22 @@ def test_the_default_number_of_rows_exceeds_the_limit(n_bytes: int) -> None:
     rows = _rows_beyond(n_bytes)
     assert rows % 100_000 == 0
     assert 1.05 * n_bytes <= rows * 64 * 4 <= 1.05 * n_bytes + 100_000 * 64 * 4
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_the_default_demo_fits_its_workers(tmp_path: Path, workers: int) -> None:
+    from distkern.demo.digits import VirtualDigits
+    from distkern.estimators import CSVRGClassifier
+    from distkern.estimators.run import plan
+    from distkern.storage.ingest import write_dataset
+
+    digits = VirtualDigits(chunk_rows=1000)
+    data = write_dataset(digits.chunks(1000), tmp_path / "d.zarr", scale="none").train
+    limit = 256 * 2**20
+    # the plan needs the sizes only
+    data.block_rows = (_ROWS_PER_SHARD,) * (_rows_beyond(workers * limit) // _ROWS_PER_SHARD + 1)
+    planned = plan(CSVRGClassifier(**_DIGITS), data, scheduler="local", workers=workers, memory_limit=limit)
+    assert planned.fits, planned.advice
 
 
 @pytest.mark.slow

@@ -24,9 +24,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_closing_line_says_what_to_type_next(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["shard", "part1.csv", "--out", "d.zarr", "--test-fraction", "0.1"]) == 0
-    (line,) = capsys.readouterr().out.splitlines()
+    line, following = capsys.readouterr().out.splitlines()
     assert line.startswith("d.zarr: 36 train + 4 test rows, 2 features, 2 classes, 1 + 1 shards, ")
-    assert line.endswith("; next: distkern train --data d.zarr --algorithm csvrg --out model")
+    assert following == "next: distkern train --data d.zarr --algorithm csvrg --out model"
 
 
 def test_several_test_files_are_test_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

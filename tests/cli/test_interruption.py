@@ -75,21 +75,21 @@ def test_training_on_worker_processes(data: Path, tmp_path: Path, number: signal
         time.sleep(0.02)
     assert len(running(process.pid)) >= 3
     *said, line = stop(process, number)
-    assert all(before.startswith(("csvrg: ", "stage ")) for before in said)
+    assert all(before.startswith(("csvrg: ", "stage ", "    ")) for before in said)
     assert line.startswith("distkern: interrupted in stage ")
     assert line.endswith("m/checkpoints: run the same command with --resume to go on")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("delay", [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0])
+@pytest.mark.parametrize("delay", [1.0, 1.5, 2.0, 2.5, 3.0, 4.0])
 def test_training_interrupted_at_any_time(
     data: Path, tmp_path: Path, number: signal.Signals, delay: float
 ) -> None:
     process = start(*train(data, tmp_path / "m"))
     time.sleep(delay)
     *said, line = stop(process, number)
-    assert all(before.startswith(("csvrg: ", "stage ")) for before in said)
+    assert all(before.startswith(("csvrg: ", "stage ", "    ")) for before in said)
     assert line.startswith("distkern: interrupted")
     assert bool(list(tmp_path.glob("m/checkpoints/stage-*"))) == ("--resume" in line)
 

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 
 from distkern.core.errors import InputError
 from distkern.estimators import AVMClassifier, CSVRGClassifier, load_model
-from distkern.estimators.run import algorithms
+from distkern.estimators.names import algorithms
 
 
 @pytest.fixture(scope="module")
@@ -206,6 +206,8 @@ def test_bad_dask_input_is_refused(binary):
     with pytest.raises(InputError, match="3000 rows"):
         small(CSVRGClassifier).fit(da.from_array(X, chunks=1000), da.from_array(y[:-1], chunks=1000))
     with pytest.raises(InputError, match="one class"):
-        small(CSVRGClassifier).fit(da.from_array(X, chunks=1000), da.from_array(y[:1].repeat(3000), chunks=1000))
+        small(CSVRGClassifier).fit(
+            da.from_array(X, chunks=1000), da.from_array(y[:1].repeat(3000), chunks=1000)
+        )
     with pytest.raises(ValueError, match="features"):
         small(CSVRGClassifier).fit(X, y).predict(X[:, :5])

@@ -123,3 +123,17 @@ def test_every_point_lies_on_the_canvas(values: list[float | None], log: bool) -
 
 def test_nothing_to_draw() -> None:
     assert line_plot("t", "x", [0], [Line("a", [None])]) == ""
+
+
+def test_convergence_and_memory_are_in_the_table_of_stages() -> None:
+    known = {"passes": 1.0, "seconds": 1.0, "train_error": 0.1, "model_size": 3}
+    memory = {"worker_peak_rss_bytes": 3 * 2**20, "driver_peak_rss_bytes": 5 * 2**20}
+    history = [
+        known | memory | {"stage": stage, "objective": 1.0 + 4.0**-stage, "change": 0.5**stage}
+        for stage in range(3)
+    ]
+    page = render({}, [*history, history[-1] | {"stage": 3, "objective": 1.0}])
+    row = "<td>1.25</td><td>0.25</td><td>0.5</td>"
+    assert row in page
+    assert "<td>3.0 MiB</td><td>5.0 MiB</td>" in page
+    assert "F<sub>end</sub>" in page

@@ -89,11 +89,11 @@ def test_plain_lines_without_a_terminal() -> None:
         "csvrg: 1,000 rows x 64 features on 2 workers",
         "resumed after stage 1",
         "dashboard: http://127.0.0.1:8787/status",
-        "stage 2: gradient: 50 %, 42 rows/s 166.7 KiB/s, 12.0 s left",
+        "stage 2 of 3: gradient: 50 %, 42 rows/s 166.7 KiB/s, 12.0 s left",
         "worker tcp://10.0.0.2:40000 was lost; its tasks run again elsewhere",
         "hello [bold]there[/bold]",
-        "stage 2  4.1 passes  1 min 15 s  objective 1234.57  train error 5.12 %  test error 6.01 %"
-        "  memory 230.0 MiB",
+        "stage   passes         time    objective  train error  test error       memory",
+        "    2      4.1   1 min 15 s      1234.57       5.12 %      6.01 %    230.0 MiB",
         "finished after 22.0 s",
     ]
 
@@ -115,16 +115,34 @@ def test_a_terminal_gets_bars_and_the_same_lines() -> None:
                 assert "rows/s" in task.fields["rates"]
         assert terminal._progress is not None
         assert terminal._progress.tasks == []
-    assert "train error 5.12 %" in stream.getvalue()
+    assert "5.12 %" in stream.getvalue()
     assert stream.getvalue().rstrip().endswith("\x1b[?25h") or "\x1b[?25l" not in stream.getvalue()
 
 
 def test_no_test_split_no_test_error() -> None:
     stream = io.StringIO()
     Terminal(stream)(Event("stage_finished", {"metrics": METRICS | {"test_error": None}}))
-    assert "test error" not in stream.getvalue()
+    assert stream.getvalue().splitlines()[-1].split() == [
+        *["2", "4.1", "1", "min", "15", "s", "1234.57", "5.12", "%", "-", "230.0", "MiB"]
+    ]
 
 
 def test_handlers_are_for_kinds_that_exist() -> None:
     own = {name for name in vars(Terminal) if name.startswith("_") and not name.startswith("__")}
-    assert {name[1:] for name in own} == KINDS.keys() - {"checkpoint_saved"}
+    assert {name[1:] for name in own} - {"describe"} == KINDS.keys() - {"checkpoint_saved"}
+
+
+def test_the_rows_fit_80_columns_and_time_left_is_that_of_the_run() -> None:
+    stream = io.StringIO()
+    terminal = Terminal(stream)
+    for event in a_run():
+        terminal(event)
+    for number, at in ((0, 22.0), (1, 32.0)):
+        terminal(
+            Event("stage_finished", {"metrics": METRICS | {"stage": number, "objective": -1.23456e-12}}, at)
+        )
+    # stage 1 of 3 took 10 s
+    assert terminal._describe(Event("pass_started", {"name": "gradient", "stage": 2}, 37.0)) == (
+        "stage 2 of 3, about 15.0 s left: gradient"
+    )
+    assert max(len(line) for line in stream.getvalue().splitlines() if "worker" not in line) <= 80

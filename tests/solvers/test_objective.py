@@ -8,8 +8,8 @@ import pytest
 import reference
 from distkern.core.types import Block
 from distkern.losses import find_loss, loss_names
-from distkern.solvers.coreset import Snapshot, snapshot
 from distkern.solvers.objective import Objective
+from distkern.solvers.snapshot import Snapshot, snapshot
 from problems import overlapping
 
 

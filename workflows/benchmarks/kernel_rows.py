@@ -2,9 +2,10 @@
 
     python workflows/benchmarks/kernel_rows.py --features 54 --landmarks 143 512 1000
 
-Each task times, on its own block: the bare matrix product and exponential into one preallocated tile (the limit), kernel
-rows as every pass makes them, and the whole snapshot of CSVRG + ODM. Prints medians over tasks and the share of the
-limit.
+Each task times, on its own block: the bare matrix product and exponential into one preallocated tile (the
+limit), kernel
+rows as every pass makes them, and the whole snapshot of CSVRG + ODM. Prints medians over tasks and the share
+of the limit.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from distkern.engine.plan import Extent, plan_reduce
 from distkern.kernels import find_kernel
 from distkern.losses.odm import OptimalMarginDistribution
 from distkern.passes import Reduce
-from distkern.solvers.coreset import Model, snapshot
 from distkern.solvers.objective import Objective
+from distkern.solvers.snapshot import Model, snapshot
 
 
 class RandomRows(AbstractSource):
@@ -84,7 +85,10 @@ def join(first: list, second: list) -> list:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--features", type=int, default=54)
     parser.add_argument("--landmarks", type=int, nargs="+", default=[143, 512, 1000])
     parser.add_argument("--rows", type=int, default=32768)
@@ -103,7 +107,8 @@ def main() -> None:
                 found = np.array(executor.reduce(step, plan, source, lambda done: None).value)
             limit, rows, whole = np.median(found, axis=0)
             print(
-                f"{options.features} features, {size} landmarks: limit {limit * 1e9 / options.rows:.0f} ns a row; "
+                f"{options.features} features, {size} landmarks: limit "
+                f"{limit * 1e9 / options.rows:.0f} ns a row; "
                 f"kernel rows at {limit / rows:.0%} of it, snapshot at {limit / whole:.0%}"
             )
 

@@ -2,9 +2,9 @@
 
     python workflows/benchmarks/memory.py --gib 20 --memory-limit 512MiB --folder scratch
 
-Generates virtual digits (the demo's generator) shard by shard, as many as asked for and a twentieth of that; trains
-CSVRG + ODM on two local worker processes with that limit each; compares the measured peaks with what `distkern plan`
-says, and with each other. Needs twice the size in disk space while the data set is made.
+Generates virtual digits (the demo's generator) shard by shard, as many as asked for and a twentieth of that;
+trains CSVRG + ODM on two local worker processes with that limit each; compares the measured peaks with what
+`distkern plan` says, and with each other. Needs twice the size in disk space while the data set is made.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ SETTINGS = ["n_cores=128", "landmarks=uniform", "stages=1", "gamma=0.5", "lam=10
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--gib", type=float, default=20.0)
     parser.add_argument("--memory-limit", default="512MiB")
     parser.add_argument("--folder", type=Path, required=True)
@@ -37,7 +40,9 @@ def main() -> None:
         start = time.perf_counter()
         if not data.exists():
             digits = VirtualDigits(0)
-            write_dataset(digits.chunks(n_rows, "train"), data, test_chunks=digits.chunks(20_000, "test"), scale="none")
+            write_dataset(
+                digits.chunks(n_rows, "train"), data, test_chunks=digits.chunks(20_000, "test"), scale="none"
+            )
         made = time.perf_counter()
         planned = json.loads(command("plan", data, out, options, "--json"))
         if not (out / "model.json").exists():
@@ -46,8 +51,8 @@ def main() -> None:
         last = json.loads((out / "metrics.jsonl").read_text().splitlines()[-1])
         found.append(last)
         print(
-            f"{distkern.open_dataset(data)!r}: made in {made - start:.0f} s, trained in {trained - made:.0f} s, "
-            f"test error {last['test_error']:.4f}"
+            f"{distkern.open_dataset(data)!r}: made in {made - start:.0f} s, "
+            f"trained in {trained - made:.0f} s, test error {last['test_error']:.4f}"
         )
         for process in ("worker", "driver"):
             peak, promise = last[f"{process}_peak_rss_bytes"], planned[f"{process}_bytes"]

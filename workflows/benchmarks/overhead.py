@@ -2,7 +2,8 @@
 
     python workflows/benchmarks/overhead.py covtype.zarr --landmarks 143
 
-Fits CSVRG + ODM to a sharded data set (two classes) with local worker processes, and runs `twin.py` on the same
+Fits CSVRG + ODM to a sharded data set (two classes) with local worker processes, and runs `twin.py` on the
+same
 rows as arrays; prints both times (start-up, that is processes and compilation, apart), their ratio, the ratio
 of the snapshot passes alone, and where the time goes.
 """
@@ -21,7 +22,10 @@ from distkern.engine.executors import open_executor
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data")
     parser.add_argument("--landmarks", type=int, default=143)
     parser.add_argument("--workers", type=int, default=2)
@@ -70,13 +74,16 @@ def run_twin(twin: Twin, features: np.ndarray, signs: np.ndarray, stages: int) -
 
 def report(options, train, ours, theirs, passes) -> None:  # type: ignore[no-untyped-def]
     """Medians and ratios pair by pair."""
-    print(f"{train.n_rows:,} rows x {train.n_features}, {options.landmarks} landmarks, {options.stages} stages, "
-          f"{options.scheduler} with {options.workers} workers, {options.repeats} pairs")  # fmt: skip
+    print(f"{train.n_rows:,} rows x {train.n_features}, {options.landmarks} landmarks, "
+          f"{options.stages} stages, {options.scheduler} with {options.workers} workers, "
+          f"{options.repeats} pairs")  # fmt: skip
     ratios = [mine / other for mine, (other, _) in zip(ours, theirs, strict=True)]
     line("fit", np.median(ours), np.median([other for other, _ in theirs]), ratios)
     mine = [np.median([e["seconds"] for e in run if e["name"] == "snapshot"]) for run in passes]
     other = [split["snapshot"] / (options.stages + 1) for _, split in theirs]
-    line("snapshot pass", np.median(mine), np.median(other), [a / b for a, b in zip(mine, other, strict=True)])
+    line(
+        "snapshot pass", np.median(mine), np.median(other), [a / b for a, b in zip(mine, other, strict=True)]
+    )
     for name in ("snapshot", "inner loop"):
         chosen = [event for event in passes[-1] if event["name"] == name]
         split = {key: sum(e["split_seconds"][key] for e in chosen) for key in chosen[0]["split_seconds"]}

@@ -2,9 +2,10 @@
 
     python workflows/csvrg/choose.py covtype.zarr --n-cores 143 --landmarks uniform --rows 9000
 
-Draws that many rows from the training split (never from the test split), holds out a third of them, and searches
-gamma, lam, theta and mu at random over the paper's ranges, widened upwards for lam because the best was at the top.
-Prints the best as the [params] of a job file.
+Draws that many rows from the training split (never from the test split), holds out a third of them, and
+searches
+gamma, lam, theta and mu at random over the paper's ranges, widened upwards for lam because the best was at
+the top. Prints the best as the [params] of a job file.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ def sample(split, n_rows: int, seed: int):  # type: ignore[no-untyped-def]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data")
     parser.add_argument("--algorithm", choices=["csvrg", "avm"], default="csvrg")
     parser.add_argument("--n-cores", type=int, required=True)

@@ -1,0 +1,78 @@
+"""Whoever loads and prepares a stream's rows, the sequential loop sees the same pieces in the same order."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from distkern.engine.budget import Machine
+from distkern.engine.drive import Driver
+from distkern.engine.executors import open_executor
+from distkern.engine.plan import Extent, plan_stream
+from distkern.engine.streaming import StreamClock, run_stream
+from distkern.estimators import CSVRGClassifier
+from distkern.estimators.data import from_arrays
+from distkern.passes import Cost, Stream, epoch_visits
+from toy import ToySource, prepare
+
+MODES = [
+    # cost of preparing, wire: chosen so that the planner takes each way
+    ("driver reads and prepares", {"same_host": True, "driver_threads": 2}, Cost(result_bytes=8)),
+    ("workers send raw rows", {"same_host": False, "driver_threads": 2}, Cost(result_bytes=10**6)),
+    (
+        "workers send prepared rows",
+        {"same_host": False, "driver_threads": 1},
+        Cost(result_bytes=1, flops_per_row=1e9),
+    ),
+]
+
+
+@pytest.fixture(scope="module", params=["threads", "processes", "local"])
+def executor(request):
+    with open_executor(request.param, workers=2) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(("mode", "machine", "cost"), MODES)
+@pytest.mark.parametrize("replacement", [False, True])
+def test_the_same_pieces_in_every_mode(executor, mode, machine, cost, replacement):
+    source = ToySource((5, 7, 3, 6, 4, 9))
+    visits = epoch_visits(source.block_rows, 60, seed=1, stage=2, replace=replacement)
+    step = Stream("chain", visits, prepare, 2.0, piece_rows=2, cost=cost)
+    plan = plan_stream(step, Extent.of(source), Machine("distributed", 2, **machine))
+    assert plan.mode == mode
+    clock, done = StreamClock(), []
+    pieces = list(run_stream(step, plan, source, executor, clock, done.append))
+    expected = [
+        2.0 * source.reader(visit.block)().take(visit.rows(source.block_rows[visit.block])).features[:, 0]
+        for visit in visits
+    ]
+    np.testing.assert_array_equal(np.concatenate(pieces), np.concatenate(expected))
+    assert max(map(len, pieces)) <= 2
+    assert done == list(range(1, len(visits) + 1))
+    assert min(clock.split().values()) >= 0
+
+
+@pytest.mark.parametrize(("mode", "machine", "cost"), MODES[1:])
+def test_a_fit_has_the_same_bits_when_workers_feed_it(executor, mode, machine, cost, monkeypatch):
+    import distkern.engine.drive as drive
+
+    generator = np.random.default_rng(0)
+    features = generator.normal(size=(5000, 6)).astype(np.float32)
+    model = CSVRGClassifier(n_cores=30, stages=2, random_state=0)
+    data = from_arrays(features, (features[:, 0] > 0).astype(int), None)
+    solver, problem = model.problem(data, has_test=False)
+    with open_executor("synchronous") as alone:
+        expected = Driver({"train": data.source}, alone).run(solver, problem).state
+
+    modes = []
+
+    def forced(step, extent, _):
+        plan = plan_stream(replace(step, cost=cost), extent, Machine("distributed", 2, **machine))
+        modes.append(plan.mode)
+        return plan
+
+    monkeypatch.setattr(drive, "plan_stream", forced)
+    state = Driver({"train": data.source}, executor).run(solver, problem).state
+    assert set(modes) == {mode}
+    np.testing.assert_array_equal(state.coefficients, expected.coefficients)
