@@ -22,7 +22,6 @@ class Tile:
 
     rows: slice
     values: Floats
-    nearest: NDArray[np.intp]
 
 
 class AbstractBasis(ABC):
@@ -54,20 +53,22 @@ class AbstractBasis(ABC):
         """
         return min(max(_TILE_BYTES // (self.size * self.dtype.itemsize), 128), 1024)
 
-    def tiles(self, features: Floats, into: Floats | None = None) -> Iterator[Tile]:
+    def tiles(
+        self, features: Floats, into: Floats | None = None, nearest: NDArray[np.intp] | None = None
+    ) -> Iterator[Tile]:
         """The basis values of all rows of ``features``, a tile at a time.
 
         They are written into the rows of ``into`` (n_rows, size) if given, else into one reused buffer.
-        The tiles, and so the bits, are the same.
+        The tiles, and so the bits, are the same. ``nearest`` (n_rows,), if given, receives for each row the
+        basis function of largest value, which costs an eighth more.
         """
         tile_rows = self.tile_rows
-        nearest = np.empty(tile_rows, dtype=np.intp)
         for start in range(0, features.shape[0], tile_rows):
             rows = slice(start, min(start + tile_rows, features.shape[0]))
             count = rows.stop - rows.start
             values = buffer("tile", (count, self.size), self.dtype) if into is None else into[rows]
-            self.fill(features[rows], values, nearest[:count])
-            yield Tile(rows, values, nearest[:count])
+            self.fill(features[rows], values, None if nearest is None else nearest[rows])
+            yield Tile(rows, values)
 
     def combine(self, features: Floats, coefficients: Floats) -> Floats:
         """f = Phi coef for all rows: (n_rows, n_outputs) for coefficients (size, n_outputs)."""

@@ -61,8 +61,7 @@ def prepare_piece(block: Block, operand: PieceOperand) -> Piece:
     values = np.empty((block.n_rows, basis.size), dtype=basis.dtype)
     nearest = np.empty(block.n_rows, dtype=np.intp)
     products = np.empty((block.n_rows, columns.shape[1]), dtype=basis.dtype)
-    for tile in basis.tiles(block.features, values):
-        nearest[tile.rows] = tile.nearest
+    for tile in basis.tiles(block.features, values, nearest):
         multiply(tile.values, columns, products[tile.rows])
     weights = objective.weights(block)
     return Piece(

@@ -64,9 +64,8 @@ def snapshot(block: Block, model: Model) -> Snapshot:
     for strip in _strips(block, model.basis, outputs):
         predictions = buffer("predictions", (strip.n_rows, outputs), model.basis.dtype)
         nearest = buffer("nearest", (strip.n_rows,), np.intp)
-        for tile in model.basis.tiles(strip.features):
+        for tile in model.basis.tiles(strip.features, nearest=nearest):
             multiply(tile.values, coefficients, predictions[tile.rows])
-            nearest[tile.rows] = tile.nearest
         signs, weights = objective.signs(strip), objective.weights(strip)
         alpha = objective.alpha(predictions, signs, weights)
         for output in range(outputs):

@@ -29,13 +29,14 @@ def test_tiles_hold_the_kernel_and_the_nearest_landmark(kernel, dtype):
     basis = LandmarkBasis(find_kernel(kernel)(gamma=0.5), features[::50])
     exact = reference.gram(kernel, features, features[::50], gamma=0.5)
     seen = 0
-    for tile in basis.tiles(features):
+    nearest = np.empty(len(features), dtype=np.intp)
+    for tile in basis.tiles(features, nearest=nearest):
         assert tile.rows.start == seen
         seen = tile.rows.stop
         # Matern 3/2 is smooth at 0 in the distance, whose square carries the rounding
         np.testing.assert_allclose(tile.values, exact[tile.rows], atol=3e-6 if dtype == "float32" else 1e-13)
         best = exact[tile.rows].max(axis=1)
-        chosen = exact[tile.rows][np.arange(len(tile.nearest)), tile.nearest]
+        chosen = exact[tile.rows][np.arange(len(tile.values)), nearest[tile.rows]]
         np.testing.assert_allclose(chosen, best, rtol=1e-5)
     assert seen == len(features)
 
@@ -49,7 +50,8 @@ def test_tiles_into_an_array_have_the_same_bits_as_tiles_in_a_buffer():
     features = rows(2500).astype(np.float32)
     basis = LandmarkBasis(RBF, features[:300])
     into = np.empty((2500, 300), np.float32)
-    nearest = np.concatenate([tile.nearest.copy() for tile in basis.tiles(features, into)])
+    nearest = np.empty(len(features), dtype=np.intp)
+    assert sum(len(tile.values) for tile in basis.tiles(features, into, nearest)) == len(features)
     np.testing.assert_array_equal(into, all_values(basis, features))
     np.testing.assert_array_equal(nearest[:300], np.arange(300))
 
@@ -101,7 +103,9 @@ def test_squared_norm_of_a_cancelling_combination_is_not_negative():
 def test_edges():
     single = LandmarkBasis(RBF, rows(1))
     assert single.combine(rows(5, seed=2), np.ones((1, 1))).shape == (5, 1)
-    assert [tile.nearest.tolist() for tile in single.tiles(rows(3, seed=2))] == [[0, 0, 0]]
+    nearest = np.full(3, -1, dtype=np.intp)
+    assert len(list(single.tiles(rows(3, seed=2), nearest=nearest))) == 1
+    assert nearest.tolist() == [0, 0, 0]
     assert list(single.tiles(rows(0))) == []
     assert single.combine(rows(0), np.ones((1, 2))).shape == (0, 2)
 
