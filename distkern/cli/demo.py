@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import options
+from distkern.core import interrupts
 from distkern.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -245,6 +246,7 @@ def _progress(terminal: Terminal, total: int | None) -> Callable[[str, int, int]
     from distkern.monitor.text import in_bytes
 
     def show(stage: str, rows: int, n_bytes: int) -> None:
+        interrupts.check()
         terminal.show(stage, rows, total or rows, f"{rows:,} rows {in_bytes(n_bytes)}")
 
     return show

@@ -6,14 +6,13 @@ import errno
 import importlib
 import logging
 import os
-import signal
 import sys
-import threading
 import traceback
 from collections.abc import Sequence
 
 import click
 
+from distkern.core import interrupts
 from distkern.core.errors import DistkernError, InputError
 
 #: exit statuses
@@ -54,14 +53,12 @@ def group() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 0 done, 2 wrong input, 130 interrupted, 1 all else."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    if threading.current_thread() is threading.main_thread():
-        # a batch system's termination leaves a checkpoint exactly as Ctrl-C does
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
     # what goes wrong is said in one line below; libraries would say it again, in their words
     for library in ("asyncio", "distributed", "tornado"):
         logging.getLogger(library).setLevel(logging.CRITICAL + 1)
     try:
-        with group.make_context("distkern", given) as context:
+        # a batch system's termination leaves a checkpoint exactly as Ctrl-C does
+        with interrupts.as_exceptions(), group.make_context("distkern", given) as context:
             group.invoke(context)
         sys.stdout.flush()
         return DONE

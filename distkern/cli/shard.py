@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import options
+from distkern.core import interrupts
 from distkern.formats._files import COMPRESSIONS, known_formats
 from distkern.monitor.text import in_bytes, in_time
 from distkern.storage.scaling import KINDS
@@ -209,10 +210,10 @@ def _interruption_explained() -> Iterator[None]:
 
 
 @contextmanager
-def _progress() -> Iterator[Progress | None]:
+def _progress() -> Iterator[Progress]:
     """A live line on standard error when that is a terminal."""
     if not sys.stderr.isatty():
-        yield None
+        yield lambda what, rows, n_bytes: interrupts.check()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -229,6 +230,7 @@ def _progress() -> Iterator[Progress | None]:
         bar = bars.add_task("starting", total=None, size="")
 
         def show(what: str, rows: int, n_bytes: int) -> None:
+            interrupts.check()
             writing = what.startswith("writing")
             if not writing:
                 read[what] = rows

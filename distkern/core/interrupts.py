@@ -1,14 +1,68 @@
-"""Ctrl-C and termination signals, put off while worker processes start or stop."""
+"""Ctrl-C and termination signals: never lost, and put off while worker processes start or stop."""
 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_arrived = False
+
+
+@contextmanager
+def as_exceptions() -> Iterator[None]:
+    """Ctrl-C and termination both raise :class:`KeyboardInterrupt` inside, and again in :func:`check`.
+
+    The second time is needed: an exception that happens to be raised in a finaliser or in a callback of the
+    garbage collector, where Dask has one, would be printed and forgotten.
+    """
+    global _arrived
+    _arrived = False
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    for number, handler in before.items():
+        # a program in the background was started with Ctrl-C ignored, and wants it so
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+    hook = sys.unraisablehook
+
+    def report(lost: Any) -> None:
+        if not issubclass(lost.exc_type, KeyboardInterrupt):
+            hook(lost)
+
+    sys.unraisablehook = report
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
+        _restore(before)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    global _arrived
+    _arrived = True
+    raise KeyboardInterrupt
+
+
+def check() -> None:
+    """Raise :class:`KeyboardInterrupt` if an interruption arrived and got lost; long loops call this."""
+    global _arrived
+    if _arrived and threading.current_thread() is threading.main_thread():
+        _arrived = False
+        raise KeyboardInterrupt
+
+
+def _restore(handlers: Mapping[signal.Signals, Any]) -> None:
+    for number, handler in handlers.items():
+        # None: installed by something other than Python, which cannot be asked for it
+        signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 @contextmanager
@@ -39,8 +93,7 @@ def put_off() -> Iterator[None]:
     finally:
         # a signal that waits behind the mask is still to be remembered
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for number, handler in before.items():
-            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+        _restore(before)
     if arrived:
         raise KeyboardInterrupt
 

@@ -9,7 +9,7 @@ MIB = 2**20
 #: resident bytes of a Dask worker process before it has read anything (measured, rounded up)
 WORKER_BASE_BYTES = 160 * MIB
 #: resident bytes of the driver process with scheduler, numba and scikit-learn loaded (measured, rounded up)
-DRIVER_BASE_BYTES = 360 * MIB
+DRIVER_BASE_BYTES = 480 * MIB
 #: blocks that a process keeps between passes, at most (and at most a quarter of its memory limit)
 CACHE_BYTES = 512 * MIB
 #: bytes of a task in the driver's graph and the scheduler's tables

@@ -148,7 +148,7 @@ def train(
         )
         if not predicted.fits:
             raise MemoryBudgetError(predicted.advice, where="--memory-limit")
-    heard: list[Listener] = list(listeners)
+    heard: list[Listener] = [*listeners, _stop_if_asked]
     if folder is not None:
         if resume and not CheckpointFolder(folder / "checkpoints", {}).stages():
             nothing = Event("message", {"text": f"no checkpoint in {folder}: starting from the beginning"})
@@ -174,6 +174,11 @@ def train(
                 raise Interrupted(_farewell(folder)) from error
         raise
     return estimator
+
+
+def _stop_if_asked(event: Event) -> None:
+    """A listener: events come often enough to notice an interruption that got lost."""
+    interrupts.check()
 
 
 @contextmanager
@@ -260,7 +265,7 @@ def evaluate(
 
     _check_limit(evaluation_pass(model, source), source, scheduler, workers, memory_limit)
     with _executor(scheduler, workers, memory_limit) as executor:
-        return evaluate_split(model, source, executor, tuple(listeners))
+        return evaluate_split(model, source, executor, (*listeners, _stop_if_asked))
 
 
 def predict_to(
@@ -290,6 +295,7 @@ def predict_to(
         _executor(scheduler, workers, memory_limit) as executor,
     ):
         for values in blocks_in_order(source, function, executor):
+            interrupts.check()
             writer.write(start, values)
             start += len(values)
         writer.commit()

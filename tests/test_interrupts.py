@@ -1,0 +1,75 @@
+"""An interruption arrives once, whatever swallowed it on the way."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import threading
+
+import pytest
+
+from distkern.core import interrupts
+
+
+def kill(number: signal.Signals) -> None:
+    os.kill(os.getpid(), number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_both_signals_are_exceptions_and_the_handlers_come_back(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt), interrupts.as_exceptions():
+        kill(number)
+    assert signal.getsignal(number) is before
+
+
+def test_one_that_is_lost_in_the_garbage_collector_is_found_again() -> None:
+    def callback(phase: str, info: dict[str, int]) -> None:
+        gc.callbacks.remove(callback)
+        kill(signal.SIGINT)
+
+    with interrupts.as_exceptions():
+        interrupts.check()
+        gc.callbacks.append(callback)
+        gc.collect()
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.check()
+        interrupts.check()
+
+
+def test_ctrl_c_stays_ignored_in_the_background() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interrupts.as_exceptions():
+            kill(signal.SIGINT)
+            interrupts.check()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_put_off_until_the_end(number: signal.Signals) -> None:
+    reached = []
+
+    def put_off() -> None:
+        with interrupts.put_off():
+            kill(number)
+            reached.append("after the signal")
+
+    with pytest.raises(KeyboardInterrupt):
+        put_off()
+    assert reached == ["after the signal"]
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) & {signal.SIGINT, signal.SIGTERM} == set()
+    with interrupts.put_off():
+        pass
+
+
+def test_threads_started_meanwhile_never_see_ctrl_c() -> None:
+    masks = []
+    with interrupts.put_off():
+        thread = threading.Thread(target=lambda: masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
+        thread.start()
+        thread.join()
+    assert signal.SIGINT in masks[0]
+    assert signal.SIGTERM not in masks[0]
