@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.types import Floats
+from distkern.core.sparse import Rows
 from distkern.passes import Stream, epoch_visits
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
 from distkern.solvers.coreset import (
@@ -42,7 +42,7 @@ class AVMState:
     coefficients : (r, n_outputs) of the model: the average once it has begun, w_t before
     """
 
-    landmarks: Floats
+    landmarks: Rows
     gamma: float
     accumulated: NDArray[np.float64]
     early: NDArray[np.float64]

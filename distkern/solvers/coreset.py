@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis, multiply
 from distkern.bases.landmarks import LandmarkBasis
+from distkern.core.sparse import Rows, comparing_bytes
 from distkern.core.types import Block, Floats
 from distkern.core.workspace import buffer
 from distkern.kernels.bandwidth import gamma_by_rule
@@ -125,12 +126,12 @@ class CoresetProblem:
         """f for this problem's outputs."""
         return Objective(self.loss, self.lam, problem.n_outputs, self.class_weights, self.mean_weight)
 
-    def model(self, problem: Problem, landmarks: Floats, gamma: float, coefficients: Floats) -> Model:
+    def model(self, problem: Problem, landmarks: Rows, gamma: float, coefficients: Floats) -> Model:
         """The operand for a state."""
         basis = LandmarkBasis(self.kernel.with_gamma(gamma), landmarks)
         return Model(basis, coefficients, self.objective(problem))
 
-    def begin(self, problem: Problem) -> Steps[tuple[Floats, float]]:
+    def begin(self, problem: Problem) -> Steps[tuple[Rows, float]]:
         """Choose landmarks and gamma."""
         layout = _layout(problem)
         gamma = self.kernel.gamma
@@ -150,7 +151,7 @@ class CoresetProblem:
 
 
 def _layout(problem: Problem) -> Layout:
-    return Layout(problem.block_rows, problem.n_features, problem.dtype, problem.seed)
+    return Layout(problem.block_rows, problem.n_features, problem.dtype, problem.seed, problem.sparse_numbers)
 
 
 def snapshot_pass(problem: Problem, model: Model | None, size: int) -> Reduce[Snapshot]:
@@ -169,12 +170,13 @@ def pass_cost(problem: Problem, size: int) -> Cost:
     tile_rows = int(np.clip(512 * 1024 // (size * itemsize), 128, 1024))
     per_row = outputs * (4 * itemsize + 3 * 8)
     return Cost(
-        workspace_bytes=tile_rows * (2 * size + problem.n_features + 2) * itemsize
+        workspace_bytes=tile_rows * (2 * size + problem.row_numbers + 2) * itemsize
         + max(problem.block_rows) * per_row
-        + 2 * size * problem.n_features * itemsize
+        + 2 * size * problem.row_numbers * itemsize
+        + (0 if problem.sparse_numbers is None else comparing_bytes(problem.n_features))
         + size * outputs * 16,
         result_bytes=size * outputs * 8,
-        flops_per_row=2.0 * size * (problem.n_features + 2 + outputs),
+        flops_per_row=2.0 * size * (problem.row_numbers + 2 + outputs),
         entries_per_row=float(size),
     )
 
@@ -186,7 +188,7 @@ def stream_cost(problem: Problem, size: int, *, n_columns: int) -> Cost:
     return Cost(
         workspace_bytes=pass_cost(problem, size).workspace_bytes,
         result_bytes=prepared_row,
-        flops_per_row=2.0 * size * (problem.n_features + 2 + n_columns),
+        flops_per_row=2.0 * size * (problem.row_numbers + 2 + n_columns),
         entries_per_row=float(size),
         # measured: 20 ns a step and output, and 4 multiplications in 1 ns
         driver_seconds_per_row=problem.n_outputs * (20e-9 + size * 0.25e-9),
