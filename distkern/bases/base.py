@@ -79,13 +79,13 @@ class AbstractBasis(ABC):
         return values
 
     @property
-    def fixed_bytes(self) -> int:
-        """Bytes that evaluating takes however few the rows are, beside the basis itself."""
+    def process_bytes(self) -> int:
+        """Bytes that a worker process loads once to evaluate the basis."""
         return 0
 
     def workspace_bytes(self, row_numbers: int) -> int:
         """Bytes that :meth:`tiles` takes in a thread for rows of so many numbers."""
-        return self.fixed_bytes + self.tile_rows * (2 * self.size + row_numbers + 2) * self.dtype.itemsize
+        return self.tile_rows * (2 * self.size + row_numbers + 2) * self.dtype.itemsize
 
 
 def multiply(values: Floats, columns: Floats, out: Floats) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.core.sparse import Rows, SparseRows, comparing_bytes, converted
+from distkern.core.sparse import COMPILED_BYTES, Rows, SparseRows, comparing_bytes, converted
 from distkern.core.types import Floats
 from distkern.kernels.base import AbstractKernel
 
@@ -38,8 +38,8 @@ class LandmarkBasis(AbstractBasis):
         return self.landmarks.dtype
 
     @property
-    def fixed_bytes(self) -> int:
-        return comparing_bytes(self.landmarks.shape[1]) if self.is_sparse else 0
+    def process_bytes(self) -> int:
+        return COMPILED_BYTES + comparing_bytes(self.landmarks.shape[1]) if self.is_sparse else 0
 
     def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
         # rows of the other form are converted a tile at a time

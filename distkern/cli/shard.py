@@ -91,7 +91,8 @@ def _format_help() -> str:
 @click.option(
     "--sparse/--dense",
     default=None,
-    help="Store only the numbers that are not zero, or all.  [default: sparse if fewer than 1 in 16 is not zero]",
+    help="Store only the numbers that are not zero, or all.  "
+    "[default: sparse if fewer than 1 in 16 is not zero]",
 )
 @click.option(
     "--rows-per-shard",

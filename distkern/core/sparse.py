@@ -1,7 +1,7 @@
 """Rows of which most numbers are zero, and the few things that are done with rows of either form.
 
-:class:`SparseRows` answers to what the package asks of an array of rows (``shape``, ``dtype``, ``len``, rows by
-slice, position or mask), so that blocks, tiles and passes carry either form without knowing which.
+:class:`SparseRows` answers to what the package asks of an array of rows (``shape``, ``dtype``, ``len``, rows
+by slice, position or mask), so that blocks, tiles and passes carry either form without knowing which.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from numpy.typing import DTypeLike, NDArray
 
 #: columns are numbered in 32 bits
 MAX_FEATURES = 2**31 - 1
-#: resident bytes of the compiled loops that compare sparse rows, numba included (measured 130 MiB)
-COMPILED_BYTES = 144 * 2**20
+#: resident bytes of the compiled loops that compare sparse rows, numba included: what a worker takes beside
+#: what one with dense rows does (measured 175 MiB, 210 where they are compiled for the first time)
+COMPILED_BYTES = 224 * 2**20
 
 _Floats: TypeAlias = NDArray[np.floating[Any]]
 
@@ -81,6 +82,10 @@ class SparseRows:
     def row_of_entries(self) -> NDArray[np.int64]:
         """(n_entries,) the row of each entry."""
         return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+
+    def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
+        """Refused, because it would take the memory that being sparse saves."""
+        raise TypeError("sparse rows are not an array: take toarray() of a tile of them")
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -219,5 +224,5 @@ def from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> Rows:
 
 
 def comparing_bytes(n_features: int) -> int:
-    """Resident bytes of comparing sparse rows with sparse landmarks, beside rows and landmarks themselves."""
-    return COMPILED_BYTES + 8 * n_features
+    """Bytes of what finds the landmarks that have a column, beside rows, landmarks and code."""
+    return 8 * n_features

@@ -55,8 +55,8 @@ class AbstractKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     Fitted attributes
     -----------------
     classes_ : (n_classes,) label values
-    landmarks_ : (r, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was fitted on sparse rows
-    coef_ : (r, n_outputs) float64, n_outputs = 1 for two classes
+    landmarks_ : (r, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was fitted on
+    sparse rows coef_ : (r, n_outputs) float64, n_outputs = 1 for two classes
     gamma_ : the kernel's gamma
     n_features_in_ : d
     n_iter_ : stages done
@@ -76,8 +76,8 @@ class AbstractKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
 
         Parameters
         ----------
-        X : (n_rows, n_features) array, sparse matrix of SciPy or Dask array, or ``open_dataset(path).train``, which has its own
-        labels y : (n_rows,) labels, for arrays
+        X : (n_rows, n_features) array, sparse matrix of SciPy or Dask array, or
+        ``open_dataset(path).train``, which has its own labels y : (n_rows,) labels, for arrays
         sample_weight : (n_rows,) weights s_i >= 0 of the losses, for arrays; the objective divides by their
         sum
 

@@ -91,9 +91,7 @@ def from_split(split: Split) -> TrainingData:
     return TrainingData(split, dataset.classes, counts, (counts > 0).astype(np.float64), dataset.scaling)
 
 
-def from_arrays(
-    features: Rows, labels: NDArray[Any], weights: NDArray[np.float64] | None
-) -> TrainingData:
+def from_arrays(features: Rows, labels: NDArray[Any], weights: NDArray[np.float64] | None) -> TrainingData:
     """Validated arrays; rows of weight 0 are left out.
 
     With few rows, identical ones are merged into one that carries their weights, in sorted order: the

@@ -148,6 +148,7 @@ def evaluation_pass(model: Any, split: Split) -> Reduce[Counts]:
         workspace_bytes=basis.workspace_bytes(split.row_numbers)
         + rows * (8 * n_outputs + 4 * split.row_numbers + 64),
         result_bytes=16 * 2**_SCORE_BITS if n_outputs == 1 else 8 * len(labels) * n_outputs,
+        process_bytes=basis.process_bytes,
     )
     return Reduce("evaluate", _evaluate, Counts.add, operand, "test", cost=cost)
 

@@ -42,8 +42,8 @@ def shared(row: float, landmark: float, parameter: float) -> float:
 
 
 def _sparse_sums(
-    data: Any, indices: Any, indptr: Any, values: Any, members: Any, starts: Any, constants: Any, parameter: float,
-    scale: float, out: Any,
+    data: Any, indices: Any, indptr: Any, values: Any, members: Any, starts: Any, constants: Any,
+    parameter: float, scale: float, out: Any,
 ) -> None:  # fmt: skip
     size = out.shape[1]
     sums = np.empty(size)
@@ -67,8 +67,8 @@ def sparse_sums(
     """out[i, j] = -scale max(0, sum of own over row i + constants[j] + sum of shared over common columns).
 
     The compiled function takes the rows' ``data``, ``indices``, ``indptr``, the landmarks column by column as
-    ``values``, ``members`` (which landmark) and ``starts`` (n_features + 1), ``constants`` (r,), the parameter of
-    own and shared, the scale, and ``out``. Sums are float64, in the order of the columns.
+    ``values``, ``members`` (which landmark) and ``starts`` (n_features + 1), ``constants`` (r,), the
+    parameter of own and shared, the scale, and ``out``. Sums are float64, in the order of the columns.
     """
     import numba
 

@@ -2,10 +2,10 @@
 
 A sum over all columns of d(x_k, c_k) with d(0, 0) = 0 is
 
-    sum_k d(x_k, 0) + sum_k d(0, c_k) + sum over the columns that both have of d(x_k, c_k) - d(x_k, 0) - d(0, c_k),
+    sum_k d(x_k, 0) + sum_k d(0, c_k) + sum of d(x_k, c_k) - d(x_k, 0) - d(0, c_k) over columns of both,
 
-so a row costs one addition for each landmark with a number in one of its columns. Squared and city block distances
-are such sums, and so is the logarithm of the Cauchy kernel.
+so a row costs one addition for each landmark with a number in one of its columns. Squared and city block
+distances are such sums, and so is the logarithm of the Cauchy kernel.
 """
 
 from __future__ import annotations

@@ -51,8 +51,9 @@ def _sparse(features: SparseRows, cores: SparseRows, squared_radius: float) -> I
 
 
 def _dense(features: Floats, cores: Floats, squared_radius: float) -> Iterator[Uncovered]:
-    """The product gives distances up to a bound on its rounding; where that leaves a doubt, the distance to the
-    nearest landmark is taken exactly.
+    """The product gives distances up to a bound on its rounding.
+
+    Where that leaves a doubt, the distance to the nearest landmark is taken exactly.
     """
     distances = SquaredDistanceScores.of(cores, 1.0)
     spread = np.abs(cores.astype(np.float64) - distances.center).max(axis=0)

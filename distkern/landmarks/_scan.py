@@ -102,10 +102,11 @@ def scan(dtype: np.dtype[Any]) -> Callable[..., int]:
 @cache
 def sparse_scan(dtype: np.dtype[Any]) -> Callable[..., int]:
     """The scan for sparse rows of this dtype: a function of the rows' data, indices and indptr, of the cores'
-    data, indices, indptr and squared norms, which it appends to, of ``row`` (n_features,), zeros, and of n_cores,
+    data, indices, indptr and squared norms, which it appends to, of ``row`` (n_features,), zeros, of n_cores,
     order, squared_radius and limit as for :func:`scan`.
 
-    Distances are |x|^2 + |c|^2 - 2 x c, each a float64 sum in the order of the columns: exactly 0 for equal rows.
+    Distances are |x|^2 + |c|^2 - 2 x c, each a float64 sum in the order of the columns: exactly 0 for equal
+    rows.
     """
     import numba
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
-from distkern.core.sparse import Rows, SparseRows
+from distkern.core.sparse import COMPILED_BYTES, Rows, SparseRows
 from distkern.core.types import Block
 from distkern.landmarks._distances import uncovered_tiles
 from distkern.landmarks._scanner import scanner_for
@@ -204,6 +204,7 @@ def _sweep_cost(layout: Layout, size: int) -> Cost:
         + 4 * size * row_bytes
         + layout.comparing_bytes,
         result_bytes=_MOST_CANDIDATES * (row_bytes + 8),
+        process_bytes=COMPILED_BYTES if layout.is_sparse else 0,
         flops_per_row=2.0 * size * row_bytes / layout.dtype.itemsize,
     )
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis, multiply
 from distkern.bases.landmarks import LandmarkBasis
-from distkern.core.sparse import Rows, comparing_bytes
+from distkern.core.sparse import COMPILED_BYTES, Rows, comparing_bytes
 from distkern.core.types import Block, Floats
 from distkern.core.workspace import buffer
 from distkern.kernels.bandwidth import gamma_by_rule
@@ -178,6 +178,7 @@ def pass_cost(problem: Problem, size: int) -> Cost:
         result_bytes=size * outputs * 8,
         flops_per_row=2.0 * size * (problem.row_numbers + 2 + outputs),
         entries_per_row=float(size),
+        process_bytes=0 if problem.sparse_numbers is None else COMPILED_BYTES,
     )
 
 
@@ -192,6 +193,7 @@ def stream_cost(problem: Problem, size: int, *, n_columns: int) -> Cost:
         entries_per_row=float(size),
         # measured: 20 ns a step and output, and 4 multiplications in 1 ns
         driver_seconds_per_row=problem.n_outputs * (20e-9 + size * 0.25e-9),
+        process_bytes=0 if problem.sparse_numbers is None else COMPILED_BYTES,
     )
 
 

@@ -50,7 +50,9 @@ class AbstractFeatureWriter(ABC):
         """Make what holds all shards."""
 
     @abstractmethod
-    def write(self, index: int, n_rows: int, parts: Iterable[Placed]) -> tuple[int | tuple[int, ...], int | None]:
+    def write(
+        self, index: int, n_rows: int, parts: Iterable[Placed]
+    ) -> tuple[int | tuple[int, ...], int | None]:
         """Write shard ``index``; its checksums and, if it is sparse, the number of its entries.
 
         Raises
@@ -88,7 +90,7 @@ class DenseFeatureWriter(AbstractFeatureWriter):
 
 
 class SparseFeatureWriter(AbstractFeatureWriter):
-    """A group of anndata's csr_matrix layout for each shard: arrays data, indices, indptr of one chunk each."""
+    """A group of anndata's csr_matrix layout for each shard: data, indices, indptr of one chunk each."""
 
     def _begin(self, group: chunks.Group) -> None:
         chunks.create_group(self.folder / "features")
@@ -148,7 +150,11 @@ class StoredShard:
     ) -> SparseRows:
         """The shard's own group, whole."""
         group = folder / str(self.index)
-        expected = (("data", "float32", entries), ("indices", "int32", entries), ("indptr", "int64", self.rows + 1))
+        expected = (
+            ("data", "float32", entries),
+            ("indices", "int32", entries),
+            ("indptr", "int64", self.rows + 1),
+        )
         data, indices, indptr = (
             self._chunk(group / name, checksum, dtype, (size,), (0,)) if size else np.empty(0, dtype)
             for (name, dtype, size), checksum in zip(expected, checksums, strict=True)

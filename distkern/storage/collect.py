@@ -24,8 +24,8 @@ from distkern.storage.scaling import (
 from distkern.storage.spool import Spool
 from distkern.storage.writer import SHARD_BYTES, widened
 
-#: data with a smaller share of numbers that are not zero are stored sparse: that takes an eighth of the room, and
-#: the sparse products were measured to be as fast as the dense ones at twice this share
+#: data with a smaller share of numbers that are not zero are stored sparse: that takes an eighth of the
+#: room, and the sparse products were measured to be as fast as the dense ones at twice this share
 SPARSE_DENSITY = 1 / 16
 _LATE_FEATURES = 2000
 
@@ -80,11 +80,12 @@ class Shape:
 
 
 class Form:
-    """Whether the rows of a data set are stored sparse, and how they are scaled: known once a run has been read.
+    """Whether rows are stored sparse, and how they are scaled: known once a run has been read.
 
     Attributes
     ----------
-    is_sparse : what the user wants, else decided from the rows of the first run: stored sparse if fewer than 1 in
+    is_sparse : what the user wants, else decided from the rows of the first run: stored sparse if fewer than
+    1 in
         16 numbers is not zero. None until then
     fit : fits the scaling; set with the decision, because the default depends on it
     """
@@ -109,8 +110,12 @@ class Form:
         self.is_sparse, self.fit, self._width = sparse, ScalingFit(kind), width
 
     def check_width(self, width: int, chunk: RawChunk) -> None:
-        """Refuse columns that come late and would make rows many times as long that are already stored dense."""
-        if self.is_sparse is not False or self._wanted is False or width <= max(2 * self._width, _LATE_FEATURES):
+        """Refuse columns that come late and would make rows that are stored dense many times as long."""
+        if (
+            self.is_sparse is not False
+            or self._wanted is False
+            or width <= max(2 * self._width, _LATE_FEATURES)
+        ):
             return
         row = 0
         if isinstance(chunk.features, SparseRows):

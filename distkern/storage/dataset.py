@@ -133,9 +133,9 @@ def open_dataset(path: str | os.PathLike[str]) -> Dataset:
 class ShardReader:
     """Reads one shard; every byte is checked against the checksum in the data set's manifest.
 
-    Calling it gives a :class:`Block`: features (n_rows, n_features) float32, dense or sparse, targets (n_rows,) int32 class
-    codes, float64 numbers, or None. Raises :class:`CorruptDataError` naming the file that is missing or
-    changed.
+    Calling it gives a :class:`Block`: features (n_rows, n_features) float32, dense or sparse, targets
+    (n_rows,) int32 class codes, float64 numbers, or None. Raises :class:`CorruptDataError` naming the file
+    that is missing or changed.
     """
 
     path: str

@@ -160,7 +160,11 @@ def _generated(chunks: Iterable[Generated | RawChunk], name: str, task: Task) ->
                 if targets.dtype.kind in "US":
                     targets = np.array([str(word) for word in targets.astype(str)], dtype=object)
             targets = None if task == "none" else targets
-            rows = SparseRows.of_scipy(features, numeric(np.asarray(features.data)).dtype) if sparse else numeric(features)
+            rows = (
+                SparseRows.of_scipy(features, numeric(np.asarray(features.data)).dtype)
+                if sparse
+                else numeric(features)
+            )
             chunk = RawChunk(rows, targets, first_row, name)
         refuse_non_finite(chunk)
         first_row += chunk.n_rows

@@ -17,8 +17,8 @@ KINDS: tuple[ScalingKind, ...] = get_args(ScalingKind)
 #: those that leave zeros what they are
 SPARSE_KINDS: tuple[ScalingKind, ...] = ("none", "unit", "ball")
 
-#: the papers scale to [0, 1] and the solvers' defaults expect it; for sparse rows, mostly counts of words or other
-#: things, rows of norm 1 keep the zeros and make long and short rows comparable
+#: the papers scale to [0, 1] and the solvers' defaults expect it; for sparse rows, mostly counts of words or
+#: other things, rows of norm 1 keep the zeros and make long and short rows comparable
 DEFAULT_SCALING: ScalingKind = "minmax"
 DEFAULT_SPARSE_SCALING: ScalingKind = "unit"
 

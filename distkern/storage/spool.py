@@ -23,7 +23,8 @@ MAX_SHUFFLED_ROWS = 999_999_999
 class Run:
     """Rows that were appended together: where their features and targets start, and how they are stored.
 
-    ``entries`` is None for dense rows, else the number of entries: indptr, indices and data lie one after the other.
+    ``entries`` is None for dense rows, else the number of entries: indptr, indices and data lie one after
+    the other.
     """
 
     rows: int
@@ -65,7 +66,11 @@ class Spool:
 
     def read(self, run: Run, start: int, count: int) -> tuple[Rows, NDArray[Any] | None]:
         """Rows ``start : start + count`` of a run."""
-        features = self._read_dense(run, start, count) if run.entries is None else self._read_sparse(run, start, count)
+        features = (
+            self._read_dense(run, start, count)
+            if run.entries is None
+            else self._read_sparse(run, start, count)
+        )
         if self._target_type is None:
             return features, None
         return features, self._read_targets(run, start, count, self._target_type)

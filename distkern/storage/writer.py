@@ -45,7 +45,7 @@ def rows_of_a_shard(n_rows: int, n_features: int) -> int:
 
 
 def numbers_of_a_row(n_rows: int, n_entries: int) -> int:
-    """Numbers of four bytes of a sparse row, in the mean: a value and a column for each entry, two for its end."""
+    """Numbers of four bytes of a mean sparse row: a value and a column for each entry, two for its end."""
     return 2 + -(-2 * n_entries // max(n_rows, 1))
 
 
@@ -121,7 +121,7 @@ def _gathered(
     encode: Callable[[NDArray[Any]], NDArray[Any]],
     targets: NDArray[Any] | None,
 ) -> Iterator[Placed]:
-    """The rows of a shard piece by piece, so that one is in memory at a time; ``targets`` is filled on the way."""
+    """The rows of a shard, a piece in memory at a time; ``targets`` is filled on the way."""
     for piece in pieces:
         values, raw_targets = spool.read(piece.run, piece.start, piece.rows)
         if targets is not None and raw_targets is not None:

@@ -103,6 +103,11 @@ def test_distinct_depends_on_the_set_of_rows_alone(rows: np.ndarray, random: Any
         np.testing.assert_array_equal(table[order][again], table[first])
 
 
+def test_they_are_not_made_an_array_by_mistake() -> None:
+    with pytest.raises(TypeError, match="toarray"):
+        np.asarray(SparseRows.of_dense(np.eye(3)))
+
+
 def test_norms_do_not_overflow() -> None:
     rows = SparseRows.of_dense(np.array([[1e200, 0, 1e200], [0, 0, 0], [0, 1e-300, 0]]))
     np.testing.assert_allclose(rows.norms(), [np.sqrt(2) * 1e200, 0, 1e-300])
@@ -113,7 +118,9 @@ def test_the_rules_for_gamma_see_the_same_rows(rule: str) -> None:
     generator = np.random.default_rng(0)
     rows = generator.standard_normal((301, 20)) * (generator.random((301, 20)) < 0.1)
     kind = find_kernel("rbf")
-    assert gamma_by_rule(rule, kind, SparseRows.of_dense(rows)) == pytest.approx(gamma_by_rule(rule, kind, rows))
+    assert gamma_by_rule(rule, kind, SparseRows.of_dense(rows)) == pytest.approx(
+        gamma_by_rule(rule, kind, rows)
+    )
 
 
 def test_frozen_blocks_cannot_be_written_to() -> None:
