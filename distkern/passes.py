@@ -30,6 +30,7 @@ class Cost:
     Attributes
     ----------
     workspace_bytes : buffers of a task, beside the block itself
+    process_bytes : what a worker process loads once, beside what every worker has
     result_bytes : a task's result (for a Stream: of one prepared row)
     flops_per_row : floating-point operations of matrix products
     entries_per_row : elements through exp or the like
@@ -41,6 +42,7 @@ class Cost:
     flops_per_row: float = 0.0
     entries_per_row: float = 0.0
     driver_seconds_per_row: float = 0.0
+    process_bytes: int = 0
 
 
 @dataclass(frozen=True)

@@ -317,7 +317,7 @@ def cut_blocks(
         rows = slice(start, start + size)
         blocks.append(
             Block(
-                np.ascontiguousarray(features[rows]),
+                np.ascontiguousarray(features[rows]) if isinstance(features, np.ndarray) else features[rows],
                 None if targets is None else targets[rows],
                 None if weights is None else weights[rows],
                 index,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.sparse import Rows
 from distkern.core.types import Floats
 from distkern.core.workspace import buffer
 
@@ -38,7 +39,7 @@ class AbstractBasis(ABC):
         """The dtype in which values are computed."""
 
     @abstractmethod
-    def fill(self, features: Floats, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
+    def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
         """Write the values of one tile of rows into ``values`` (n_rows, size).
 
         ``nearest``, if given, receives for each row the basis function of largest value.
@@ -54,7 +55,7 @@ class AbstractBasis(ABC):
         return min(max(_TILE_BYTES // (self.size * self.dtype.itemsize), 128), 1024)
 
     def tiles(
-        self, features: Floats, into: Floats | None = None, nearest: NDArray[np.intp] | None = None
+        self, features: Rows, into: Floats | None = None, nearest: NDArray[np.intp] | None = None
     ) -> Iterator[Tile]:
         """The basis values of all rows of ``features``, a tile at a time.
 
@@ -70,7 +71,7 @@ class AbstractBasis(ABC):
             self.fill(features[rows], values, None if nearest is None else nearest[rows])
             yield Tile(rows, values)
 
-    def combine(self, features: Floats, coefficients: Floats) -> Floats:
+    def combine(self, features: Rows, coefficients: Floats) -> Floats:
         """f = Phi coef for all rows: (n_rows, n_outputs) for coefficients (size, n_outputs)."""
         narrow = np.asarray(coefficients, dtype=self.dtype)
         values = np.empty((features.shape[0], coefficients.shape[1]), dtype=self.dtype)
@@ -78,9 +79,14 @@ class AbstractBasis(ABC):
             multiply(tile.values, narrow, values[tile.rows])
         return values
 
-    def workspace_bytes(self, n_features: int) -> int:
-        """Bytes of the buffers that :meth:`tiles` keeps in a thread."""
-        return self.tile_rows * (2 * self.size + n_features + 2) * self.dtype.itemsize
+    @property
+    def process_bytes(self) -> int:
+        """Bytes that a worker process loads once to evaluate the basis."""
+        return 0
+
+    def workspace_bytes(self, row_numbers: int) -> int:
+        """Bytes that :meth:`tiles` takes in a thread for rows of so many numbers."""
+        return self.tile_rows * (2 * self.size + row_numbers + 2) * self.dtype.itemsize
 
 
 def multiply(values: Floats, columns: Floats, out: Floats) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
+from distkern.core.sparse import COMPILED_BYTES, Rows, SparseRows, comparing_bytes, converted
 from distkern.core.types import Floats
 from distkern.kernels.base import AbstractKernel
 
@@ -19,13 +20,14 @@ class LandmarkBasis(AbstractBasis):
     Parameters
     ----------
     kernel : the kernel
-    landmarks : (r, n_features) array; its dtype is the dtype of the values
+    landmarks : (r, n_features), an array or sparse rows; its dtype is the dtype of the values
     """
 
-    def __init__(self, kernel: AbstractKernel, landmarks: Floats) -> None:
+    def __init__(self, kernel: AbstractKernel, landmarks: Rows) -> None:
         self.kernel = kernel
-        self.landmarks = np.ascontiguousarray(landmarks)
-        self.prepared = kernel.prepare(self.landmarks)
+        self.is_sparse = isinstance(landmarks, SparseRows)
+        self.landmarks = converted(landmarks, sparse=self.is_sparse)
+        self.prepared = kernel.prepare_rows(self.landmarks)
 
     @property
     def size(self) -> int:
@@ -35,8 +37,13 @@ class LandmarkBasis(AbstractBasis):
     def dtype(self) -> np.dtype[Any]:
         return self.landmarks.dtype
 
-    def fill(self, features: Floats, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
-        self.prepared.scores(features, values)
+    @property
+    def process_bytes(self) -> int:
+        return COMPILED_BYTES + comparing_bytes(self.landmarks.shape[1]) if self.is_sparse else 0
+
+    def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
+        # rows of the other form are converted a tile at a time
+        self.prepared.scores(converted(features, sparse=self.is_sparse), values)
         if nearest is not None:
             np.argmax(values, axis=1, out=nearest)
         self.kernel.finish(values)

@@ -80,7 +80,9 @@ def _dataset(path: Path) -> Found:
     from distkern.storage.dataset import open_dataset
 
     dataset = open_dataset(path)
-    record: dict[str, Any] = {"task": dataset.task, "n_features": dataset.n_features}
+    record: dict[str, Any] = {
+        "task": dataset.task, "n_features": dataset.n_features, "sparse": dataset.is_sparse,
+    }  # fmt: skip
     for name, split in (("train", dataset.train), ("test", dataset.test)):
         if split is not None:
             record[name] = {"n_rows": split.n_rows, "n_shards": split.n_blocks}

@@ -85,10 +85,15 @@ def _format_help() -> str:
 @click.option(
     "--scale",
     type=click.Choice(KINDS),
-    default="minmax",
-    show_default=True,
     help="none; minmax: features to [0, 1]; standard: mean 0, variance 1; unit: every row to norm 1; ball: "
-    "all rows divided by the largest norm. Fitted on the training rows, kept for later predictions.",
+    "all rows divided by the largest norm. Fitted on the training rows, kept for later predictions.  "
+    "[default: minmax; unit for sparse rows, which minmax and standard would fill]",
+)
+@click.option(
+    "--sparse/--dense",
+    default=None,
+    help="Store only the numbers that are not zero, or all.  "
+    "[default: sparse if fewer than 1 in 16 is not zero]",
 )
 @click.option(
     "--rows-per-shard",
@@ -118,6 +123,7 @@ def shard(
     task: Any,
     positive: str | None,
     scale: Any,
+    sparse: bool | None,
     rows_per_shard: int | None,
     shuffle: bool,
     seed: int,
@@ -148,6 +154,7 @@ def shard(
             task=task,
             positive=positive,
             scale=scale,
+            sparse=sparse,
             rows_per_shard=rows_per_shard,
             shuffle=shuffle,
             seed=seed,
@@ -173,6 +180,7 @@ def _facts(dataset: Dataset, seconds: float) -> dict[str, Any]:
         "path": str(dataset.path),
         "task": dataset.task,
         "n_features": dataset.n_features,
+        "sparse": dataset.is_sparse,
     }
     for name, split in _splits(dataset).items():
         facts[name] = {
@@ -188,6 +196,7 @@ def _facts(dataset: Dataset, seconds: float) -> dict[str, Any]:
 def _closing_line(dataset: Dataset, out: Path, seconds: float) -> str:
     splits = _splits(dataset)
     rows = " + ".join(f"{split.n_rows:,} {name}" for name, split in splits.items())
+    form = "sparse " if dataset.is_sparse else ""
     shards = " + ".join(f"{split.n_blocks:,}" for split in splits.values())
     classes = "" if dataset.classes is None else f"{len(dataset.classes):,} classes, "
     place = shlex.quote(str(out))
@@ -195,7 +204,7 @@ def _closing_line(dataset: Dataset, out: Path, seconds: float) -> str:
     if dataset.task == "classification":
         following = f"distkern train --data {place} --algorithm csvrg --out model"
     return (
-        f"{out}: {rows} rows, {dataset.n_features:,} features, {classes}{shards} shards, "
+        f"{out}: {rows} rows, {dataset.n_features:,} features, {classes}{shards} {form}shards, "
         f"{in_bytes(_bytes_on_disk(dataset))}, {in_time(seconds)}\n"
         f"next: {following}"
     )

@@ -129,10 +129,13 @@ def data_facts(dataset: Dataset) -> dict[str, str]:
     facts = {"path": str(dataset.path), "task": str(dataset.task)}
     for name, split in (("train", dataset.train), ("test", dataset.test)):
         if split is not None:
-            features = split.n_rows * split.n_features * split.dtype.itemsize
+            features = split.n_rows * split.row_numbers * split.dtype.itemsize
             shards = "1 shard" if split.n_blocks == 1 else f"{split.n_blocks:,} shards"
             facts[name] = f"{split.n_rows:,} rows in {shards}, {in_bytes(features)}"
     facts["features"] = f"{dataset.n_features:,}"
+    if dataset.is_sparse:
+        per_row = dataset.train.n_entries / dataset.n_rows
+        facts["stored"] = f"sparse, {per_row:,.1f} numbers a row ({per_row / dataset.n_features:.2%})"
     if dataset.classes is not None:
         facts["classes"] = ", ".join(str(label) for label in _shorten(dataset.classes.tolist()))
     facts["scaling"] = str(dataset.scaling.kind)

@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.sparse import Rows, SparseRows
+
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Indices: TypeAlias = NDArray[np.integer[Any]]
 
@@ -20,13 +22,13 @@ class Block:
 
     Attributes
     ----------
-    features : (n_rows, n_features) float32 or float64, C-contiguous
+    features : (n_rows, n_features) float32 or float64, a C-contiguous array or :class:`SparseRows`
     targets : (n_rows,) int32 class codes, float64 regression targets, or None
     weights : (n_rows,) float64 sample weights, or None for all ones
     index : which block of its source it is
     """
 
-    features: Floats
+    features: Rows
     targets: NDArray[Any] | None = None
     weights: Floats | None = None
     index: int = 0
@@ -34,6 +36,20 @@ class Block:
     @property
     def n_rows(self) -> int:
         return int(self.features.shape[0])
+
+    @property
+    def nbytes(self) -> int:
+        return self.features.nbytes + (0 if self.targets is None else self.targets.nbytes)
+
+    def freeze(self) -> None:
+        """Make the features read-only, before several readers share them."""
+        features = self.features
+        if isinstance(features, SparseRows):
+            arrays: tuple[NDArray[Any], ...] = (features.data, features.indices, features.indptr)
+        else:
+            arrays = (features,)
+        for array in arrays:
+            array.flags.writeable = False
 
     def take(self, rows: Indices | slice) -> Block:
         """The rows of the given positions, in that order (a view for a slice)."""
@@ -59,6 +75,9 @@ class AbstractSource(ABC):
     n_features : columns
     dtype : of the features, float32 or float64
     fingerprint : changes when any value changes (used to refuse resuming on other data)
+    row_numbers : numbers that a row takes up in memory: n_features, or of sparse rows two for each entry
+        (the value and its column) and two more, in the mean of the fullest block
+    is_sparse : blocks hold :class:`SparseRows`
     in_memory : the rows lie in this very process, so sending them elsewhere costs more than it saves
     is_graph : blocks are the results of a lazy graph (:meth:`graph`), which only an executor can run
     """
@@ -67,6 +86,7 @@ class AbstractSource(ABC):
     n_features: int
     dtype: np.dtype[Any]
     fingerprint: str
+    is_sparse: bool = False
     in_memory: bool = False
     is_graph: bool = False
 
@@ -87,5 +107,14 @@ class AbstractSource(ABC):
         return len(self.block_rows)
 
     @property
+    def row_numbers(self) -> int:
+        return self.n_features
+
+    @property
+    def row_accesses(self) -> int:
+        """Features of a row that are looked at: all, or those of sparse rows that are not zero."""
+        return self.row_numbers // 2 - 1 if self.is_sparse else self.n_features
+
+    @property
     def row_bytes(self) -> int:
-        return int(self.n_features * self.dtype.itemsize + 16)
+        return int(self.row_numbers * self.dtype.itemsize + 16)

@@ -33,10 +33,10 @@ def read_through(reader: Reader, run: str, budget_bytes: int) -> Block:
     if kept is not None:
         return kept
     block = reader()
-    size = block.features.nbytes + (0 if block.targets is None else block.targets.nbytes)
+    size = block.nbytes
     with _lock:
         if run == _run and reader not in _blocks and _bytes + size <= budget_bytes:
-            block.features.flags.writeable = False
+            block.freeze()
             _blocks[reader] = block
             _bytes += size
     return block

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from distkern.core.errors import CorruptDataError, InputError
+from distkern.core.sparse import SparseRows, from_arrays, to_arrays
 from distkern.storage.arrays import load_arrays, save_arrays
 
 State = TypeVar("State")
@@ -59,8 +60,8 @@ class CheckpointFolder:
         scalars: dict[str, Any] = {}
         for field in dataclasses.fields(state):
             value = getattr(state, field.name)
-            if isinstance(value, np.ndarray):
-                arrays[f"state.{field.name}"] = value
+            if isinstance(value, np.ndarray | SparseRows):
+                arrays |= to_arrays(f"state.{field.name}", value)
             else:
                 scalars[field.name] = value
         header = {
@@ -100,7 +101,9 @@ class CheckpointFolder:
                 continue
             header = json.loads(arrays.pop("header").tobytes())
             self._compare(header, path)
-            values = {name.removeprefix("state."): array for name, array in arrays.items()}
+            # state.landmarks, or of sparse landmarks state.landmarks.data and its fellows
+            names = {name.split(".")[1] for name in arrays}
+            values = {name: from_arrays(f"state.{name}", arrays) for name in names}
             state = state_type(**values, **header["scalars"])
             return Checkpoint(header["stage"], state, header["history"], header["counters"])
         if problem is not None:

@@ -178,7 +178,7 @@ class Driver:
             "train_error": measures.train_error,
             "test_error": measures.test_error,
             "model_size": measures.model_size,
-            "feature_accesses": counters.rows_read * train.n_features,
+            "feature_accesses": counters.rows_read * train.row_accesses,
             "rows_read": counters.rows_read,
             "bytes_read": counters.bytes_read,
             "peak_rss_bytes": max(driver_peak, worker_peak),

@@ -131,7 +131,7 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
     )
     kept = extent.kept_bytes(machine)
     driver = DRIVER_BASE_BYTES + kept + len(groups) * TASK_BYTES + 2 * step.cost.result_bytes
-    worker = WORKER_BASE_BYTES + kept + task_bytes
+    worker = WORKER_BASE_BYTES + step.cost.process_bytes + kept + task_bytes
     if machine.in_process:
         driver, worker = driver + machine.n_workers * task_bytes, 0
     return ReducePlan(
@@ -179,7 +179,7 @@ def plan_stream(step: Stream[Any], extent: Extent, machine: Machine) -> StreamPl
     worker = WORKER_BASE_BYTES + kept + 2 * visit_bytes
     driver = DRIVER_BASE_BYTES + kept + cost.workspace_bytes * max(threads, 1) + pieces_in_driver
     if prepare == "workers":
-        worker += cost.workspace_bytes + 3 * per_window * piece_bytes
+        worker += cost.process_bytes + cost.workspace_bytes + 3 * per_window * piece_bytes
         driver += (ahead + 2) * per_window * piece_bytes
     else:
         driver += (ahead + 2) * visit_bytes

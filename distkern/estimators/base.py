@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import InvalidParameterError
@@ -25,6 +26,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.core import blas
 from distkern.core.errors import InputError
+from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.types import Floats
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver
@@ -54,8 +56,8 @@ class AbstractKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     Fitted attributes
     -----------------
     classes_ : (n_classes,) label values
-    landmarks_ : (r, n_features)
-    coef_ : (r, n_outputs) float64, n_outputs = 1 for two classes
+    landmarks_ : (r, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was fitted on
+    sparse rows coef_ : (r, n_outputs) float64, n_outputs = 1 for two classes
     gamma_ : the kernel's gamma
     n_features_in_ : d
     n_iter_ : stages done
@@ -75,8 +77,8 @@ class AbstractKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
 
         Parameters
         ----------
-        X : (n_rows, n_features) array or Dask array, or ``open_dataset(path).train``, which has its own
-        labels y : (n_rows,) labels, for arrays
+        X : (n_rows, n_features) array, sparse matrix of SciPy or Dask array, or
+        ``open_dataset(path).train``, which has its own labels y : (n_rows,) labels, for arrays
         sample_weight : (n_rows,) weights s_i >= 0 of the losses, for arrays; the objective divides by their
         sum
 
@@ -149,6 +151,7 @@ class AbstractKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             has_test=has_test,
             seed=self._seed(),
             max_relative_weight=float((data.class_largest * factors).max()) / mean_weight,
+            sparse_numbers=data.source.row_numbers if data.source.is_sparse else None,
         )
         return solver, problem
 
@@ -168,11 +171,14 @@ class AbstractKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             plan = plan_reduce(DESCRIBE, Extent.of(raw), executor.machine)
             described = executor.reduce(DESCRIBE, plan, raw, lambda done: None).value
             return from_described(raw, described), executor
-        features, labels = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C")
+        raw, labels = validate_data(
+            self, X, y, dtype=[np.float64, np.float32], order="C", accept_sparse="csr"
+        )
+        features: Rows = SparseRows.of_scipy(raw) if issparse(raw) else raw
         check_classification_targets(labels)
         weights = None
         if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, features, dtype=np.float64)
+            weights = _check_sample_weight(sample_weight, raw, dtype=np.float64)
         data = from_arrays(features, labels, weights)
         # rows in this process are not worth sending to another one
         few = features.nbytes < _FEW_BYTES
@@ -297,8 +303,10 @@ class AbstractKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         function = self.predictor(self.scaling_, output)
         if is_dask(X):
             return map_rows(function, X, dtype, n_columns)
-        features = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
-        return function(features)
+        features = validate_data(
+            self, X, dtype=[np.float64, np.float32], order="C", reset=False, accept_sparse="csr"
+        )
+        return function(SparseRows.of_scipy(features) if issparse(features) else features)
 
     def _fitted(self) -> Self:
         check_is_fitted(self, "coef_")
@@ -312,7 +320,7 @@ class AbstractKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -321,7 +329,7 @@ def predict_rows(
     scaling: Scaling | None, output: str, features: Any,
 ) -> NDArray[Any]:  # fmt: skip
     """Decision values or labels of rows, computed in the rows' own precision, threads pinned."""
-    values = np.asarray(features)
+    values: Rows = features if isinstance(features, SparseRows) else np.asarray(features)
     dtype = values.dtype if values.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     if values.ndim != 2 or values.shape[1] != single.landmarks.shape[1]:
         raise InputError(
@@ -329,10 +337,11 @@ def predict_rows(
             where="X",
         )
     if scaling is not None:
-        values = scaling.apply(values, dtype)
+        values = scaling.apply_rows(values, dtype)
     basis = single if dtype == np.float32 else double
     with blas.single_threaded():
-        decision = basis.combine(np.ascontiguousarray(values, dtype=dtype), coefficients).astype(np.float64)
+        rows = converted(values.astype(dtype), sparse=isinstance(values, SparseRows))
+        decision = basis.combine(rows, coefficients).astype(np.float64)
     if len(classes) == 2:
         decision = decision[:, 0]
     if output == "decision":

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
+from distkern.core.sparse import Rows, SparseRows, converted, distinct
 from distkern.core.types import AbstractSource, Block, Reader
 from distkern.passes import Reduce
 from distkern.storage.dataset import Split
@@ -24,15 +25,23 @@ class ArraySource(AbstractSource):
     in_memory = True
 
     def __init__(
-        self, features: NDArray[Any], targets: NDArray[Any] | None, weights: NDArray[np.float64] | None
+        self, features: Rows, targets: NDArray[Any] | None, weights: NDArray[np.float64] | None
     ) -> None:
         self._block = Block(features, targets, weights)
         n_rows, self.n_features = features.shape
         self.dtype = features.dtype
-        size = int(np.clip(_BLOCK_BYTES // (self.n_features * self.dtype.itemsize), _FEW_ROWS, 65_536))
+        self.is_sparse = isinstance(features, SparseRows)
+        self._row_numbers = self.n_features
+        if isinstance(features, SparseRows):
+            self._row_numbers = 2 + 2 * features.n_entries // max(n_rows, 1)
+        size = int(np.clip(_BLOCK_BYTES // (self._row_numbers * self.dtype.itemsize), _FEW_ROWS, 65_536))
         self._starts = list(range(0, n_rows, size))
         self.block_rows = tuple(min(size, n_rows - start) for start in self._starts)
         self.fingerprint = ""
+
+    @property
+    def row_numbers(self) -> int:
+        return self._row_numbers
 
     def reader(self, index: int) -> Reader:
         start = self._starts[index]
@@ -82,9 +91,7 @@ def from_split(split: Split) -> TrainingData:
     return TrainingData(split, dataset.classes, counts, (counts > 0).astype(np.float64), dataset.scaling)
 
 
-def from_arrays(
-    features: NDArray[Any], labels: NDArray[Any], weights: NDArray[np.float64] | None
-) -> TrainingData:
+def from_arrays(features: Rows, labels: NDArray[Any], weights: NDArray[np.float64] | None) -> TrainingData:
     """Validated arrays; rows of weight 0 are left out.
 
     With few rows, identical ones are merged into one that carries their weights, in sorted order: the
@@ -109,19 +116,19 @@ def from_arrays(
     largest = np.zeros(len(classes))
     np.maximum.at(largest, codes, row_weights)
     totals = np.bincount(codes, weights=row_weights, minlength=len(classes))
-    source = ArraySource(np.ascontiguousarray(features), codes, weights)
+    rows = converted(features, sparse=isinstance(features, SparseRows))
+    source = ArraySource(rows, codes, weights)
     return TrainingData(source, classes, totals.astype(np.float64), largest)
 
 
 def _merged(
-    features: NDArray[Any], codes: NDArray[np.int32], weights: NDArray[np.float64] | None
-) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.float64] | None]:
-    table = np.column_stack([features, codes.astype(features.dtype)])
-    _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    features: Rows, codes: NDArray[np.int32], weights: NDArray[np.float64] | None
+) -> tuple[Rows, NDArray[np.int32], NDArray[np.float64] | None]:
+    first, inverse = distinct(features, codes)
     row_weights = np.ones(len(codes)) if weights is None else weights
-    totals: NDArray[np.float64] = np.bincount(
-        inverse.reshape(-1), weights=row_weights, minlength=len(first)
-    ).astype(np.float64)
+    totals: NDArray[np.float64] = np.bincount(inverse, weights=row_weights, minlength=len(first)).astype(
+        np.float64
+    )
     return features[first], codes[first], None if np.all(totals == 1.0) else totals
 
 
@@ -135,8 +142,10 @@ class _Described:
 
 def _describe(block: Block, _: None) -> _Described:
     assert block.targets is not None
-    if not np.isfinite(block.features).all():
-        row = int(np.flatnonzero(~np.isfinite(block.features).all(axis=1))[0])
+    # blocks of Dask arrays are dense
+    features = np.asarray(block.features)
+    if not np.isfinite(features).all():
+        row = int(np.flatnonzero(~np.isfinite(features).all(axis=1))[0])
         raise InputError("Input X contains NaN or infinity", where=f"X, block {block.index}, row {row}")
     if block.targets.dtype.kind == "f" and not np.isfinite(block.targets).all():
         raise InputError("Input y contains NaN or infinity", where=f"y, block {block.index}")

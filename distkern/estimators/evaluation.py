@@ -77,7 +77,7 @@ def _evaluate(block: Block, operand: _Evaluated) -> Counts:
     model = operand.model
     features = block.features
     if operand.scaling is not None:
-        features = np.ascontiguousarray(operand.scaling.apply(features, features.dtype))
+        features = operand.scaling.apply_rows(features, features.dtype)
     predictions = model.basis.combine(features, model.coefficients)
     binary = model.objective.n_outputs == 1
     predicted = (predictions[:, 0] > 0).astype(np.int64) if binary else predictions.argmax(axis=1)
@@ -145,9 +145,10 @@ def evaluation_pass(model: Any, split: Split) -> Reduce[Counts]:
     operand = _Evaluated(Model(basis, model.coef_, objective), scaling, codes, len(labels))
     rows = max(split.block_rows)
     cost = Cost(
-        workspace_bytes=basis.workspace_bytes(split.n_features)
-        + rows * (8 * n_outputs + 4 * split.n_features + 64),
+        workspace_bytes=basis.workspace_bytes(split.row_numbers)
+        + rows * (8 * n_outputs + 4 * split.row_numbers + 64),
         result_bytes=16 * 2**_SCORE_BITS if n_outputs == 1 else 8 * len(labels) * n_outputs,
+        process_bytes=basis.process_bytes,
     )
     return Reduce("evaluate", _evaluate, Counts.add, operand, "test", cost=cost)
 

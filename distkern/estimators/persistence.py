@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import CorruptDataError, InputError
+from distkern.core.sparse import from_arrays, to_arrays
 from distkern.core.version import __version__
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import write_text_atomic
@@ -47,7 +48,8 @@ def save_model(model: Any, path: Path) -> None:
     (path / "model.json").unlink(missing_ok=True)
     if (path / "arrays").exists():
         shutil.rmtree(path / "arrays")
-    save_arrays(path / "arrays", {"landmarks": model.landmarks_, "coefficients": model.coef_})
+    arrays = to_arrays("landmarks", model.landmarks_) | {"coefficients": model.coef_}
+    save_arrays(path / "arrays", arrays)
     write_text_atomic(path / "model.json", json.dumps(description, indent=1) + "\n")
 
 
@@ -74,7 +76,7 @@ def load_model(path: str | Path) -> Any:
     model = kind(**description["params"])
     arrays = load_arrays(folder / "arrays")
     try:
-        model.landmarks_, model.coef_ = arrays["landmarks"], arrays["coefficients"]
+        model.landmarks_, model.coef_ = from_arrays("landmarks", arrays), arrays["coefficients"]
     except KeyError as error:
         raise CorruptDataError(f"array {error} is missing", where=str(folder), mend="train again") from None
     model.classes_ = _labels_from_json(description["classes"])

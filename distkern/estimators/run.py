@@ -284,8 +284,12 @@ def predict_to(
     columns = [str(label) for label in labels] if decision and len(labels) > 2 else None
     dtype = np.dtype(np.float64) if decision else model.classes_.dtype
     rows = max(source.block_rows)
-    workspace = model.basis(source.dtype).workspace_bytes(source.n_features)
-    cost = Cost(workspace_bytes=workspace + rows * (16 * max(len(labels), 1) + 4 * source.n_features))
+    basis = model.basis(source.dtype)
+    cost = Cost(
+        workspace_bytes=basis.workspace_bytes(source.row_numbers)
+        + rows * (16 * max(len(labels), 1) + 4 * source.row_numbers),
+        process_bytes=basis.process_bytes,
+    )
     _check_limit(Reduce("predict", function, max, cost=cost), source, scheduler, workers, memory_limit)
     start = 0
     with (

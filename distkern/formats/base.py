@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
+from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Floats
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ class RawChunk:
 
     Attributes
     ----------
-    features : (n_rows, n_features) float32 or float64, all finite
+    features : (n_rows, n_features) float32 or float64, all finite: an array, or sparse rows if that is what
+        the format holds
     targets : (n_rows,) integers, floats, or str objects; None when no target is read
     first_row : number of the first row in its file, counted from 1, comments and header not counted
     file : name of the file
@@ -58,7 +60,7 @@ class RawChunk:
     may_widen : the width is only the largest feature met so far (svmlight)
     """
 
-    features: Floats
+    features: Rows
     targets: NDArray[Any] | None
     first_row: int
     file: str
@@ -126,16 +128,33 @@ def refuse_non_finite(chunk: RawChunk) -> None:
     """Raise :class:`InputError` with the place of the first NaN or infinity in features or targets."""
     # a sum is finite unless some term is not (or it overflows): one cheap pass for the usual case
     with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(np.sum(chunk.features))
+        values = chunk.features.data if isinstance(chunk.features, SparseRows) else chunk.features
+        suspicious = not np.isfinite(np.sum(values))
     if suspicious:
-        rows, columns = np.nonzero(~np.isfinite(chunk.features))
-        if rows.size:
-            row, column = int(rows[0]), int(columns[0])
-            raise not_finite(float(chunk.features[row, column]), chunk.place(row, column))
+        found = first_not_finite(chunk.features)
+        if found is not None:
+            row, column, value = found
+            raise not_finite(value, chunk.place(row, column))
     if chunk.targets is not None and chunk.targets.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(chunk.targets))
         if bad.size:
             raise not_finite(float(chunk.targets[bad[0]]), f"{chunk.place(int(bad[0]))}, target")
+
+
+def first_not_finite(rows: Rows) -> tuple[int, int, float] | None:
+    """Row, column and value of the first number that is NaN or infinite."""
+    if isinstance(rows, SparseRows):
+        bad = np.flatnonzero(~np.isfinite(rows.data))
+        if not bad.size:
+            return None
+        entry = int(bad[0])
+        row = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
+        return row, int(rows.indices[entry]), float(rows.data[entry])
+    places = np.argwhere(~np.isfinite(rows))
+    if not places.size:
+        return None
+    row, column = (int(position) for position in places[0])
+    return row, column, float(rows[row, column])
 
 
 def numeric(values: NDArray[Any]) -> Floats:

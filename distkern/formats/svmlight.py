@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
+from distkern.core.sparse import MAX_FEATURES, SparseRows
 from distkern.core.types import Floats
 from distkern.formats._files import InputFile
 from distkern.formats._lines import LineBlock, line_blocks, parse_number
-from distkern.formats.base import CHUNK_BYTES, AbstractFormat, RawChunk, ReadOptions, not_finite
-
-#: widest data stored dense
-MAX_DENSE_FEATURES = 2000
+from distkern.formats.base import AbstractFormat, RawChunk, ReadOptions, not_finite
 
 _COMMENT = re.compile(rb"#[^\n]*")
 _QUERY = re.compile(rb"^([ \t]*[^\s:]+[ \t]+)qid:[0-9]+(?=\s)", re.MULTILINE)
@@ -29,7 +27,7 @@ _Entries = tuple[Floats, NDArray[np.int64], NDArray[np.int64], Floats, NDArray[n
 
 
 class Svmlight(AbstractFormat):
-    """Sparse text rows, stored dense up to 2,000 features.
+    """Sparse text rows; whether they are stored so depends on how many numbers are zero.
 
     ``qid:`` fields and ``#`` comments are skipped. Index 0, and indices that do not increase within a row,
     are refused: files that start at 0 would otherwise be read shifted or not depending on their content.
@@ -52,28 +50,23 @@ class Svmlight(AbstractFormat):
             for block in line_blocks(stream, file.url, block_bytes=2**20):
                 labels, rows, columns, values, lines = _parse(block, file.url, first_row)
                 width = max(width, int(columns.max(initial=-1)) + 1)
-                if width > MAX_DENSE_FEATURES:
-                    row = int(rows[np.argmax(columns >= MAX_DENSE_FEATURES)])
+                if width > MAX_FEATURES:
+                    row = int(rows[np.argmax(columns >= MAX_FEATURES)])
                     raise InputError(
-                        f"feature {width}: sparse input is stored dense, and only up to "
-                        f"{MAX_DENSE_FEATURES} features",
+                        f"feature {width}: indices go up to {MAX_FEATURES:,}",
                         where=f"{file.url}, row {first_row + row} (line {lines[row]})",
-                        mend="reduce the features first (hashing, TruncatedSVD) and give an .npz file",
+                        mend="correct the index, or number the features anew",
                     )
-                step = max(1, CHUNK_BYTES // (8 * max(width, 1)))
-                for start in range(0, len(labels), step):
-                    stop = min(start + step, len(labels))
-                    dense = np.zeros((stop - start, width))
-                    low, high = np.searchsorted(rows, (start, stop))
-                    dense[rows[low:high] - start, columns[low:high]] = values[low:high]
-                    yield RawChunk(
-                        dense,
-                        None if options.target_kind == "none" else labels[start:stop],
-                        first_row + start,
-                        file.url,
-                        lines=lines[start:stop],
-                        may_widen=True,
-                    )
+                indptr = np.searchsorted(rows, np.arange(len(labels) + 1)).astype(np.int64)
+                written = SparseRows(values, columns.astype(np.int32), indptr, width)
+                yield RawChunk(
+                    written.with_data(values),
+                    None if options.target_kind == "none" else labels,
+                    first_row,
+                    file.url,
+                    lines=lines,
+                    may_widen=True,
+                )
                 first_row += len(labels)
 
 

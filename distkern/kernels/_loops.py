@@ -31,6 +31,56 @@ def _cauchy_product(features: Any, landmarks: Any, gamma: Any, out: Any) -> None
             out[i, j] = one - product
 
 
+def own(value: float, parameter: float) -> float:
+    """Stands for the scores' own, which :func:`distkern.core.compiled.compile_loop` puts in its place."""
+    raise NotImplementedError
+
+
+def shared(row: float, landmark: float, parameter: float) -> float:
+    """As :func:`own`."""
+    raise NotImplementedError
+
+
+def _sparse_sums(
+    data: Any, indices: Any, indptr: Any, values: Any, members: Any, starts: Any, constants: Any,
+    parameter: float, scale: float, out: Any,
+) -> None:  # fmt: skip
+    size = out.shape[1]
+    sums = np.empty(size)
+    for i in range(out.shape[0]):
+        total = 0.0
+        sums[:] = constants
+        for entry in range(indptr[i], indptr[i + 1]):
+            value = np.float64(data[entry])
+            column = indices[entry]
+            total += own(value, parameter)
+            for position in range(starts[column], starts[column + 1]):
+                sums[members[position]] += shared(value, np.float64(values[position]), parameter)
+        for j in range(size):
+            out[i, j] = -scale * max(total + sums[j], 0.0)
+
+
+@cache
+def sparse_sums(
+    dtype: np.dtype[Any], own: Callable[..., float], shared: Callable[..., float]
+) -> Callable[..., None]:
+    """out[i, j] = -scale max(0, sum of own over row i + constants[j] + sum of shared over common columns).
+
+    The compiled function takes the rows' ``data``, ``indices``, ``indptr``, the landmarks column by column as
+    ``values``, ``members`` (which landmark) and ``starts`` (n_features + 1), ``constants`` (r,), the
+    parameter of own and shared, the scale, and ``out``. Sums are float64, in the order of the columns.
+    """
+    import numba
+
+    numbers = array_type(dtype, 1)
+    columns = array_type(np.int32, 1)
+    arguments = (
+        numbers, columns, array_type(np.int64, 1), numbers, columns, columns, array_type(np.float64, 1),
+        numba.float64, numba.float64, array_type(dtype, 2, writable=True),
+    )  # fmt: skip
+    return compile_loop(_sparse_sums, arguments, helpers={"own": own, "shared": shared}, exact=True)
+
+
 @cache
 def city_block(dtype: np.dtype[Any]) -> Callable[..., None]:
     """out[i, j] = -gamma sum_k |features[i, k] - landmarks[j, k]|, for arrays of this dtype."""

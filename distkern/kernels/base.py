@@ -2,7 +2,7 @@
 
 To add one, write a file in this folder with a frozen dataclass that derives from
 :class:`AbstractKernel` (or from one of its two halves here), gives itself a ``name`` and implements
-``closed_form``, ``prepare`` and ``finish``; the contract tests pick it up.
+``closed_form``, ``prepare``, ``prepare_sparse`` and ``finish``; the contract tests pick it up.
 
 A tile of kernel values is made in two steps so that one product serves both the values and the nearest
 landmark: ``scores`` (larger is closer, 0 at distance 0 up to rounding, to either side), then ``finish``, an
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError, unknown_name
+from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Floats
 
 
@@ -27,8 +28,11 @@ class AbstractPrepared(ABC):
     """Landmarks in the form in which a kernel compares rows with them (picklable)."""
 
     @abstractmethod
-    def scores(self, features: Floats, out: Floats) -> None:
-        """Fill ``out`` (n_rows, n_landmarks) with the scores of ``features`` (n_rows, n_features)."""
+    def scores(self, features: Any, out: Floats) -> None:
+        """Fill ``out`` (n_rows, n_landmarks) with the scores of ``features`` (n_rows, n_features).
+
+        The rows are of the landmarks' form: an array, or :class:`~distkern.core.sparse.SparseRows`.
+        """
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,19 @@ class AbstractKernel(ABC):
     @abstractmethod
     def prepare(self, landmarks: Floats) -> AbstractPrepared:
         """Landmarks (r, d) in the form that the tiles of a pass need, in the landmarks' dtype."""
+
+    def prepare_sparse(self, landmarks: SparseRows) -> AbstractPrepared:
+        """Sparse landmarks in such a form; kernels that have none for sparse rows leave this out."""
+        raise InputError(
+            f"kernel {self.name} compares dense rows only", where="kernel",
+            mend="shard the data with --dense, or choose another kernel",
+        )  # fmt: skip
+
+    def prepare_rows(self, landmarks: Rows) -> AbstractPrepared:
+        """Landmarks of either form, prepared."""
+        if isinstance(landmarks, SparseRows):
+            return self.prepare_sparse(landmarks)
+        return self.prepare(landmarks)
 
     @abstractmethod
     def finish(self, scores: Floats) -> None:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.sparse import SparseRows
 from distkern.core.types import Floats
 from distkern.kernels.base import AbstractKernel, AbstractPrepared
+from distkern.kernels.sparse import SparseCauchy
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,9 @@ class Cauchy(AbstractKernel):
 
     def prepare(self, landmarks: Floats) -> CauchyScores:
         return CauchyScores(landmarks, self.gamma)
+
+    def prepare_sparse(self, landmarks: SparseRows) -> SparseCauchy:
+        return SparseCauchy.of(landmarks, self.gamma)
 
     def finish(self, scores: Floats) -> None:
         np.subtract(1.0, scores, out=scores)

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.sparse import SparseRows
 from distkern.core.types import Floats
 from distkern.kernels.base import AbstractKernel, AbstractPrepared
+from distkern.kernels.sparse import SparseCityBlock
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,9 @@ class Laplacian(AbstractKernel):
 
     def prepare(self, landmarks: Floats) -> CityBlockScores:
         return CityBlockScores(landmarks, self.gamma)
+
+    def prepare_sparse(self, landmarks: SparseRows) -> SparseCityBlock:
+        return SparseCityBlock.of(landmarks, self.gamma)
 
     def finish(self, scores: Floats) -> None:
         np.exp(scores, out=scores)

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
 from distkern.core.types import Floats
 from distkern.core.workspace import buffer
 from distkern.kernels.base import AbstractKernel, SquaredDistanceScores, squared_distances
+from distkern.kernels.sparse import SparseSquaredDistance
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,9 @@ class Matern(AbstractKernel):
 
     def prepare(self, landmarks: Floats) -> SquaredDistanceScores:
         return SquaredDistanceScores.of(landmarks, 2.0 * self.smoothness * self.gamma**2)
+
+    def prepare_sparse(self, landmarks: SparseRows) -> SparseSquaredDistance:
+        return SparseSquaredDistance.of(landmarks, 2.0 * self.smoothness * self.gamma**2)
 
     def finish(self, scores: Floats) -> None:
         np.negative(scores, out=scores)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.sparse import SparseRows
 from distkern.core.types import Floats
 from distkern.kernels.base import AbstractKernel, SquaredDistanceScores, squared_distances
+from distkern.kernels.sparse import SparseSquaredDistance
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,9 @@ class Gaussian(AbstractKernel):
 
     def prepare(self, landmarks: Floats) -> SquaredDistanceScores:
         return SquaredDistanceScores.of(landmarks, self.gamma)
+
+    def prepare_sparse(self, landmarks: SparseRows) -> SparseSquaredDistance:
+        return SparseSquaredDistance.of(landmarks, self.gamma)
 
     def finish(self, scores: Floats) -> None:
         np.exp(scores, out=scores)

@@ -15,18 +15,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.rng import Purpose, stream
-from distkern.core.types import Block, Floats
+from distkern.core.sparse import Rows, comparing_bytes, stacked
+from distkern.core.types import Block
 from distkern.passes import Cost, Pass, Reduce
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What a rule knows of the data before it reads any: rows of each block, columns, dtype, the seed."""
+    """What a rule knows of the data before it reads any: rows of each block, columns, dtype, the seed.
+
+    ``sparse_numbers`` is None for dense rows, else the numbers that a sparse row takes up in memory.
+    """
 
     block_rows: tuple[int, ...]
     n_features: int
     dtype: np.dtype[Any]
     seed: int
+    sparse_numbers: int | None = None
+
+    @property
+    def is_sparse(self) -> bool:
+        return self.sparse_numbers is not None
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row in memory."""
+        numbers = self.n_features if self.sparse_numbers is None else self.sparse_numbers
+        return numbers * self.dtype.itemsize
+
+    @property
+    def comparing_bytes(self) -> int:
+        """Bytes that comparing rows takes beside the rows."""
+        return comparing_bytes(self.n_features) if self.is_sparse else 0
 
     @property
     def n_rows(self) -> int:
@@ -48,7 +68,7 @@ class AbstractLandmarkRule(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def choose(self, layout: Layout) -> Generator[Pass, Any, Floats]:
+    def choose(self, layout: Layout) -> Generator[Pass, Any, Rows]:
         """Yield the passes that the choice needs; return the landmarks (r, n_features)."""
 
     @abstractmethod
@@ -66,31 +86,30 @@ class _Wanted:
     rows: NDArray[np.int64]
 
 
-def pick(block: Block, wanted: _Wanted) -> Floats:
+def pick(block: Block, wanted: _Wanted) -> Rows:
     """The wanted rows of a block."""
     low, high = wanted.offsets[block.index], wanted.offsets[block.index + 1]
     inside = wanted.rows[(wanted.rows >= low) & (wanted.rows < high)]
-    picked: Floats = block.features[inside - low]
-    return picked
+    return block.features[inside - low]
 
 
-def stack(first: Floats, second: Floats) -> Floats:
+def stack(first: Rows, second: Rows) -> Rows:
     """Rows of ``first``, then rows of ``second``."""
-    return np.concatenate([first, second])
+    return stacked([first, second])
 
 
-def gather_rows(layout: Layout, rows: NDArray[np.int64], name: str) -> Generator[Pass, Any, Floats]:
+def gather_rows(layout: Layout, rows: NDArray[np.int64], name: str) -> Generator[Pass, Any, Rows]:
     """The features of the rows with the given sorted numbers: only the blocks that hold one are read."""
     offsets = layout.offsets
     blocks = np.unique(np.searchsorted(offsets, rows, side="right") - 1)
-    result: Floats = yield Reduce(
+    result: Rows = yield Reduce(
         name, pick, stack, _Wanted(offsets, rows), blocks=tuple(int(block) for block in blocks),
-        cost=Cost(result_bytes=rows.size * layout.n_features * layout.dtype.itemsize),
+        cost=Cost(result_bytes=rows.size * layout.row_bytes),
     )  # fmt: skip
     return result
 
 
-def sample_rows(layout: Layout, n_sample: int, name: str = "sample") -> Generator[Pass, Any, Floats]:
+def sample_rows(layout: Layout, n_sample: int, name: str = "sample") -> Generator[Pass, Any, Rows]:
     """At most ``n_sample`` rows drawn uniformly from at most 8 random blocks, in the order of the data."""
     generator = stream(layout.seed, Purpose.SAMPLE)
     n_blocks = len(layout.block_rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
-from distkern.core.types import Block, Floats
-from distkern.core.workspace import buffer
-from distkern.kernels.base import SquaredDistanceScores
+from distkern.core.sparse import COMPILED_BYTES, Rows, SparseRows
+from distkern.core.types import Block
+from distkern.landmarks._distances import uncovered_tiles
+from distkern.landmarks._scanner import scanner_for
 from distkern.landmarks.base import AbstractLandmarkRule, Layout, sample_rows, stack
 from distkern.passes import Cost, Pass, Reduce
 
@@ -54,7 +55,7 @@ class Coverage(AbstractLandmarkRule):
                 mend="set diameter and n_cores=None, or n_cores alone",
             )
 
-    def choose(self, layout: Layout) -> Generator[Pass, Any, Floats]:
+    def choose(self, layout: Layout) -> Generator[Pass, Any, Rows]:
         if self.diameter is not None:
             found = yield from _sweep(layout, self.diameter / 2, _CEILING)
             if found is None:
@@ -71,13 +72,15 @@ class Coverage(AbstractLandmarkRule):
             return everything
         return (yield from self._search(layout, self.n_cores))
 
-    def _search(self, layout: Layout, n_cores: int) -> Generator[Pass, Any, Floats]:
+    def _search(self, layout: Layout, n_cores: int) -> Generator[Pass, Any, Rows]:
         """The finest coverage of at most n_cores found in a few sweeps: bisect on a sample, then correct."""
-        n_sample = int(np.clip(400_000_000 // (n_cores * layout.n_features), 2_000, 20_000))
+        n_sample = int(
+            np.clip(400_000_000 // (n_cores * layout.row_bytes // layout.dtype.itemsize), 2_000, 20_000)
+        )
         sample = yield from sample_rows(layout, max(n_sample, 4 * n_cores))
         radius = _radius_for(sample, n_cores, layout.n_rows)
-        smallest = 1e-6 * float(np.linalg.norm(np.abs(sample).max(axis=0).astype(np.float64))) or 1.0
-        best: Floats | None = None
+        smallest = 1e-6 * _farthest(sample, from_origin=True) or 1.0
+        best: Rows | None = None
         too_small, large_enough = 0.0, math.inf
         n_sweeps = failures = 0
         while best is None or n_sweeps < _SWEEPS:
@@ -115,7 +118,7 @@ class Coverage(AbstractLandmarkRule):
 class _Cover:
     """What a worker needs to drop the rows that are covered."""
 
-    cores: Floats
+    cores: Rows
     squared_radius: float
     first_row: int
     end_row: int
@@ -130,7 +133,7 @@ class _Candidates:
     next wave starts there.
     """
 
-    rows: Floats
+    rows: Rows
     numbers: NDArray[np.int64]
     end: int
     is_cut: bool = False
@@ -160,7 +163,7 @@ def _uncovered(block: Block, cover: _Cover) -> _Candidates:
         return _Candidates(features.copy(), numbers, start + end).limited()
     kept: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
     n_kept = 0
-    for rows, tile_kept in _tiles(features, cover):
+    for rows, tile_kept in uncovered_tiles(features, cover.cores, cover.squared_radius):
         kept.append(tile_kept + rows.start)
         n_kept += len(tile_kept)
         if n_kept > _MOST_CANDIDATES:
@@ -169,39 +172,9 @@ def _uncovered(block: Block, cover: _Cover) -> _Candidates:
     return _Candidates(features[inside], inside + start + first, start + end).limited()
 
 
-def _tiles(features: Floats, cover: _Cover) -> Iterator[tuple[slice, NDArray[np.int64]]]:
-    """Tiles of rows, and which of the tile's rows the landmarks do not cover.
-
-    The product gives distances up to a bound on its rounding; where that leaves a doubt, the distance to the
-    nearest landmark is taken exactly. A row that is kept although it is covered does no harm.
-    """
-    distances = SquaredDistanceScores.of(cover.cores, 1.0)
-    spread = np.abs(cover.cores.astype(np.float64) - distances.center).max(axis=0)
-    core_norm = float(np.sqrt(np.sum(spread**2)))
-    size, n_features = cover.cores.shape
-    rounding = 4.0 * (n_features + 8) * float(np.finfo(features.dtype).eps)
-    exact_rounding = 4.0 * (n_features + 8) * float(np.finfo(np.float64).eps)
-    tile_rows = int(np.clip(512 * 1024 // (size * features.dtype.itemsize), 128, 1024))
-    for start in range(0, features.shape[0], tile_rows):
-        rows = slice(start, min(start + tile_rows, features.shape[0]))
-        scores = buffer("tile", (rows.stop - start, size), features.dtype)
-        distances.scores(features[rows], scores)
-        nearest = scores.argmax(axis=1)
-        squared = -scores[np.arange(len(nearest)), nearest].astype(np.float64)
-        shifted = features[rows] - distances.center
-        norms = np.sqrt(np.einsum("ij,ij->i", shifted, shifted, dtype=np.float64))
-        bound = rounding * (norms + core_norm) ** 2
-        uncertain = np.flatnonzero(~(squared + bound <= cover.squared_radius))
-        near = uncertain[squared[uncertain] - bound[uncertain] <= cover.squared_radius]
-        differences = features[rows][near].astype(np.float64) - cover.cores[nearest[near]]
-        exact = np.einsum("ij,ij->i", differences, differences)
-        covered = exact * (1.0 + exact_rounding) <= cover.squared_radius
-        yield rows, np.setdiff1d(uncertain, near[covered], assume_unique=True)
-
-
-def _sweep(layout: Layout, radius: float, limit: int) -> Generator[Pass, Any, Floats | None]:
+def _sweep(layout: Layout, radius: float, limit: int) -> Generator[Pass, Any, Rows | None]:
     """The coverage of radius ``radius``, or None as soon as it needs more than ``limit`` landmarks."""
-    scanner = _Scanner(layout, radius, limit)
+    scanner = scanner_for(layout, radius, limit)
     offsets = layout.offsets
     first_row, wave_rows = 0, _FIRST_WAVE_ROWS
     largest_wave = max(_LARGEST_WAVE_BLOCKS * max(layout.block_rows), _FIRST_WAVE_ROWS)
@@ -225,63 +198,30 @@ def _sweep(layout: Layout, radius: float, limit: int) -> Generator[Pass, Any, Fl
 
 
 def _sweep_cost(layout: Layout, size: int) -> Cost:
-    row_bytes = layout.n_features * layout.dtype.itemsize
+    row_bytes = layout.row_bytes
     return Cost(
-        workspace_bytes=1024 * (size * layout.dtype.itemsize + 3 * row_bytes) + 4 * size * row_bytes,
+        workspace_bytes=1024 * (size * layout.dtype.itemsize + 3 * row_bytes)
+        + 4 * size * row_bytes
+        + layout.comparing_bytes,
         result_bytes=_MOST_CANDIDATES * (row_bytes + 8),
-        flops_per_row=2.0 * size * layout.n_features,
+        process_bytes=COMPILED_BYTES if layout.is_sparse else 0,
+        flops_per_row=2.0 * size * row_bytes / layout.dtype.itemsize,
     )
 
 
-class _Scanner:
-    """The state of a sequential scan."""
-
-    def __init__(self, layout: Layout, radius: float, limit: int) -> None:
-        self.squared_radius = radius**2
-        self.limit = limit
-        self._cores = np.empty((min(limit, 1024), layout.n_features), dtype=layout.dtype)
-        self._order = np.empty(len(self._cores), dtype=np.int64)
-        self.size = 0
-
-    @property
-    def found(self) -> Floats:
-        return self._cores[: self.size].copy()
-
-    def scan(self, rows: Floats) -> bool:
-        """Scan more rows; False when there are more than ``limit`` landmarks."""
-        from distkern.landmarks._scan import scan
-
-        compiled = scan(self._cores.dtype)
-        step = 256  # the buffers grow between steps, so that a step never runs out of room
-        for start in range(0, len(rows), step):
-            self._reserve(min(self.limit, self.size + step))
-            piece = np.require(rows[start : start + step], self._cores.dtype, ("C", "A"))
-            self.size = compiled(piece, self._cores, self.size, self._order, self.squared_radius, self.limit)
-            if self.size > self.limit:
-                return False
-        return True
-
-    def _reserve(self, size: int) -> None:
-        if size > len(self._cores):
-            grown = max(size, 2 * len(self._cores))
-            cores = np.empty((grown, self._cores.shape[1]), dtype=self._cores.dtype)
-            order = np.empty(grown, dtype=np.int64)
-            cores[: self.size], order[: self.size] = self._cores[: self.size], self._order[: self.size]
-            self._cores, self._order = cores, order
-
-
-def _count(sample: Floats, radius: float, limit: int) -> int:
-    layout = Layout((len(sample),), sample.shape[1], sample.dtype, 0)
-    scanner = _Scanner(layout, radius, limit)
+def _count(sample: Rows, radius: float, limit: int) -> int:
+    sparse_numbers = 0 if isinstance(sample, SparseRows) else None
+    layout = Layout((len(sample),), sample.shape[1], sample.dtype, 0, sparse_numbers)
+    scanner = scanner_for(layout, radius, limit)
     return scanner.size if scanner.scan(sample) else limit + 1
 
 
-def _radius_for(sample: Floats, n_cores: int, n_rows: int) -> float:
+def _radius_for(sample: Rows, n_cores: int, n_rows: int) -> float:
     """The smallest radius whose coverage of all rows should have at most n_cores, judged from the sample.
 
     The number of landmarks grows with the rows like a power, whose exponent is read off half of the sample.
     """
-    high = float(np.linalg.norm(sample.max(axis=0).astype(np.float64) - sample.min(axis=0)))
+    high = _farthest(sample)
     low = 0.0
     growth = math.log2(max(n_rows / len(sample), 1.0))
     for _ in range(16):
@@ -293,3 +233,11 @@ def _radius_for(sample: Floats, n_cores: int, n_rows: int) -> float:
             fits = whole * 2.0 ** (growth * min(max(exponent, 0.0), 1.0)) <= 0.97 * n_cores
         low, high = (low, radius) if fits else (radius, high)
     return high
+
+
+def _farthest(sample: Rows, *, from_origin: bool = False) -> float:
+    """An upper bound on the distance of two rows, or of a row from the origin."""
+    if isinstance(sample, SparseRows):
+        return (1.0 if from_origin else 2.0) * float(sample.norms().max(initial=0.0))
+    low, high = sample.min(axis=0).astype(np.float64), sample.max(axis=0)
+    return float(np.linalg.norm(np.maximum(-low, high) if from_origin else high - low))

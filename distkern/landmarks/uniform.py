@@ -10,7 +10,7 @@ import numpy as np
 
 from distkern.core.errors import InputError
 from distkern.core.rng import Purpose, stream
-from distkern.core.types import Floats
+from distkern.core.sparse import Rows, distinct
 from distkern.landmarks.base import AbstractLandmarkRule, Layout, gather_rows, pick, stack
 from distkern.passes import Cost, Pass, Reduce
 
@@ -30,17 +30,17 @@ class Uniform(AbstractLandmarkRule):
                 "uniform landmarks need n_cores", where="landmarks", mend="give n_cores, not diameter"
             )
 
-    def choose(self, layout: Layout) -> Generator[Pass, Any, Floats]:
+    def choose(self, layout: Layout) -> Generator[Pass, Any, Rows]:
         size = self.expected_size(layout)
         generator = stream(layout.seed, Purpose.LANDMARKS)
         rows = np.sort(generator.choice(layout.n_rows, size=size, replace=False, shuffle=False))
         features = yield from gather_rows(layout, rows.astype(np.int64), "landmarks")
-        _, first = np.unique(features, axis=0, return_index=True)
+        first, _ = distinct(features)
         return features[np.sort(first)]
 
     def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
         size = self.expected_size(layout)
-        result_bytes = size * layout.n_features * layout.dtype.itemsize
+        result_bytes = size * layout.row_bytes
         return [(Reduce("landmarks", pick, stack, cost=Cost(result_bytes=result_bytes)), 1.0)]
 
     def expected_size(self, layout: Layout) -> int:

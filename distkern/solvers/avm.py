@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.sparse import Rows
 from distkern.core.types import Floats
 from distkern.solvers.base import Measures, Problem, Steps
 from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
@@ -29,7 +30,7 @@ class AVMState:
     coefficients : (r, n_outputs) of the model: the average once it has begun, w_t before
     """
 
-    landmarks: Floats
+    landmarks: Rows
     gamma: float
     accumulated: NDArray[np.float64]
     early: NDArray[np.float64]

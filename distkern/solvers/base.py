@@ -38,6 +38,7 @@ class Problem:
     has_test : whether there is a test split to measure
     seed : of every random choice
     max_relative_weight : largest row weight divided by the mean row weight
+    sparse_numbers : None for dense rows, else the numbers that a sparse row takes up in memory
     """
 
     block_rows: tuple[int, ...]
@@ -47,6 +48,12 @@ class Problem:
     has_test: bool
     seed: int
     max_relative_weight: float = 1.0
+    sparse_numbers: int | None = None
+
+    @property
+    def row_numbers(self) -> int:
+        """Numbers that a row takes up in memory."""
+        return self.n_features if self.sparse_numbers is None else self.sparse_numbers
 
     @property
     def n_rows(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.landmarks import LandmarkBasis
+from distkern.core.sparse import Rows
 from distkern.core.types import Floats
 from distkern.kernels.bandwidth import gamma_by_rule
 from distkern.kernels.base import AbstractKernel
@@ -53,12 +54,12 @@ class CoresetProblem:
         """f for this problem's outputs."""
         return Objective(self.loss, self.lam, problem.n_outputs, self.class_weights, self.mean_weight)
 
-    def model(self, problem: Problem, landmarks: Floats, gamma: float, coefficients: Floats) -> Model:
+    def model(self, problem: Problem, landmarks: Rows, gamma: float, coefficients: Floats) -> Model:
         """The operand for a state."""
         basis = LandmarkBasis(self.kernel.with_gamma(gamma), landmarks)
         return Model(basis, coefficients, self.objective(problem))
 
-    def begin(self, problem: Problem) -> Steps[tuple[Floats, float]]:
+    def begin(self, problem: Problem) -> Steps[tuple[Rows, float]]:
         """Choose landmarks and gamma."""
         layout = _layout(problem)
         gamma = self.kernel.gamma
@@ -78,7 +79,7 @@ class CoresetProblem:
 
 
 def _layout(problem: Problem) -> Layout:
-    return Layout(problem.block_rows, problem.n_features, problem.dtype, problem.seed)
+    return Layout(problem.block_rows, problem.n_features, problem.dtype, problem.seed, problem.sparse_numbers)
 
 
 class AbstractCoresetSolver(AbstractSolver[State]):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.rng import Purpose, stream
+from distkern.core.sparse import Rows
 from distkern.core.types import Floats
 from distkern.solvers.base import Measures, Problem, Steps
 from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
@@ -31,7 +32,7 @@ class CSVRGState:
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
     """
 
-    landmarks: Floats
+    landmarks: Rows
     gamma: float
     coefficients: NDArray[np.float64]
     gradient: NDArray[np.float64]

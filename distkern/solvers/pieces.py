@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis, multiply
+from distkern.core.sparse import COMPILED_BYTES
 from distkern.core.types import Block, Floats
 from distkern.passes import Cost
 from distkern.solvers.base import Problem
@@ -85,8 +86,9 @@ def stream_cost(problem: Problem, size: int, *, n_columns: int) -> Cost:
     return Cost(
         workspace_bytes=pass_cost(problem, size).workspace_bytes,
         result_bytes=prepared_row,
-        flops_per_row=2.0 * size * (problem.n_features + 2 + n_columns),
+        flops_per_row=2.0 * size * (problem.row_numbers + 2 + n_columns),
         entries_per_row=float(size),
         # measured: 20 ns a step and output, and 4 multiplications in 1 ns
         driver_seconds_per_row=problem.n_outputs * (20e-9 + size * 0.25e-9),
+        process_bytes=0 if problem.sparse_numbers is None else COMPILED_BYTES,
     )

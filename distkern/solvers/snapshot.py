@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import multiply
 from distkern.bases.landmarks import LandmarkBasis
+from distkern.core.sparse import COMPILED_BYTES, comparing_bytes
 from distkern.core.types import Block, Floats
 from distkern.core.workspace import buffer
 from distkern.passes import Cost, Reduce
@@ -108,13 +109,15 @@ def pass_cost(problem: Problem, size: int) -> Cost:
     itemsize, outputs = problem.dtype.itemsize, problem.n_outputs
     tile_rows = int(np.clip(512 * 1024 // (size * itemsize), 128, 1024))
     return Cost(
-        workspace_bytes=tile_rows * (2 * size + problem.n_features + 2) * itemsize
+        workspace_bytes=tile_rows * (2 * size + problem.row_numbers + 2) * itemsize
         + _STRIP * 64
-        + 2 * size * problem.n_features * itemsize
+        + 2 * size * problem.row_numbers * itemsize
+        + (0 if problem.sparse_numbers is None else comparing_bytes(problem.n_features))
         + size * outputs * 16,
         result_bytes=size * outputs * 8,
-        flops_per_row=2.0 * size * (problem.n_features + 2 + outputs),
+        flops_per_row=2.0 * size * (problem.row_numbers + 2 + outputs),
         entries_per_row=float(size),
+        process_bytes=0 if problem.sparse_numbers is None else COMPILED_BYTES,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError, unknown_name
+from distkern.core.sparse import SparseRows
 from distkern.formats.base import RawChunk
 from distkern.storage import chunks as stored
 from distkern.storage import writer
 from distkern.storage.atomic import StagedFolder, disk_full, free_bytes, write_text_atomic
-from distkern.storage.collect import Collector, Shape
+from distkern.storage.collect import Collector, Form, Shape
 from distkern.storage.dataset import TARGET_TYPES
 from distkern.storage.labels import LabelEncoder
 from distkern.storage.manifest import FILE, Manifest, SplitEntry
-from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind
+from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_sparse
 from distkern.storage.spool import Run, Spool, in_order, shuffled
 
 Task: TypeAlias = Literal["classification", "regression", "none"]
@@ -32,22 +33,26 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a data set is made; kept in its manifest."""
+    """How a data set is made; kept in its manifest, with the decisions that the user left open."""
 
     task: Task = "classification"
     positive: str | None = None
-    scale: ScalingKind = "minmax"
+    scale: ScalingKind | None = None
     test_fraction: float | None = None
     rows_per_shard: int | None = None
     shuffle: bool = True
     seed: int = 0
+    sparse: bool | None = None
 
     def check(self) -> None:
         """Raise :class:`InputError` for values out of range."""
         if self.task not in TASKS:
             raise unknown_name("task", self.task, TASKS)
-        if self.scale not in KINDS:
-            raise unknown_name("scaling", self.scale, KINDS)
+        if self.scale is not None:
+            if self.scale not in KINDS:
+                raise unknown_name("scaling", self.scale, KINDS)
+            if self.sparse:
+                refuse_for_sparse(self.scale)
         if self.positive is not None and self.task != "classification":
             raise InputError("only classes have a positive label", where="--positive", mend="leave it out")
         if self.test_fraction is not None and not 0 < self.test_fraction < 1:
@@ -71,6 +76,7 @@ class Builder:
         self.options = options
         self.progress = progress
         self.shape = Shape()
+        self.form = Form(options.sparse, options.scale)
         self.labels = LabelEncoder()
         self.target_type = TARGET_TYPES.get(options.task)
 
@@ -96,19 +102,18 @@ class Builder:
         test_spool: Spool,
     ) -> ScalingFit:
         options = self.options
-        fit = ScalingFit(options.scale)
         # a decimal fraction is meant as written: 0.1 of 30 rows are 3, although the nearest double is above
         drawn = None
         if options.test_fraction is not None:
             drawn = (test_spool, Fraction(repr(float(options.test_fraction))), options.seed)
         seed = options.seed if options.shuffle else None
         self._feed(
-            Collector(train_spool, self.shape, self._targets, fit=fit, seed=seed, drawn=drawn),
+            Collector(train_spool, self.shape, self._targets, self.form, fits=True, seed=seed, drawn=drawn),
             train,
             "reading",
         )
         if test is not None:
-            self._feed(Collector(test_spool, self.shape, self._targets), test, "reading test rows")
+            self._feed(Collector(test_spool, self.shape, self._targets, self.form), test, "reading test rows")
         if not train_spool.n_rows:
             what = (
                 "no rows" if not test_spool.n_rows else "all rows became test rows, none is left for training"
@@ -116,14 +121,16 @@ class Builder:
             raise InputError(what, where="the input", mend="give more rows or a smaller --test-fraction")
         if not self.shape.width:
             raise InputError("the rows have no features", where="the input", mend="check the files")
-        return fit
+        assert self.form.fit is not None
+        return self.form.fit
 
     def _feed(self, collector: Collector, chunks: Iterator[RawChunk], what: str) -> None:
         rows = n_bytes = 0
         for chunk in chunks:
             collector.add(chunk)
             rows += chunk.n_rows
-            n_bytes += 4 * chunk.features.size
+            n_entries = chunk.features.n_entries if isinstance(chunk.features, SparseRows) else None
+            n_bytes += 4 * chunk.n_rows * chunk.features.shape[1] if n_entries is None else 8 * n_entries
             self.progress(what, rows, n_bytes)
         collector.flush()
 
@@ -150,14 +157,18 @@ class Builder:
         def encode(targets: NDArray[Any]) -> NDArray[Any]:
             return targets if mapping is None else mapping[targets]
 
-        width = self.shape.width
+        width, is_sparse = self.shape.width, bool(self.form.is_sparse)
         scaling = fit.result(width)
         target_bytes = 0 if self.target_type is None else np.dtype(self.target_type).itemsize
-        chosen = options.rows_per_shard or writer.rows_of_a_shard(train_spool.n_rows, width)
         present = {"train": train_spool} | ({"test": test_spool} if test_spool.n_rows else {})
+        row_numbers = {
+            name: writer.numbers_of_a_row(spool.n_rows, spool.n_entries) if is_sparse else width
+            for name, spool in present.items()
+        }
+        chosen = options.rows_per_shard or writer.rows_of_a_shard(train_spool.n_rows, row_numbers["train"])
         rows_per_shard = {name: min(chosen, spool.n_rows) for name, spool in present.items()}
         needed = sum(
-            writer.stored_bytes(spool.n_rows, width, rows_per_shard[name], target_bytes)
+            writer.stored_bytes(spool.n_rows, row_numbers[name], rows_per_shard[name], target_bytes)
             for name, spool in present.items()
         )
         if needed > free_bytes(self.staged.path):
@@ -169,7 +180,7 @@ class Builder:
         def on_shard(rows: int) -> None:
             nonlocal done
             done += rows
-            self.progress("writing shards", done, 4 * width * done)
+            self.progress("writing shards", done, 4 * row_numbers["train"] * done)
 
         for name, spool in present.items():
             sizes = writer.shard_sizes(spool.n_rows, rows_per_shard[name])
@@ -181,6 +192,7 @@ class Builder:
                 shuffled(runs, sizes, options.seed) if mixed else in_order(runs, sizes),
                 sizes,
                 n_features=width,
+                is_sparse=is_sparse,
                 rows_per_shard=rows_per_shard[name],
                 scaling=scaling,
                 target_type=self.target_type,
@@ -188,7 +200,10 @@ class Builder:
                 n_classes=None if classes is None else len(classes),
                 on_shard=on_shard,
             )
-        return Manifest(options.task, width, self.shape.names, classes, scaling, splits, options.to_json())
+        made = replace(options, scale=scaling.kind, sparse=is_sparse)
+        return Manifest(
+            options.task, width, self.shape.names, classes, scaling, splits, made.to_json(), is_sparse
+        )  # fmt: skip
 
 
 def _code_counts(spool: Spool) -> NDArray[np.int64]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import CorruptDataError
+from distkern.core.sparse import Rows
 from distkern.core.types import AbstractSource, Block, Reader
 from distkern.storage.manifest import Manifest, ShardEntry, read_manifest
 from distkern.storage.scaling import Scaling
@@ -31,6 +29,7 @@ class Dataset:
     train, test : the splits; ``test`` is None if there is none
     classes : (n_classes,) labels in the order of their codes, integers or text; None unless classification
     n_features : columns
+    is_sparse : the shards hold :class:`~distkern.core.sparse.SparseRows`
     feature_names : their names, where the input had some
     scaling : what was done to the features
     fingerprint : SHA-256 that changes when any value does
@@ -41,6 +40,7 @@ class Dataset:
         self.path = path
         self.task = manifest.task
         self.n_features = manifest.n_features
+        self.is_sparse = manifest.is_sparse
         self.feature_names = manifest.feature_names
         self.classes: NDArray[Any] | None = None if manifest.classes is None else np.array(manifest.classes)
         self.scaling: Scaling = manifest.scaling
@@ -61,13 +61,14 @@ class Dataset:
 
 
 class Split(AbstractSource):
-    """The training or the test rows of a data set: float32 features in shards.
+    """The training or the test rows of a data set: float32 features in shards, dense or sparse.
 
     Attributes
     ----------
     dataset : the data set it belongs to
     name : "train" or "test"
     class_counts : (n_classes,) rows of each class; None unless classification
+    n_entries : numbers that are stored
     """
 
     def __init__(self, dataset: Dataset, name: str, manifest: Manifest) -> None:
@@ -76,15 +77,25 @@ class Split(AbstractSource):
         self.name = name
         self.n_features = manifest.n_features
         self.dtype = np.dtype(np.float32)
+        self.is_sparse = manifest.is_sparse
         self.block_rows = tuple(shard.rows for shard in entry.shards)
         self.fingerprint = f"{dataset.fingerprint}/{name}"
         self.class_counts: NDArray[np.int64] | None = None
         if manifest.classes is not None:
             counts = [shard.class_counts for shard in entry.shards]
             self.class_counts = np.array(counts, dtype=np.int64).sum(axis=0)
+        self.n_entries = sum(
+            shard.rows * self.n_features if shard.entries is None else shard.entries for shard in entry.shards
+        )
         self._rows_per_shard = entry.rows_per_shard
         self._shards = entry.shards
         self._target_type = TARGET_TYPES.get(dataset.task)
+
+    @property
+    def row_numbers(self) -> int:
+        if not self.is_sparse:
+            return self.n_features
+        return 2 + max(-(-2 * (shard.entries or 0) // shard.rows) for shard in self._shards)
 
     def reader(self, index: int) -> Reader:
         """A small picklable call that reads shard ``index`` (counted from 0) in any process."""
@@ -122,9 +133,9 @@ def open_dataset(path: str | os.PathLike[str]) -> Dataset:
 class ShardReader:
     """Reads one shard; every byte is checked against the checksum in the data set's manifest.
 
-    Calling it gives a :class:`Block`: features (n_rows, n_features) float32, targets (n_rows,) int32 class
-    codes, float64 numbers, or None. Raises :class:`CorruptDataError` naming the file that is missing or
-    changed.
+    Calling it gives a :class:`Block`: features (n_rows, n_features) float32, dense or sparse, targets
+    (n_rows,) int32 class codes, float64 numbers, or None. Raises :class:`CorruptDataError` naming the file
+    that is missing or changed.
     """
 
     path: str
@@ -137,46 +148,18 @@ class ShardReader:
     target_type: str | None
 
     def __call__(self) -> Block:
-        features = self._read("features", self.entry.features_crc32c, "float32", (self.n_features,))
+        from distkern.storage._shard import StoredShard
+
+        folder = Path(self.path, self.split)
+        shard = StoredShard(self.fingerprint, self.index, self.entry.rows, self.rows_per_shard)
+        checksums = self.entry.features_crc32c
+        features: Rows
+        if isinstance(checksums, int):
+            features = shard.array(folder / "features", checksums, "float32", (self.n_features,))
+        else:
+            entries = self.entry.entries or 0
+            features = shard.sparse_rows(folder / "features", checksums, entries, self.n_features)
         targets: NDArray[Any] | None = None
         if self.target_type is not None and self.entry.targets_crc32c is not None:
-            targets = self._read("targets", self.entry.targets_crc32c, self.target_type, ())
+            targets = shard.array(folder / "targets", self.entry.targets_crc32c, self.target_type, ())
         return Block(features, targets, None, self.index)
-
-    def _read(self, name: str, checksum: int, dtype: str, inner: tuple[int, ...]) -> NDArray[Any]:
-        from distkern.storage import chunks
-
-        folder = Path(self.path, self.split, name)
-        index = (self.index,) + (0,) * len(inner)
-        chunk_shape = (self.rows_per_shard, *inner)
-        size = math.prod(chunk_shape) * np.dtype(dtype).itemsize + chunks.CRC_BYTES
-        # a whole chunk of another shard or of an older data set has a right checksum, but not this one
-        if chunks.stored_checksum(folder, *index, size=size) != checksum:
-            raise chunks.damaged(
-                "the chunk is not the one that was written", chunks.chunk_file(folder, *index)
-            )
-        try:
-            array = _array(str(folder), self.fingerprint)
-        except (OSError, ValueError, KeyError) as error:
-            raise CorruptDataError(
-                "the description of the array is missing or damaged",
-                where=str(folder / "zarr.json"),
-                mend="shard the data again",
-            ) from error
-        if array.chunks != chunk_shape or array.dtype != np.dtype(dtype):
-            raise chunks.damaged("the description of the array was changed", folder / "zarr.json")
-        values = chunks.read_block(array, folder, *index)
-        if len(values) != self.entry.rows:
-            raise chunks.damaged(f"{len(values)} rows instead of {self.entry.rows}", folder / "zarr.json")
-        return values
-
-
-@lru_cache(maxsize=64)
-def _array(folder: str, fingerprint: str) -> Any:
-    """An open array, kept because opening costs more than a small read.
-
-    The fingerprint is in the key so that a data set that replaced another is opened anew.
-    """
-    from distkern.storage import chunks
-
-    return chunks.open_array(Path(folder))

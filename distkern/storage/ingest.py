@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
 from distkern.formats._files import InputFile, expand
 from distkern.formats.base import RawChunk, ReadOptions, TargetKind, numeric, refuse_non_finite
 from distkern.storage.atomic import staged_folder
@@ -20,8 +21,8 @@ from distkern.storage.manifest import FILE, read_manifest
 from distkern.storage.scaling import ScalingKind
 
 Source: TypeAlias = str | os.PathLike[str]
-#: features (n, d), targets (n,) or None
-Generated: TypeAlias = tuple[NDArray[Any], NDArray[Any] | None]
+#: features (n, d), an array or of scipy.sparse; targets (n,) or None
+Generated: TypeAlias = tuple[Any, NDArray[Any] | None]
 
 _TARGET_KINDS: dict[str, TargetKind] = {"classification": "label", "regression": "number", "none": "none"}
 
@@ -35,10 +36,11 @@ def shard(
     target: str | None = None,
     task: Task = "classification",
     positive: str | None = None,
-    scale: ScalingKind = "minmax",
+    scale: ScalingKind | None = None,
     rows_per_shard: int | None = None,
     shuffle: bool = True,
     seed: int = 0,
+    sparse: bool | None = None,
     overwrite: bool = False,
     format: str | None = None,
     header: bool | None = None,
@@ -55,10 +57,13 @@ def shard(
     task : "classification" (labels), "regression" (numbers) or "none"
     positive : this label against all others; classes are then ("not V", "V")
     scale : how to scale features, see :class:`distkern.storage.scaling.Scaling`; fitted on training rows
-        only. The default is "minmax": the papers scale to [0, 1] and the solvers' defaults expect it
+        only. The default is "minmax" for dense rows (the papers scale to [0, 1] and the solvers' defaults
+        expect it) and "unit" for sparse rows, whose zeros must stay zero
     rows_per_shard : default see :func:`distkern.storage.writer.rows_of_a_shard`
     shuffle : put the training rows into uniformly random order; test rows keep theirs
     seed : of the shuffle and the drawn test rows: the only thing they depend on
+    sparse : store rows sparse (True) or dense (False); None looks at the first 16 MiB, see
+        :class:`distkern.storage.collect.Form`
     overwrite : replace the data set at ``out``, which stays until the new one is whole
     format, header : what the files are, where their names do not say; whether CSV files have a header line
     progress : called as (what, rows, bytes)
@@ -69,7 +74,7 @@ def shard(
         For anything wrong with the input, naming file, row and column; for a full disk; for an ``out`` that
         exists.
     """
-    options = Options(task, positive, scale, test_fraction, rows_per_shard, shuffle, seed)
+    options = Options(task, positive, scale, test_fraction, rows_per_shard, shuffle, seed, sparse)
     options.check()
     if test is not None and test_fraction is not None:
         raise InputError(
@@ -96,10 +101,11 @@ def write_dataset(
     test_fraction: float | None = None,
     task: Task = "classification",
     positive: str | None = None,
-    scale: ScalingKind = "minmax",
+    scale: ScalingKind | None = None,
     rows_per_shard: int | None = None,
     shuffle: bool = True,
     seed: int = 0,
+    sparse: bool | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Dataset:
@@ -107,7 +113,7 @@ def write_dataset(
 
     Everything after reading is as for :func:`shard`, which explains the parameters.
     """
-    options = Options(task, positive, scale, test_fraction, rows_per_shard, shuffle, seed)
+    options = Options(task, positive, scale, test_fraction, rows_per_shard, shuffle, seed, sparse)
     options.check()
     if test_chunks is not None and test_fraction is not None:
         raise InputError(
@@ -143,16 +149,23 @@ def _generated(chunks: Iterable[Generated | RawChunk], name: str, task: Task) ->
         if isinstance(item, RawChunk):
             chunk = item
         else:
-            features, targets = (None if part is None else np.asarray(part) for part in item)
-            if features is None or features.ndim != 2 or features.dtype.kind not in "biuf":
+            features, targets = item[0], None if item[1] is None else np.asarray(item[1])
+            sparse = hasattr(features, "tocsr")
+            features = features.tocsr() if sparse else np.asarray(features)
+            if features.ndim != 2 or features.dtype.kind not in "biuf":
                 raise InputError("features must be numbers of shape (n, d)", where=name, mend="reshape them")
             if targets is not None:
-                if targets.shape != (len(features),):
+                if targets.shape != (features.shape[0],):
                     raise InputError("targets must have shape (n,)", where=name, mend="give one per row")
                 if targets.dtype.kind in "US":
                     targets = np.array([str(word) for word in targets.astype(str)], dtype=object)
             targets = None if task == "none" else targets
-            chunk = RawChunk(numeric(features), targets, first_row, name)
+            rows = (
+                SparseRows.of_scipy(features, numeric(np.asarray(features.data)).dtype)
+                if sparse
+                else numeric(features)
+            )
+            chunk = RawChunk(rows, targets, first_row, name)
         refuse_non_finite(chunk)
         first_row += chunk.n_rows
         yield chunk

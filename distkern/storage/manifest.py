@@ -12,23 +12,30 @@ from distkern.core.errors import CorruptDataError, InputError
 from distkern.storage.scaling import Scaling
 
 TYPE = "distkern-dataset"
-VERSION = 1
+#: of data sets with dense rows, and with sparse rows; the higher one is the newest this version reads
+DENSE_VERSION, VERSION = 1, 2
 FILE = "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
 class ShardEntry:
-    """One shard: rows, crc32c of its stored features and targets, rows of each class."""
+    """One shard: rows, crc32c of its stored features and targets, rows of each class.
+
+    Sparse shards have the number of stored ``entries``, and a crc32c each of data, indices and indptr.
+    """
 
     rows: int
-    features_crc32c: int
+    features_crc32c: int | tuple[int, ...]
     targets_crc32c: int | None
     class_counts: tuple[int, ...] | None
+    entries: int | None = None
 
     def to_json(self) -> dict[str, Any]:
+        checksums = self.features_crc32c
         return {
             "rows": self.rows,
-            "features_crc32c": self.features_crc32c,
+            **({} if self.entries is None else {"entries": self.entries}),
+            "features_crc32c": checksums if isinstance(checksums, int) else list(checksums),
             "targets_crc32c": self.targets_crc32c,
             "class_counts": None if self.class_counts is None else list(self.class_counts),
         }
@@ -53,11 +60,13 @@ class Manifest:
     scaling: Scaling
     splits: dict[str, SplitEntry]
     options: dict[str, Any]
+    is_sparse: bool = False
 
     def _content(self) -> dict[str, Any]:
         return {
             "encoding-type": TYPE,
-            "encoding-version": VERSION,
+            "encoding-version": VERSION if self.is_sparse else DENSE_VERSION,
+            **({"features": "csr_matrix"} if self.is_sparse else {}),
             "task": self.task,
             "n_features": self.n_features,
             "feature_names": None if self.feature_names is None else list(self.feature_names),
@@ -139,9 +148,10 @@ def _from_json(content: dict[str, Any]) -> Manifest:
             tuple(
                 ShardEntry(
                     shard["rows"],
-                    shard["features_crc32c"],
+                    _checksums(shard["features_crc32c"]),
                     shard["targets_crc32c"],
                     None if shard["class_counts"] is None else tuple(shard["class_counts"]),
+                    shard.get("entries"),
                 )
                 for shard in split["shards"]
             ),
@@ -157,7 +167,12 @@ def _from_json(content: dict[str, Any]) -> Manifest:
         Scaling.from_json(content["scaling"]),
         splits,
         content["options"],
+        content.get("features") == "csr_matrix",
     )
+
+
+def _checksums(stored: int | list[int]) -> int | tuple[int, ...]:
+    return stored if isinstance(stored, int) else tuple(stored)
 
 
 def _absent(folder: Path) -> InputError:

@@ -9,10 +9,18 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.errors import InputError
+from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Floats
 
 ScalingKind: TypeAlias = Literal["none", "minmax", "standard", "unit", "ball"]
 KINDS: tuple[ScalingKind, ...] = get_args(ScalingKind)
+#: those that leave zeros what they are
+SPARSE_KINDS: tuple[ScalingKind, ...] = ("none", "unit", "ball")
+
+#: the papers scale to [0, 1] and the solvers' defaults expect it; for sparse rows, mostly counts of words or
+#: other things, rows of norm 1 keep the zeros and make long and short rows comparable
+DEFAULT_SCALING: ScalingKind = "minmax"
+DEFAULT_SPARSE_SCALING: ScalingKind = "unit"
 
 #: rows scaled at a time: bounds the float64 copy that the arithmetic is done in
 _TILE_BYTES = 2**20
@@ -35,6 +43,27 @@ class Scaling:
     kind: ScalingKind = "none"
     shift: NDArray[np.float64] | None = None
     factor: NDArray[np.float64] | None = None
+
+    def apply_rows(self, rows: Rows, out_dtype: DTypeLike = np.float32) -> Rows:
+        """As :meth:`apply`, for rows of either form.
+
+        Raises
+        ------
+        InputError
+            If the scaling would make numbers of the zeros of sparse rows.
+        """
+        if not isinstance(rows, SparseRows):
+            return self.apply(rows, out_dtype)
+        refuse_for_sparse(self.kind)
+        if self.kind == "none":
+            return rows.astype(out_dtype)
+        values = rows.data.astype(np.float64)
+        with np.errstate(over="ignore"):
+            if self.kind == "unit":
+                values /= rows.norms()[rows.row_of_entries]
+            elif self.factor is not None:
+                values *= self.factor
+            return rows.with_data(values.astype(out_dtype))
 
     def apply(self, features: Floats, out_dtype: DTypeLike = np.float32) -> Floats:
         """Scaled rows, (n_rows, n_features) of ``out_dtype``, computed in float64."""
@@ -98,6 +127,16 @@ def row_norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return norms
 
 
+def refuse_for_sparse(kind: ScalingKind) -> None:
+    """Raise :class:`InputError` unless the scaling leaves zeros what they are."""
+    if kind not in SPARSE_KINDS:
+        raise InputError(
+            f"{kind} scaling would turn the zeros of sparse rows into numbers",
+            where="--scale",
+            mend=f"scale by one of {', '.join(SPARSE_KINDS)}, or give dense rows (--dense)",
+        )
+
+
 class ScalingFit:
     """Fits a :class:`Scaling` in one pass over the training rows, in memory that does not grow with them.
 
@@ -114,9 +153,13 @@ class ScalingFit:
         self._squares = np.zeros(0)
         self._largest_norm = 0.0
 
-    def update(self, features: Floats) -> None:
+    def update(self, features: Rows) -> None:
         """Take further training rows, (n_rows, n_features), into account."""
         if not len(features) or self.kind in ("none", "unit"):
+            return
+        if isinstance(features, SparseRows):
+            refuse_for_sparse(self.kind)
+            self._largest_norm = max(self._largest_norm, float(features.norms().max()))
             return
         self._widen(features.shape[1])
         step = max(1, _TILE_BYTES // max(1, 8 * features.shape[1]))
@@ -155,7 +198,8 @@ class ScalingFit:
         """The scaling for rows of ``n_features``; values too large to scale raise :class:`InputError`."""
         if self.kind in ("none", "unit"):
             return Scaling(self.kind)
-        self._widen(n_features)
+        if self.kind != "ball":
+            self._widen(n_features)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             shift, factor = self._parameters()
             usable = np.isfinite(shift) & np.isfinite(factor) & (factor > 0)

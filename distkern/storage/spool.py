@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
 from distkern.core.rng import Purpose, stream
-from distkern.core.types import Floats
+from distkern.core.sparse import Rows, SparseRows
 
 #: NumPy draws hypergeometric counts for fewer rows than this
 MAX_SHUFFLED_ROWS = 999_999_999
@@ -21,13 +21,18 @@ MAX_SHUFFLED_ROWS = 999_999_999
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Rows that were appended together: where their features and targets start, and how they are stored."""
+    """Rows that were appended together: where their features and targets start, and how they are stored.
+
+    ``entries`` is None for dense rows, else the number of entries: indptr, indices and data lie one after
+    the other.
+    """
 
     rows: int
     width: int
     dtype: str
     features_offset: int
     targets_offset: int
+    entries: int | None = None
 
 
 class Spool:
@@ -45,23 +50,54 @@ class Spool:
     def n_rows(self) -> int:
         return sum(run.rows for run in self.runs)
 
-    def append(self, features: Floats, targets: NDArray[Any] | None) -> None:
-        """Add a run: (n, width) of any float type, (n,) targets of the spool's type."""
+    def append(self, features: Rows, targets: NDArray[Any] | None) -> None:
+        """Add a run: (n, width) of any float type and either form, (n,) targets of the spool's type."""
         rows, width = features.shape
-        self.runs.append(Run(rows, width, features.dtype.str, *self._ends))
-        self._ends[0] += _write(self._features, features)
+        start, targets_start = self._ends
+        parts: tuple[NDArray[Any], ...]
+        if isinstance(features, SparseRows):
+            entries, parts = features.n_entries, (features.indptr, features.indices, features.data)
+        else:
+            entries, parts = None, (features,)
+        self.runs.append(Run(rows, width, features.dtype.str, start, targets_start, entries))
+        self._ends[0] += sum(_write(self._features, part) for part in parts)
         if targets is not None and self._target_type is not None:
             self._ends[1] += _write(self._targets, targets.astype(self._target_type, copy=False))
 
-    def read(self, run: Run, start: int, count: int) -> tuple[Floats, NDArray[Any] | None]:
+    def read(self, run: Run, start: int, count: int) -> tuple[Rows, NDArray[Any] | None]:
         """Rows ``start : start + count`` of a run."""
-        dtype = np.dtype(run.dtype)
-        row_bytes = run.width * dtype.itemsize
-        raw = _read(self._features, run.features_offset + start * row_bytes, count * row_bytes)
-        features = np.frombuffer(raw, dtype).reshape(count, run.width)
+        features = (
+            self._read_dense(run, start, count)
+            if run.entries is None
+            else self._read_sparse(run, start, count)
+        )
         if self._target_type is None:
             return features, None
         return features, self._read_targets(run, start, count, self._target_type)
+
+    def _read_dense(self, run: Run, start: int, count: int) -> NDArray[Any]:
+        dtype = np.dtype(run.dtype)
+        first = run.features_offset + start * run.width * dtype.itemsize
+        return self._array(first, dtype, count * run.width).reshape(count, run.width)
+
+    def _read_sparse(self, run: Run, start: int, count: int) -> SparseRows:
+        assert run.entries is not None
+        dtype = np.dtype(run.dtype)
+        indptr = self._array(run.features_offset + 8 * start, np.dtype(np.int64), count + 1)
+        low, n_entries = int(indptr[0]), int(indptr[-1] - indptr[0])
+        indices_start = run.features_offset + 8 * (run.rows + 1)
+        data_start = indices_start + 4 * run.entries
+        indices = self._array(indices_start + 4 * low, np.dtype(np.int32), n_entries)
+        data = self._array(data_start + dtype.itemsize * low, dtype, n_entries)
+        return SparseRows(data, indices, indptr - low, run.width)
+
+    def _array(self, offset: int, dtype: np.dtype[Any], size: int) -> NDArray[Any]:
+        return np.frombuffer(_read(self._features, offset, size * dtype.itemsize), dtype)
+
+    @property
+    def n_entries(self) -> int:
+        """Entries of the sparse runs."""
+        return sum(run.entries or 0 for run in self.runs)
 
     def targets(self) -> Iterator[NDArray[Any]]:
         """The targets of every run."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
-from distkern.core.types import Floats
+from distkern.core.sparse import Rows, SparseRows
 from distkern.storage import chunks
+from distkern.storage._shard import DenseFeatureWriter, Placed, SparseFeatureWriter
 from distkern.storage.manifest import ShardEntry, SplitEntry
 from distkern.storage.scaling import Scaling
 from distkern.storage.spool import Piece, Spool
@@ -29,6 +29,9 @@ def rows_of_a_shard(n_rows: int, n_features: int) -> int:
     8, so that 2, 4 or 8 workers finish together; below 8 MiB it is a power of two that keeps shards at 1 MiB,
     where overhead per task would dominate. Rows are spread evenly: the last shard is not a small remainder.
 
+    ``n_features`` is the numbers of four bytes that a row takes: its features, or what
+    :func:`numbers_of_a_row` says of sparse rows.
+
     >>> rows_of_a_shard(464_809, 54)
     58102
     """
@@ -39,6 +42,11 @@ def rows_of_a_shard(n_rows: int, n_features: int) -> int:
     else:
         n_shards = 2 ** (max(1, total // SMALLEST_SHARD_BYTES).bit_length() - 1)
     return max(1, -(-n_rows // n_shards))
+
+
+def numbers_of_a_row(n_rows: int, n_entries: int) -> int:
+    """Numbers of four bytes of a mean sparse row: a value and a column for each entry, two for its end."""
+    return 2 + -(-2 * n_entries // max(n_rows, 1))
 
 
 def shard_sizes(n_rows: int, rows_per_shard: int) -> list[int]:
@@ -60,6 +68,7 @@ def write_split(
     sizes: list[int],
     *,
     n_features: int,
+    is_sparse: bool,
     rows_per_shard: int,
     scaling: Scaling,
     target_type: str | None,
@@ -76,34 +85,28 @@ def write_split(
     """
     n_rows = sum(sizes)
     group = chunks.create_group(folder)
-    array = chunks.create_array(
-        group, "features", (n_rows, n_features), (rows_per_shard, n_features), np.float32
-    )
+    kind = SparseFeatureWriter if is_sparse else DenseFeatureWriter
+    writer = kind(group, folder, (n_rows, n_features), rows_per_shard, scaling)
     target_array: chunks.Array = None
     if target_type is not None:
         target_array = chunks.create_array(group, "targets", (n_rows,), (rows_per_shard,), target_type)
     entries: list[ShardEntry] = []
     start = 0
     for index, (rows, pieces) in enumerate(zip(sizes, plan, strict=True)):
-        features = np.empty((rows, n_features), dtype=np.float32)
         targets = None if target_type is None else np.empty(rows, dtype=target_type)
-        for piece in pieces:
-            values, raw_targets = spool.read(piece.run, piece.start, piece.rows)
-            features[piece.positions] = scaling.apply(widened(values, n_features))
-            if targets is not None and raw_targets is not None:
-                targets[piece.positions] = encode(raw_targets)
-        _check_fits(features, folder.name, scaling)
-        array[start : start + rows] = features
+        placed = _gathered(spool, pieces, n_features, encode, targets)
+        checksums, n_entries = writer.write(index, rows, placed)
         if targets is not None:
             target_array[start : start + rows] = targets
         entries.append(
             ShardEntry(
                 rows,
-                chunks.stored_checksum(folder / "features", index, 0),
+                checksums,
                 None if targets is None else chunks.stored_checksum(folder / "targets", index),
                 None
                 if targets is None or n_classes is None
                 else tuple(int(count) for count in np.bincount(targets, minlength=n_classes)),
+                n_entries,
             )
         )
         start += rows
@@ -111,18 +114,24 @@ def write_split(
     return SplitEntry(rows_per_shard, tuple(entries))
 
 
-def widened(features: Floats, width: int) -> Floats:
+def _gathered(
+    spool: Spool,
+    pieces: list[Piece],
+    n_features: int,
+    encode: Callable[[NDArray[Any]], NDArray[Any]],
+    targets: NDArray[Any] | None,
+) -> Iterator[Placed]:
+    """The rows of a shard, a piece in memory at a time; ``targets`` is filled on the way."""
+    for piece in pieces:
+        values, raw_targets = spool.read(piece.run, piece.start, piece.rows)
+        if targets is not None and raw_targets is not None:
+            targets[piece.positions] = encode(raw_targets)
+        yield piece.positions, widened(values, n_features)
+
+
+def widened(features: Rows, width: int) -> Rows:
     """The rows with columns of zeros added up to ``width``."""
+    if isinstance(features, SparseRows):
+        return features.widened(width)
     missing = width - features.shape[1]
     return np.pad(features, ((0, 0), (0, missing))) if missing > 0 else features
-
-
-def _check_fits(features: NDArray[np.float32], split: str, scaling: Scaling) -> None:
-    finite = np.isfinite(features)
-    if not finite.all():
-        column = int(np.nonzero(~finite)[1][0]) + 1
-        raise InputError(
-            f"a value is too large for 32-bit numbers after scaling ({scaling.kind})",
-            where=f"{split} rows, feature {column}",
-            mend="give --scale minmax or divide the feature by a constant first",
-        )

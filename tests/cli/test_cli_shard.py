@@ -47,7 +47,7 @@ def test_several_test_files_are_test_files(folder: Path, capsys: pytest.CaptureF
 def test_every_option_arrives(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = (
         "shard part*.csv --out d.zarr --target x --task regression --scale ball --rows-per-shard 50 "
-        "--no-shuffle --seed 7 --test-fraction 0.25 --header --format csv"
+        "--no-shuffle --seed 7 --test-fraction 0.25 --header --format csv --sparse"
     )
     (folder / "part0.csv").unlink()
     for part in folder.glob("part*.csv"):
@@ -63,7 +63,9 @@ def test_every_option_arrives(folder: Path, capsys: pytest.CaptureFixture[str]) 
         "rows_per_shard": 50,
         "shuffle": False,
         "seed": 7,
+        "sparse": True,
     }
+    assert data.is_sparse
     assert data.feature_names == ("y", "kind")
     assert data.train.block_rows == (50, 10)
     targets = data.train.reader(0)().targets

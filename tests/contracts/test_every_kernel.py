@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import reference
+from distkern.bases.landmarks import LandmarkBasis
 from distkern.core.errors import InputError
-from distkern.kernels import find_kernel, kernel_matrix, kernel_names
+from distkern.core.sparse import SparseRows
+from distkern.kernels import AbstractKernel, find_kernel, kernel_matrix, kernel_names
 from distkern.kernels.bandwidth import RULES, gamma_by_rule
 
 NAMES = kernel_names()
@@ -206,3 +208,71 @@ def test_kernel_matrix_refuses_rows_of_different_widths():
 def test_matern_refuses_other_smoothness(smoothness):
     with pytest.raises(InputError, match="smoothness must be a half integer"):
         find_kernel("matern")(smoothness=smoothness)
+
+
+def scattered(n, d, *, seed=0, share=0.15):
+    generator = np.random.default_rng(seed)
+    rows = generator.standard_normal((n, d)) * (generator.random((n, d)) < share)
+    rows[0] = 0
+    return rows
+
+
+@every_kernel
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sparse_tiles_are_the_closed_form(kernel, dtype):
+    rows = scattered(200, 40).astype(dtype)
+    landmarks = rows[::8]
+    prepared = kernel.prepare_rows(SparseRows.of_dense(landmarks))
+    scores = np.empty((len(rows), len(landmarks)), dtype=dtype)
+    prepared.scores(SparseRows.of_dense(rows), scores)
+    assert np.all(scores <= 0)
+    np.testing.assert_array_equal(scores[::8].argmax(axis=1)[1:], np.arange(len(landmarks))[1:])
+    kernel.finish(scores)
+    exact = kernel.closed_form(rows.astype(np.float64), landmarks.astype(np.float64))
+    digits = 0.5 if kernel.name == "matern" and kernel.smoothness == 0.5 else 1.0
+    np.testing.assert_allclose(scores, exact, atol=50 * float(np.finfo(dtype).eps) ** digits)
+
+
+@every_kernel
+def test_sparse_rows_far_away_give_zero_not_a_nan(kernel):
+    landmarks = SparseRows.of_dense(scattered(5, 30).astype(np.float32))
+    values = LandmarkBasis(kernel, landmarks).combine(
+        SparseRows.of_dense(np.full((3, 30), 1e8, np.float32)), np.eye(5)
+    )
+    np.testing.assert_allclose(values, 0.0, atol=1e-12)
+
+
+@every_kernel
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_and_landmarks_of_either_form_give_the_same_values(kernel, dtype):
+    rows = scattered(300, 40, seed=1).astype(dtype)
+    landmarks = rows[:20]
+    coefficients = np.random.default_rng(0).standard_normal((20, 2))
+    forms = [
+        LandmarkBasis(kernel, chosen).combine(given, coefficients)
+        for chosen in (landmarks, SparseRows.of_dense(landmarks))
+        for given in (rows, SparseRows.of_dense(rows))
+    ]
+    np.testing.assert_array_equal(forms[0], forms[1])
+    np.testing.assert_array_equal(forms[2], forms[3])
+    tolerance = 500 * float(np.finfo(dtype).eps) ** (0.5 if kernel.name == "matern" else 1)
+    np.testing.assert_allclose(forms[0], forms[2], atol=tolerance)
+
+
+@every_kernel
+def test_the_values_of_a_sparse_row_do_not_depend_on_the_rows_around_it(kernel):
+    rows = SparseRows.of_dense(scattered(50, 30).astype(np.float32))
+    basis = pickle.loads(pickle.dumps(LandmarkBasis(kernel, rows[:9])))
+    together = basis.combine(rows, np.eye(9))
+    alone = [basis.combine(rows[row : row + 1], np.eye(9)) for row in range(50)]
+    np.testing.assert_array_equal(together, np.concatenate(alone))
+
+
+def test_a_kernel_for_dense_rows_alone_says_so():
+    @dataclasses.dataclass(frozen=True)
+    class OnlyDense(find_kernel("rbf")):
+        name = "only dense"
+        prepare_sparse = AbstractKernel.prepare_sparse
+
+    with pytest.raises(InputError, match=r"kernel only dense compares dense rows only; .*--dense"):
+        LandmarkBasis(OnlyDense(), SparseRows.of_dense(np.eye(2)))

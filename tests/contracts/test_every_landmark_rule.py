@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 
 import numpy as np
 import pytest
 
 from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
 from distkern.landmarks import find_landmark_rule, landmark_rule_names, sample_rows
 from distkern.landmarks.base import AbstractLandmarkRule, Layout, gather_rows
 from reference import PlainRunner, cut_blocks, run
@@ -137,3 +139,38 @@ def test_sample_is_distinct_rows_in_order():
     assert len(set(sample // 10)) == 8
     short = run(sample_rows(layout_of(features[:7]), 60), cut_blocks(features[:7], None, (7,)))
     assert len(short) == 7
+
+
+OPTIONS = {
+    "coverage": [{"diameter": 3.0}, {"diameter": 0.0}, {"diameter": 7.0}],
+    "uniform": [{"n_cores": 40}, {"n_cores": 600}],
+}
+
+
+@every_rule
+@pytest.mark.parametrize("sizes", PARTITIONS)
+def test_sparse_rows_give_the_landmarks_of_dense_rows(name, sizes):
+    """Of small integers, whose distances are exact in either form; rows and rows of zeros are repeated."""
+    generator = np.random.default_rng(0)
+    features = generator.integers(-2, 3, (600, 12)) * (generator.random((600, 12)) < 0.15)
+    features = features.astype(np.float32)
+    rows = SparseRows.of_dense(features)
+    for options in OPTIONS.get(name, [{"n_cores": 40}]):
+        rule = find_landmark_rule(name)(**options)
+        expected = choose(rule, features, sizes)
+        layout = dataclasses.replace(layout_of(features, sizes), sparse_numbers=8)
+        found = run(rule.choose(layout), cut_blocks(rows, None, sizes))
+        assert isinstance(found, SparseRows)
+        np.testing.assert_array_equal(found.toarray(), expected)
+
+
+@every_rule
+def test_sparse_rows_of_which_n_cores_are_wanted(name):
+    generator = np.random.default_rng(1)
+    features = (generator.standard_normal((600, 50)) * (generator.random((600, 50)) < 0.1)).astype(np.float32)
+    layout = dataclasses.replace(layout_of(features, (200, 400)), sparse_numbers=12)
+    rows = SparseRows.of_dense(features)
+    found = run(find_landmark_rule(name)(n_cores=60).choose(layout), cut_blocks(rows, None, (200, 400)))
+    assert 36 <= len(found) <= 60
+    assert set(rows.keys()).issuperset(found.keys())
+    assert len(set(found.keys())) == len(found)

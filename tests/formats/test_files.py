@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from distkern.core.errors import InputError
+from distkern.core.sparse import converted, stacked
 from distkern.formats._files import expand, known_formats
 from distkern.formats.base import ReadOptions
 
@@ -22,7 +23,8 @@ COMPRESS = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
 
 def read(source: Any, format_name: str | None = None) -> np.ndarray[Any, Any]:
     files = expand([source], format_name)
-    return np.concatenate([chunk.features for file in files for chunk in file.chunks(ReadOptions())])
+    chunks = [chunk.features for file in files for chunk in file.chunks(ReadOptions())]
+    return np.asarray(converted(stacked(chunks), sparse=False))
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
 from distkern.formats._files import expand
 from distkern.formats.base import ReadOptions
 
@@ -44,12 +45,12 @@ def svmlight_by_hand(content: bytes) -> Rows:
         row: dict[int, float] = {}
         for token in tokens[1:]:
             index, colon, value = token.partition(":")
-            if not colon or not re.fullmatch("[0-9]+", index) or not 0 < int(index) <= 2000:
+            if not colon or not re.fullmatch("[0-9]+", index) or not 0 < int(index) < 2**31:
                 raise ValueError(token)
             if row and int(index) <= max(row):
                 raise ValueError(token)
             row[int(index)] = number(value)
-        rows.append([row.get(i, 0.0) for i in range(1, max(row, default=0) + 1)])
+        rows.append({i - 1: value for i, value in row.items() if value})
     return rows, labels
 
 
@@ -90,13 +91,13 @@ def mutations(original: bytes, alphabet: bytes) -> st.SearchStrategy[bytes]:
 
 
 def read(path: Path, kind: str = "label") -> Rows | None:
-    """Rows as lists without trailing zeros beyond the row's own width; None if refused."""
-    rows: list[list[float]] = []
+    """Rows and labels; None if refused."""
+    rows: list[Any] = []
     labels: list[Any] = []
     try:
         for file in expand([path]):
             for chunk in file.chunks(ReadOptions(kind)):  # type: ignore[arg-type]
-                rows += chunk.features.tolist()
+                rows += listed(chunk.features)
                 labels += [] if chunk.targets is None else chunk.targets.tolist()
     except InputError as error:
         message = str(error)
@@ -107,8 +108,12 @@ def read(path: Path, kind: str = "label") -> Rows | None:
     return None
 
 
-def trimmed(rows: list[list[float]]) -> list[list[float]]:
-    return [list(np.trim_zeros(np.array(row), "b")) for row in rows]
+def listed(rows: Any) -> list[Any]:
+    """Rows as lists, sparse ones as what is not zero by column."""
+    if not isinstance(rows, SparseRows):
+        return list(rows.tolist())
+    each = (rows[row : row + 1] for row in range(len(rows)))
+    return [dict(zip(row.indices.tolist(), row.data.tolist(), strict=True)) for row in each]
 
 
 SVMLIGHT = b"+1 1:0.5 2:-1e3 9:7 # a\n-1 qid:3 2:1\r\n\n2 1:4\t3:.5\n-1\n"
@@ -123,7 +128,7 @@ def test_svmlight(tmp_path: Path, content: bytes) -> None:
     found = read(path)
     if found is not None:
         rows, labels = svmlight_by_hand(content)
-        assert trimmed(found[0]) == trimmed(rows)
+        assert found[0] == rows
         assert found[1] == labels
 
 

@@ -1,0 +1,228 @@
+"""Rows of which most numbers are zero, and the few things that are done with rows of either form.
+
+:class:`SparseRows` answers to what the package asks of an array of rows (``shape``, ``dtype``, ``len``, rows
+by slice, position or mask), so that blocks, tiles and passes carry either form without knowing which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+#: columns are numbered in 32 bits
+MAX_FEATURES = 2**31 - 1
+#: resident bytes of the compiled loops that compare sparse rows, numba included: what a worker takes beside
+#: what one with dense rows does (measured 175 MiB, 210 where they are compiled for the first time)
+COMPILED_BYTES = 224 * 2**20
+
+_Floats: TypeAlias = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseRows:
+    """Rows in compressed form (CSR): each row's non-zero numbers in the order of their columns.
+
+    Attributes
+    ----------
+    data : (n_entries,) float32 or float64, none of them zero
+    indices : (n_entries,) int32 columns, increasing within each row
+    indptr : (n_rows + 1,) int64; row i has the entries indptr[i] .. indptr[i + 1] - 1, and indptr[0] is 0
+    n_features : columns
+    """
+
+    data: _Floats
+    indices: NDArray[np.int32]
+    indptr: NDArray[np.int64]
+    n_features: int
+
+    ndim: ClassVar[int] = 2
+
+    @classmethod
+    def of_dense(cls, rows: _Floats) -> SparseRows:
+        """The same rows as an array (n_rows, n_features)."""
+        present = rows != 0
+        indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(present, axis=1))]).astype(np.int64)
+        return cls(rows[present], np.nonzero(present)[1].astype(np.int32), indptr, rows.shape[1])
+
+    @classmethod
+    def of_scipy(cls, matrix: Any, dtype: DTypeLike | None = None) -> SparseRows:
+        """The same rows as a matrix or array of scipy.sparse; entries at the same place are added up."""
+        csr = matrix.tocsr()
+        if not csr.has_canonical_format or not np.all(csr.data):
+            csr = csr.copy()
+            csr.sum_duplicates()
+            csr.eliminate_zeros()
+        kind = csr.dtype if dtype is None else np.dtype(dtype)
+        return cls(
+            np.ascontiguousarray(csr.data, dtype=kind), np.ascontiguousarray(csr.indices, dtype=np.int32),
+            np.ascontiguousarray(csr.indptr, dtype=np.int64), int(csr.shape[1]),
+        )  # fmt: skip
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.indptr) - 1, self.n_features
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.data.dtype
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.data.nbytes + self.indices.nbytes + self.indptr.nbytes)
+
+    @property
+    def n_entries(self) -> int:
+        return int(self.data.size)
+
+    @property
+    def row_of_entries(self) -> NDArray[np.int64]:
+        """(n_entries,) the row of each entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+
+    def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
+        """Refused, because it would take the memory that being sparse saves."""
+        raise TypeError("sparse rows are not an array: take toarray() of a tile of them")
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def __getitem__(self, rows: slice | NDArray[Any]) -> SparseRows:
+        """The rows of a slice, of positions (in their order) or of a mask; a view for a plain slice."""
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(len(self))
+            if step == 1:
+                low, high = self.indptr[start], self.indptr[max(start, stop)]
+                indptr = self.indptr[start : max(start, stop) + 1] - low
+                return SparseRows(self.data[low:high], self.indices[low:high], indptr, self.n_features)
+            rows = np.arange(start, stop, step)
+        positions = np.asarray(rows)
+        if positions.dtype == bool:
+            if len(positions) != len(self):
+                raise IndexError(f"a mask of {len(positions)} for {len(self)} rows")
+            positions = np.flatnonzero(positions)
+        positions = np.where(positions < 0, positions + len(self), positions).astype(np.int64)
+        lengths = self.indptr[positions + 1] - self.indptr[positions]
+        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        entries = np.repeat(self.indptr[positions] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return SparseRows(self.data[entries], self.indices[entries], indptr, self.n_features)
+
+    def with_data(self, data: _Floats) -> SparseRows:
+        """Other numbers at the same places; those that are zero are dropped."""
+        changed = SparseRows(data, self.indices, self.indptr, self.n_features)
+        kept = data != 0
+        if kept.all():
+            return changed
+        indptr = np.concatenate([[0], np.cumsum(kept)])[self.indptr].astype(np.int64)
+        return SparseRows(data[kept], self.indices[kept], indptr, self.n_features)
+
+    def astype(self, dtype: DTypeLike) -> SparseRows:
+        """The same rows in another precision."""
+        return self if self.dtype == dtype else self.with_data(self.data.astype(dtype))
+
+    def copy(self) -> SparseRows:
+        """The same rows in memory of their own."""
+        return SparseRows(self.data.copy(), self.indices.copy(), self.indptr.copy(), self.n_features)
+
+    def widened(self, n_features: int) -> SparseRows:
+        """The same rows with columns of zeros added up to ``n_features``."""
+        return SparseRows(self.data, self.indices, self.indptr, max(n_features, self.n_features))
+
+    def toarray(self) -> _Floats:
+        """(n_rows, n_features) array; meant for a tile of rows."""
+        dense = np.zeros(self.shape, dtype=self.dtype)
+        dense[self.row_of_entries, self.indices] = self.data
+        return dense
+
+    def norms(self) -> NDArray[np.float64]:
+        """Euclidean norms (n_rows,), without overflow for any finite row."""
+        rows, values = self.row_of_entries, np.abs(self.data.astype(np.float64))
+        largest = np.zeros(len(self))
+        np.maximum.at(largest, rows, values)
+        values /= largest[rows]
+        return np.asarray(np.sqrt(np.bincount(rows, np.square(values), minlength=len(self))) * largest)
+
+    def var(self) -> float:
+        """Variance of all numbers, zeros included, as ``ndarray.var()``."""
+        size = max(len(self) * self.n_features, 1)
+        values = self.data.astype(np.float64)
+        mean = values.sum() / size
+        return float((np.square(values - mean).sum() + (size - values.size) * mean**2) / size)
+
+    def keys(self) -> list[bytes]:
+        """Of each row, bytes that are equal for equal rows only."""
+        ends = self.indptr.tolist()
+        return [
+            self.indices[low:high].tobytes() + self.data[low:high].tobytes()
+            for low, high in zip(ends[:-1], ends[1:], strict=True)
+        ]
+
+
+#: (n_rows, n_features) in either form
+Rows: TypeAlias = _Floats | SparseRows
+
+
+def stacked(parts: Sequence[Rows]) -> Rows:
+    """The rows of all parts, of one form and width, one after the other."""
+    sparse = [part for part in parts if isinstance(part, SparseRows)]
+    if not sparse:
+        joined: _Floats = np.concatenate([part for part in parts if not isinstance(part, SparseRows)])
+        return joined
+    if len(sparse) < len(parts):
+        raise TypeError("dense and sparse rows cannot be stacked")
+    starts = np.cumsum([0, *(part.n_entries for part in sparse)])
+    indptr = [part.indptr[1:] + start for part, start in zip(sparse, starts[:-1], strict=True)]
+    return SparseRows(
+        np.concatenate([part.data for part in sparse]), np.concatenate([part.indices for part in sparse]),
+        np.concatenate([np.zeros(1, np.int64), *indptr]), max(part.n_features for part in sparse),
+    )  # fmt: skip
+
+
+def converted(rows: Rows, *, sparse: bool) -> Rows:
+    """The same rows in the wanted form, C-contiguous."""
+    if isinstance(rows, SparseRows):
+        return rows if sparse else rows.toarray()
+    return SparseRows.of_dense(rows) if sparse else np.ascontiguousarray(rows)
+
+
+def distinct(rows: Rows, codes: NDArray[Any] | None = None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """First position of each distinct row (with its code, if given), in an order that depends on the
+    set of rows alone, and for each row which of these it is."""
+    if isinstance(rows, SparseRows):
+        keys = rows.keys()
+        if codes is not None:
+            keys = [key + code.tobytes() for key, code in zip(keys, codes, strict=True)]
+        position = {key: number for number, key in enumerate(sorted(set(keys)))}
+        inverse = np.array([position[key] for key in keys], dtype=np.intp)
+        return np.unique(inverse, return_index=True)[1], inverse
+    table = rows if codes is None else np.column_stack([rows, codes.astype(rows.dtype)])
+    _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    return first, inverse.reshape(-1)
+
+
+def to_arrays(name: str, rows: Rows) -> dict[str, NDArray[Any]]:
+    """Rows as plain arrays, to be stored under names that begin with ``name``."""
+    if not isinstance(rows, SparseRows):
+        return {name: rows}
+    return {
+        f"{name}.data": rows.data, f"{name}.indices": rows.indices, f"{name}.indptr": rows.indptr,
+        f"{name}.n_features": np.array([rows.n_features], dtype=np.int64),
+    }  # fmt: skip
+
+
+def from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> Rows:
+    """What :func:`to_arrays` was given; :class:`KeyError` if a part is missing."""
+    if f"{name}.indptr" not in arrays:
+        return arrays[name]
+    return SparseRows(
+        arrays[f"{name}.data"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"],
+        int(arrays[f"{name}.n_features"][0]),
+    )  # fmt: skip
+
+
+def comparing_bytes(n_features: int) -> int:
+    """Bytes of what finds the landmarks that have a column, beside rows, landmarks and code."""
+    return 8 * n_features

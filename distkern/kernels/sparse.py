@@ -1,0 +1,160 @@
+"""Scores of sparse rows against sparse landmarks, without ever writing out a zero.
+
+A sum over all columns of d(x_k, c_k) with d(0, 0) = 0 is
+
+    sum_k d(x_k, 0) + sum_k d(0, c_k) + sum of d(x_k, c_k) - d(x_k, 0) - d(0, c_k) over columns of both,
+
+so a row costs one addition for each landmark with a number in one of its columns. Squared and city block
+distances are such sums, and so is the logarithm of the Cauchy kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.sparse import SparseRows
+from distkern.core.types import Floats
+from distkern.kernels.base import AbstractPrepared
+
+
+def squared_own(value: float, _: float) -> float:
+    """x^2."""
+    return value * value
+
+
+def squared_shared(row: float, landmark: float, _: float) -> float:
+    """(x - c)^2 - x^2 - c^2."""
+    return -2.0 * row * landmark
+
+
+def city_own(value: float, _: float) -> float:
+    """|x|."""
+    return abs(value)
+
+
+def city_shared(row: float, landmark: float, _: float) -> float:
+    """|x - c| - |x| - |c|."""
+    return abs(row - landmark) - abs(row) - abs(landmark)
+
+
+def cauchy_own(value: float, gamma: float) -> float:
+    """log(1 + gamma x^2)."""
+    return math.log1p(gamma * value * value)
+
+
+def cauchy_shared(row: float, landmark: float, gamma: float) -> float:
+    """log((1 + gamma (x - c)^2) / ((1 + gamma x^2) (1 + gamma c^2)))."""
+    both = math.log1p(gamma * row * row) + math.log1p(gamma * landmark * landmark)
+    return math.log1p(gamma * (row - landmark) ** 2) - both
+
+
+@dataclass(frozen=True)
+class AbstractSparseScores(AbstractPrepared):
+    """Scores -scale sum_k d(x_k, c_k).
+
+    Attributes
+    ----------
+    values, members : (n_entries,) the landmarks' numbers column by column, and the landmark of each
+    starts : (n_features + 1,) first entry of each column
+    constants : (r,) float64 sum_k d(0, c_k) of each landmark
+    parameter : of d
+    """
+
+    values: Floats
+    members: NDArray[np.int32]
+    starts: NDArray[np.int32]
+    constants: NDArray[np.float64]
+    parameter: float
+    scale: float
+
+    own: ClassVar[Any]
+    shared: ClassVar[Any]
+
+    @classmethod
+    def _of(cls, landmarks: SparseRows, parameter: float, scale: float) -> Self:
+        order = np.argsort(landmarks.indices, kind="stable")
+        counts = np.bincount(landmarks.indices, minlength=landmarks.n_features)
+        members = landmarks.row_of_entries
+        own = np.array([cls.own(value, parameter) for value in landmarks.data.tolist()], dtype=np.float64)
+        return cls(
+            np.ascontiguousarray(landmarks.data[order]),
+            members[order].astype(np.int32),
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
+            np.bincount(members, own, minlength=len(landmarks)).astype(np.float64),
+            parameter,
+            scale,
+        )
+
+    def scores(self, features: SparseRows, out: Floats) -> None:
+        from distkern.kernels._loops import sparse_sums
+
+        kind = type(self)
+        # what another process has sent may lie at odd addresses
+        arrays = (
+            np.require(array, requirements=("C", "A"))
+            for array in (
+                features.data, features.indices, features.indptr, self.values, self.members, self.starts,
+                self.constants,
+            )
+        )  # fmt: skip
+        sparse_sums(features.dtype, kind.own, kind.shared)(*arrays, self.parameter, self.scale, out)
+
+
+@dataclass(frozen=True)
+class SparseSquaredDistance(AbstractSparseScores):
+    """Scores -scale |x - c|^2."""
+
+    own = staticmethod(squared_own)
+    shared = staticmethod(squared_shared)
+
+    @classmethod
+    def of(cls, landmarks: SparseRows, scale: float) -> Self:
+        return cls._of(landmarks, 0.0, scale)
+
+
+@dataclass(frozen=True)
+class SparseCityBlock(AbstractSparseScores):
+    """Scores -gamma |x - c|_1."""
+
+    own = staticmethod(city_own)
+    shared = staticmethod(city_shared)
+
+    @classmethod
+    def of(cls, landmarks: SparseRows, gamma: float) -> Self:
+        return cls._of(landmarks, 0.0, gamma)
+
+
+@dataclass(frozen=True)
+class SparseCauchy(AbstractPrepared):
+    """Scores 1 - prod_k (1 + gamma (x_k - c_k)^2)."""
+
+    logarithms: _LogCauchy
+
+    @classmethod
+    def of(cls, landmarks: SparseRows, gamma: float) -> Self:
+        return cls(_LogCauchy.of(landmarks, gamma))
+
+    def scores(self, features: SparseRows, out: Floats) -> None:
+        self.logarithms.scores(features, out)
+        # where the kernel is next to nothing, the product must not overflow
+        np.clip(out, -85.0, 0.0, out=out)
+        np.negative(out, out=out)
+        np.expm1(out, out=out)
+        np.negative(out, out=out)
+
+
+@dataclass(frozen=True)
+class _LogCauchy(AbstractSparseScores):
+    """Scores -sum_k log(1 + gamma (x_k - c_k)^2)."""
+
+    own = staticmethod(cauchy_own)
+    shared = staticmethod(cauchy_shared)
+
+    @classmethod
+    def of(cls, landmarks: SparseRows, gamma: float) -> Self:
+        return cls._of(landmarks, gamma, 1.0)

@@ -1,0 +1,224 @@
+"""Sparse rows from end to end: SciPy matrices, sparse data sets, every scheduler, the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import pytest
+from scipy import sparse
+
+from distkern.cli.main import main
+from distkern.core.errors import InputError
+from distkern.core.sparse import COMPILED_BYTES, SparseRows
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.estimators import CSVRGClassifier, load_model
+from distkern.estimators.run import algorithms, plan, train
+from distkern.storage.dataset import Dataset
+from distkern.storage.ingest import write_dataset
+
+every_algorithm = pytest.mark.parametrize("kind", list(algorithms().values()))
+
+
+def topics(n: int = 1200, words: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Texts of 12 words, two thirds of them from the half of the words that belongs to their class."""
+    generator = np.random.default_rng(seed)
+    labels = generator.integers(0, 2, n)
+    features = np.zeros((n, words), dtype=np.float32)
+    for row, label in enumerate(labels):
+        own = generator.integers(0, words // 2, 8) + label * (words // 2)
+        features[row, np.concatenate([own, generator.integers(0, words, 4)])] = 1
+    return features / np.linalg.norm(features, axis=1, keepdims=True), labels
+
+
+def small(kind: Any = CSVRGClassifier, **parameters: Any) -> Any:
+    chosen = {"n_cores": 50, "lam": 256.0, "gamma": 0.7, "random_state": 0, "stages": 2}
+    return kind(**{**chosen, **parameters})
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    X, y = topics()
+    folder = tmp_path_factory.mktemp("data")
+    test = [(X[1000:], y[1000:])]
+    return write_dataset([(X[:1000], y[:1000])], folder / "d.zarr", test, rows_per_shard=130)
+
+
+@every_algorithm
+@pytest.mark.parametrize("landmarks", ["uniform", "coverage"])
+def test_a_sparse_matrix_gives_the_model_of_the_array(kind: Any, landmarks: str) -> None:
+    X, y = topics()
+    X = X.astype(np.float64)
+    options = {"landmarks": landmarks} | (
+        {"n_cores": None, "diameter": 2.2} if landmarks == "coverage" else {}
+    )
+    dense = small(kind, **options).fit(X, y)
+    for matrix in (sparse.csr_matrix(X), sparse.csc_array(X), sparse.coo_array(X)):
+        model = small(kind, **options).fit(matrix, y)
+        assert isinstance(model.landmarks_, SparseRows)
+        np.testing.assert_array_equal(model.landmarks_.toarray(), dense.landmarks_)
+        # rows as near to one landmark as to another may go to either
+        assert np.mean(model.predict(matrix) == dense.predict(X)) > 0.97
+        assert model.score(matrix, y) > 0.85
+
+
+@every_algorithm
+def test_rows_may_come_in_either_form(kind: Any, tmp_path: Path) -> None:
+    X, y = topics()
+    matrix = sparse.csr_array(X)
+    for given in (X, matrix):
+        model = small(kind).fit(given, y)
+        own = model.decision_function(given)
+        np.testing.assert_allclose(model.decision_function(X), own, atol=1e-4)
+        np.testing.assert_allclose(model.decision_function(matrix), own, atol=1e-4)
+        assert own.shape == (len(y),)
+        lazy = model.decision_function(da.from_array(X, chunks=(500, 400)))
+        np.testing.assert_allclose(lazy.compute(), own, atol=1e-4)
+        model.save(tmp_path / "m")
+        again = load_model(tmp_path / "m")
+        np.testing.assert_array_equal(again.decision_function(given), own)
+
+
+@pytest.mark.parametrize("gamma", ["scale", "median"])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "cauchy", "matern"])
+def test_every_kernel_learns_from_sparse_rows(kernel: str, gamma: str) -> None:
+    X, y = topics()
+    model = small(kernel=kernel, gamma=gamma).fit(sparse.csr_array(X), y)
+    dense = small(kernel=kernel, gamma=gamma).fit(X, y)
+    assert model.gamma_ == pytest.approx(dense.gamma_, rel=1e-5)
+    assert model.score(sparse.csr_array(X), y) > 0.7
+
+
+def test_weights_and_several_classes() -> None:
+    X, y = topics()
+    y = y + 2 * (X[:, :100].sum(axis=1) > 0.7)
+    weights = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
+    dense = small(landmarks="uniform").fit(X, y, weights)
+    model = small(landmarks="uniform").fit(sparse.csr_array(X), y, weights)
+    assert model.decision_function(sparse.csr_array(X)).shape == (len(y), len(np.unique(y)))
+    assert model.score(sparse.csr_array(X), y) > dense.score(X, y) - 0.05
+
+
+@pytest.mark.parametrize(
+    ("landmarks", "machines"),
+    [
+        ("uniform", (("threads", 3), ("local", 2))),
+        ("coverage", (("processes", 2), ("threads", 2))),
+        pytest.param("coverage", (("local", 1), ("local", 3)), marks=pytest.mark.slow),
+    ],
+)
+def test_the_same_bits_on_every_scheduler(data: Dataset, landmarks: str, machines: Any) -> None:
+    expected = train(small(landmarks=landmarks), data.train, test=data.test, scheduler="synchronous")
+    for scheduler, workers in machines:
+        model = train(
+            small(landmarks=landmarks), data.train, test=data.test, scheduler=scheduler, workers=workers
+        )
+        np.testing.assert_array_equal(model.coef_, expected.coef_)
+        assert model.landmarks_.keys() == expected.landmarks_.keys()
+        figures = ("objective", "train_error", "test_error")
+        for name in figures:
+            assert model.history_[-1][name] == expected.history_[-1][name]
+    assert expected.score(data.test) > 0.85
+
+
+def test_a_resumed_run_has_the_same_bits(data: Dataset, tmp_path: Path) -> None:
+    whole = train(small(stages=3, tol=0.0), data.train, scheduler="synchronous")
+
+    def stop(event: Any) -> None:
+        if event.kind == "checkpoint_saved" and event.fields["stage"] == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(
+            small(stages=3, tol=0.0),
+            data.train,
+            out=tmp_path / "m",
+            listeners=[stop],
+            scheduler="synchronous",
+        )
+    assert CheckpointFolder(tmp_path / "m" / "checkpoints", {}).stages()
+    resumed = train(
+        small(stages=3, tol=0.0), data.train, out=tmp_path / "m", resume=True, scheduler="synchronous"
+    )
+    np.testing.assert_array_equal(resumed.coef_, whole.coef_)
+    assert resumed.landmarks_.keys() == whole.landmarks_.keys()
+
+
+def test_the_plan_counts_what_sparse_rows_take(data: Dataset) -> None:
+    planned = plan(small(), data.train, test=data.test, scheduler="local", workers=1, memory_limit=2**30)
+    snapshot = next(step for step in planned.passes if step.name == "snapshot")
+    stored = 8 * data.train.n_entries
+    assert stored < snapshot.bytes_read < 3 * stored
+    assert snapshot.bytes_read < 4 * data.n_rows * data.n_features / 5
+    assert planned.worker_bytes > COMPILED_BYTES
+    assert planned.fits
+
+
+def test_features_that_were_looked_at_are_counted(data: Dataset) -> None:
+    (*_, last) = train(small(), data.train, scheduler="synchronous").history_
+    assert last["feature_accesses"] <= 13 * last["rows_read"]
+
+
+def test_what_cannot_be_is_refused_by_name(data: Dataset) -> None:
+    X, y = topics(60)
+    bad = sparse.csr_array(X)
+    bad.data[7] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        small().fit(bad, y)
+    model = small().fit(sparse.csr_array(X), y)
+    with pytest.raises(ValueError, match="399 features, but CSVRGClassifier is expecting 400"):
+        model.predict(sparse.csr_array(X[:, :399]))
+    blocks = da.from_array(X, chunks=(20, 400)).map_blocks(sparse.csr_matrix)
+    with pytest.raises(InputError, match="blocks of the Dask array are of csr_matrix"):
+        small().fit(blocks, y)
+
+
+def test_dense_scaling_does_not_fit_sparse_rows(tmp_path: Path) -> None:
+    X, y = topics(200)
+    dense = write_dataset([(X, y)], tmp_path / "d.zarr", sparse=False)
+    model = small().fit(dense.train)
+    assert model.scaling_.kind == "minmax"
+    with pytest.raises(InputError, match="minmax scaling would turn the zeros"):
+        model.predict(sparse.csr_array(X))
+
+
+def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    X, y = topics()
+    lines = [
+        " ".join([str(label), *(f"{column + 1}:1" for column in np.flatnonzero(row))])
+        for row, label in zip(X, y, strict=True)
+    ]
+    (tmp_path / "a.svm").write_text("\n".join(lines[:1000]) + "\n")
+    (tmp_path / "t.svm").write_text("\n".join(lines[1000:]) + "\n")
+    data, model = str(tmp_path / "d.zarr"), str(tmp_path / "m")
+
+    def run(*arguments: str) -> str:
+        assert main([str(argument) for argument in arguments]) == 0
+        return capsys.readouterr().out
+
+    said = run("shard", str(tmp_path / "a.svm"), "--test", str(tmp_path / "t.svm"), "--out", data)
+    assert "1 + 1 sparse shards" in said
+    assert json.loads(run("inspect", data, "--json"))["sparse"] is True
+    assert "sparse, 1" in run("inspect", data)
+    job = ("--data", data, "--algorithm", "csvrg", "--scheduler", "synchronous", "--seed", "1")
+    settings = ("--set", "n_cores=50", "--set", "lam=256.0", "--set", "gamma=0.7")
+    assert json.loads(run("plan", *job, *settings, "--json"))["fits"] is True
+    run("train", *job, *settings, "--out", model)
+    figures = json.loads(run("evaluate", model, "--data", data, "--scheduler", "synchronous", "--json"))
+    assert figures["accuracy"] > 0.85
+    run("predict", model, "--data", data, "--split", "test", "--out", str(tmp_path / "p.npy"), "--scheduler",
+        "synchronous")  # fmt: skip
+    assert np.mean(np.load(tmp_path / "p.npy") == y[1000:]) == pytest.approx(figures["accuracy"])
+    raw = str(tmp_path / "raw.zarr")
+    run("shard", str(tmp_path / "t.svm"), "--out", raw, "--scale", "none", "--no-shuffle", "--sparse")
+    again = json.loads(
+        run("evaluate", model, "--data", raw, "--split", "train", "--scheduler", "synchronous", "--json")
+    )
+    assert again["accuracy"] == figures["accuracy"]
+    assert (
+        main(["shard", str(tmp_path / "a.svm"), "--out", str(tmp_path / "x.zarr"), "--scale", "minmax"]) == 2
+    )
+    assert "--dense" in capsys.readouterr().err
