@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -156,8 +157,7 @@ class SparseRows:
         """Of each row, bytes that are equal for equal rows only."""
         ends = self.indptr.tolist()
         return [
-            self.indices[low:high].tobytes() + self.data[low:high].tobytes()
-            for low, high in zip(ends[:-1], ends[1:], strict=True)
+            self.indices[low:high].tobytes() + self.data[low:high].tobytes() for low, high in pairwise(ends)
         ]
 
 
