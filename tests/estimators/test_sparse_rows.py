@@ -16,7 +16,8 @@ from distkern.core.errors import InputError
 from distkern.core.sparse import COMPILED_BYTES, SparseRows
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.estimators import CSVRGClassifier, load_model
-from distkern.estimators.run import algorithms, plan, train
+from distkern.estimators.names import algorithms
+from distkern.estimators.run import plan, train
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 
