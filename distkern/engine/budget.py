@@ -16,7 +16,7 @@ CACHE_BYTES = 512 * MIB
 TASK_BYTES = 4096
 #: multiply-adds a second of one core in single precision, exponentials a second, bytes a second between
 #: processes
-#: (measured on a server core; only their ratios decide anything)
+#: (rough figures of a server core, the overhead of tiles and messages included; only their ratios matter)
 FLOPS_PER_SECOND = 60e9
 ENTRIES_PER_SECOND = 1.5e9
 WIRE_BYTES_PER_SECOND = 0.6e9

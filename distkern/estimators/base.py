@@ -36,7 +36,6 @@ from distkern.engine.executors.arrays import DaskArraySource, is_dask, map_rows,
 from distkern.engine.plan import Extent, plan_reduce
 from distkern.estimators.data import (
     DESCRIBE,
-    ArraySource,
     TrainingData,
     from_arrays,
     from_described,
@@ -349,6 +348,3 @@ def predict_rows(
     codes = (decision > 0).astype(np.intp) if len(classes) == 2 else decision.argmax(axis=1)
     labels: NDArray[Any] = classes[codes]
     return labels
-
-
-__all__ = ["AbstractKernelClassifier", "ArraySource", "predict_rows"]

@@ -88,7 +88,7 @@ def stream_cost(problem: Problem, size: int, *, n_columns: int) -> Cost:
         result_bytes=prepared_row,
         flops_per_row=2.0 * size * (problem.row_numbers + 2 + n_columns),
         entries_per_row=float(size),
-        # measured: 20 ns a step and output, and 4 multiplications in 1 ns
-        driver_seconds_per_row=problem.n_outputs * (20e-9 + size * 0.25e-9),
+        # measured: 28, 45 and 143 ns a step at r = 128, 512 and 2048
+        driver_seconds_per_row=problem.n_outputs * (20e-9 + size * 0.06e-9),
         process_bytes=0 if problem.sparse_numbers is None else COMPILED_BYTES,
     )
