@@ -5,11 +5,14 @@ A solver yields passes and is sent their results; it never sees files, tasks or 
 ``Reduce`` maps every block on the workers and combines the results in a fixed order.
 ``Stream`` visits blocks in a given order, each with its rows in a given order, and hands prepared pieces of
 rows to the solver strictly in that order.
+``Rounds`` keeps an array for every group of rows with the process that holds the group: each round broadcasts
+a few numbers and gets a few back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -17,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.rng import Purpose, stream
-from distkern.core.types import Block
+from distkern.core.types import Block, GroupOpener
 
 Partial = TypeVar("Partial")
 Prepared = TypeVar("Prepared")
@@ -112,7 +115,73 @@ class Stream(Generic[Prepared]):
         return sum(visit.n_draws for visit in self.visits)
 
 
-Pass: TypeAlias = Reduce[Any] | Stream[Any]
+class AbstractResident(ABC):
+    """What a process keeps of some groups of rows from round to round.
+
+    It must be a pure function of what it was opened with and of the messages it was sent, in order, so that
+    it can be rebuilt by replaying them; and the answer for some groups must be the combination, in order, of
+    the answers that each group alone would give, so that it does not matter which process holds which groups.
+    Several residents may act in threads of one process. Messages and answers may be shared between them and
+    the solver: neither side changes one that it has sent or been given.
+    """
+
+    @abstractmethod
+    def answer(self, message: Any) -> Any:
+        """Act on a message of the solver and answer it."""
+
+    def replay(self, message: Any) -> None:
+        """Act on a message that has been answered already, when the state is rebuilt.
+
+        Overridden where the answer costs more than what it leaves behind.
+        """
+        self.answer(message)
+
+    @abstractmethod
+    def saved(self, group: int) -> dict[str, NDArray[Any]]:
+        """The arrays of a group, from which :attr:`Rounds.open` restores it; read before the next message."""
+
+
+#: sends a message to all residents and returns their combined answer
+Exchange: TypeAlias = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Rounds over state that stays with its groups of rows.
+
+    The result sent to the solver is an :data:`Exchange`. The state lives until the run ends: a later
+    ``Rounds`` of the same name goes on with it (its ``open``, ``operand`` and ``split`` are then not looked
+    at), and a resumed run finds it as it was at the checkpoint. Until a checkpoint is written, the messages
+    are kept to be replayed should a worker die.
+
+    Attributes
+    ----------
+    name : for people, and of the state
+    open : module-level function of (group number -> opener, operand, group number -> saved arrays) that gives
+        an :class:`AbstractResident`; the last is empty for a new run, and its arrays are the resident's to
+        keep: each is read when it is asked for
+    combine : associative function of the answers of earlier and of later groups
+    operand : sent once to every process
+    n_rounds : exchanges that are expected until the next pass, for those who watch
+    state_bytes_per_row : resident memory of the state
+    seconds_per_row : of a round, for one process
+    answer_bytes : of a process's answer
+    cost : workspace and process bytes; the other fields are not used
+    """
+
+    name: str
+    open: Callable[[Mapping[int, GroupOpener], Any, Mapping[int, dict[str, NDArray[Any]]]], AbstractResident]
+    combine: Callable[[Any, Any], Any]
+    operand: Any = None
+    split: str = "train"
+    n_rounds: int = 1
+    state_bytes_per_row: float = 16.0
+    seconds_per_row: float = 2e-9
+    answer_bytes: int = 1024
+    cost: Cost = Cost()
+
+
+Pass: TypeAlias = Reduce[Any] | Stream[Any] | Rounds
 
 
 def pieces(block: Block, piece_rows: int) -> Iterator[Block]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from distkern.core.types import AbstractSource, Block
-from distkern.passes import Cost, Reduce, Stream, epoch_visits
+from distkern.core.types import AbstractGroup, AbstractSource, Block, groups_of
+from distkern.passes import AbstractResident, Cost, Reduce, Rounds, Stream, epoch_visits
 from distkern.solvers.base import AbstractSolver, Measures, Outline
 
 
@@ -26,6 +26,35 @@ class ToySource(AbstractSource):
 
     def reader(self, index):
         return ToyReader(self.block_rows, index, self.killer)
+
+    def group(self, index):
+        return ToyOpener(self.block_rows, index)
+
+
+@dataclass(frozen=True)
+class ToyOpener:
+    block_rows: tuple[int, ...]
+    index: int
+
+    def __call__(self):
+        return ToyGroup(self.block_rows, self.index)
+
+
+class ToyGroup(AbstractGroup):
+    def __init__(self, block_rows, index):
+        self._readers = [ToyReader(block_rows, block) for block in groups_of(block_rows)[index]]
+        self._features = np.concatenate([reader().features for reader in self._readers])
+        self.targets = (self._features[:, 0] % 2).astype(np.int32)
+        self.n_rows, self.n_features = self._features.shape
+
+    def rows(self, positions):
+        return self._features[positions]
+
+    def columns(self, columns):
+        return np.ascontiguousarray(self._features.T[columns])
+
+    def blocks(self):
+        return (reader() for reader in self._readers)
 
 
 @dataclass(frozen=True)
@@ -106,3 +135,107 @@ class ToySolver(AbstractSolver[ToyState]):
 
     def outline(self, problem):
         return [Outline(Reduce("sum", scaled_sum, add), self.stages + 1.0)]
+
+
+class ToyResident(AbstractResident):
+    """A float for every row, changed by every message in a way that rounding remembers the order of."""
+
+    def __init__(self, groups, factor, saved):
+        self.groups = {group: opener() for group, opener in groups.items()}
+        self.factor = factor
+        self.values = {}
+        for group, opened in self.groups.items():
+            kept = saved[group]["values"] if group in saved else np.full(opened.n_rows, 1.0)
+            self.values[group] = np.array(kept)
+
+    def answer(self, message):
+        number, shift, deadly = message
+        if deadly is not None and 0 in self.groups and not deadly.exists():
+            deadly.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if shift < 0:
+            raise ValueError(f"round {number} is bad")
+        sums = []
+        for group, opened in self.groups.items():
+            column = opened.columns(np.array([number % 2]))[0]
+            values = self.values[group]
+            values *= 1.0 - 0.1 * self.factor
+            values += shift * np.cos(column)
+            sums.append(values.sum())
+        return np.array(sums)
+
+    def saved(self, group):
+        return {"values": self.values[group]}
+
+
+def open_toy(groups, factor, saved):
+    return ToyResident(groups, factor, saved)
+
+
+def join(first, second):
+    return np.concatenate([first, second])
+
+
+def toy_rounds(n_rounds=5, seconds_per_row=1.0, **changes):
+    """Rounds that the planner shares out to workers, for they are said to take long."""
+    return Rounds(
+        "toy rounds", open_toy, join, 0.7, n_rounds=n_rounds, seconds_per_row=seconds_per_row, **changes
+    )
+
+
+@dataclass(frozen=True)
+class RoundsState:
+    shift: float
+    sums: np.ndarray
+    stage: int
+
+
+@dataclass(frozen=True)
+class RoundsSolver(AbstractSolver[RoundsState]):
+    """Rounds, another pass, the same rounds once more; each message depends on the answer before.
+
+    Attributes
+    ----------
+    pause : stages without rounds (the state must outlive them)
+    deadly : the worker that holds group 0 dies in the last round of stage 2, if this file is not there
+    """
+
+    stages: int = 4
+    n_rounds: int = 5
+    pause: tuple[int, ...] = (3,)
+    seconds_per_row: float = 1.0
+    deadly: Path | None = None
+    accesses: tuple[int, int] | None = None
+
+    name = "rounds"
+
+    def state_type(self):
+        return RoundsState
+
+    def init(self, problem):
+        total = yield Reduce("sum", scaled_sum, add, 1.0)
+        return RoundsState(float(total[0]) * 1e-3, np.zeros(1), 0)
+
+    def stage(self, problem, state):
+        shift, sums = state.shift, state.sums
+        if state.stage + 1 not in self.pause:
+            for part in range(2):
+                exchange = yield toy_rounds(self.n_rounds, self.seconds_per_row)
+                for number in range(self.n_rounds):
+                    fatal = state.stage == 1 and part == 1 and number == self.n_rounds - 1
+                    sums = exchange((number, shift, self.deadly if fatal else None))
+                    for value in sums:
+                        shift = abs(0.7 * shift + 0.01 * float(value))
+                total = yield Reduce("sum", scaled_sum, add, shift)
+                shift += 1e-3 * float(total[0])
+        return RoundsState(shift, sums, state.stage + 1)
+
+    def finished(self, state):
+        return state.stage >= self.stages
+
+    def measures(self, state):
+        return Measures(state.shift, 0.0, None, 1, {}, self.accesses)
+
+    def outline(self, problem):
+        step = toy_rounds(self.n_rounds, self.seconds_per_row)
+        return [Outline(Reduce("sum", scaled_sum, add), self.stages + 1.0), Outline(step, 2.0 * self.stages)]

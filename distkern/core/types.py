@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.errors import InputError
 from distkern.core.sparse import Rows, SparseRows
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
@@ -64,6 +65,67 @@ class Block:
 Reader: TypeAlias = Callable[[], Block]
 
 
+class AbstractGroup(ABC):
+    """Single rows and single columns of a group of blocks, each a small read, in whichever process opened it.
+
+    Attributes
+    ----------
+    n_rows, n_features : of the group
+    targets : (n_rows,) as in :class:`Block`, or None
+    """
+
+    n_rows: int
+    n_features: int
+    targets: NDArray[Any] | None
+
+    @abstractmethod
+    def rows(self, positions: Indices) -> Rows:
+        """The rows of the given positions within the group, in that order."""
+
+    @abstractmethod
+    def columns(self, columns: Indices) -> Rows:
+        """The given columns, as rows: (n_columns, n_rows), dense or sparse as the data is.
+
+        Raises
+        ------
+        InputError
+            If the data has no feature-major copy; the message gives the command that adds it.
+        """
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Block]:
+        """All rows of the group, a block at a time, in order."""
+
+
+GroupOpener: TypeAlias = Callable[[], AbstractGroup]
+
+_LEAST_GROUPS = 8
+_GROUP_ROWS = 2**18
+
+
+def groups_of(block_rows: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Consecutive blocks in groups of about an eighth of the rows and at most 2^18 rows (or one block).
+
+    A group is the unit of what stays with a process from round to round, and of a feature-major copy.
+
+    >>> groups_of([10] * 20)[:2]
+    ((0, 1, 2), (3, 4))
+    """
+    n_rows = sum(block_rows)
+    n_groups = max(min(_LEAST_GROUPS, len(block_rows)), -(-n_rows // _GROUP_ROWS))
+    groups: list[tuple[int, ...]] = []
+    current: list[int] = []
+    done = 0
+    for block, rows in enumerate(block_rows):
+        current.append(block)
+        done += rows
+        # the group ends where its share of the rows does
+        if done * n_groups >= n_rows * (len(groups) + 1):
+            groups.append(tuple(current))
+            current = []
+    return (*groups, tuple(current)) if current else tuple(groups)
+
+
 class AbstractSource(ABC):
     """Rows in blocks that any process can read by number.
 
@@ -93,6 +155,24 @@ class AbstractSource(ABC):
     @abstractmethod
     def reader(self, index: int) -> Reader:
         """A picklable call that reads block ``index`` in whichever process runs it."""
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The blocks of each group, see :func:`groups_of`."""
+        return groups_of(self.block_rows)
+
+    def group(self, index: int) -> GroupOpener:
+        """A picklable call that opens group ``index`` for single rows and columns.
+
+        Raises
+        ------
+        InputError
+            If this source cannot give them.
+        """
+        raise InputError(
+            "single rows and columns can be read of arrays and of sharded data sets only", where="the data",
+            mend="shard it with `distkern shard ... --columns`",
+        )  # fmt: skip
 
     def graph(self, index: int) -> tuple[dict[Any, Any], Any]:
         """For ``is_graph``: the tasks that make block ``index`` and the key of the block among them."""

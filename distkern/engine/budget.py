@@ -20,6 +20,12 @@ TASK_BYTES = 4096
 FLOPS_PER_SECOND = 60e9
 ENTRIES_PER_SECOND = 1.5e9
 WIRE_BYTES_PER_SECOND = 0.6e9
+#: what a round takes beside the work on the state: messages to worker processes (1.2 ms to two of an idle
+#: host, more on a busy one and over a network); and work that is worth waking up a thread for
+EXCHANGE_SECONDS = 3e-3
+THREAD_SECONDS = 1e-4
+#: state of Rounds that the driver keeps when no memory limit is given
+RESIDENT_BYTES = 2**30
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,7 @@ class Machine:
     memory_limit : bytes for each worker process, or None
     same_host : the workers share the driver's host
     driver_threads : threads that may prepare rows in the driver's process
+    n_processes : worker processes; None: one for each task
     """
 
     kind: str
@@ -40,6 +47,12 @@ class Machine:
     memory_limit: int | None = None
     same_host: bool = True
     driver_threads: int = 1
+    n_processes: int | None = None
+
+    @property
+    def processes(self) -> int:
+        """Worker processes."""
+        return self.n_workers if self.n_processes is None else self.n_processes
 
     @property
     def in_process(self) -> bool:

@@ -6,15 +6,19 @@ import dataclasses
 import json
 import re
 import shutil
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.sparse import SparseRows, from_arrays, to_arrays
-from distkern.storage.arrays import load_arrays, save_arrays
+from distkern.engine.rounds import Saved
+from distkern.storage.arrays import array_names, load_arrays, save_arrays
 
 State = TypeVar("State")
 
@@ -25,12 +29,35 @@ _NAME = re.compile(r"stage-(\d{5})")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A restored checkpoint: the state, the lines of metrics so far and the counters of the run."""
+    """A restored checkpoint: state, lines of metrics so far, counters and resident states of the run."""
 
     stage: int
     state: Any
     history: list[dict[str, Any]]
     counters: dict[str, float]
+    residents: dict[str, Saved] = field(default_factory=dict)
+
+
+class SavedGroups(Mapping[int, dict[str, "NDArray[Any]"]]):
+    """The arrays of a resident state in a checkpoint, by group; each group is read when it is asked for."""
+
+    def __init__(self, path: Path, position: int, names: Iterable[str]) -> None:
+        self._path = path
+        self._prefix = f"resident.{position}."
+        self._names: dict[int, list[str]] = {}
+        for name in names:
+            if name.startswith(self._prefix):
+                self._names.setdefault(int(name.split(".")[2]), []).append(name)
+
+    def __getitem__(self, group: int) -> dict[str, NDArray[Any]]:
+        arrays = load_arrays(self._path, self._names[group])
+        return {name.split(".", 3)[3]: values for name, values in arrays.items()}
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 class CheckpointFolder:
@@ -54,16 +81,23 @@ class CheckpointFolder:
         found = (_NAME.fullmatch(entry.name) for entry in self.path.iterdir())
         return sorted(int(match[1]) for match in found if match)
 
-    def save(self, stage: int, state: Any, history: list[dict[str, Any]], counters: dict[str, float]) -> Path:
-        """Write the checkpoint of a stage; older ones but the last are removed once it is safe on disk."""
+    def save(
+        self, stage: int, state: Any, history: list[dict[str, Any]], counters: dict[str, float],
+        residents: Mapping[str, Iterable[tuple[int, dict[str, NDArray[Any]]]]] | None = None,
+    ) -> Path:  # fmt: skip
+        """Write the checkpoint of a stage; older ones but the last are removed once it is safe on disk.
+
+        ``residents`` gives for each resident state its groups, which are taken and written one at a time.
+        """
+        residents = residents or {}
         arrays: dict[str, np.ndarray] = {}
         scalars: dict[str, Any] = {}
-        for field in dataclasses.fields(state):
-            value = getattr(state, field.name)
+        for part in dataclasses.fields(state):
+            value = getattr(state, part.name)
             if isinstance(value, np.ndarray | SparseRows):
-                arrays |= to_arrays(f"state.{field.name}", value)
+                arrays |= to_arrays(f"state.{part.name}", value)
             else:
-                scalars[field.name] = value
+                scalars[part.name] = value
         header = {
             "format": _FORMAT,
             "stage": stage,
@@ -71,12 +105,13 @@ class CheckpointFolder:
             "scalars": scalars,
             "history": history,
             "counters": counters,
+            "residents": list(residents),
         }
         # the header is an array too, so that the checkpoint is one atomic, checksummed unit
         arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
         path = self.path / f"stage-{stage:05d}"
         self.path.mkdir(parents=True, exist_ok=True)
-        save_arrays(path, arrays)
+        save_arrays(path, chain(arrays.items(), _flat(residents)))
         for old in self.stages()[:-_KEPT]:
             shutil.rmtree(self.path / f"stage-{old:05d}", ignore_errors=True)
         return path
@@ -95,30 +130,42 @@ class CheckpointFolder:
         for stage in reversed(self.stages()):
             path = self.path / f"stage-{stage:05d}"
             try:
-                arrays = load_arrays(path)
+                names = array_names(path)
+                own = [name for name in names if not name.startswith("resident.")]
+                arrays = load_arrays(path, own)
+                # whether the others can be read must be known now, when there is an older one to turn to
+                for name in names:
+                    if name.startswith("resident."):
+                        load_arrays(path, [name])
             except CorruptDataError as error:
                 problem = error
                 continue
             header = json.loads(arrays.pop("header").tobytes())
             self._compare(header, path)
             # state.landmarks, or of sparse landmarks state.landmarks.data and its fellows
-            names = {name.split(".")[1] for name in arrays}
-            values = {name: from_arrays(f"state.{name}", arrays) for name in names}
+            fields = {name.split(".")[1] for name in arrays}
+            values = {name: from_arrays(f"state.{name}", arrays) for name in fields}
             state = state_type(**values, **header["scalars"])
-            return Checkpoint(header["stage"], state, header["history"], header["counters"])
+            residents = self.residents(header["stage"])
+            return Checkpoint(header["stage"], state, header["history"], header["counters"], residents)
         if problem is not None:
             raise problem
         return None
+
+    def residents(self, stage: int) -> dict[str, Saved]:
+        """The resident states in the checkpoint of a stage."""
+        path = self.path / f"stage-{stage:05d}"
+        names = array_names(path)
+        states = _header(path).get("residents", [])
+        return {state: SavedGroups(path, position, names) for position, state in enumerate(states)}
 
     def newest_header(self) -> dict[str, Any] | None:
         """What the newest readable checkpoint says of itself, without comparing identities."""
         for stage in reversed(self.stages()):
             try:
-                arrays = load_arrays(self.path / f"stage-{stage:05d}")
+                return _header(self.path / f"stage-{stage:05d}")
             except CorruptDataError:
                 continue
-            header: dict[str, Any] = json.loads(arrays["header"].tobytes())
-            return header
         return None
 
     def _compare(self, header: dict[str, Any], path: Path) -> None:
@@ -140,6 +187,24 @@ class CheckpointFolder:
     def remove(self) -> None:
         """Remove the folder, once the model is safe."""
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _header(path: Path) -> dict[str, Any]:
+    header: dict[str, Any] = json.loads(load_arrays(path, ["header"])["header"].tobytes())
+    return header
+
+
+def _flat(
+    residents: Mapping[str, Iterable[tuple[int, dict[str, NDArray[Any]]]]],
+) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The arrays of all groups under their names in a checkpoint, forgotten as they are handed out."""
+    for position, groups in enumerate(residents.values()):
+        for group, arrays in groups:
+            # the resident may keep the mapping it gave
+            arrays = dict(arrays)
+            while arrays:
+                name = next(iter(arrays))
+                yield f"resident.{position}.{group}.{name}", arrays.pop(name)
 
 
 def _short(value: Any) -> str:

@@ -19,9 +19,10 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.events import EventLog
 from distkern.engine.executors.base import AbstractExecutor, Call, Shared
 from distkern.engine.plan import Extent, PassPlan, plan_reduce, plan_stream
+from distkern.engine.residents import Exchanging, Residents
 from distkern.engine.streaming import StreamClock, run_stream
 from distkern.engine.tasks import apply_to_block, peak_resident_bytes
-from distkern.passes import Pass, Reduce
+from distkern.passes import Pass, Reduce, Rounds
 from distkern.solvers.base import AbstractSolver, Problem, Steps
 
 State = TypeVar("State")
@@ -84,12 +85,15 @@ class Driver:
         self._history: list[dict[str, Any]] = []
         self._stage = 0
         self._run_name = uuid.uuid4().hex
+        self._residents: Residents | None = None
         try:
             with blas.single_threaded():
                 return self._run(solver, problem, resume)
         except KeyboardInterrupt as interrupt:
             raise Interrupted(self._farewell()) from interrupt
         finally:
+            if self._residents is not None:
+                self._residents.close()
             forget()
             self.executor.forget_blocks()
 
@@ -101,6 +105,8 @@ class Driver:
             state, self._history = restored.state, restored.history
             self._counters = Counters(**restored.counters)  # type: ignore[arg-type]
             self._stage = restored.stage
+        held = restored.residents if restored else {}
+        self._residents = Residents(self.sources, self.executor, self._run_name, held, self._worker_lost)
         self._before = self._counters.seconds - started
         if restored is None:
             state = self.complete(solver.init(problem))
@@ -121,21 +127,24 @@ class Driver:
     def complete(self, steps: Steps[Result]) -> Result:
         """Run every pass that ``steps`` yields and send it the result, until it returns."""
         answer: Any = None
-        stream: _Watched | None = None
+        under_way: _Watched | Exchanging | None = None
         try:
             while True:
                 step = steps.send(answer)
-                if stream is not None:
-                    stream.close()
-                    stream = None
+                if under_way is not None:
+                    under_way.end()
+                    under_way = None
                 answer = self._execute(step)
-                stream = answer if isinstance(answer, _Watched) else None
+                if isinstance(answer, _Watched | Exchanging):
+                    under_way = answer
         except StopIteration as stop:
+            if under_way is not None:
+                under_way.end()
             result: Result = stop.value
             return result
         finally:
-            if stream is not None:
-                stream.close()
+            if under_way is not None:
+                under_way.close()
 
     def _execute(self, step: Pass) -> Any:
         source = self.sources[step.split]
@@ -146,14 +155,27 @@ class Driver:
             result = self.executor.reduce(step, reduce_plan, source, watch.progress)
             watch.finish({"read": result.read_seconds, "work": result.work_seconds})
             return result.value
+        if isinstance(step, Rounds):
+            return self._start_rounds(step)
         stream_plan = plan_stream(step, extent, self.executor.machine)
         watch = _Watch(self, step, stream_plan, len(step.visits))
         clock = StreamClock()
         pieces = run_stream(step, stream_plan, source, self.executor, clock, watch.progress)
         return _Watched(pieces, clock, watch)
 
+    def _start_rounds(self, step: Rounds) -> Exchanging:
+        assert self._residents is not None, "Rounds belong to a run"
+        plan = self._residents.plan(step)
+        watch = _Watch(self, step, plan, step.n_rounds)
+        return Exchanging(self._residents.parties(step, plan), watch.progress, watch.finish)
+
+    def _worker_lost(self, address: str) -> None:
+        self.events.emit("worker_lost", address=address)
+
     def count(self, step: Pass, plan: PassPlan) -> None:
-        """Add a finished pass to the counters."""
+        """Add a finished pass to the counters; what rounds look at of the data is the solver's to count."""
+        if isinstance(step, Rounds):
+            return
         self._counters.rows_read += plan.rows
         self._counters.bytes_read += plan.bytes_read
         if step.split == "train":
@@ -168,6 +190,9 @@ class Driver:
                 f"large; set a smaller step_size ({solver.step_hint()})"
             )
         counters, train = self._counters, self.sources["train"]
+        accesses, nonzero = measures.accesses or (
+            counters.train_rows_read * train.n_features, counters.train_rows_read * train.row_accesses
+        )  # fmt: skip
         driver_peak = peak_resident_bytes()
         worker_peak = max(self.executor.worker_peaks().values(), default=0)
         line = {
@@ -178,7 +203,8 @@ class Driver:
             "train_error": measures.train_error,
             "test_error": measures.test_error,
             "model_size": measures.model_size,
-            "feature_accesses": counters.rows_read * train.row_accesses,
+            "feature_accesses": accesses,
+            "feature_accesses_nonzero": nonzero,
             "rows_read": counters.rows_read,
             "bytes_read": counters.bytes_read,
             "peak_rss_bytes": max(driver_peak, worker_peak),
@@ -190,7 +216,11 @@ class Driver:
         self.events.emit("stage_finished", metrics=line)
         if self.checkpoints is not None:
             start = time.perf_counter()
-            path = self.checkpoints.save(self._stage, state, self._history, counters.as_dict())
+            assert self._residents is not None, "a stage belongs to a run"
+            path = self.checkpoints.save(
+                self._stage, state, self._history, counters.as_dict(), self._residents.groups()
+            )
+            self._residents.checkpointed(self.checkpoints.residents(self._stage))
             self.events.emit(
                 "checkpoint_saved", stage=self._stage, path=str(path), seconds=time.perf_counter() - start
             )
@@ -236,15 +266,16 @@ class _Watch:
         )
 
     def progress(self, tasks_done: int) -> None:
-        share = tasks_done / self._tasks if self._tasks else 1.0
+        share = min(1.0, tasks_done / self._tasks) if self._tasks else 1.0
         with self._lock:
             if not self._over:
                 self._tell(tasks_done, share)
 
     def _tell(self, tasks_done: int, share: float) -> None:
         self._driver.events.emit(
-            "pass_progress", name=self._plan.name, stage=self._driver.stage, tasks_done=tasks_done,
-            tasks=self._tasks, rows_done=int(share * self._plan.rows), rows=self._plan.rows,
+            "pass_progress", name=self._plan.name, stage=self._driver.stage,
+            tasks_done=min(tasks_done, self._tasks), tasks=self._tasks,
+            rows_done=int(share * self._plan.rows), rows=self._plan.rows,
             bytes_done=int(share * self._plan.bytes_read),
         )  # fmt: skip
 
@@ -274,6 +305,10 @@ class _Watched(Iterator[Any]):
                 self._open = False
                 self._watch.finish(self._clock.split())
             raise
+
+    def end(self) -> None:
+        """The solver goes on to another pass."""
+        self.close()
 
     def close(self) -> None:
         """Stop what is under way, if the solver did not consume everything."""

@@ -2,7 +2,8 @@
 
 Pure: it imports neither dask nor zarr and reads nothing. What it decides for a Reduce (which blocks share a
 task, in which order results are combined) depends on the data alone, so that results have the same bits on
-every machine; what it decides for a Stream (who prepares the rows) changes the time and not the bits.
+every machine; what it decides for a Stream (who prepares the rows) and for Rounds (who holds the state)
+changes the time and not the bits.
 """
 
 from __future__ import annotations
@@ -10,19 +11,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from distkern.core.types import AbstractSource
+from distkern.core.types import AbstractSource, groups_of
 from distkern.engine.budget import (
     DRIVER_BASE_BYTES,
     ENTRIES_PER_SECOND,
+    EXCHANGE_SECONDS,
     FLOPS_PER_SECOND,
     MIB,
+    RESIDENT_BYTES,
     TASK_BYTES,
+    THREAD_SECONDS,
     WIRE_BYTES_PER_SECOND,
     WORKER_BASE_BYTES,
     Machine,
 )
 from distkern.engine.tasks import Keep
-from distkern.passes import Reduce, Stream
+from distkern.passes import Pass, Reduce, Rounds, Stream
 
 _TASK_BYTES_READ = 16 * MIB
 _LEAST_TASKS = 16
@@ -41,12 +45,14 @@ class Extent:
     readable_by_driver: bool = True
     cacheable: bool = False
     run: str = ""
+    in_memory: bool = False
 
     @classmethod
     def of(cls, source: AbstractSource, run: str = "") -> Extent:
         return cls(
             source.block_rows, source.row_bytes, not source.is_graph,
             cacheable=bool(run) and not (source.is_graph or source.in_memory), run=run,
+            in_memory=source.in_memory,
         )  # fmt: skip
 
     def keep(self, machine: Machine) -> Keep:
@@ -110,6 +116,29 @@ class StreamPlan(PassPlan):
     threads: int
     pieces_per_window: int
     ahead: int
+
+
+@dataclass(frozen=True)
+class RoundsPlan(PassPlan):
+    """Who holds the state of which groups; ``rows`` are those with a state, ``tasks`` the parties.
+
+    Attributes
+    ----------
+    parties : the groups of each party, a contiguous run; answers are combined in this order
+    on_workers : each party lives in a worker process, else all of them in the driver's
+    """
+
+    parties: tuple[tuple[int, ...], ...]
+    on_workers: bool
+
+
+def plan_pass(step: Pass, extent: Extent, machine: Machine) -> PassPlan:
+    """The plan of a pass of any kind."""
+    if isinstance(step, Reduce):
+        return plan_reduce(step, extent, machine)
+    if isinstance(step, Rounds):
+        return plan_rounds(step, extent, machine)
+    return plan_stream(step, extent, machine)
 
 
 def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePlan:
@@ -195,3 +224,74 @@ def plan_stream(step: Stream[Any], extent: Extent, machine: Machine) -> StreamPl
         extent.keep(machine), load=load, prepare=prepare, threads=threads, pieces_per_window=per_window,
         ahead=ahead,
     )  # fmt: skip
+
+
+def plan_rounds(step: Rounds, extent: Extent, machine: Machine) -> RoundsPlan:
+    """Keep the state in the driver's process where it fits and is not slower, else on the workers.
+
+    Seconds of a round, with n rows and s seconds a row: n s in the driver, n s / workers and the exchange of
+    a message on the workers. It fits if it takes no more than a quarter of the memory limit, or 1 GiB without
+    one. Executors without a cluster keep it in their own process whatever it takes, "processes" as well;
+    "threads" shares it out to threads when the part of each is worth waking it up for.
+
+    >>> extent = Extent(block_rows=(1000,) * 16, row_bytes=400)
+    >>> step = Rounds("rounds", dict, max, seconds_per_row=2e-9)
+    >>> plan_rounds(step, extent, Machine("distributed", 2)).mode
+    'rounds in the driver'
+    >>> slow = Rounds("rounds", dict, max, seconds_per_row=1e-6)
+    >>> plan = plan_rounds(slow, extent, Machine("distributed", 2))
+    >>> plan.mode, plan.parties
+    ('rounds on 2 workers', ((0, 1, 2, 3), (4, 5, 6, 7)))
+    """
+    groups = groups_of(extent.block_rows)
+    rows = [sum(extent.block_rows[block] for block in group) for group in groups]
+    n_rows = sum(rows)
+    seconds = n_rows * step.seconds_per_row
+    state_bytes = int(n_rows * step.state_bytes_per_row)
+    on_workers = machine.kind == "distributed" and not extent.in_memory
+    if on_workers and extent.readable_by_driver and machine.same_host:
+        limit = RESIDENT_BYTES if machine.memory_limit is None else machine.memory_limit // 4
+        shared = seconds / min(machine.processes, len(groups)) + EXCHANGE_SECONDS
+        on_workers = state_bytes > limit or shared < seconds
+    if on_workers:
+        n_parties = machine.processes
+    else:
+        threaded = machine.kind == "threads" and seconds / machine.n_workers > THREAD_SECONDS
+        n_parties = machine.n_workers if threaded else 1
+    parties = _contiguous(rows, n_parties)
+    largest = max(sum(rows[group] for group in party) for party in parties)
+    # a group's arrays once more, while they are saved or restored, and a block that is read from
+    copied = int(max(rows) * step.state_bytes_per_row) + extent.largest_block_bytes
+    answers = 2 * len(parties) * step.answer_bytes
+    kept = extent.kept_bytes(machine)
+    driver = DRIVER_BASE_BYTES + kept + copied + answers
+    worker = WORKER_BASE_BYTES + kept
+    if on_workers:
+        held = int(largest * step.state_bytes_per_row) + copied + 2 * step.answer_bytes
+        worker += step.cost.process_bytes + step.cost.workspace_bytes + held
+        mode = f"rounds on {len(parties)} worker{'s' if len(parties) > 1 else ''}"
+    else:
+        driver += len(parties) * step.cost.workspace_bytes + state_bytes
+        mode = "rounds in the driver"
+        if len(parties) > 1:
+            mode = f"rounds in {len(parties)} threads of the driver"
+    return RoundsPlan(
+        step.name, len(parties), n_rows, 0, mode, 0 if machine.in_process else worker, driver,
+        extent.keep(machine), parties=parties, on_workers=on_workers,
+    )  # fmt: skip
+
+
+def _contiguous(rows: list[int], n_parties: int) -> tuple[tuple[int, ...], ...]:
+    """Consecutive groups in ``n_parties`` runs (or one for each group) of about equal rows."""
+    n_parties = min(n_parties, len(rows))
+    total, done = sum(rows), 0
+    parties: list[list[int]] = [[]]
+    for group, count in enumerate(rows):
+        parties[-1].append(group)
+        done += count
+        left = len(rows) - group - 1
+        wanted = n_parties - len(parties)
+        # a run ends where its share of the rows does, or where the others need every group that is left
+        if wanted and (done * n_parties >= total * len(parties) or left == wanted):
+            parties.append([])
+    return tuple(tuple(party) for party in parties)

@@ -17,7 +17,7 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
-from distkern.engine.plan import Extent, PassPlan, plan_reduce, plan_stream
+from distkern.engine.plan import Extent, PassPlan, plan_pass, plan_reduce
 from distkern.estimators.base import AbstractKernelClassifier
 from distkern.estimators.data import from_split
 from distkern.estimators.persistence import save_model
@@ -101,9 +101,7 @@ def _machine(scheduler: str | None, workers: int | None, memory_limit: int | Non
 def _planned(outline: Outline, extents: dict[str, Extent], machine: Machine) -> PlannedPass:
     step = outline.step
     extent = extents[step.split]
-    part = (
-        plan_reduce(step, extent, machine) if isinstance(step, Reduce) else plan_stream(step, extent, machine)
-    )
+    part = plan_pass(step, extent, machine)
     return PlannedPass(
         part.name, part.tasks, part.rows, part.bytes_read, part.mode, part.worker_bytes, part.driver_bytes,
         part.keep, times=outline.times,

@@ -16,7 +16,7 @@ from distkern.storage.atomic import explained, write_text_atomic
 #: the keys of a line, in order; a solver's own figures follow
 FIELDS = (
     "stage", "passes", "seconds", "objective", "train_error", "test_error", "model_size", "feature_accesses",
-    "rows_read", "bytes_read", "peak_rss_bytes",
+    "feature_accesses_nonzero", "rows_read", "bytes_read", "peak_rss_bytes",
 )  # fmt: skip
 
 

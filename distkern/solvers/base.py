@@ -63,13 +63,18 @@ class Problem:
 
 @dataclass(frozen=True)
 class Measures:
-    """What a stage achieved (one line of ``metrics.jsonl``); ``extra`` holds the solver's own figures."""
+    """What a stage achieved (one line of ``metrics.jsonl``); ``extra`` holds the solver's own figures.
+
+    ``accesses`` are the features that the run has looked at so far, counted as n_features a row and n_rows a
+    column, and by those that are not zero; None: those of the training rows that its passes have read.
+    """
 
     objective: float
     train_error: float
     test_error: float | None
     model_size: int
     extra: dict[str, float]
+    accesses: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,13 @@ _VERSION = 1
 _CHUNK_BYTES = 64 * 2**20
 
 
-def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
+def save_arrays(
+    path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]] | Iterable[tuple[str, NDArray[Any]]]
+) -> None:
     """Write arrays (numbers or booleans, any shape) as a zarr v3 group that appears whole or not at all.
 
-    What is at ``path`` is replaced. Every chunk is checksummed.
+    What is at ``path`` is replaced. Every chunk is checksummed. Pairs of name and array are taken and written
+    one after the other, so they need not be in memory together.
 
     Raises
     ------
@@ -30,28 +33,36 @@ def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]
         If the disk is full or the place cannot be written.
     """
     with staged_folder(path) as staged:
-        attributes = {"encoding-type": _TYPE, "encoding-version": _VERSION, "names": list(arrays)}
-        group = chunks.create_group(staged.path, attributes)
-        for name, values in arrays.items():
-            shape = values.shape
-            row_bytes = values.nbytes // shape[0] if values.ndim and shape[0] else 0
-            first = max(1, _CHUNK_BYTES // row_bytes) if row_bytes else 1
-            chunk = (min(first, shape[0]), *shape[1:]) if shape else ()
-            array = chunks.create_array(group, name, shape, chunk, values.dtype)
-            if values.size:
-                array[...] = values
+        group = chunks.create_group(staged.path)
+        names = []
+        for name, values in arrays.items() if isinstance(arrays, Mapping) else arrays:
+            names.append(name)
+            _save(group, name, values)
+            # the next array may be made before this name is bound to it
+            del values
+        group.update_attributes({"encoding-type": _TYPE, "encoding-version": _VERSION, "names": names})
         staged.commit()
 
 
-def load_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
-    """Read what :func:`save_arrays` wrote.
+def _save(group: chunks.Group, name: str, values: NDArray[Any]) -> None:
+    shape = values.shape
+    row_bytes = values.nbytes // shape[0] if values.ndim and shape[0] else 0
+    first = max(1, _CHUNK_BYTES // row_bytes) if row_bytes else 1
+    chunk = (min(first, shape[0]), *shape[1:]) if shape else ()
+    array = chunks.create_array(group, name, shape, chunk, values.dtype)
+    if values.size:
+        array[...] = values
+
+
+def array_names(path: str | os.PathLike[str]) -> list[str]:
+    """The names of what :func:`save_arrays` wrote, in its order.
 
     Raises
     ------
     InputError
         If there is no such folder, or a newer version wrote it.
     CorruptDataError
-        If anything in it is missing or changed.
+        If it cannot be read.
     """
     folder = Path(os.path.abspath(path))
     if not folder.is_dir():
@@ -71,7 +82,22 @@ def load_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     names = attributes["names"]
     if not isinstance(names, list):
         raise chunks.damaged("the list of arrays is damaged", folder)
-    return {str(name): _load(folder / str(name)) for name in names}
+    return [str(name) for name in names]
+
+
+def load_arrays(path: str | os.PathLike[str], names: Iterable[str] | None = None) -> dict[str, NDArray[Any]]:
+    """Read what :func:`save_arrays` wrote, or the arrays of the given names.
+
+    Raises
+    ------
+    InputError
+        If there is no such folder, or a newer version wrote it.
+    CorruptDataError
+        If anything in it is missing or changed.
+    """
+    folder = Path(os.path.abspath(path))
+    wanted = array_names(folder) if names is None else names
+    return {name: _load(folder / name) for name in wanted}
 
 
 def _load(folder: Path) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""What holds of every executor: the same bits, ordered results, errors that come through, dead workers."""
+"""What holds of every executor: same bits, ordered results, resident states, errors, dead workers."""
 
 from contextlib import contextmanager
 
@@ -9,11 +9,11 @@ from distkern.core import blas
 from distkern.engine.drive import Driver, blocks_in_order
 from distkern.engine.executors import open_executor
 from distkern.engine.executors.base import Call
-from distkern.engine.plan import Extent, plan_reduce
+from distkern.engine.plan import Extent, plan_reduce, plan_rounds
 from distkern.engine.tasks import Keep, load_visit
 from distkern.passes import Reduce, Visit
 from distkern.solvers.base import Problem
-from toy import ToySolver, ToySource, add, failing, scaled_sum
+from toy import RoundsSolver, ToyResident, ToySolver, ToySource, add, failing, scaled_sum, toy_rounds
 
 NAMES = ["synchronous", "threads", "processes", "local"]
 SLOW_START = {"processes", "local"}
@@ -113,6 +113,59 @@ def test_a_run_has_the_same_bits_everywhere(executor):
         alone = Driver({"train": source}, one).run(ToySolver(), problem)
     np.testing.assert_array_equal(outcome.state.order, alone.state.order)
     np.testing.assert_array_equal(outcome.state.total, alone.state.total)
+
+
+def test_rounds_have_the_same_bits_everywhere(executor):
+    source = ToySource()
+    problem = Problem(source.block_rows, 2, 1, source.dtype, has_test=False, seed=7)
+    outcome = Driver({"train": source}, executor).run(RoundsSolver(stages=2), problem)
+    with open_executor("synchronous") as one:
+        alone = Driver({"train": source}, one).run(RoundsSolver(stages=2), problem)
+    np.testing.assert_array_equal(outcome.state.sums, alone.state.sums)
+    assert outcome.state.shift == alone.state.shift
+
+
+@pytest.fixture
+def parties(executor):
+    opened = open_with(executor, ToySource(), {})
+    yield opened
+    opened.close()
+
+
+def open_with(executor, source, saved):
+    step = toy_rounds()
+    plan = plan_rounds(step, Extent.of(source), executor.machine)
+    return executor.parties(step, plan, source, saved, print)
+
+
+MESSAGES = [(number, 0.3 + 0.1 * number, None) for number in range(6)]
+
+
+def test_parties_answer_as_one_resident_with_all_groups(executor, parties):
+    source = ToySource()
+    alone = ToyResident({group: source.group(group) for group in range(len(source.groups))}, 0.7, {})
+    for message in MESSAGES:
+        np.testing.assert_array_equal(parties.exchange(message), alone.answer(message))
+    for group in range(len(source.groups)):
+        np.testing.assert_array_equal(parties.saved(group)["values"], alone.saved(group)["values"])
+
+
+def test_parties_go_on_from_what_was_saved(executor, parties):
+    source = ToySource()
+    for message in MESSAGES[:3]:
+        parties.exchange(message)
+    saved = {group: {"values": parties.saved(group)["values"].copy()} for group in range(len(source.groups))}
+    restored = open_with(executor, source, saved)
+    # what the others do meanwhile is not seen
+    restored.checkpointed(saved)
+    for message in MESSAGES[3:]:
+        np.testing.assert_array_equal(restored.exchange(message), parties.exchange(message))
+    restored.close()
+
+
+def test_errors_of_a_resident_come_through(executor, parties):
+    with pytest.raises(ValueError, match="round 3 is bad"):
+        parties.exchange((3, -1.0, None))
 
 
 @pytest.mark.parametrize("name", sorted(SLOW_START))

@@ -14,9 +14,10 @@ from typing import Any, ClassVar, TypeAlias
 
 from distkern.core.types import AbstractSource
 from distkern.engine.budget import Machine
-from distkern.engine.plan import ReducePlan
+from distkern.engine.plan import ReducePlan, RoundsPlan
+from distkern.engine.rounds import AbstractParties, Lost, Saved
 from distkern.engine.tasks import Timed
-from distkern.passes import Reduce
+from distkern.passes import Reduce, Rounds
 
 #: called as tasks of a pass finish, with the number that have finished
 Progress: TypeAlias = Callable[[int], None]
@@ -57,6 +58,12 @@ class AbstractExecutor(ABC):
     @abstractmethod
     def ordered(self, calls: Iterator[Call], ahead: int) -> Iterator[Timed]:
         """The results of the calls, strictly in order, with at most ``ahead`` under way."""
+
+    @abstractmethod
+    def parties(
+        self, step: Rounds, plan: RoundsPlan, source: AbstractSource, saved: Saved, lost: Lost
+    ) -> AbstractParties:
+        """Open the parties of Rounds as planned, restored from ``saved``; ``lost`` hears of dead workers."""
 
     def worker_peaks(self) -> dict[str, int]:
         """Peak resident bytes of each worker process, by address; empty when tasks run in this process."""

@@ -18,12 +18,14 @@ from distkern.core.errors import DistkernError, InputError
 from distkern.core.types import AbstractSource
 from distkern.engine.budget import Machine
 from distkern.engine.cache import forget
+from distkern.engine.executors.actors import ActorParties
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress
 from distkern.engine.executors.graph import call_graph, reduce_graph
 from distkern.engine.executors.local import available_cores
-from distkern.engine.plan import ReducePlan
+from distkern.engine.plan import ReducePlan, RoundsPlan
+from distkern.engine.rounds import AbstractParties, LocalParties, Lost, Saved
 from distkern.engine.tasks import Timed, fold, peak_resident_bytes
-from distkern.passes import Reduce
+from distkern.passes import Reduce, Rounds
 
 #: settings of a cluster that distkern starts: its logs must not grow with the tasks of a long run
 _CLUSTER_CONFIG = {
@@ -64,6 +66,7 @@ class ClusterExecutor(AbstractExecutor):
             memory_limit or (min(limits) if limits else None),
             same_host=same_host,
             driver_threads=min(threads, cores) if same_host else min(4, cores),
+            n_processes=len(workers) or 1,
         )
         self.dashboard: str | None = None
 
@@ -107,6 +110,13 @@ class ClusterExecutor(AbstractExecutor):
         finally:
             for future in waiting:
                 future.cancel()
+
+    def parties(
+        self, step: Rounds, plan: RoundsPlan, source: AbstractSource, saved: Saved, lost: Lost
+    ) -> AbstractParties:
+        if not plan.on_workers:
+            return LocalParties(step, plan, source, saved)
+        return ActorParties(self._client, step, plan, source, saved, lost)
 
     def _result(self, futures: list[Future]) -> list[Timed]:
         from distributed import KilledWorker

@@ -23,9 +23,10 @@ from distkern.core.types import AbstractSource
 from distkern.engine.budget import Machine
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress, Shared
 from distkern.engine.executors.graph import reduce_graph
-from distkern.engine.plan import ReducePlan
+from distkern.engine.plan import ReducePlan, RoundsPlan
+from distkern.engine.rounds import AbstractParties, LocalParties, Lost, Saved
 from distkern.engine.tasks import Timed, fold, peak_resident_bytes
-from distkern.passes import Reduce
+from distkern.passes import Reduce, Rounds
 
 _RETRIES = 3
 
@@ -63,6 +64,11 @@ class AbstractLocalExecutor(AbstractExecutor):
         for call in calls:
             arguments = [a.value if isinstance(a, Shared) else a for a in call.arguments]
             yield call.function(*arguments, self._read(call.source, call.block))
+
+    def parties(
+        self, step: Rounds, plan: RoundsPlan, source: AbstractSource, saved: Saved, lost: Lost
+    ) -> AbstractParties:
+        return LocalParties(step, plan, source, saved)
 
     def _read(self, source: AbstractSource, block: int) -> Any:
         if not source.is_graph:

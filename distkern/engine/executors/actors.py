@@ -1,0 +1,176 @@
+"""Parties of Rounds as Dask actors, one in each worker process.
+
+Messages go from the client straight to the workers, to all at once, in one coroutine on the client's loop: an
+actor's own proxy wakes a thread for every call, and through the scheduler every message would travel twice.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+import uuid
+from functools import reduce
+from typing import Any
+
+from distributed import Client
+from distributed.protocol import pickle as dask_pickle
+from numpy.typing import NDArray
+
+from distkern.core.errors import DistkernError
+from distkern.core.types import AbstractSource
+from distkern.engine.executors.calls import LOST, Calls
+from distkern.engine.party import Party
+from distkern.engine.plan import RoundsPlan
+from distkern.engine.rounds import AbstractParties, Lost, Saved
+from distkern.passes import Rounds
+
+#: a lost party waits so long for a worker that holds no other, before it joins one that does
+_FREE_WORKER_SECONDS = 5.0
+_NO_WORKERS_SECONDS = 300.0
+_ATTEMPTS = 4
+_REPLAYED_AT_ONCE = 500
+
+
+class _Place:
+    """Where a party lives at present: a worker, the actor's key, its epoch."""
+
+    def __init__(self, groups: tuple[int, ...]) -> None:
+        self.groups = groups
+        self.address = ""
+        self.key = ""
+        self.epoch = ""
+        self.future: Any = None
+
+    def release(self) -> None:
+        """Let the worker forget the actor."""
+        if self.future is not None:
+            self.future.release()
+            self.future = None
+
+
+class ActorParties(AbstractParties):
+    """Parties on the workers of a cluster.
+
+    A party whose worker is gone is made again elsewhere: it is restored from the last checkpoint (or opened
+    anew) and every message since is replayed, so its answers have the same bits as if nothing had happened.
+    """
+
+    def __init__(
+        self, client: Client, step: Rounds, plan: RoundsPlan, source: AbstractSource, saved: Saved, lost: Lost
+    ) -> None:
+        self._client, self._calls = client, Calls(client)
+        self._step, self._source, self._saved, self._lost = step, source, saved, lost
+        self._first, self._log = 0, list[bytes]()
+        self._places = [_Place(groups) for groups in plan.parties]
+        self._place_of = {group: place for place in self._places for group in place.groups}
+        try:
+            for place in self._places:
+                self._settle(place, patience=0.0)
+        except BaseException:
+            self.close()
+            raise
+
+    def exchange(self, message: Any) -> Any:
+        payload = pickle.dumps(message, protocol=5)
+        answers = self._ask(self._places, "exchange", self._number, payload)
+        self._log.append(payload)
+        return reduce(self._step.combine, map(pickle.loads, answers))
+
+    def saved(self, group: int) -> dict[str, NDArray[Any]]:
+        answer = self._ask([self._place_of[group]], "saved", self._number, group)[0]
+        arrays: dict[str, NDArray[Any]] = pickle.loads(answer)
+        return arrays
+
+    def checkpointed(self, saved: Saved) -> None:
+        self._saved = saved
+        self._first = self._number
+        self._log.clear()
+
+    def close(self) -> None:
+        for place in self._places:
+            place.release()
+
+    @property
+    def _number(self) -> int:
+        """Of the next message."""
+        return self._first + len(self._log)
+
+    def _ask(self, places: list[_Place], function: str, *arguments: Any) -> list[Any]:
+        """The answers of parties to the same call, of those that are lost from their successors."""
+        answers = self._calls.all(
+            [(place.address, place.key, function, (place.epoch, *arguments)) for place in places]
+        )
+        for position, place in enumerate(places):
+            for _ in range(_ATTEMPTS):
+                if answers[position] is not LOST:
+                    break
+                # the connection alone may have failed: the party then gives the answer it gave before
+                answers[position] = self._again(place, function, arguments)
+                if answers[position] is LOST:
+                    self._report(place)
+                    self._settle(place, patience=_FREE_WORKER_SECONDS)
+                    answers[position] = self._again(place, function, arguments)
+            if answers[position] is LOST:
+                raise self._hopeless()
+        return answers
+
+    def _again(self, place: _Place, function: str, arguments: tuple[Any, ...]) -> Any:
+        return self._calls.all([(place.address, place.key, function, (place.epoch, *arguments))])[0]
+
+    def _settle(self, place: _Place, patience: float) -> None:
+        """Make a party on a living worker, in the state after the last answered message."""
+        for _ in range(_ATTEMPTS):
+            place.release()
+            place.address = self._worker(place, patience)
+            place.epoch = uuid.uuid4().hex
+            place.key = f"distkern-party-{place.epoch}"
+            place.future = self._client.submit(
+                Party, place.epoch, key=place.key, actor=True, workers=[place.address],
+                allow_other_workers=False, pure=False,
+            )  # fmt: skip
+            if self._calls.made(place.future, place.address) and self._fill(place):
+                return
+            self._report(place)
+        raise self._hopeless()
+
+    def _fill(self, place: _Place) -> bool:
+        """Open a new party; False if its worker went away meanwhile."""
+        openers = {group: self._source.group(group) for group in place.groups}
+        opening = dask_pickle.dumps((self._step.open, openers, self._step.operand))
+        for group in place.groups:
+            if group in self._saved:
+                arrays = pickle.dumps(self._saved[group], protocol=5)
+                if self._again(place, "restore", (group, arrays)) is LOST:
+                    return False
+        if self._again(place, "open", (opening, self._first)) is LOST:
+            return False
+        for start in range(0, len(self._log), _REPLAYED_AT_ONCE):
+            messages = self._log[start : start + _REPLAYED_AT_ONCE]
+            if self._again(place, "replay", (self._first + start, messages)) is LOST:
+                return False
+        return True
+
+    def _worker(self, place: _Place, patience: float) -> str:
+        """A living worker with as few parties as possible, none if one such turns up in time."""
+        start = time.monotonic()
+        while True:
+            held = [other.address for other in self._places if other is not place]
+            workers = sorted(self._calls.workers(), key=lambda address: (held.count(address), address))
+            waited = time.monotonic() - start
+            for address in workers:
+                if held.count(address) and waited < patience:
+                    break
+                if self._calls.reach(address):
+                    return address
+            if not workers and waited > _NO_WORKERS_SECONDS:
+                raise DistkernError("the cluster has had no workers for 5 minutes; resume with --resume")
+            time.sleep(0.1)
+
+    def _report(self, place: _Place) -> None:
+        self._lost(place.address)
+
+    def _hopeless(self) -> DistkernError:
+        return DistkernError(
+            f"workers that held the state of '{self._step.name}' died {_ATTEMPTS} times in a row (out of "
+            "memory?): see `distkern plan`, and raise --memory-limit"
+        )

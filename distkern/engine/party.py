@@ -1,0 +1,112 @@
+"""A party in a worker process: the state of some groups, behind calls that say whom they are meant for."""
+
+from __future__ import annotations
+
+import pickle
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from numpy.typing import NDArray
+
+from distkern.core import blas
+from distkern.passes import AbstractResident
+
+
+class StalePartyError(Exception):
+    """A call reached a party that is not the one, or not in the state, that it was meant for."""
+
+
+class ResidentError(Exception):
+    """Carries an exception of the resident's own, which would come again on every other worker."""
+
+    def __init__(self, pickled: bytes) -> None:
+        super().__init__(pickled)
+        self.pickled = pickled
+
+
+@contextmanager
+def _own_errors() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"on a worker:\n{traceback.format_exc()}")
+        try:
+            pickled = pickle.dumps(error)
+        except Exception:
+            pickled = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+        raise ResidentError(pickled) from None
+
+
+class Party:
+    """The resident of some groups.
+
+    Every call names the ``epoch`` the party was made for. A party that Dask made once more by itself, or one
+    that has been replaced, is in another epoch or has not been opened, and refuses the call: it never goes on
+    from a state that it does not have.
+    """
+
+    def __init__(self, epoch: str) -> None:
+        self._epoch = epoch
+        self._resident: AbstractResident | None = None
+        self._restored: dict[int, dict[str, NDArray[Any]]] = {}
+        self._number = -1
+        self._last = b""
+
+    def restore(self, epoch: str, group: int, arrays: bytes) -> None:
+        """Take the saved arrays of a group, pickled, before :meth:`open`."""
+        self._check(epoch)
+        self._restored[group] = pickle.loads(arrays)
+
+    def open(self, epoch: str, opening: bytes, number: int) -> None:
+        """Make the resident of (open, openers, operand), pickled; the next message is ``number``."""
+        self._check(epoch)
+        with _own_errors():
+            blas.pin_worker()
+            function, openers, operand = pickle.loads(opening)
+            self._resident = function(openers, operand, self._restored)
+        self._restored = {}
+        self._number, self._last = number, b""
+
+    def replay(self, epoch: str, number: int, messages: list[bytes]) -> None:
+        """Act on messages that were answered before, the first of them ``number``."""
+        resident = self._opened(epoch)
+        if number != self._number:
+            raise StalePartyError(f"message {number} instead of {self._number}")
+        with _own_errors():
+            for message in messages:
+                resident.replay(pickle.loads(message))
+        self._number += len(messages)
+
+    def exchange(self, epoch: str, number: int, message: bytes) -> bytes:
+        """Answer message ``number``; asked once more, give the same answer without acting again."""
+        resident = self._opened(epoch)
+        if number == self._number - 1 and self._last:
+            return self._last
+        if number != self._number:
+            raise StalePartyError(f"message {number} instead of {self._number}")
+        # an error leaves a half-changed state, which must not answer again
+        self._number = -1
+        with _own_errors():
+            self._last = pickle.dumps(resident.answer(pickle.loads(message)), protocol=5)
+        self._number = number + 1
+        return self._last
+
+    def saved(self, epoch: str, number: int, group: int) -> bytes:
+        """The arrays of a group after ``number`` messages, pickled."""
+        resident = self._opened(epoch)
+        if number != self._number:
+            raise StalePartyError(f"{self._number} messages instead of {number}")
+        with _own_errors():
+            return pickle.dumps(resident.saved(group), protocol=5)
+
+    def _check(self, epoch: str) -> None:
+        if epoch != self._epoch:
+            raise StalePartyError("another epoch")
+
+    def _opened(self, epoch: str) -> AbstractResident:
+        self._check(epoch)
+        if self._resident is None:
+            raise StalePartyError("the state is gone")
+        return self._resident

@@ -1,0 +1,339 @@
+"""Rounds: the state outlives passes, stages, the driver and its executor, and no bit of it changes."""
+
+import doctest
+import multiprocessing
+import pickle
+import signal
+import weakref
+
+import numpy as np
+import pytest
+
+import distkern.engine.plan as plan_module
+from distkern.core.errors import CorruptDataError
+from distkern.engine.budget import MIB, Machine
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.drive import Driver, Interrupted
+from distkern.engine.events import EventLog
+from distkern.engine.executors import open_executor
+from distkern.engine.party import Party, StalePartyError
+from distkern.engine.plan import Extent, plan_pass, plan_rounds
+from distkern.engine.residents import Exchanging
+from distkern.passes import Cost
+from distkern.solvers.base import Problem
+from distkern.storage.arrays import array_names, load_arrays, save_arrays
+from toy import RoundsSolver, RoundsState, ToyResident, ToySource, open_toy, toy_rounds
+
+IDENTITY = {"data set": "toy"}
+
+
+@pytest.fixture
+def source():
+    return ToySource()
+
+
+@pytest.fixture
+def problem(source):
+    return Problem(source.block_rows, 2, 1, source.dtype, has_test=False, seed=3)
+
+
+def run(source, problem, *, folder=None, resume=False, listeners=(), solver=None, scheduler="synchronous"):
+    with open_executor(scheduler, workers=3) as executor:
+        driver = Driver({"train": source}, executor, EventLog(listeners), folder)
+        return driver.run(solver or RoundsSolver(), problem, resume=resume)
+
+
+def same(first, second):
+    np.testing.assert_array_equal(first.state.sums, second.state.sums)
+    assert first.state.shift == second.state.shift
+
+
+def by_hand(source, solver):
+    """The toy's mathematics without engine or parties."""
+    features = [source.group(g)().columns(np.arange(2)) for g in range(len(source.groups))]
+    values = [np.full(block.shape[1], 1.0) for block in features]
+    blocks = [source.reader(block)().features for block in range(source.n_blocks)]
+
+    def total(factor):
+        parts = [np.float32(0.1) * rows.sum(axis=0) * np.float32(factor) for rows in blocks]
+        result = parts[0]
+        for part in parts[1:]:
+            result = result + part
+        return float(result[0])
+
+    shift = total(1.0) * 1e-3
+    for stage in range(1, solver.stages + 1):
+        if stage in solver.pause:
+            continue
+        for _ in range(2):
+            for number in range(solver.n_rounds):
+                sums = []
+                for group, block in enumerate(features):
+                    values[group] *= 1.0 - 0.1 * 0.7
+                    values[group] += shift * np.cos(block[number % 2])
+                    sums.append(values[group].sum())
+                for value in sums:
+                    shift = abs(0.7 * shift + 0.01 * float(value))
+            shift += 1e-3 * total(shift)
+    return shift, np.array(sums)
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+def test_the_mathematics_is_that_of_the_solver_alone(source, problem, scheduler):
+    outcome = run(source, problem, scheduler=scheduler)
+    shift, sums = by_hand(source, RoundsSolver())
+    assert outcome.state.shift == shift
+    np.testing.assert_array_equal(outcome.state.sums, sums)
+
+
+def die(folder, killed):
+    run(ToySource(), Problem(ToySource().block_rows, 2, 1, np.dtype(np.float32), has_test=False, seed=3),
+        folder=CheckpointFolder(folder, IDENTITY), solver=RoundsSolver(deadly=killed))  # fmt: skip
+
+
+def test_the_driver_killed_in_an_exchange_and_resumed_gives_the_same_bits(source, problem, tmp_path):
+    # the state is in the driver's process, so the resident takes it along when it kills its process
+    process = multiprocessing.get_context("spawn").Process(
+        target=die, args=(tmp_path / "checkpoints", tmp_path / "killed")
+    )
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    folder = CheckpointFolder(tmp_path / "checkpoints", IDENTITY)
+    assert folder.stages() == [0, 1]
+    same(run(source, problem, folder=folder, resume=True), run(source, problem))
+
+
+class InterruptAt:
+    def __init__(self, kind, stage, name="toy rounds"):
+        self.kind, self.stage, self.name = kind, stage, name
+
+    def __call__(self, event):
+        there = (event.kind, event.fields.get("stage")) == (self.kind, self.stage)
+        if there and event.fields.get("name", self.name) == self.name:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("kind", ["pass_started", "pass_progress", "pass_finished", "checkpoint_saved"])
+@pytest.mark.parametrize("stage", [1, 2, 4])
+def test_interrupted_anywhere_and_resumed_gives_the_same_bits(source, problem, tmp_path, kind, stage):
+    whole = run(source, problem)
+    folder = CheckpointFolder(tmp_path / "checkpoints", IDENTITY)
+    with pytest.raises(Interrupted):
+        run(source, problem, folder=folder, listeners=[InterruptAt(kind, stage)])
+    # threads hold the groups in other hands than before
+    resumed = run(source, problem, folder=folder, resume=True, scheduler="threads")
+    same(resumed, whole)
+
+
+def test_a_state_that_a_resumed_run_does_not_come_to_is_kept(source, problem, tmp_path):
+    solver = RoundsSolver(pause=(2, 3), stages=4)
+    whole = run(source, problem, solver=solver)
+    folder = CheckpointFolder(tmp_path, IDENTITY)
+    with pytest.raises(Interrupted):
+        run(source, problem, solver=solver, folder=folder, listeners=[InterruptAt("checkpoint_saved", 1)])
+    # this run writes checkpoints 2 and 3 without ever opening the state; the next needs it
+    with pytest.raises(Interrupted):
+        run(source, problem, solver=solver, folder=folder, resume=True,
+            listeners=[InterruptAt("checkpoint_saved", 3)])  # fmt: skip
+    same(run(source, problem, solver=solver, folder=folder, resume=True), whole)
+
+
+def test_a_damaged_state_falls_back_to_the_checkpoint_before(source, problem, tmp_path):
+    folder = CheckpointFolder(tmp_path, IDENTITY)
+    whole = run(source, problem, folder=folder)
+    newest = tmp_path / "stage-00004"
+    files = [path for path in newest.rglob("*") if path.is_file() and "resident.0.3.values" in str(path)]
+    chunk = next(path for path in files if path.name != "zarr.json")
+    chunk.write_bytes(bytes([chunk.read_bytes()[0] ^ 1]) + chunk.read_bytes()[1:])
+    with pytest.raises(CorruptDataError):
+        folder.residents(4)["toy rounds"][3]
+    resumed = run(source, problem, folder=folder, resume=True)
+    same(resumed, whole)
+    assert [line["stage"] for line in resumed.history] == [0, 1, 2, 3, 4]
+
+
+def test_it_tells_of_rounds_and_counts_no_rows(source, problem):
+    heard = []
+    outcome = run(source, problem, listeners=[heard.append])
+    finished = [e for e in heard if e.kind == "pass_finished" and e["name"] == "toy rounds"]
+    assert len(finished) == 6
+    for event in finished:
+        assert event["mode"] == "rounds in the driver"
+        assert set(event["split_seconds"]) == {"driver", "wait"}
+        assert sum(event["split_seconds"].values()) <= event["seconds"]
+    progress = [e for e in heard if e.kind == "pass_progress" and e["name"] == "toy rounds"]
+    assert 6 <= len(progress) < 30
+    assert progress[-1]["tasks_done"] == progress[-1]["tasks"] == 5
+    assert outcome.history[-1]["rows_read"] == 25 * 7
+
+
+def test_feature_accesses_are_the_solvers_or_those_of_its_passes(source, problem):
+    assert run(source, problem).history[-1]["feature_accesses"] == 25 * 7 * 2
+    line = run(source, problem, solver=RoundsSolver(accesses=(123, 45))).history[-1]
+    assert (line["feature_accesses"], line["feature_accesses_nonzero"]) == (123, 45)
+
+
+def test_progress_is_told_ten_times_a_second_at_most():
+    class Instant:
+        def exchange(self, message):
+            return message
+
+    told, finished = [], []
+    exchange = Exchanging(Instant(), told.append, finished.append)
+    for number in range(20_000):
+        assert exchange(number) == number
+    exchange.end()
+    seconds = sum(finished[0].values())
+    assert len(told) <= 2 + 10 * seconds
+    assert told[-1] == 20_000
+    with pytest.raises(RuntimeError, match="rounds are over"):
+        exchange(1)
+
+
+def test_an_error_of_a_resident_comes_through_and_threads_are_closed(source):
+    step = toy_rounds()
+    with open_executor("threads", workers=3) as executor:
+        plan = plan_rounds(step, Extent.of(source), executor.machine)
+        assert len(plan.parties) == 3
+        parties = executor.parties(step, plan, source, {}, print)
+        with pytest.raises(ValueError, match="round 4 is bad"):
+            parties.exchange((4, -1.0, None))
+        parties.close()
+
+
+def test_checkpoints_take_one_group_at_a_time(tmp_path):
+    alive = []
+
+    def groups():
+        for group in range(20):
+            values = np.full(1000, float(group))
+            alive[:] = [reference for reference in alive if reference() is not None]
+            assert len(alive) <= 1
+            alive.append(weakref.ref(values))
+            yield group, {"values": values}
+            del values
+
+    folder = CheckpointFolder(tmp_path, IDENTITY)
+    state = RoundsState(0.5, np.ones(2), 7)
+    folder.save(7, state, [], {}, {"many": groups()})
+    saved = folder.residents(7)["many"]
+    assert sorted(saved) == list(range(20))
+    np.testing.assert_array_equal(saved[13]["values"], np.full(1000, 13.0))
+    restored = folder.load(RoundsState)
+    assert restored.state.shift == 0.5
+    assert list(restored.residents) == ["many"]
+
+
+def test_arrays_are_saved_from_pairs_and_loaded_by_name(tmp_path):
+    save_arrays(tmp_path / "a", ((name, np.arange(n)) for n, name in enumerate(["x", "y", "z"])))
+    assert array_names(tmp_path / "a") == ["x", "y", "z"]
+    assert list(load_arrays(tmp_path / "a", ["z"])) == ["z"]
+    np.testing.assert_array_equal(load_arrays(tmp_path / "a")["z"], [0, 1])
+
+
+def test_a_party_refuses_what_is_not_meant_for_it(source):
+    party = Party("here")
+    message = pickle.dumps((0, 0.5, None))
+    with pytest.raises(StalePartyError, match="gone"):
+        party.exchange("here", 0, message)
+    opening = pickle.dumps((open_toy, {0: source.group(0)}, 0.7))
+    party.open("here", opening, 0)
+    with pytest.raises(StalePartyError, match="epoch"):
+        party.exchange("there", 0, message)
+    first = party.exchange("here", 0, message)
+    assert party.exchange("here", 0, message) == first, "asked twice, it acts once"
+    with pytest.raises(StalePartyError, match="message 3 instead of 1"):
+        party.exchange("here", 3, message)
+    second = party.exchange("here", 1, message)
+    again = Party("here")
+    again.open("here", opening, 0)
+    again.replay("here", 0, [message])
+    assert again.exchange("here", 1, message) == second
+    restored = Party("here")
+    restored.restore("here", 0, party.saved("here", 2, 0))
+    restored.open("here", opening, 2)
+    assert restored.exchange("here", 2, message) == party.exchange("here", 2, message)
+
+
+def test_a_resident_alone_answers_like_its_part(source):
+    together = ToyResident({g: source.group(g) for g in range(5)}, 0.7, {})
+    alone = [ToyResident({g: source.group(g)}, 0.7, {}) for g in range(5)]
+    whole = together.answer((0, 0.3, None))
+    np.testing.assert_array_equal(whole, np.concatenate([part.answer((0, 0.3, None)) for part in alone]))
+
+
+ROWS = (100_000,) * 16
+
+
+@pytest.mark.parametrize(
+    ("seconds_per_row", "machine", "mode"),
+    [
+        (1e-9, Machine("synchronous", 1), "rounds in the driver"),
+        (1e-9, Machine("distributed", 2), "rounds in the driver"),
+        (2e-9, Machine("distributed", 2, same_host=False), "rounds on 2 workers"),
+        # 1.6 million rows: 8 ms in the driver, 4 + 3 ms on two workers
+        (5e-9, Machine("distributed", 2), "rounds on 2 workers"),
+        (5e-9, Machine("distributed", 8, n_processes=1), "rounds in the driver"),
+        (5e-9, Machine("distributed", 8, n_processes=4), "rounds on 4 workers"),
+        # 25.6 MB of state, a quarter of the limit is less
+        (1e-9, Machine("distributed", 2, 64 * MIB), "rounds on 2 workers"),
+        (5e-9, Machine("distributed", 50), "rounds on 8 workers"),
+        (5e-9, Machine("processes", 2), "rounds in the driver"),
+        (5e-9, Machine("threads", 2), "rounds in 2 threads of the driver"),
+        (1e-10, Machine("threads", 2), "rounds in the driver"),
+    ],
+)
+def test_the_state_lives_where_it_is_faster_and_fits(seconds_per_row, machine, mode):
+    step = toy_rounds(seconds_per_row=seconds_per_row)
+    plan = plan_rounds(step, Extent(ROWS, 400), machine)
+    assert plan.mode == mode
+    assert plan.bytes_read == 0
+    assert plan.tasks == len(plan.parties)
+
+
+def test_rows_that_only_workers_can_read_or_only_the_driver_has():
+    step, machine = toy_rounds(seconds_per_row=1e-12), Machine("distributed", 2)
+    assert plan_rounds(step, Extent(ROWS, 400, readable_by_driver=False), machine).on_workers
+    far = Machine("distributed", 2, same_host=False)
+    assert not plan_rounds(toy_rounds(), Extent(ROWS, 400, in_memory=True), far).on_workers
+
+
+def test_an_outline_with_rounds_is_planned(problem, source):
+    machine = Machine("distributed", 2)
+    reduce_plan, rounds_plan = (
+        plan_pass(outline.step, Extent.of(source), machine) for outline in RoundsSolver().outline(problem)
+    )
+    assert reduce_plan.bytes_read > rounds_plan.bytes_read == 0
+    assert rounds_plan == plan_rounds(toy_rounds(), Extent.of(source), machine)
+
+
+@pytest.mark.parametrize("n_parties", range(1, 12))
+@pytest.mark.parametrize("block_rows", [ROWS, (5, 7, 3, 6, 4), (1,), (10**7, 1, 1, 1), (3,) * 1000])
+def test_parties_are_contiguous_and_cover_the_groups_once(n_parties, block_rows):
+    machine = Machine("distributed", n_parties, same_host=False)
+    plan = plan_rounds(toy_rounds(), Extent(block_rows, 8), machine)
+    n_groups = len(plan_module.groups_of(block_rows))
+    assert [group for party in plan.parties for group in party] == list(range(n_groups))
+    assert len(plan.parties) == min(n_parties, n_groups)
+    assert all(plan.parties)
+
+
+def test_memory_has_every_named_term():
+    step = toy_rounds(state_bytes_per_row=16.0, cost=Cost(workspace_bytes=10**6, process_bytes=10**7))
+    dearer = toy_rounds(
+        state_bytes_per_row=24.0, cost=Cost(workspace_bytes=2 * 10**6, process_bytes=3 * 10**7)
+    )
+    extent, workers = Extent(ROWS, 400), Machine("distributed", 2, same_host=False)
+    here, there = (plan_rounds(s, extent, workers) for s in (step, dearer))
+    # half of the rows, and a group's once more
+    assert there.worker_bytes - here.worker_bytes == 8 * (800_000 + 200_000) + 10**6 + 2 * 10**7
+    here, there = (plan_rounds(s, extent, Machine("synchronous", 1)) for s in (step, dearer))
+    assert there.driver_bytes - here.driver_bytes == 8 * (1_600_000 + 200_000) + 10**6
+    assert here.worker_bytes == 0
+
+
+def test_examples_of_the_planner():
+    results = doctest.testmod(plan_module)
+    assert results.attempted >= 8
+    assert results.failed == 0

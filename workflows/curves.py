@@ -1,0 +1,82 @@
+"""Curves of several runs in one SVG: what the workflows draw their figures with."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+WIDTH, HEIGHT = 640, 360
+LEFT, RIGHT, TOP, BOTTOM = 64, 190, 30, 44
+COLOURS = ("#2f6fb7", "#c2571a", "#4c8c2b", "#7a4fa3", "#b03060", "#5f6b76", "#1b9e9e", "#a07900")
+DASHES = ("", "7 4", "2 3", "9 3 2 3")
+
+Points = Sequence[tuple[float, float]]
+
+
+def draw(
+    path: Path, title: str, x_label: str, y_label: str, lines: Mapping[str, Points], *, log_y: bool = True
+) -> None:
+    """Write ``lines`` (label -> points) over a logarithmic horizontal axis to the SVG file ``path``."""
+    points = [point for line in lines.values() for point in line]
+    x_low, x_high = min(x for x, _ in points), max(x for x, _ in points)
+    y_low, y_high = min(y for _, y in points), max(y for _, y in points)
+    y_ticks = _ticks(y_low, y_high, log_y)
+    y_low, y_high = min(y_low, y_ticks[0]), max(y_high, y_ticks[-1])
+
+    def across(x: float) -> float:
+        share = math.log(x / x_low) / math.log(x_high / x_low)
+        return LEFT + share * (WIDTH - LEFT - RIGHT)
+
+    def up(y: float) -> float:
+        share = math.log(y / y_low) / math.log(y_high / y_low) if log_y else (y - y_low) / (y_high - y_low)
+        return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif"'
+        ' font-size="12" fill="#333">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
+        f'<text x="{LEFT}" y="18" font-size="14" font-weight="bold">{html.escape(title)}</text>',
+    ]
+    for tick in y_ticks:
+        parts.append(
+            f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up(tick):.1f}" y2="{up(tick):.1f}" stroke="#ddd"/>'
+            f'<text x="{LEFT - 6}" y="{up(tick) + 4:.1f}" text-anchor="end">{tick:.3g}</text>'
+        )
+    for power in range(math.ceil(math.log10(x_low) - 1e-9), math.floor(math.log10(x_high) + 1e-9) + 1):
+        at = across(10.0**power)
+        parts.append(
+            f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" stroke="#eee"/>'
+            f'<text x="{at:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">1e{power}</text>'
+        )
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    parts.append(f'<text x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{html.escape(x_label)}</text>')
+    parts.append(
+        f'<text x="14" y="{HEIGHT / 2}" text-anchor="middle" transform="rotate(-90 14 {HEIGHT / 2})">'
+        f"{html.escape(y_label)}</text>"
+    )
+    for number, (label, line) in enumerate(lines.items()):
+        colour, dashes = COLOURS[number % len(COLOURS)], DASHES[number // len(COLOURS) % len(DASHES)]
+        path_points = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in line)
+        style = f'fill="none" stroke="{colour}" stroke-width="1.8" stroke-dasharray="{dashes}"'
+        parts.append(f'<polyline points="{path_points}" {style}/>')
+        at = TOP + 8 + 17 * number
+        parts.append(
+            f'<line x1="{WIDTH - RIGHT + 10}" x2="{WIDTH - RIGHT + 34}" y1="{at}" y2="{at}" {style}/>'
+            f'<text x="{WIDTH - RIGHT + 40}" y="{at + 4}">{html.escape(label)}</text>'
+        )
+    path.write_text("\n".join([*parts, "</svg>\n"]))
+
+
+def _ticks(low: float, high: float, log: bool) -> list[float]:
+    if log and high / low > 1.2:
+        steps = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if high / low < 20 else (1.0, 3.0)
+        first = math.floor(math.log10(low))
+        ticks = [step * 10.0**power for power in range(first, first + 12) for step in steps]
+        below = [tick for tick in ticks if tick <= low][-1:]
+        above = [tick for tick in ticks if tick >= high][:1]
+        return below + [tick for tick in ticks if low < tick < high] + above
+    step = 10.0 ** math.floor(math.log10((high - low) / 4 or 1.0))
+    step = next(step * factor for factor in (1, 2, 2.5, 5, 10) if step * factor >= (high - low) / 4)
+    return [number * step for number in range(math.floor(low / step), math.ceil(high / step) + 1)]
