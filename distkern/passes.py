@@ -60,6 +60,7 @@ class Reduce(Generic[Partial]):
     operand : sent once to every worker (the model, usually)
     split : which split of the data, "train" or "test"
     blocks : numbers of the blocks to read, in order (None for all)
+    measures_only : training could do without it: its time is told apart (``training_seconds``)
     """
 
     name: str
@@ -69,6 +70,7 @@ class Reduce(Generic[Partial]):
     split: str = "train"
     blocks: tuple[int, ...] | None = None
     cost: Cost = Cost()
+    measures_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ class Counters:
     bytes_read: int = 0
     seconds: float = 0.0
     train_rows_read: int = 0
+    measuring_seconds: float = 0.0
 
     def as_dict(self) -> dict[str, float]:
         return dict(vars(self))
@@ -172,10 +173,12 @@ class Driver:
     def _worker_lost(self, address: str) -> None:
         self.events.emit("worker_lost", address=address)
 
-    def count(self, step: Pass, plan: PassPlan) -> None:
+    def count(self, step: Pass, plan: PassPlan, seconds: float) -> None:
         """Add a finished pass to the counters; what rounds look at of the data is the solver's to count."""
         if isinstance(step, Rounds):
             return
+        if isinstance(step, Reduce) and step.measures_only:
+            self._counters.measuring_seconds += seconds
         self._counters.rows_read += plan.rows
         self._counters.bytes_read += plan.bytes_read
         if step.split == "train":
@@ -199,6 +202,7 @@ class Driver:
             "stage": self._stage,
             "passes": round(counters.train_rows_read / train.n_rows, 3),
             "seconds": round(counters.seconds, 4),
+            "training_seconds": round(counters.seconds - counters.measuring_seconds, 4),
             "objective": measures.objective,
             "train_error": measures.train_error,
             "test_error": measures.test_error,
@@ -282,11 +286,12 @@ class _Watch:
     def finish(self, split_seconds: dict[str, float]) -> None:
         with self._lock:
             self._over = True
-        self._driver.count(self._step, self._plan)
+        seconds = time.perf_counter() - self._start
+        self._driver.count(self._step, self._plan, seconds)
         self._driver.events.emit(
-            "pass_finished", name=self._plan.name, stage=self._driver.stage,
-            seconds=time.perf_counter() - self._start, rows=self._plan.rows, bytes=self._plan.bytes_read,
-            mode=self._plan.mode, split_seconds=split_seconds,
+            "pass_finished", name=self._plan.name, stage=self._driver.stage, seconds=seconds,
+            rows=self._plan.rows, bytes=self._plan.bytes_read, mode=self._plan.mode,
+            split_seconds=split_seconds,
         )  # fmt: skip
 
 

@@ -101,7 +101,15 @@ def snapshot_pass(problem: Problem, model: Model | None, size: int) -> Reduce[Sn
 
 def held_out_pass(problem: Problem, model: Model | None, size: int) -> Reduce[Snapshot]:
     """The error on the test split."""
-    return Reduce("held out", measure, Snapshot.add, model, split="test", cost=pass_cost(problem, size))
+    return Reduce(
+        "held out",
+        measure,
+        Snapshot.add,
+        model,
+        split="test",
+        cost=pass_cost(problem, size),
+        measures_only=True,
+    )
 
 
 def pass_cost(problem: Problem, size: int) -> Cost:
