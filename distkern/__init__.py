@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from distkern.core.version import __version__
 
 if TYPE_CHECKING:
-    from distkern.estimators import AVMClassifier, CSVRGClassifier, load_model
+    from distkern.estimators import AVMClassifier, CSVRGClassifier, PegasosClassifier, load_model
+    from distkern.estimators.random_features import RandomFeatures
+    from distkern.estimators.svrg import SVRGClassifier, SVRGRegressor
     from distkern.kernels import kernel_matrix
     from distkern.storage.dataset import open_dataset
 
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
 __all__ = [
     "AVMClassifier",
     "CSVRGClassifier",
+    "DSGClassifier",
+    "DSGRegressor",
+    "PegasosClassifier",
+    "RandomFeatures",
+    "SVRGClassifier",
+    "SVRGRegressor",
     "__version__",
     "kernel_matrix",
     "load_model",
@@ -27,8 +35,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "SVRGRegressor": "distkern.estimators.svrg",
+    "SVRGClassifier": "distkern.estimators.svrg",
+    "DSGRegressor": "distkern.estimators.dsg",
+    "DSGClassifier": "distkern.estimators.dsg",
     "AVMClassifier": "distkern.estimators",
     "CSVRGClassifier": "distkern.estimators",
+    "PegasosClassifier": "distkern.estimators",
+    "RandomFeatures": "distkern.estimators.random_features",
     "kernel_matrix": "distkern.kernels",
     "load_model": "distkern.estimators",
     "open_dataset": "distkern.storage.dataset",

@@ -38,6 +38,7 @@ class Cost:
     flops_per_row : floating-point operations of matrix products
     entries_per_row : elements through exp or the like
     driver_seconds_per_row : of a Stream, what the sequential loop takes
+    driver_bytes : what the driver holds meanwhile
     """
 
     workspace_bytes: int = 0
@@ -46,6 +47,7 @@ class Cost:
     entries_per_row: float = 0.0
     driver_seconds_per_row: float = 0.0
     process_bytes: int = 0
+    driver_bytes: int = 0
 
 
 @dataclass(frozen=True)

@@ -20,19 +20,22 @@ MOST_LINES = 400
 ARROWS = {
     "core": (),
     "losses": ("core",),
-    "kernels": ("core",),
+    "samplers": ("core",),
+    "kernels": ("samplers", "core"),
     "formats": ("core",),
     "passes": ("core",),
     "storage": ("core", "formats"),
-    "bases": ("kernels", "core"),
+    "bases": ("kernels", "samplers", "core"),
     "landmarks": ("passes", "kernels", "core"),
-    "solvers": ("passes", "losses", "kernels", "bases", "landmarks", "core"),
+    "solvers": ("passes", "losses", "kernels", "samplers", "bases", "landmarks", "core"),
     "engine": ("passes", "solvers.base", "storage", "core"),
     "monitor": ("engine.events", "storage", "core"),
+    "dashboard": ("engine.events", "monitor"),
     "estimators": (
         "solvers",
         "losses",
         "kernels",
+        "samplers",
         "bases",
         "landmarks",
         "passes",
@@ -63,8 +66,9 @@ ARROWS = {
 
 #: third-party package -> the folders that may import it
 HOMES = {
-    "dask": ("engine/executors",),
-    "distributed": ("engine/executors",),
+    "dask": ("engine/executors", "dashboard"),
+    "distributed": ("engine/executors", "dashboard"),
+    "bokeh": ("dashboard",),
     "dask_ml": (),
     "zarr": ("storage",),
     "click": ("cli",),

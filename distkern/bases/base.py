@@ -79,6 +79,16 @@ class AbstractBasis(ABC):
             multiply(tile.values, narrow, values[tile.rows])
         return values
 
+    def squared_norms(self, coefficients: Floats, *, exact: bool = True) -> NDArray[np.float64]:
+        """|w|^2 for each of the outputs, (n_outputs,), for coefficients (size, n_outputs).
+
+        The Euclidean norm of the coefficients, unless the basis functions are elements of a space of their
+        own. ``exact``: in float64, whatever the dtype of the basis.
+        """
+        columns = np.asarray(coefficients, dtype=np.float64)
+        norms: NDArray[np.float64] = np.square(columns).sum(axis=0)
+        return norms
+
     @property
     def process_bytes(self) -> int:
         """Bytes that a worker process loads once to evaluate the basis."""

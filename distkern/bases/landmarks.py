@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from distkern.bases.base import AbstractBasis
 from distkern.core.sparse import COMPILED_BYTES, Rows, SparseRows, comparing_bytes, converted
 from distkern.core.types import Floats
-from distkern.kernels.base import AbstractKernel
+from distkern.kernels.base import AbstractKernel, AbstractTileKernel, require
 
 
 class LandmarkBasis(AbstractBasis):
@@ -21,13 +21,18 @@ class LandmarkBasis(AbstractBasis):
     ----------
     kernel : the kernel
     landmarks : (r, n_features), an array or sparse rows; its dtype is the dtype of the values
+
+    Raises
+    ------
+    InputError
+        If the kernel has no tiles of values; later, if it is not defined for a row.
     """
 
     def __init__(self, kernel: AbstractKernel, landmarks: Rows) -> None:
-        self.kernel = kernel
+        self.kernel = require(kernel, AbstractTileKernel)  # type: ignore[type-abstract]
         self.is_sparse = isinstance(landmarks, SparseRows)
         self.landmarks = converted(landmarks, sparse=self.is_sparse)
-        self.prepared = kernel.prepare_rows(self.landmarks)
+        self.prepared = self.kernel.prepare_rows(self.landmarks)
 
     @property
     def size(self) -> int:
@@ -42,6 +47,7 @@ class LandmarkBasis(AbstractBasis):
         return COMPILED_BYTES + comparing_bytes(self.landmarks.shape[1]) if self.is_sparse else 0
 
     def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
+        self.kernel.check_domain(features)
         # rows of the other form are converted a tile at a time
         self.prepared.scores(converted(features, sparse=self.is_sparse), values)
         if nearest is not None:

@@ -15,10 +15,14 @@ if TYPE_CHECKING:
     from distkern.storage.dataset import Split
 
 _SHARES = ("error", "accuracy", "balanced_accuracy")
+_NUMBERS = ("auc", "rmse", "mae", "r2", "objective")
 _NAMES = {
     "n": "measured on",
     "balanced_accuracy": "balanced accuracy",
     "auc": "area under the ROC curve",
+    "rmse": "root mean squared error",
+    "mae": "mean absolute error",
+    "r2": "R^2",
     "seconds": "time",
 }
 
@@ -40,7 +44,7 @@ def evaluate(
     memory_limit: int | None,
     as_json: bool,
 ) -> None:
-    """Measure a model on a data set: rows, error, accuracy, objective and seconds.
+    """Measure a model on a data set: rows, errors, objective and seconds.
 
     Prints one JSON object where standard output is not a terminal, or with --json.
 
@@ -67,12 +71,9 @@ def evaluate(
     shown = {
         "n": f"{source.n_rows:,} {split} rows",
         **{name: in_percent(measured[name]) for name in _SHARES if name in measured},
-        "auc": in_number(measured.get("auc")),
-        "objective": in_number(measured["objective"]),
+        **{name: in_number(measured[name]) for name in _NUMBERS if name in measured},
         "seconds": in_time(measured["seconds"]),
     }
-    if "auc" not in measured:
-        del shown["auc"]
     console = Console(width=80, highlight=False)
     console.print(f"{model} on {data}", markup=False)
     console.print(fact_table({_NAMES.get(name, name): text for name, text in shown.items()}))

@@ -186,8 +186,8 @@ def make_estimator(job: Job) -> Any:
 
     known = algorithms()
     if job.algorithm not in known:
-        raise unknown_name("algorithm", job.algorithm, known)
-    estimator_type = known[job.algorithm]
+        raise unknown_name("algorithm", job.algorithm, _spoken(known))
+    estimator_type = known[_for_task(job, known)]
     if "random_state" in job.params:
         raise InputError(
             "is set by the seed",
@@ -209,6 +209,26 @@ def make_estimator(job: Job) -> Any:
         mend = error.mend or "give a value in that range"
         raise InputError(what, where=error.where or "--set or [params]", mend=mend) from None
     return estimator
+
+
+def _for_task(job: Job, known: Mapping[str, Any]) -> str:
+    """The algorithm's regressor, if it has one and the data set is for regression."""
+    from distkern.storage.dataset import open_dataset
+
+    regressor = f"{job.algorithm}_regressor"
+    if regressor not in known:
+        return job.algorithm
+    try:
+        task = open_dataset(job.data).task
+    except InputError:
+        # what is wrong with the data set is said when it is opened
+        return job.algorithm
+    return regressor if task == "regression" else job.algorithm
+
+
+def _spoken(known: Mapping[str, Any]) -> list[str]:
+    """The algorithms as users name them: a regressor goes by the name of its classifier."""
+    return [name for name in known if name.removesuffix("_regressor") == name or name[:-10] not in known]
 
 
 def _check_choice(name: str, value: Any, allowed: list[Any]) -> None:

@@ -51,18 +51,20 @@ def predict(
             f"{out!r} has an unknown ending", where="--out", mend=f"end it in one of {', '.join(_ENDINGS)}"
         )
     fitted = load_model(model)
-    if proba:
+    if proba and decision:
+        raise InputError("excludes --decision", where="--proba", mend="give one of them")
+    if proba and not hasattr(fitted, "predict_proba"):
         raise InputError(
-            f"{type(fitted).__name__} is trained on a margin loss, which gives no probabilities",
+            f"this {type(fitted).__name__} gives no probabilities",
             where="--proba",
-            mend="use --decision",
+            mend="use --decision, or train with loss='logistic' where the algorithm has it",
         )
     source = find_split(data, split)
     predict_to(
         fitted,
         source,
         out,
-        decision=decision,
+        output="decision" if decision else "probability" if proba else "label",
         scheduler=scheduler or "local",
         workers=workers,
         memory_limit=memory_limit,

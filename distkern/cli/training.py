@@ -67,12 +67,12 @@ def run_facts(
 ) -> dict[str, Any]:
     """What the report says about a run beside its stages."""
     from distkern.core.version import __version__
-    from distkern.monitor.text import in_bytes, in_number, in_percent, in_time
+    from distkern.monitor.text import in_bytes, in_error, in_number, in_time
 
     last = history[-1] if history else {}
     headline = {
-        "test error": in_percent(last.get("test_error")),
-        "train error": in_percent(last.get("train_error")),
+        "test error": in_error(last, "test_error"),
+        "train error": in_error(last, "train_error"),
         "objective": in_number(last.get("objective")),
         "time": in_time(seconds),
         "largest worker's memory": in_bytes(last.get("worker_peak_rss_bytes") or 0),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -96,6 +97,10 @@ class AbstractGroup(ABC):
     def blocks(self) -> Iterator[Block]:
         """All rows of the group, a block at a time, in order."""
 
+    def block(self, place: int) -> Block:
+        """The block at a place, counted from 0 within the group."""
+        return next(islice(self.blocks(), place, None))
+
 
 GroupOpener: TypeAlias = Callable[[], AbstractGroup]
 
@@ -162,17 +167,23 @@ class AbstractSource(ABC):
         return groups_of(self.block_rows)
 
     def group(self, index: int) -> GroupOpener:
-        """A picklable call that opens group ``index`` for single rows and columns.
+        """A picklable call that opens group ``index`` for single rows and, where there is a copy, columns.
 
         Raises
         ------
         InputError
             If this source cannot give them.
         """
-        raise InputError(
-            "single rows and columns can be read of arrays and of sharded data sets only", where="the data",
-            mend="shard it with `distkern shard ... --columns`",
-        )  # fmt: skip
+        if self.is_graph:
+            raise InputError(
+                "single rows can be read of arrays in memory and of sharded data sets only",
+                where="the data", mend="shard it with `distkern shard`, or give arrays",
+            )  # fmt: skip
+        from distkern.core.groups import BlocksOpener
+
+        blocks = self.groups[index]
+        readers = tuple(self.reader(block) for block in blocks)
+        return BlocksOpener(readers, tuple(self.block_rows[block] for block in blocks), self.n_features)
 
     def graph(self, index: int) -> tuple[dict[Any, Any], Any]:
         """For ``is_graph``: the tasks that make block ``index`` and the key of the block among them."""

@@ -87,6 +87,7 @@ class Driver:
         self._stage = 0
         self._run_name = uuid.uuid4().hex
         self._residents: Residents | None = None
+        self._real_targets = problem.real_targets
         try:
             with blas.single_threaded():
                 return self._run(solver, problem, resume)
@@ -198,7 +199,7 @@ class Driver:
         )  # fmt: skip
         driver_peak = peak_resident_bytes()
         worker_peak = max(self.executor.worker_peaks().values(), default=0)
-        line = {
+        line: dict[str, Any] = {
             "stage": self._stage,
             "passes": round(counters.train_rows_read / train.n_rows, 3),
             "seconds": round(counters.seconds, 4),
@@ -216,6 +217,8 @@ class Driver:
             "worker_peak_rss_bytes": worker_peak,
             **{name: value for name, value in measures.extra.items() if math.isfinite(value)},
         }
+        if self._real_targets:
+            line["error"] = "mean squared error"
         self._history.append(line)
         self.events.emit("stage_finished", metrics=line)
         if self.checkpoints is not None:

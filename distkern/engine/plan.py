@@ -160,6 +160,7 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
     )
     kept = extent.kept_bytes(machine)
     driver = DRIVER_BASE_BYTES + kept + len(groups) * TASK_BYTES + 2 * step.cost.result_bytes
+    driver += step.cost.driver_bytes
     worker = WORKER_BASE_BYTES + step.cost.process_bytes + kept + task_bytes
     if machine.in_process:
         driver, worker = driver + machine.n_workers * task_bytes, 0
@@ -207,6 +208,7 @@ def plan_stream(step: Stream[Any], extent: Extent, machine: Machine) -> StreamPl
     kept = extent.kept_bytes(machine)
     worker = WORKER_BASE_BYTES + kept + 2 * visit_bytes
     driver = DRIVER_BASE_BYTES + kept + cost.workspace_bytes * max(threads, 1) + pieces_in_driver
+    driver += cost.driver_bytes
     if prepare == "workers":
         worker += cost.process_bytes + cost.workspace_bytes + 3 * per_window * piece_bytes
         driver += (ahead + 2) * per_window * piece_bytes
@@ -264,7 +266,7 @@ def plan_rounds(step: Rounds, extent: Extent, machine: Machine) -> RoundsPlan:
     copied = int(max(rows) * step.state_bytes_per_row) + extent.largest_block_bytes
     answers = 2 * len(parties) * step.answer_bytes
     kept = extent.kept_bytes(machine)
-    driver = DRIVER_BASE_BYTES + kept + copied + answers
+    driver = DRIVER_BASE_BYTES + kept + copied + answers + step.cost.driver_bytes
     worker = WORKER_BASE_BYTES + kept
     if on_workers:
         held = int(largest * step.state_bytes_per_row) + copied + 2 * step.answer_bytes

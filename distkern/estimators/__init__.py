@@ -2,6 +2,7 @@
 
 from distkern.estimators.avm import AVMClassifier
 from distkern.estimators.csvrg import CSVRGClassifier
+from distkern.estimators.pegasos import PegasosClassifier
 from distkern.estimators.persistence import load_model
 
-__all__ = ["AVMClassifier", "CSVRGClassifier", "load_model"]
+__all__ = ["AVMClassifier", "CSVRGClassifier", "PegasosClassifier", "load_model"]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from distkern.estimators.base import AbstractKernelClassifier
-from distkern.kernels import find_kernel, kernel_names
+from distkern.bases.landmarks import LandmarkBasis
+from distkern.core.sparse import from_arrays, to_arrays
+from distkern.estimators.base import AbstractClassifier
+from distkern.kernels import find_kernel, landmark_kernel_names
 from distkern.kernels.bandwidth import RULES
 from distkern.landmarks import AbstractLandmarkRule, find_landmark_rule, landmark_rule_names
 from distkern.losses import AbstractLoss, find_loss, loss_names
@@ -20,7 +23,7 @@ _DEFAULT_CORES = 512
 
 CORESET_CONSTRAINTS: dict[str, list[Any]] = {
     "loss": [StrOptions(set(loss_names()))],
-    "kernel": [StrOptions(set(kernel_names()))],
+    "kernel": [StrOptions(set(landmark_kernel_names()))],
     "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions(set(RULES))],
     "smoothness": [Interval(Real, 0.5, 9.5, closed="both")],
     "lam": [Interval(Real, 0, None, closed="neither")],
@@ -40,8 +43,44 @@ CORESET_CONSTRAINTS: dict[str, list[Any]] = {
 }  # fmt: skip
 
 
-class AbstractCoresetClassifier(AbstractKernelClassifier):
-    """A kernel classifier over landmarks chosen before training."""
+class AbstractCoresetClassifier(AbstractClassifier):
+    """A classifier f(x) = sum_k coef_k k(x, c_k) over landmarks chosen before training.
+
+    Fitted attributes
+    -----------------
+    landmarks_ : (r, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was fitted on
+    sparse rows
+    gamma_ : the kernel's gamma
+    and those of :class:`~distkern.estimators.base.AbstractClassifier`; intercept_ is zero
+    """
+
+    def basis(self, dtype: DTypeLike = np.float32) -> LandmarkBasis:
+        kernel = find_kernel(self.kernel).from_parameters(gamma=self.gamma_, **self.kernel_parameters())
+        return LandmarkBasis(kernel, self.landmarks_.astype(dtype))
+
+    def kernel_parameters(self) -> dict[str, Any]:
+        """Parameters of the kernel beside gamma."""
+        return {"smoothness": self.smoothness} if self.kernel == "matern" else {}
+
+    def objective_value(self, losses: float, n_rows: int) -> float:
+        """f = 1/2 |w|^2 + (lam / n_rows) sum_i s_i l_i."""
+        norms = self.basis(np.float64).squared_norms(self.coef_)
+        return float(0.5 * norms.sum() + float(self.lam) * losses / n_rows)
+
+    def _keep(self, state: Any) -> None:
+        self.landmarks_, self.coef_, self.gamma_ = state.landmarks, state.coefficients, state.gamma
+        self.intercept_ = np.zeros(self.coef_.shape[1])
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return to_arrays("landmarks", self.landmarks_) | {"coefficients": self.coef_}
+
+    def _facts(self) -> dict[str, Any]:
+        return {"gamma": float(self.gamma_)}
+
+    def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
+        self.landmarks_, self.coef_ = from_arrays("landmarks", arrays), arrays["coefficients"]
+        self.intercept_ = np.zeros(self.coef_.shape[1])
+        self.gamma_ = facts["gamma"]
 
     def _parts(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> CoresetProblem:
         return CoresetProblem(

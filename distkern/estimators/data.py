@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
 from distkern.core.sparse import Rows, SparseRows, converted, distinct
-from distkern.core.types import AbstractSource, Block, Reader
+from distkern.core.types import AbstractSource, Block, Floats, GroupOpener, Reader
+from distkern.estimators.array_group import ArrayGroup, OpenGroup
 from distkern.passes import Reduce
 from distkern.storage.dataset import Split
 from distkern.storage.scaling import Scaling
@@ -38,6 +39,7 @@ class ArraySource(AbstractSource):
         self._starts = list(range(0, n_rows, size))
         self.block_rows = tuple(min(size, n_rows - start) for start in self._starts)
         self.fingerprint = ""
+        self._groups: dict[int, ArrayGroup] = {}
 
     @property
     def row_numbers(self) -> int:
@@ -46,6 +48,17 @@ class ArraySource(AbstractSource):
     def reader(self, index: int) -> Reader:
         start = self._starts[index]
         return _Slice(self._block.take(slice(start, start + self.block_rows[index])), index)
+
+    def group(self, index: int) -> GroupOpener:
+        found = self._groups.get(index)
+        if found is None:
+            blocks = self.groups[index]
+            rows = tuple(self.block_rows[block] for block in blocks)
+            start = self._starts[blocks[0]]
+            found = ArrayGroup(self._block.take(slice(start, start + sum(rows))), rows, blocks[0])
+            # kept, because so is the transposed copy of its sparse rows
+            self._groups[index] = found
+        return OpenGroup(found)
 
 
 @dataclass(frozen=True)
@@ -63,10 +76,10 @@ class TrainingData:
 
     Attributes
     ----------
-    source : targets are class codes
-    classes : label values in the order of the codes
-    class_totals : (n_classes,) sum of the row weights of each class
-    class_largest : (n_classes,) largest row weight of each class
+    source : targets are class codes, or real numbers
+    classes : label values in the order of the codes; empty for real numbers
+    class_totals : (n_classes,) sum of the row weights of each class; of all rows for real numbers
+    class_largest : (n_classes,) largest row weight of each class; of all rows for real numbers
     scaling : how the features were scaled when they were sharded, applied to what is predicted later
     """
 
@@ -97,21 +110,10 @@ def from_arrays(features: Rows, labels: NDArray[Any], weights: NDArray[np.float6
     With few rows, identical ones are merged into one that carries their weights, in sorted order: the
     objective is the same, and weighting a row is then exactly the same as repeating it.
     """
-    if weights is not None:
-        if np.any(weights < 0):
-            raise InputError(
-                "negative sample weights", where="sample_weight", mend="weights must be 0 or more"
-            )
-        kept = weights > 0
-        if not kept.any():
-            raise InputError(
-                "all sample weights are zero", where="sample_weight", mend="give some rows weight"
-            )
-        features, labels, weights = features[kept], labels[kept], weights[kept]
+    features, labels, weights = of_positive_weight(features, labels, weights)
     classes, inverse = np.unique(labels, return_inverse=True)
     codes: NDArray[np.int32] = inverse.astype(np.int32)
-    if len(features) <= _FEW_ROWS:
-        features, codes, weights = _merged(features, codes, weights)
+    features, codes, weights = merged(features, codes, weights)
     row_weights = np.ones(len(codes)) if weights is None else weights
     largest = np.zeros(len(classes))
     np.maximum.at(largest, codes, row_weights)
@@ -121,9 +123,26 @@ def from_arrays(features: Rows, labels: NDArray[Any], weights: NDArray[np.float6
     return TrainingData(source, classes, totals.astype(np.float64), largest)
 
 
-def _merged(
+def of_positive_weight(
+    features: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None
+) -> tuple[Rows, NDArray[Any], NDArray[np.float64] | None]:
+    """The rows whose weight is not zero; :class:`InputError` for a negative weight or none but zeros."""
+    if weights is None:
+        return features, targets, None
+    if np.any(weights < 0):
+        raise InputError("negative sample weights", where="sample_weight", mend="weights must be 0 or more")
+    kept = weights > 0
+    if not kept.any():
+        raise InputError("all sample weights are zero", where="sample_weight", mend="give some rows weight")
+    return features[kept], targets[kept], weights[kept]
+
+
+def merged(
     features: Rows, codes: NDArray[np.int32], weights: NDArray[np.float64] | None
 ) -> tuple[Rows, NDArray[np.int32], NDArray[np.float64] | None]:
+    """Of few rows, equal ones with equal codes made one that carries their weights, in sorted order."""
+    if len(features) > _FEW_ROWS:
+        return features, codes, weights
     first, inverse = distinct(features, codes)
     row_weights = np.ones(len(codes)) if weights is None else weights
     totals: NDArray[np.float64] = np.bincount(inverse, weights=row_weights, minlength=len(first)).astype(
@@ -140,7 +159,8 @@ class _Described:
     largest: dict[Any, float]
 
 
-def _describe(block: Block, _: None) -> _Described:
+def checked_weights(block: Block) -> Floats:
+    """The weights of a block of Dask arrays; :class:`InputError` if any number in it is not usable."""
     assert block.targets is not None
     # blocks of Dask arrays are dense
     features = np.asarray(block.features)
@@ -149,9 +169,15 @@ def _describe(block: Block, _: None) -> _Described:
         raise InputError("Input X contains NaN or infinity", where=f"X, block {block.index}, row {row}")
     if block.targets.dtype.kind == "f" and not np.isfinite(block.targets).all():
         raise InputError("Input y contains NaN or infinity", where=f"y, block {block.index}")
-    weights = np.ones(block.n_rows) if block.weights is None else block.weights
+    weights: Floats = np.ones(block.n_rows) if block.weights is None else block.weights
     if np.any(weights < 0):
         raise InputError("negative sample weights", where=f"sample_weight, block {block.index}")
+    return weights
+
+
+def _describe(block: Block, _: None) -> _Described:
+    weights = checked_weights(block)
+    assert block.targets is not None
     labels, codes = np.unique(block.targets, return_inverse=True)
     totals = np.bincount(codes, weights=weights, minlength=len(labels))
     largest = np.zeros(len(labels))

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.bases.base import AbstractBasis
 from distkern.core import blas
 from distkern.core.errors import InputError
-from distkern.core.types import Block
+from distkern.core.types import Block, Floats
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
+from distkern.estimators.regression_figures import regression_figures, residuals_pass
 from distkern.passes import Cost, Reduce
-from distkern.solvers.objective import Objective
-from distkern.solvers.snapshot import Model
 from distkern.storage.dataset import Split
 from distkern.storage.scaling import Scaling
 
@@ -49,7 +50,10 @@ class Counts:
 
 @dataclass(frozen=True)
 class _Evaluated:
-    model: Model
+    basis: AbstractBasis
+    coefficients: Floats
+    intercept: NDArray[np.float64]
+    losses: Callable[[Floats, Block], float]
     scaling: Scaling | None
     codes: NDArray[np.int64]
     n_classes: int
@@ -74,35 +78,36 @@ def area_under_curve(scores: NDArray[np.int64]) -> float:
 
 
 def _evaluate(block: Block, operand: _Evaluated) -> Counts:
-    model = operand.model
     features = block.features
     if operand.scaling is not None:
         features = operand.scaling.apply_rows(features, features.dtype)
-    predictions = model.basis.combine(features, model.coefficients)
-    binary = model.objective.n_outputs == 1
+    predictions = operand.basis.combine(features, operand.coefficients)
+    if operand.intercept.any():
+        predictions = predictions.astype(np.float64) + operand.intercept
+    n_outputs = predictions.shape[1]
+    binary = n_outputs == 1
     predicted = (predictions[:, 0] > 0).astype(np.int64) if binary else predictions.argmax(axis=1)
     assert block.targets is not None
-    n_model = 2 if binary else model.objective.n_outputs
+    n_model = 2 if binary else n_outputs
     cells = block.targets.astype(np.int64) * n_model + predicted
     confusion = np.bincount(cells, minlength=operand.n_classes * n_model).reshape(operand.n_classes, n_model)
     codes = operand.codes[block.targets]
     known = codes >= 0
     rows = Block(features[known], codes[known], None if block.weights is None else block.weights[known])
-    losses = model.objective.losses(
-        predictions[known], model.objective.signs(rows), model.objective.weights(rows)
-    )
+    losses = operand.losses(predictions[known], rows)
     scores = np.zeros((2, 2**_SCORE_BITS if binary else 0), dtype=np.int64)
     if binary:
         bins = score_bins(predictions[:, 0])
         for code in (0, 1):
             scores[code] = np.bincount(bins[codes == code], minlength=scores.shape[1])
-    return Counts(confusion, float(losses.sum()), scores)
+    return Counts(confusion, losses, scores)
 
 
 def evaluate_split(
     model: Any, split: Split, executor: AbstractExecutor, listeners: tuple[Listener, ...] = ()
 ) -> dict[str, Any]:
-    """n, error, accuracy, balanced accuracy, AUC (two classes), objective and seconds of a model on a split.
+    """n, error, accuracy, balanced accuracy, AUC (two classes), objective and seconds of a model on a split;
+    of a regressor what :func:`~distkern.estimators.regression_figures.regression_figures` gives.
 
     Labels of the split are matched to the model's by value; rows of a label the model does not know count
     as errors and are left out of objective and AUC.
@@ -116,17 +121,24 @@ def evaluate_split(
     step = evaluation_pass(model, split)
     driver = Driver({"test": split}, executor, EventLog(listeners))
     with blas.single_threaded():
-        counts: Counts = driver.measure(step)
-    return _figures(model, counts, step.operand.codes, time.perf_counter() - started)
+        sums = driver.measure(step)
+    seconds = time.perf_counter() - started
+    if model.task == "regression":
+        return regression_figures(model, sums, seconds)
+    return _figures(model, sums, step.operand.codes, seconds)
 
 
-def evaluation_pass(model: Any, split: Split) -> Reduce[Counts]:
+def evaluation_pass(model: Any, split: Split) -> Reduce[Any]:
     """The pass of :func:`evaluate_split`, to be planned or run; raises what that raises."""
-    if split.dataset.task != "classification":
+    if split.dataset.task != model.task:
         raise InputError(
-            f"is a data set of task {split.dataset.task!r}, and {type(model).__name__} is for classification",
-            where=str(split.dataset.path), mend="shard it with --task classification",
+            f"is a data set of task {split.dataset.task!r}, and {type(model).__name__} is for {model.task}",
+            where=str(split.dataset.path), mend=f"shard it with --task {model.task}",
         )  # fmt: skip
+    return residuals_pass(model, split) if model.task == "regression" else _counting_pass(model, split)
+
+
+def _counting_pass(model: Any, split: Split) -> Reduce[Counts]:
     scaling = model.scaling_for(split)
     known = model.classes_.tolist()
     assert split.dataset.classes is not None
@@ -137,12 +149,11 @@ def evaluation_pass(model: Any, split: Split) -> Reduce[Counts]:
             f"its labels {labels[:5]} are none of the model's {known[:5]}", where=str(split.dataset.path),
             mend="evaluate on data with the labels of the training data",
         )  # fmt: skip
-    n_outputs = 1 if len(known) == 2 else len(known)
-    objective = Objective(
-        model._loss(), float(model.lam), n_outputs, model.class_weights_, model.mean_weight_
-    )
+    n_outputs = model.n_outputs(len(known))
     basis = model.basis(split.dtype)
-    operand = _Evaluated(Model(basis, model.coef_, objective), scaling, codes, len(labels))
+    operand = _Evaluated(
+        basis, model.coef_, model.intercept_, model.losses(), scaling, codes, len(labels)
+    )  # fmt: skip
     rows = max(split.block_rows)
     cost = Cost(
         workspace_bytes=basis.workspace_bytes(split.row_numbers)
@@ -159,7 +170,6 @@ def _figures(model: Any, counts: Counts, codes: NDArray[np.int64], seconds: floa
     per_class = counts.confusion.sum(axis=1)
     present = per_class > 0
     n_known = int(per_class[codes >= 0].sum())
-    norms = model.basis(np.float64).squared_norms(model.coef_)
     figures: dict[str, Any] = {
         "n": n_rows,
         "error": 1.0 - float(right.sum()) / n_rows,
@@ -168,6 +178,6 @@ def _figures(model: Any, counts: Counts, codes: NDArray[np.int64], seconds: floa
     }
     if counts.scores.size and counts.scores.sum(axis=1).all():
         figures["auc"] = area_under_curve(counts.scores)
-    figures["objective"] = float(0.5 * norms.sum() + float(model.lam) * counts.losses / n_known)
+    figures["objective"] = model.objective_value(counts.losses, n_known)
     figures["seconds"] = round(seconds, 4)
     return figures

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import CorruptDataError, InputError
-from distkern.core.sparse import from_arrays, to_arrays
 from distkern.core.version import __version__
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import write_text_atomic
@@ -34,22 +33,21 @@ def save_model(model: Any, path: Path) -> None:
         "distkern-version": __version__,
         "numpy-version": np.__version__,
         "params": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
-        "classes": _labels_to_json(model.classes_),
+        "classes": None if not hasattr(model, "classes_") else _labels_to_json(model.classes_),
         "n_features": int(model.n_features_in_),
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])] or None,
-        "gamma": float(model.gamma_),
         "n_iter": int(model.n_iter_),
         "scaling": None if model.scaling_ is None else model.scaling_.to_json(),
         "class_weights": None if model.class_weights_ is None else model.class_weights_.tolist(),
         "mean_weight": float(model.mean_weight_),
         "history": model.history_,
+        **model._facts(),
     }
     path.mkdir(parents=True, exist_ok=True)
     (path / "model.json").unlink(missing_ok=True)
     if (path / "arrays").exists():
         shutil.rmtree(path / "arrays")
-    arrays = to_arrays("landmarks", model.landmarks_) | {"coefficients": model.coef_}
-    save_arrays(path / "arrays", arrays)
+    save_arrays(path / "arrays", model._arrays())
     write_text_atomic(path / "model.json", json.dumps(description, indent=1) + "\n")
 
 
@@ -75,21 +73,21 @@ def load_model(path: str | Path) -> Any:
         )
     model = kind(**description["params"])
     arrays = load_arrays(folder / "arrays")
-    try:
-        model.landmarks_, model.coef_ = from_arrays("landmarks", arrays), arrays["coefficients"]
-    except KeyError as error:
-        raise CorruptDataError(f"array {error} is missing", where=str(folder), mend="train again") from None
-    model.classes_ = _labels_from_json(description["classes"])
+    if description["classes"] is not None:
+        model.classes_ = _labels_from_json(description["classes"])
     model.n_features_in_ = description["n_features"]
     if description["feature_names"] is not None:
         model.feature_names_in_ = np.asarray(description["feature_names"], dtype=object)
-    model.gamma_ = description["gamma"]
     model.n_iter_ = description["n_iter"]
     model.scaling_ = None if description["scaling"] is None else Scaling.from_json(description["scaling"])
     weights = description["class_weights"]
     model.class_weights_ = None if weights is None else np.asarray(weights)
     model.mean_weight_ = description["mean_weight"]
     model.history_ = description["history"]
+    try:
+        model._restore(arrays, description, str(folder))
+    except KeyError as error:
+        raise CorruptDataError(f"{error} is missing", where=str(folder), mend="train again") from None
     return model
 
 

@@ -18,8 +18,7 @@ from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.engine.plan import Extent, PassPlan, plan_pass, plan_reduce
-from distkern.estimators.base import AbstractKernelClassifier
-from distkern.estimators.data import from_split
+from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.persistence import save_model
 from distkern.monitor import metrics
 from distkern.passes import Cost, Reduce
@@ -62,7 +61,7 @@ class Plan:
 
 
 def plan(
-    estimator: AbstractKernelClassifier, source: Split, *, test: Split | None = None, scheduler: str | None =
+    estimator: AbstractEstimator, source: Split, *, test: Split | None = None, scheduler: str | None =
     None, workers: int | None = None, memory_limit: int | None = None,
 ) -> Plan:  # fmt: skip
     """The passes, bytes and peaks of memory of a training run; nothing is read and nothing started.
@@ -71,7 +70,7 @@ def plan(
     """
     estimator.check_parameters()
     machine = _machine(scheduler, workers, memory_limit)
-    solver, problem = estimator.problem(from_split(source), has_test=test is not None)
+    solver, problem = estimator.problem(estimator._data_of_split(source), has_test=test is not None)
     extents = {"train": Extent.of(source, "planned")}
     if test is not None:
         extents["test"] = Extent.of(test, "planned")
@@ -82,9 +81,7 @@ def plan(
     advice = ""
     if machine.memory_limit is not None and limited > machine.memory_limit:
         worst = max(passes, key=lambda step: step.driver_bytes if machine.in_process else step.worker_bytes)
-        advice = _advice(
-            worst.name, limited, machine.memory_limit, extents["train"], "fewer landmarks (--set n_cores=...)"
-        )
+        advice = _advice(worst.name, limited, machine.memory_limit, extents["train"], estimator.memory_knob())
     return Plan(passes, 0 if machine.in_process else worker, driver, machine.memory_limit, advice)
 
 
@@ -118,10 +115,10 @@ def _advice(name: str, needed: int, limit: int, extent: Extent, otherwise: str) 
 
 
 def train(
-    estimator: AbstractKernelClassifier, source: Split, *, test: Split | None = None, scheduler: str | None =
+    estimator: AbstractEstimator, source: Split, *, test: Split | None = None, scheduler: str | None =
     None, workers: int | None = None, memory_limit: int | None = None, out: str | Path | None = None,
     resume: bool = False, listeners: Sequence[Listener] = (), dashboard: bool = False,
-) -> AbstractKernelClassifier:  # fmt: skip
+) -> AbstractEstimator:  # fmt: skip
     """Fit ``estimator`` to a split and write the model to ``out``, with a checkpoint after every stage.
 
     Parameters
@@ -255,7 +252,7 @@ def _check_limit(
 
 
 def evaluate(
-    model: AbstractKernelClassifier, source: Split, *, scheduler: str | None = None, workers: int | None =
+    model: AbstractEstimator, source: Split, *, scheduler: str | None = None, workers: int | None =
     None, memory_limit: int | None = None, listeners: Sequence[Listener] = (),
 ) -> dict[str, Any]:  # fmt: skip
     """Figures of a model on a split: see :func:`distkern.estimators.evaluation.evaluate_split`."""
@@ -267,25 +264,24 @@ def evaluate(
 
 
 def predict_to(
-    model: AbstractKernelClassifier, source: Split, out: str | Path, *, decision: bool = False,
+    model: AbstractEstimator, source: Split, out: str | Path, *, output: str = "label",
     scheduler: str | None = None, workers: int | None = None, memory_limit: int | None = None,
 ) -> int:  # fmt: skip
     """Write the predictions of all rows of a split, shard by shard, to ``.zarr``, ``.csv`` or ``.npy``.
 
-    Returns the number of rows. Labels, or decision values with ``decision``.
+    Returns the number of rows. ``output``: "label" (of a regressor, its predictions), "decision" values or,
+    of a model that has them, "probability".
     """
     from distkern.engine.drive import blocks_in_order
     from distkern.storage.prediction_files import open_prediction_writer
 
-    function = model.predictor(model.scaling_for(source), "decision" if decision else "label")
-    labels = model.classes_.tolist()
-    columns = [str(label) for label in labels] if decision and len(labels) > 2 else None
-    dtype = np.dtype(np.float64) if decision else model.classes_.dtype
+    function = model.predictor(model.scaling_for(source), output)
+    labels, columns, dtype = _predicted(model, output)
     rows = max(source.block_rows)
     basis = model.basis(source.dtype)
     cost = Cost(
         workspace_bytes=basis.workspace_bytes(source.row_numbers)
-        + rows * (16 * max(len(labels), 1) + 4 * source.row_numbers),
+        + rows * (16 * len(columns or [""]) + 4 * source.row_numbers),
         process_bytes=basis.process_bytes,
     )
     _check_limit(Reduce("predict", function, max, cost=cost), source, scheduler, workers, memory_limit)
@@ -302,3 +298,17 @@ def predict_to(
             start += len(values)
         writer.commit()
     return start
+
+
+def _predicted(model: AbstractEstimator, output: str) -> tuple[list[Any], list[str] | None, np.dtype[Any]]:
+    """The labels that predictions may be, names of their columns if there are several, and their dtype."""
+    number = np.dtype(np.float64)
+    n_outputs = model.coef_.shape[1]
+    if model.task == "regression":
+        return [], None if n_outputs == 1 else [str(column) for column in range(n_outputs)], number
+    classes: np.ndarray = model.classes_
+    labels = classes.tolist()
+    if output == "label":
+        return labels, None, classes.dtype
+    several = len(labels) > 2 or output == "probability"
+    return labels, [str(label) for label in labels] if several else None, number

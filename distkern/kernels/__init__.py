@@ -7,9 +7,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from distkern.kernels.base import AbstractKernel
+from distkern.kernels.base import (
+    AbstractKernel,
+    AbstractLandmarkKernel,
+    AbstractScaledKernel,
+    AbstractTileKernel,
+    require,
+)
+from distkern.kernels.features import AbstractFeatureKernel
 
-__all__ = ["AbstractKernel", "find_kernel", "kernel_matrix", "kernel_names"]
+__all__ = [
+    "AbstractFeatureKernel",
+    "AbstractKernel",
+    "AbstractLandmarkKernel",
+    "AbstractScaledKernel",
+    "AbstractTileKernel",
+    "feature_kernel_names",
+    "find_kernel",
+    "kernel_matrix",
+    "kernel_names",
+    "landmark_kernel_names",
+    "require",
+    "tile_kernel_names",
+]
 
 
 def find_kernel(name: str) -> type[AbstractKernel]:
@@ -21,9 +41,28 @@ def find_kernel(name: str) -> type[AbstractKernel]:
 
 def kernel_names() -> list[str]:
     """Names of all kernels."""
+    return _names(AbstractKernel)  # type: ignore[type-abstract]
+
+
+def landmark_kernel_names() -> list[str]:
+    """Names of the kernels that fall with the distance from k(x, x) = 1: those for core points."""
+    return _names(AbstractLandmarkKernel)  # type: ignore[type-abstract]
+
+
+def tile_kernel_names() -> list[str]:
+    """Names of the kernels that have tiles of values against given rows: those for Nystroem features."""
+    return _names(AbstractTileKernel)  # type: ignore[type-abstract]
+
+
+def feature_kernel_names() -> list[str]:
+    """Names of the kernels that have random features."""
+    return _names(AbstractFeatureKernel)  # type: ignore[type-abstract]
+
+
+def _names(kind: type[AbstractKernel]) -> list[str]:
     from distkern.core.registry import members
 
-    return list(members("distkern.kernels", AbstractKernel))  # type: ignore[type-abstract]
+    return list(members("distkern.kernels", kind))
 
 
 def kernel_matrix(
@@ -45,7 +84,8 @@ def kernel_matrix(
     Raises
     ------
     InputError
-        If there is no kernel of that name, a parameter is unknown or out of range, or the widths differ.
+        If there is no kernel of that name, a parameter is unknown or out of range, the widths differ, or the
+        kernel is not defined for a row.
     """
     from distkern.core.errors import InputError
 
@@ -56,4 +96,8 @@ def kernel_matrix(
             f"shapes {left.shape} and {right.shape} do not match", where="kernel_matrix",
             mend="give two-dimensional arrays with the same number of columns",
         )  # fmt: skip
-    return find_kernel(kernel).from_parameters(**parameters).closed_form(left, right)
+    found = find_kernel(kernel).from_parameters(**parameters)
+    found.check_domain(left)
+    if Y is not None:
+        found.check_domain(right, where="Y")
+    return found.closed_form(left, right)

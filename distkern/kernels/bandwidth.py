@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import unknown_name
+from distkern.core.errors import InputError, unknown_name
 from distkern.core.sparse import Rows, SparseRows
-from distkern.kernels.base import AbstractKernel
+from distkern.kernels.base import AbstractKernel, AbstractScaledKernel
 
 #: the rules that ``gamma`` may name
 RULES = ("median", "scale")
@@ -18,18 +20,45 @@ def gamma_by_rule(rule: str, kernel: type[AbstractKernel], sample: Rows) -> floa
 
     "scale": width^2 = n_features * variance of all entries, scikit-learn's rule, so gamma = 1 / (d var) for
     the Gaussian kernel. "median": width = sqrt(2) * median distance, the median trick of dsg.txt (Section 8),
-    so gamma = 1 / (2 median^2). Data without any spread get width 1.
+    so gamma = 1 / (2 median^2). A rule may be followed by a divisor of the width: "median/4". Data without
+    any spread get width 1.
+
+    Raises
+    ------
+    InputError
+        If there is no such rule, or the kernel has no gamma.
     """
+    if not issubclass(kernel, AbstractScaledKernel):
+        raise InputError(f"kernel {kernel.name} has no gamma", where="gamma", mend="leave gamma out")
     exact = sample.astype(np.float64)
+    rule, divisor = parse_rule(rule)
     if rule == "scale":
         width = float(np.sqrt(exact.shape[1] * float(exact.var())))
-    elif rule == "median":
+    else:
         half = len(exact) // 2
         distances = _paired_distances(exact[: 2 * half : 2], exact[1 : 2 * half : 2])
         width = float(np.sqrt(2.0) * np.median(distances)) if half else 0.0
-    else:
-        raise unknown_name("rule for gamma", rule, RULES)
-    return kernel.gamma_from_width(width if width > 0 else 1.0, exact.shape[1])
+    return kernel.gamma_from_width((width if width > 0 else 1.0) / divisor, exact.shape[1])
+
+
+def parse_rule(rule: str) -> tuple[str, float]:
+    """The rule of :data:`RULES` and the divisor of ``"median/4"`` or the like, 1 if there is none.
+
+    Raises
+    ------
+    InputError
+        If there is no such rule, or the divisor is not a positive number.
+    """
+    name, slash, number = rule.partition("/")
+    if name not in RULES:
+        raise unknown_name("rule for gamma", name, RULES)
+    try:
+        divisor = float(number) if slash else 1.0
+    except ValueError:
+        divisor = math.nan
+    if not (math.isfinite(divisor) and divisor > 0):
+        raise InputError(f"{number!r} is not a positive number", where="gamma", mend="write 'median/4', say")
+    return name, divisor
 
 
 def _paired_distances(left: Rows, right: Rows) -> NDArray[np.float64]:

@@ -1,20 +1,24 @@
-"""What a kernel is.
+"""What a kernel is, and what it may be able to do beside its closed form.
 
-To add one, write a file in this folder with a frozen dataclass that derives from
-:class:`AbstractKernel` (or from one of its two halves here), gives itself a ``name`` and implements
-``closed_form``, ``prepare``, ``prepare_sparse`` and ``finish``; the contract tests pick it up.
+To add one, write a file in this folder with a frozen dataclass that derives from one or several of the
+abstract classes here and in ``features.py``, and gives itself a ``name``; the contract tests pick it up.
 
-A tile of kernel values is made in two steps so that one product serves both the values and the nearest
-landmark: ``scores`` (larger is closer, 0 at distance 0 up to rounding, to either side), then ``finish``, an
-increasing map of the scores to kernel values, in place.
+- :class:`AbstractKernel`: ``closed_form``, and ``lower_bound`` if not every number will do.
+- :class:`AbstractTileKernel`: tiles of values against given rows (Nystroem features), ``prepare`` and
+``finish``. - :class:`AbstractLandmarkKernel`: the same of a kernel that falls with the distance from k(x, x)
+= 1. - ``features.AbstractFeatureKernel``: random features, ``feature_block``.
+
+What needs one of them asks with :func:`require`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +26,105 @@ from numpy.typing import NDArray
 from distkern.core.errors import InputError, unknown_name
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Floats
+from distkern.kernels.domain import check_lower_bound
+
+Capability = TypeVar("Capability", bound="AbstractKernel")
+
+
+@dataclass(frozen=True)
+class AbstractKernel(ABC):
+    """A positive definite kernel."""
+
+    name: ClassVar[str]
+
+    @classmethod
+    def parameter_names(cls) -> list[str]:
+        """Names of its parameters."""
+        return [field.name for field in dataclasses.fields(cls)]
+
+    @classmethod
+    def from_parameters(cls, **parameters: Any) -> Self:
+        """Build the kernel, refusing parameters it does not have."""
+        known = cls.parameter_names()
+        for name in parameters:
+            if name not in known:
+                raise unknown_name(f"parameter of kernel {cls.name}", name, known)
+        return cls(**parameters)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters, as :meth:`from_parameters` takes them."""
+        return dataclasses.asdict(self)
+
+    @abstractmethod
+    def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+        """k between all rows of ``left`` (n, d) and ``right`` (m, d), accurate in float64."""
+
+    @property
+    def lower_bound(self) -> float:
+        """It is defined for numbers greater than this, or of at least 0 if this is 0."""
+        return -math.inf
+
+    def check_domain(
+        self, rows: Rows, *, first_row: int = 0, where: str = "X", columns: Sequence[str] | None = None
+    ) -> None:
+        """Refuse rows for which the kernel is not defined.
+
+        Parameters
+        ----------
+        rows : (n_rows, n_features)
+        first_row : number of the first of them, from 0
+        where : file or argument they are of
+        columns : names of the columns
+
+        Raises
+        ------
+        InputError
+            Naming the first such row, and its column.
+        """
+        bound = self.lower_bound
+        if bound > -math.inf:
+            check_lower_bound(
+                self.name, bound, rows, first_row=first_row, where=where, columns=columns
+            )  # fmt: skip
+
+    def _positive(self, **values: Any) -> None:
+        """Refuse values that are not positive numbers."""
+        for name, value in values.items():
+            if not (np.isfinite(value) and value > 0):
+                raise InputError(
+                    f"{name} must be a positive number, got {value!r}", where=f"kernel {self.name}"
+                )
+
+
+@dataclass(frozen=True)
+class AbstractNonNegativeKernel(AbstractKernel):
+    """A kernel of rows without negative numbers."""
+
+    @property
+    def lower_bound(self) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True)
+class AbstractScaledKernel(AbstractKernel):
+    """A kernel with a width or a scale.
+
+    Parameters
+    ----------
+    gamma : float > 0
+        Inverse width; every kernel's formula says how it enters.
+    """
+
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._positive(gamma=self.gamma)
+
+    @classmethod
+    def gamma_from_width(cls, width: float, n_features: int) -> float:
+        """The gamma for which the kernel is about as wide as exp(-|x - y|^2 / width^2)."""
+        return 1.0 / width**2
 
 
 class AbstractPrepared(ABC):
@@ -36,47 +139,12 @@ class AbstractPrepared(ABC):
 
 
 @dataclass(frozen=True)
-class AbstractKernel(ABC):
-    """A positive definite kernel with k(x, x) = 1 that falls with the distance of its arguments.
+class AbstractTileKernel(AbstractKernel):
+    """A kernel whose values between rows and landmarks are made tile by tile.
 
-    Parameters
-    ----------
-    gamma : float > 0
-        Inverse width; every kernel's formula says how it enters.
+    A tile is made in two steps: ``scores``, then ``finish``, an increasing map of the scores to kernel
+    values, in place.
     """
-
-    gamma: float = 1.0
-
-    name: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.gamma) and self.gamma > 0):
-            raise InputError(
-                f"gamma must be a positive number, got {self.gamma!r}", where=f"kernel {self.name}"
-            )
-
-    @classmethod
-    def from_parameters(cls, **parameters: Any) -> Self:
-        """Build the kernel, refusing parameters it does not have."""
-        known = [field.name for field in dataclasses.fields(cls)]
-        for name in parameters:
-            if name not in known:
-                raise unknown_name(f"parameter of kernel {cls.name}", name, known)
-        return cls(**parameters)
-
-    @classmethod
-    def gamma_from_width(cls, width: float, n_features: int) -> float:
-        """The gamma for which the kernel is about as wide as exp(-|x - y|^2 / width^2)."""
-        return 1.0 / width**2
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The parameters, as :meth:`from_parameters` takes them."""
-        return dataclasses.asdict(self)
-
-    @abstractmethod
-    def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-        """k between all rows of ``left`` (n, d) and ``right`` (m, d), accurate in float64."""
 
     @abstractmethod
     def prepare(self, landmarks: Floats) -> AbstractPrepared:
@@ -98,6 +166,42 @@ class AbstractKernel(ABC):
     @abstractmethod
     def finish(self, scores: Floats) -> None:
         """Turn scores into kernel values, in place."""
+
+
+@dataclass(frozen=True)
+class AbstractLandmarkKernel(AbstractScaledKernel, AbstractTileKernel):
+    """A kernel with k(x, x) = 1 that falls with the distance of its arguments.
+
+    Its scores are larger for closer rows, and 0 at distance 0 up to rounding, to either side, so that one
+    product serves both the values and the nearest landmark.
+    """
+
+
+def require(kernel: AbstractKernel, capability: type[Capability]) -> Capability:
+    """The kernel, known to be of a kind.
+
+    Raises
+    ------
+    InputError
+        If it is not; the message names the kernels that are.
+    """
+    if isinstance(kernel, capability):
+        return kernel
+    from distkern.core.registry import members
+
+    able = ", ".join(members("distkern.kernels", capability))
+    raise InputError(
+        f"kernel {kernel.name} cannot be used here: it {_LACKS[capability.__name__]}",
+        where="kernel", mend=f"use one of: {able}",
+    )  # fmt: skip
+
+
+_LACKS = {
+    "AbstractLandmarkKernel": "is not a function of the distance of two rows with k(x, x) = 1",
+    "AbstractTileKernel": "has no tiles of values",
+    "AbstractFeatureKernel": "has no random features",
+    "AbstractScaledKernel": "has no gamma",
+}
 
 
 @dataclass(frozen=True)

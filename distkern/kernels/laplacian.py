@@ -6,12 +6,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.sparse import SparseRows
 from distkern.core.types import Floats
-from distkern.kernels.base import AbstractKernel, AbstractPrepared
+from distkern.kernels.base import AbstractLandmarkKernel, AbstractPrepared
+from distkern.kernels.features import AbstractFeatureKernel, PairBlock
 from distkern.kernels.sparse import SparseCityBlock
+from distkern.samplers import Draws
+from distkern.samplers.frequencies import DenseFrequencies
 
 
 @dataclass(frozen=True)
@@ -28,14 +31,16 @@ class CityBlockScores(AbstractPrepared):
 
 
 @dataclass(frozen=True)
-class Laplacian(AbstractKernel):
+class Laplacian(AbstractLandmarkKernel, AbstractFeatureKernel):
     """k(x, y) = exp(-gamma |x - y|_1), gamma = 1/s (dsg.txt, Table 1; the norm is the 1-norm).
 
     It is a function of the 1-norm, not of the Euclidean one, so the paper's Theorem 4 (csvrg.txt) holds
     with 1-norm balls; the coverage of the landmarks uses Euclidean balls for every kernel.
+    Frequencies: independent Cauchy numbers times gamma.
     """
 
     name = "laplacian"
+    columns_per_draw = 2
 
     @classmethod
     def gamma_from_width(cls, width: float, n_features: int) -> float:
@@ -56,3 +61,7 @@ class Laplacian(AbstractKernel):
 
     def finish(self, scores: Floats) -> None:
         np.exp(scores, out=scores)
+
+    def feature_block(self, draws: Draws, dtype: DTypeLike) -> PairBlock:
+        cauchy = np.tan(np.pi * (draws.uniforms(draws.n_input) - 0.5))
+        return PairBlock.of(DenseFrequencies(self.gamma * cauchy.T), draws, dtype, heavy=True)

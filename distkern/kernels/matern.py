@@ -6,22 +6,26 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
 from distkern.core.types import Floats
 from distkern.core.workspace import buffer
-from distkern.kernels.base import AbstractKernel, SquaredDistanceScores, squared_distances
+from distkern.kernels.base import AbstractLandmarkKernel, SquaredDistanceScores, squared_distances
+from distkern.kernels.features import AbstractFeatureKernel, PairBlock
 from distkern.kernels.sparse import SparseSquaredDistance
+from distkern.samplers import Draws
 
 
 @dataclass(frozen=True)
-class Matern(AbstractKernel):
+class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
     r"""k(x, y) = exp(-s) p!/(2p)! sum_i (p+i)!/(i!(p-i)!) (2s)^(p-i),  s = sqrt(2 smoothness) gamma |x - y|.
 
     dsg.txt, Table 1, with gamma the inverse length scale and smoothness = p + 1/2, for which the
     Bessel function is this polynomial times an exponential (Rasmussen and Williams 2006, equation 4.16).
+    Frequencies: gamma times a multivariate t distribution with 2 smoothness degrees of freedom, that is
+    normal ones over the root of one chi-square each; the table's exponent must be -(smoothness + d/2).
 
     Parameters
     ----------
@@ -34,6 +38,7 @@ class Matern(AbstractKernel):
     smoothness: float = 1.5
 
     name = "matern"
+    columns_per_draw = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,3 +88,9 @@ class Matern(AbstractKernel):
         np.negative(scores, out=scores)
         np.exp(scores, out=scores)
         scores *= polynomial
+
+    def feature_block(self, draws: Draws, dtype: DTypeLike) -> PairBlock:
+        degrees = round(2.0 * self.smoothness)
+        frequencies, extra = draws.gaussians(degrees)
+        factors = self.gamma * np.sqrt(degrees / np.square(extra).sum(axis=1))
+        return PairBlock.of(frequencies.scaled(factors), draws, dtype, heavy=degrees <= 2)

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.sparse import SparseRows
 from distkern.core.types import Floats
-from distkern.kernels.base import AbstractKernel, SquaredDistanceScores, squared_distances
+from distkern.kernels.base import AbstractLandmarkKernel, SquaredDistanceScores, squared_distances
+from distkern.kernels.features import AbstractFeatureKernel, PairBlock
 from distkern.kernels.sparse import SparseSquaredDistance
+from distkern.samplers import Draws
 
 
 @dataclass(frozen=True)
-class Gaussian(AbstractKernel):
-    """k(x, y) = exp(-gamma |x - y|^2), that is gamma = 1 / (2 s^2) (dsg.txt, Table 1)."""
+class Gaussian(AbstractLandmarkKernel, AbstractFeatureKernel):
+    """k(x, y) = exp(-gamma |x - y|^2), that is gamma = 1 / (2 s^2) (dsg.txt, Table 1).
+
+    Frequencies: N(0, 2 gamma I).
+    """
 
     name = "rbf"
+    columns_per_draw = 2
 
     def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.exp(-self.gamma * squared_distances(left, right))
@@ -30,3 +37,7 @@ class Gaussian(AbstractKernel):
 
     def finish(self, scores: Floats) -> None:
         np.exp(scores, out=scores)
+
+    def feature_block(self, draws: Draws, dtype: DTypeLike) -> PairBlock:
+        frequencies, _ = draws.gaussians()
+        return PairBlock.of(frequencies.scaled(math.sqrt(2.0 * self.gamma)), draws, dtype, heavy=False)

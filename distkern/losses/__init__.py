@@ -1,8 +1,15 @@
 """Losses: one file each, found by name."""
 
-from distkern.losses.base import AbstractLoss
+from distkern.losses.base import AbstractElementwiseLoss, AbstractLoss
 
-__all__ = ["AbstractLoss", "find_loss", "loss_names"]
+__all__ = [
+    "AbstractElementwiseLoss",
+    "AbstractLoss",
+    "find_loss",
+    "loss_names",
+    "margin_loss",
+    "margin_loss_names",
+]
 
 
 def find_loss(name: str) -> type[AbstractLoss]:
@@ -12,8 +19,32 @@ def find_loss(name: str) -> type[AbstractLoss]:
     return find("distkern.losses", AbstractLoss, name)  # type: ignore[type-abstract]
 
 
-def loss_names() -> list[str]:
-    """Names of all losses."""
+def loss_names(*target_kinds: str) -> list[str]:
+    """Names of all losses, or of those for targets of the given kinds."""
     from distkern.core.registry import members
 
-    return list(members("distkern.losses", AbstractLoss))  # type: ignore[type-abstract]
+    known = members("distkern.losses", AbstractLoss)  # type: ignore[type-abstract]
+    return [name for name, kind in known.items() if not target_kinds or kind.target_kind in target_kinds]
+
+
+def margin_loss_names() -> list[str]:
+    """Names of the losses of the margin y f, y = -1 or +1: those the solvers' compiled loops can take."""
+    return [name for name in loss_names("binary") if issubclass(find_loss(name), AbstractElementwiseLoss)]
+
+
+def margin_loss(loss: AbstractLoss) -> AbstractElementwiseLoss:
+    """The loss itself, once it is known to be a loss of the margin.
+
+    Raises
+    ------
+    InputError
+        If it is not.
+    """
+    from distkern.core.errors import InputError
+
+    if isinstance(loss, AbstractElementwiseLoss) and loss.target_kind == "binary":
+        return loss
+    raise InputError(
+        f"{loss.name!r} is not a loss of the margin y f", where="loss",
+        mend=f"use one of: {', '.join(margin_loss_names())}",
+    )  # fmt: skip

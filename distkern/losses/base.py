@@ -1,14 +1,21 @@
 """What a loss is.
 
-To add one, write a file in this folder with a frozen dataclass that derives from :class:`AbstractLoss`,
-gives itself a ``name`` and implements the members below; the contract tests pick it up.
+To add one, write a file in this folder with a frozen dataclass that derives from :class:`AbstractLoss`, or
+from :class:`AbstractElementwiseLoss` where each output costs by itself, gives itself a ``name`` and
+implements the members below; the contract tests pick it up.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.types import Floats
 
 #: what ``value`` and ``derivative`` take and return: arrays of one shape, or scalars inside compiled loops
 Numbers = Any
@@ -16,21 +23,45 @@ Numbers = Any
 
 @dataclass(frozen=True)
 class AbstractLoss(ABC):
-    """A convex loss l(f, y) of a real prediction f and a target y.
+    """A convex loss l(f, y) of the k predictions f of a row and its k targets y."""
+
+    name: ClassVar[str]
+    #: "binary": targets are -1 and +1, one output for each class against the rest; "classes": targets are 1
+    #: for the row's class and 0 for the others, which compete; "real": targets are real numbers
+    target_kind: ClassVar[str]
+
+    @classmethod
+    def from_parameters(cls, **available: Any) -> Self:
+        """Build the loss, taking from the ``available`` constants those it has."""
+        return cls(**{name: value for name, value in available.items() if name in cls.__dataclass_fields__})
+
+    @abstractmethod
+    def row_values(self, predictions: Floats, targets: Floats) -> Floats:
+        """l of each row: (n,) for predictions and targets (n, k), in the predictions' dtype."""
+
+    @abstractmethod
+    def row_slopes(self, predictions: Floats, targets: Floats) -> Floats:
+        """dl/df of each row: (n, k), in the predictions' dtype."""
+
+    @property
+    @abstractmethod
+    def curvature(self) -> float:
+        """Smallest c with |l'(f, y) - l'(g, y)| <= c |f - g|; infinite where l' jumps."""
+
+    @property
+    @abstractmethod
+    def slope_bound(self) -> float:
+        """Largest modulus of an entry of dl/df; infinite if there is none."""
+
+
+@dataclass(frozen=True)
+class AbstractElementwiseLoss(AbstractLoss):
+    """A loss that is the sum over the outputs of l(f_j, y_j).
 
     ``value`` and ``derivative`` are static functions of (prediction, target, parameters) written with
     numpy ufuncs only, so that one source serves whole arrays in a pass and scalars in a compiled inner
     loop. ``parameters`` is the tuple of floats that :attr:`parameters` gives.
     """
-
-    name: ClassVar[str]
-    #: "binary": targets are -1 and +1; "real": targets are real numbers
-    target_kind: ClassVar[str]
-
-    @classmethod
-    def from_parameters(cls, **available: float) -> Self:
-        """Build the loss, taking from the ``available`` constants those it has."""
-        return cls(**{name: value for name, value in available.items() if name in cls.__dataclass_fields__})
 
     @property
     def parameters(self) -> tuple[float, ...]:
@@ -45,18 +76,28 @@ class AbstractLoss(ABC):
     @staticmethod
     @abstractmethod
     def derivative(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
-        """dl/df at (f, y), elementwise; at a kink, the one-sided derivative of smallest modulus."""
+        """dl/df at (f, y), elementwise; at a kink, one between the two sides', of the smallest modulus."""
 
     @property
-    @abstractmethod
-    def curvature(self) -> float:
-        """Smallest c with |l'(f, y) - l'(g, y)| <= c |f - g|; infinite where l' jumps."""
-
-    @property
-    @abstractmethod
     def norm_bound(self) -> float:
         """Largest value of -f l'(f, y): the optimum of 1/2|w|^2 + (lam/m) sum l has |w|^2 <= lam * this.
 
         From <w*, grad f(w*)> = 0. Where the optimum of a coreset problem may exceed the bound the solver
-        says so.
+        says so. Infinite for real targets, which may lie anywhere.
         """
+        return math.inf
+
+    def row_values(self, predictions: Floats, targets: Floats) -> Floats:
+        values: Floats = self.value(predictions, targets, self.parameters).sum(axis=1)
+        return values
+
+    def row_slopes(self, predictions: Floats, targets: Floats) -> Floats:
+        slopes: Floats = self.derivative(predictions, targets, self.parameters)
+        return slopes
+
+
+def probability(predictions: Floats) -> NDArray[np.float64]:
+    """1 / (1 + e^-f) in float64, without overflow at any f."""
+    exact = np.asarray(predictions, dtype=np.float64)
+    chance: NDArray[np.float64] = np.exp(np.minimum(exact, 0.0)) / (1.0 + np.exp(-np.abs(exact)))
+    return chance

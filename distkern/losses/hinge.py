@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distkern.losses.base import AbstractLoss, Numbers
+from distkern.losses.base import AbstractElementwiseLoss, Numbers
 
 
 @dataclass(frozen=True)
-class Hinge(AbstractLoss):
+class Hinge(AbstractElementwiseLoss):
     """l(f, y) = max(0, 1 - y f) (csvrg.txt, Remark 2). Not smooth: CSVRG stalls at a noise floor."""
 
     name = "hinge"
@@ -31,4 +31,8 @@ class Hinge(AbstractLoss):
 
     @property
     def norm_bound(self) -> float:
+        return 1.0
+
+    @property
+    def slope_bound(self) -> float:
         return 1.0

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from distkern.losses.base import AbstractLoss, Numbers
+from distkern.losses.base import AbstractElementwiseLoss, Numbers
 
 
 @dataclass(frozen=True)
-class OptimalMarginDistribution(AbstractLoss):
+class OptimalMarginDistribution(AbstractElementwiseLoss):
     """l(f, y) = (max(0, 1 - theta - y f)^2 + mu max(0, y f - 1 - theta)^2) / (1 - theta)^2.
 
     csvrg.txt, equation (1) and Remark 2, without the stray 1/m that Remark 2 prints.
@@ -57,3 +58,7 @@ class OptimalMarginDistribution(AbstractLoss):
     def norm_bound(self) -> float:
         """1/2: below the band -z l' = 2 s(1-s) with s = z/(1-theta), above it -z l' <= 0 (any mu)."""
         return 0.5
+
+    @property
+    def slope_bound(self) -> float:
+        return math.inf

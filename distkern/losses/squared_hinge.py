@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from distkern.losses.base import AbstractLoss, Numbers
+from distkern.losses.base import AbstractElementwiseLoss, Numbers
 
 
 @dataclass(frozen=True)
-class SquaredHinge(AbstractLoss):
+class SquaredHinge(AbstractElementwiseLoss):
     """l(f, y) = max(0, 1 - y f)^2 (csvrg.txt, Remark 2)."""
 
     name = "squared_hinge"
@@ -32,3 +33,7 @@ class SquaredHinge(AbstractLoss):
     def norm_bound(self) -> float:
         """max of 2 z (1 - z) = 1/2; the paper's radius lam (Theorem 1) cuts off optima when lam < 1/2."""
         return 0.5
+
+    @property
+    def slope_bound(self) -> float:
+        return math.inf

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from distkern.core.compiled import array_type, compile_loop
-from distkern.losses.base import AbstractLoss
+from distkern.losses.base import AbstractElementwiseLoss
 
 
 def derivative(prediction: Any, target: Any, parameters: Any) -> Any:
@@ -69,7 +69,7 @@ def _avm(
 
 
 @cache
-def csvrg_loop(loss: AbstractLoss, dtype: np.dtype[Any]) -> Callable[..., float]:
+def csvrg_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., float]:
     """Steps ``start`` .. ``stop`` - 1 of the inner loop of csvrg.txt, Algorithm 1, on the rows of a piece.
 
     The compiled function takes ``values`` (n, r), ``nearest`` (n,), ``products`` (n, 2 k) with the
@@ -88,7 +88,7 @@ def csvrg_loop(loss: AbstractLoss, dtype: np.dtype[Any]) -> Callable[..., float]
 
 
 @cache
-def avm_loop(loss: AbstractLoss, dtype: np.dtype[Any]) -> Callable[..., float]:
+def avm_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., float]:
     """The inner loop of :class:`distkern.solvers.avm.AVM` on the rows of a piece.
 
     The compiled function takes ``values`` (n, r), ``nearest`` (n,), ``signs`` (n, k), ``weights`` (n,), then
@@ -105,7 +105,7 @@ def avm_loop(loss: AbstractLoss, dtype: np.dtype[Any]) -> Callable[..., float]:
     return compile_loop(_avm, arguments, helpers={"derivative": type(loss).derivative})
 
 
-def _parameters(loss: AbstractLoss) -> Any:
+def _parameters(loss: AbstractElementwiseLoss) -> Any:
     import numba
 
     return numba.types.UniTuple(numba.float64, len(loss.parameters))

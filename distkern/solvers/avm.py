@@ -94,7 +94,8 @@ class AVM(AbstractCoresetSolver[AVMState]):
     def stage(self, problem: Problem, state: AVMState) -> Steps[AVMState]:
         from distkern.solvers._loops import avm_loop
 
-        model, loss = self.model(problem, state), self.parts.loss
+        model = self.model(problem, state)
+        loss = model.objective.loss
         n_steps = self.steps(problem)
         pieces: Iterator[Piece] = yield self.rows_of_stage(problem, model, state)
         loop = avm_loop(loss, model.basis.dtype)

@@ -39,6 +39,7 @@ class Problem:
     seed : of every random choice
     max_relative_weight : largest row weight divided by the mean row weight
     sparse_numbers : None for dense rows, else the numbers that a sparse row takes up in memory
+    real_targets : targets are real numbers and not classes: errors are mean squared errors
     """
 
     block_rows: tuple[int, ...]
@@ -49,6 +50,7 @@ class Problem:
     seed: int
     max_relative_weight: float = 1.0
     sparse_numbers: int | None = None
+    real_targets: bool = False
 
     @property
     def row_numbers(self) -> int:

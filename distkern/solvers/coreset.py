@@ -14,8 +14,9 @@ from distkern.bases.landmarks import LandmarkBasis
 from distkern.core.sparse import Rows
 from distkern.core.types import Floats
 from distkern.kernels.bandwidth import gamma_by_rule
-from distkern.kernels.base import AbstractKernel
+from distkern.kernels.base import AbstractKernel, AbstractScaledKernel
 from distkern.landmarks.base import AbstractLandmarkRule, Layout, sample_rows
+from distkern.losses import margin_loss
 from distkern.losses.base import AbstractLoss
 from distkern.passes import Stream, Visit, epoch_visits
 from distkern.solvers.base import AbstractSolver, Outline, Problem, State, Steps
@@ -34,9 +35,16 @@ class KernelChoice:
     gamma: float | str
     parameters: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def has_gamma(self) -> bool:
+        """Whether the kernel has one at all."""
+        return issubclass(self.kind, AbstractScaledKernel)
+
     def with_gamma(self, gamma: float) -> AbstractKernel:
-        """The kernel itself."""
-        return self.kind.from_parameters(gamma=gamma, **self.parameters)
+        """The kernel itself; gamma is left out where it has none."""
+        if self.has_gamma:
+            return self.kind.from_parameters(gamma=gamma, **self.parameters)
+        return self.kind.from_parameters(**self.parameters)
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,8 @@ class CoresetProblem:
 
     def objective(self, problem: Problem) -> Objective:
         """f for this problem's outputs."""
-        return Objective(self.loss, self.lam, problem.n_outputs, self.class_weights, self.mean_weight)
+        loss = margin_loss(self.loss)
+        return Objective(loss, self.lam, problem.n_outputs, self.class_weights, self.mean_weight)
 
     def model(self, problem: Problem, landmarks: Rows, gamma: float, coefficients: Floats) -> Model:
         """The operand for a state."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.types import Block, Floats
-from distkern.losses.base import AbstractLoss
+from distkern.losses.base import AbstractElementwiseLoss
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Objective:
     mean_weight : mean of the raw row weights; the s_i are the raw weights divided by it, so their mean is 1
     """
 
-    loss: AbstractLoss
+    loss: AbstractElementwiseLoss
     lam: float
     n_outputs: int
     class_weights: NDArray[np.float64] | None = None

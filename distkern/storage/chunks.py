@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
+import google_crc32c
 import numpy as np
 import zarr
 from numpy.typing import DTypeLike, NDArray
@@ -19,23 +20,35 @@ Array: TypeAlias = Any  # zarr.Array is generic over private metadata classes
 CRC_BYTES = 4
 
 
+def crc32c(values: NDArray[Any], start: int = 0) -> int:
+    """crc32c of the bytes of a contiguous array, or of those before it (``start``) and them."""
+    return int(google_crc32c.extend(start, values))
+
+
 def create_group(path: Path, attributes: dict[str, Any] | None = None) -> Group:
     """A new zarr v3 group at ``path``."""
     return zarr.create_group(path, zarr_format=3, attributes=attributes)
 
 
 def create_array(
-    group: Group, name: str, shape: Sequence[int], chunks: Sequence[int], dtype: DTypeLike
+    group: Group,
+    name: str,
+    shape: Sequence[int],
+    chunks: Sequence[int],
+    dtype: DTypeLike,
+    shards: Sequence[int] | None = None,
 ) -> Array:
     """A new array in ``group``: little-endian bytes with a crc32c per chunk, empty chunks written too.
 
     Without the checksum a flipped byte reads as another value, and without the empty chunks a chunk of zeros
-    could not be told from one that is lost.
+    could not be told from one that is lost. With ``shards`` the array is in zarr's sharding codec, and
+    ``chunks`` are the inner chunks.
     """
     return group.create_array(
         name,
         shape=tuple(shape),
         chunks=tuple(max(1, size) for size in chunks),
+        shards=None if shards is None else tuple(max(1, size) for size in shards),
         dtype=np.dtype(dtype),
         serializer=BytesCodec(endian="little"),
         compressors=[Crc32cCodec()],

@@ -9,7 +9,7 @@ import pytest
 
 import reference
 from distkern.bases import LandmarkBasis, multiply
-from distkern.kernels import find_kernel, kernel_names
+from distkern.kernels import find_kernel, landmark_kernel_names
 
 RBF = find_kernel("rbf")(gamma=0.5)
 
@@ -22,7 +22,7 @@ def all_values(basis, features):
     return np.concatenate([tile.values.copy() for tile in basis.tiles(features)])
 
 
-@pytest.mark.parametrize("kernel", kernel_names())
+@pytest.mark.parametrize("kernel", landmark_kernel_names())
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_tiles_hold_the_kernel_and_the_nearest_landmark(kernel, dtype):
     features = rows(700).astype(dtype)

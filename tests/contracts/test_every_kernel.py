@@ -1,27 +1,49 @@
-"""What holds of every kernel in the folder."""
+"""What holds of every kernel in the folder; random features are in ``test_every_sampler.py``."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import pickle
 
 import numpy as np
 import pytest
 
-import reference
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
-from distkern.kernels import AbstractKernel, find_kernel, kernel_matrix, kernel_names
+from distkern.kernels import (
+    AbstractLandmarkKernel,
+    AbstractTileKernel,
+    feature_kernel_names,
+    find_kernel,
+    kernel_matrix,
+    kernel_names,
+    landmark_kernel_names,
+    require,
+    tile_kernel_names,
+)
 from distkern.kernels.bandwidth import RULES, gamma_by_rule
+from naive_kernels import ALL, naive_gram
 
-NAMES = kernel_names()
-EVERY_KERNEL = [pytest.param(find_kernel(name)(gamma=0.7), id=name) for name in NAMES] + [
+NAMES = landmark_kernel_names()
+LANDMARK_KERNELS = [pytest.param(find_kernel(name)(gamma=0.7), id=name) for name in NAMES] + [
     pytest.param(find_kernel("matern")(gamma=0.7, smoothness=s), id=f"matern-{s}") for s in (0.5, 2.5, 9.5)
 ]
+OTHERS = [find_kernel(name)() for name in kernel_names() if name not in NAMES] + [
+    find_kernel("polynomial")(gamma=0.5, degree=2, offset=0.0),
+    find_kernel("dot_product")(gamma=0.8, coefficients=(0.5, 0.0, 2.0)),
+    find_kernel("arc_cosine")(order=0),
+    find_kernel("arc_cosine")(order=2),
+    find_kernel("skewed_chi2")(offset=0.3),
+    find_kernel("exponential_semigroup")(rate=0.4),
+    find_kernel("reciprocal_semigroup")(offset=2.5),
+]
+EVERY_KERNEL = LANDMARK_KERNELS + [pytest.param(kernel, id=str(kernel)) for kernel in OTHERS]
+NAMED_BOUNDS = sorted({kernel.name for kernel in OTHERS if kernel.lower_bound > -np.inf})
 DTYPES = [pytest.param(np.dtype(kind), id=kind) for kind in ("float32", "float64")]
 
-every_kernel = pytest.mark.parametrize("kernel", EVERY_KERNEL)
+every_landmark_kernel = pytest.mark.parametrize("kernel", LANDMARK_KERNELS)
 every_name = pytest.mark.parametrize("name", NAMES)
 
 
@@ -39,19 +61,115 @@ def tile(kernel, rows, landmarks, dtype):
     return values, scores
 
 
-@every_kernel
+def histograms(n, d, *, seed=0):
+    """Rows without negative numbers, some of them 0."""
+    generator = np.random.default_rng(seed)
+    return generator.random((n, d)) * (generator.random((n, d)) < 0.8)
+
+
+@pytest.mark.parametrize("kernel", EVERY_KERNEL)
 def test_closed_form_is_the_naive_kernel(kernel):
-    if kernel.name not in reference.KERNELS:
-        pytest.skip(f"the reference has no {kernel.name}")
-    left, right = points(12, 3), points(9, 3, seed=1)
-    expected = reference.gram(kernel.name, left, right, **kernel.parameters)
-    np.testing.assert_allclose(kernel.closed_form(left, right), expected, rtol=1e-9)
+    make = points if kernel.lower_bound == -np.inf else histograms
+    left, right = make(12, 3), make(9, 3, seed=1)
+    right[0] = left[0]
+    expected = naive_gram(kernel.name, left, right, **kernel.parameters)
+    # an angle of 0 by its cosine has half the digits
+    tolerance = {"rtol": 1e-9, "atol": 1e-7 if kernel.name == "arc_cosine" else 0.0}
+    np.testing.assert_allclose(kernel.closed_form(left, right), expected, **tolerance)
     np.testing.assert_allclose(
-        kernel_matrix(left, right, kernel=kernel.name, **kernel.parameters), expected, rtol=1e-9
+        kernel_matrix(left, right, kernel=kernel.name, **kernel.parameters), expected, **tolerance
     )
 
 
-@every_kernel
+@pytest.mark.parametrize("kernel", EVERY_KERNEL)
+def test_symmetric_and_positive_definite(kernel):
+    rows = histograms(60, 4, seed=3)
+    K = kernel_matrix(rows, kernel=kernel.name, **kernel.parameters)
+    np.testing.assert_allclose(K, K.T, rtol=1e-12)
+    # the angle of arc_cosine has half the digits near 0
+    least = 1e-6 if kernel.name == "arc_cosine" else 1e-12
+    assert np.linalg.eigvalsh(0.5 * (K + K.T)).min() > -least * np.trace(K)
+
+
+@pytest.mark.parametrize("kernel", EVERY_KERNEL)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_tiles_of_every_kernel_that_has_them(kernel, dtype):
+    rows = histograms(300, 6).astype(dtype)
+    basis = LandmarkBasis(kernel, rows[::20])
+    values = np.concatenate([tile.values.copy() for tile in basis.tiles(rows)])
+    exact = kernel.closed_form(rows.astype(np.float64), rows[::20].astype(np.float64))
+    # a root of a rounded distance, or an angle by its cosine, has half the digits
+    halved = (kernel.name == "matern" and kernel.smoothness == 0.5) or kernel.name == "arc_cosine"
+    tolerance = 50 * float(np.finfo(dtype).eps) ** (0.5 if halved else 1.0)
+    np.testing.assert_allclose(values, exact, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("kernel", EVERY_KERNEL)
+def test_is_hashable_and_its_parameters_survive_a_job_file(kernel):
+    again = json.loads(json.dumps(kernel.parameters))
+    assert type(kernel).from_parameters(**again) == kernel
+    assert hash(pickle.loads(pickle.dumps(kernel))) == hash(kernel)
+    assert list(kernel.parameters) == type(kernel).parameter_names()
+
+
+def test_the_names_of_the_contract_are_there():
+    assert kernel_names() == sorted(ALL) == feature_kernel_names() == tile_kernel_names()
+    assert landmark_kernel_names() == ["cauchy", "laplacian", "matern", "rbf"]
+
+
+def test_a_kernel_that_lacks_what_is_asked_for_says_who_has_it():
+    with pytest.raises(InputError, match=r"kernel chi2 cannot be used here.*use one of: cauchy, laplacian"):
+        require(find_kernel("chi2")(), AbstractLandmarkKernel)
+
+
+def test_gamma_by_rule_is_for_kernels_with_a_gamma():
+    with pytest.raises(InputError, match="kernel chi2 has no gamma"):
+        gamma_by_rule("scale", find_kernel("chi2"), np.ones((4, 2)))
+
+
+@pytest.mark.parametrize("name", NAMED_BOUNDS)
+def test_rows_outside_of_the_domain_are_refused_by_row_and_column(name):
+    kernel = find_kernel(name)()
+    bound = kernel.lower_bound
+    rows = histograms(9, 3) + 0.1
+    kernel.check_domain(rows)
+    kernel.check_domain(np.zeros((2, 3)))
+    rows[4, 2] = bound - 0.5
+    pattern = rf"a.csv, row 104, column 'age'.*kernel {name} needs numbers .*got {bound - 0.5:g}; scale"
+    for given in (rows, SparseRows.of_dense(rows)):
+        with pytest.raises(InputError, match=pattern):
+            kernel.check_domain(given, first_row=100, where="a.csv", columns=["size", "weight", "age"])
+        with pytest.raises(InputError, match=r"X, row 4, column 2: "):
+            kernel.check_domain(given)
+    with pytest.raises(InputError, match=r"Y, row 4, column 2: "):
+        kernel_matrix(np.ones((2, 3)), rows, kernel=name)
+    rows[4, 2] = np.nan
+    with pytest.raises(InputError, match=r"row 4, column 2: .*got nan"):
+        kernel.check_domain(rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("polynomial", {"degree": 0}, "degree must be a whole number"),
+        ("polynomial", {"degree": 2.5}, "degree must be a whole number"),
+        ("polynomial", {"offset": -1.0}, "offset must be a number >= 0"),
+        ("arc_cosine", {"order": 3}, "order must be 0, 1 or 2"),
+        ("dot_product", {"coefficients": [1.0, -1.0]}, "coefficients must be"),
+        ("dot_product", {"coefficients": [0.0, 0.0]}, "coefficients must be"),
+        ("skewed_chi2", {"offset": 0.0}, "offset must be a positive number"),
+        ("skewed_intersection", {"offset": -1.0}, "offset must be a positive number"),
+        ("exponential_semigroup", {"rate": 0.0}, "rate must be a positive number"),
+        ("reciprocal_semigroup", {"offset": float("nan")}, "offset must be a positive number"),
+        ("chi2", {"gamma": 1.0}, "unknown parameter of kernel chi2 'gamma'"),
+    ],
+)
+def test_refuses_parameters_out_of_range(name, parameters, message):
+    with pytest.raises(InputError, match=message):
+        find_kernel(name).from_parameters(**parameters)
+
+
+@every_landmark_kernel
 @pytest.mark.parametrize("width", [0.1, 1.0, 10.0])
 def test_symmetric_positive_definite_and_one_at_zero(kernel, width):
     rows = points(60, 4, width=width)
@@ -62,14 +180,14 @@ def test_symmetric_positive_definite_and_one_at_zero(kernel, width):
     assert np.linalg.eigvalsh(K).min() > -1e-12 * len(rows)
 
 
-@every_kernel
+@every_landmark_kernel
 def test_falls_with_the_distance(kernel):
     steps = np.linspace(0, 5, 200)[:, None]
     values = kernel.closed_form(np.zeros((1, 3)), steps * np.array([1.0, -0.5, 2.0]))[0]
     assert np.all(np.diff(values) < 0)
 
 
-@every_kernel
+@every_landmark_kernel
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("center", "width"), [(0.0, 1.0), (100.0, 1.0), (-3.0, 1e-3), (0.5, 0.3)])
 def test_tiles_are_the_closed_form(kernel, dtype, center, width):
@@ -87,7 +205,7 @@ def test_tiles_are_the_closed_form(kernel, dtype, center, width):
     np.testing.assert_allclose(values, exact, atol=tolerance)
 
 
-@every_kernel
+@every_landmark_kernel
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_best_score_is_the_nearest_landmark(kernel, dtype):
     rows, landmarks = points(500, 5), points(40, 5, seed=1)
@@ -100,7 +218,7 @@ def test_best_score_is_the_nearest_landmark(kernel, dtype):
         np.testing.assert_array_equal(scores.argmax(axis=1), exact.argmax(axis=1))
 
 
-@every_kernel
+@every_landmark_kernel
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_score_at_a_landmark_is_zero(kernel, dtype):
     landmarks = points(30, 6, center=5.0).astype(dtype)
@@ -111,7 +229,7 @@ def test_score_at_a_landmark_is_zero(kernel, dtype):
     assert np.all(np.isfinite(values))
 
 
-@every_kernel
+@every_landmark_kernel
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_distant_rows_give_zero_not_a_nan(kernel, dtype):
     rows = np.full((3, 4), 1e8)
@@ -119,7 +237,7 @@ def test_distant_rows_give_zero_not_a_nan(kernel, dtype):
     np.testing.assert_allclose(values, 0.0, atol=1e-12)
 
 
-@every_kernel
+@every_landmark_kernel
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_read_only_memory_will_do(kernel, dtype):
     """What other processes send is read-only."""
@@ -130,7 +248,7 @@ def test_read_only_memory_will_do(kernel, dtype):
     np.testing.assert_array_equal(values, expected)
 
 
-@every_kernel
+@every_landmark_kernel
 def test_pickles_with_its_prepared_landmarks(kernel):
     assert pickle.loads(pickle.dumps(kernel)) == kernel
     rows = points(40, 4).astype(np.float32)
@@ -142,7 +260,7 @@ def test_pickles_with_its_prepared_landmarks(kernel):
     np.testing.assert_array_equal(first, second)
 
 
-@every_kernel
+@every_landmark_kernel
 def test_parameters_rebuild_it(kernel):
     assert type(kernel).from_parameters(**kernel.parameters) == kernel
 
@@ -217,7 +335,7 @@ def scattered(n, d, *, seed=0, share=0.15):
     return rows
 
 
-@every_kernel
+@every_landmark_kernel
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_sparse_tiles_are_the_closed_form(kernel, dtype):
     rows = scattered(200, 40).astype(dtype)
@@ -233,7 +351,7 @@ def test_sparse_tiles_are_the_closed_form(kernel, dtype):
     np.testing.assert_allclose(scores, exact, atol=50 * float(np.finfo(dtype).eps) ** digits)
 
 
-@every_kernel
+@every_landmark_kernel
 def test_sparse_rows_far_away_give_zero_not_a_nan(kernel):
     landmarks = SparseRows.of_dense(scattered(5, 30).astype(np.float32))
     values = LandmarkBasis(kernel, landmarks).combine(
@@ -242,7 +360,7 @@ def test_sparse_rows_far_away_give_zero_not_a_nan(kernel):
     np.testing.assert_allclose(values, 0.0, atol=1e-12)
 
 
-@every_kernel
+@every_landmark_kernel
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rows_and_landmarks_of_either_form_give_the_same_values(kernel, dtype):
     rows = scattered(300, 40, seed=1).astype(dtype)
@@ -259,7 +377,7 @@ def test_rows_and_landmarks_of_either_form_give_the_same_values(kernel, dtype):
     np.testing.assert_allclose(forms[0], forms[2], atol=tolerance)
 
 
-@every_kernel
+@every_landmark_kernel
 def test_the_values_of_a_sparse_row_do_not_depend_on_the_rows_around_it(kernel):
     rows = SparseRows.of_dense(scattered(50, 30).astype(np.float32))
     basis = pickle.loads(pickle.dumps(LandmarkBasis(kernel, rows[:9])))
@@ -272,7 +390,7 @@ def test_a_kernel_for_dense_rows_alone_says_so():
     @dataclasses.dataclass(frozen=True)
     class OnlyDense(find_kernel("rbf")):
         name = "only dense"
-        prepare_sparse = AbstractKernel.prepare_sparse
+        prepare_sparse = AbstractTileKernel.prepare_sparse
 
     with pytest.raises(InputError, match=r"kernel only dense compares dense rows only; .*--dense"):
         LandmarkBasis(OnlyDense(), SparseRows.of_dense(np.eye(2)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -12,16 +13,35 @@ from hypothesis import strategies as st
 
 import reference
 from distkern.core.errors import InputError
-from distkern.losses import AbstractLoss, find_loss, loss_names
+from distkern.losses import (
+    AbstractElementwiseLoss,
+    AbstractLoss,
+    find_loss,
+    loss_names,
+    margin_loss,
+    margin_loss_names,
+)
 from distkern.solvers._loops import csvrg_loop
 
 GRID = np.linspace(-4.0, 4.0, 1601)
-EVERY_LOSS = [*[pytest.param(find_loss(name)(), id=name) for name in loss_names()]] + [
-    pytest.param(find_loss("odm")(theta=theta, mu=mu), id=f"odm-{theta}-{mu}")
-    for theta, mu in [(0.0, 1.0), (0.8, 0.2), (0.2, 0.05)]
-]  # fmt: skip
+VARIANTS = [
+    *(("odm", {"theta": theta, "mu": mu}) for theta, mu in [(0.0, 1.0), (0.8, 0.2), (0.2, 0.05)]),
+    ("huber", {"delta": 0.3}),
+    ("epsilon_insensitive", {"epsilon": 0.0}),
+    ("quantile", {"quantiles": (0.1, 0.5, 0.9)}),
+]
+EVERY_LOSS = [pytest.param(find_loss(name)(), id=name) for name in loss_names()] + [
+    pytest.param(find_loss(name)(**options), id="-".join([name, *map(str, options.values())]))
+    for name, options in VARIANTS
+]
 
-pytestmark = pytest.mark.parametrize("loss", EVERY_LOSS)
+every_loss = pytest.mark.parametrize("loss", EVERY_LOSS)
+every_elementwise_loss = pytest.mark.parametrize(
+    "loss", [case for case in EVERY_LOSS if isinstance(case.values[0], AbstractElementwiseLoss)]
+)
+every_margin_loss = pytest.mark.parametrize(
+    "loss", [case for case in EVERY_LOSS if case.values[0].name in margin_loss_names()]
+)
 
 
 def targets(loss):
@@ -34,54 +54,99 @@ def grid(loss):
     return predictions.ravel(), kinds.ravel()
 
 
+def rows(loss):
+    """Predictions and targets of rows, (n, k): the grid for one output, random ones for several."""
+    if isinstance(loss, AbstractElementwiseLoss):
+        f, y = grid(loss)
+        return f[:, None], y[:, None]
+    generator = np.random.default_rng(0)
+    if loss.target_kind == "classes":
+        return generator.uniform(-4, 4, (3000, 4)), np.eye(4)[generator.integers(4, size=3000)]
+    k = len(loss.quantiles)
+    f = generator.uniform(-4, 4, (3000, k))
+    return f, np.repeat(generator.uniform(-4, 4, (3000, 1)), k, axis=1)
+
+
+@every_loss
 def test_registered_under_its_own_name(loss):
     assert isinstance(loss, AbstractLoss)
     assert find_loss(loss.name) is type(loss)
+    assert loss.name in loss_names(loss.target_kind)
 
 
-def test_derivative_is_the_fourth_order_difference_of_the_value(loss):
-    f, y = grid(loss)
+@every_loss
+def test_slope_is_the_fourth_order_difference_of_the_value(loss):
+    f, y = rows(loss)
+    slopes = loss.row_slopes(f, y)
     h = 1e-3
-    parts = [loss.value(f + k * h, y, loss.parameters) for k in (-2, -1, 1, 2)]
-    difference = (parts[0] - 8 * parts[1] + 8 * parts[2] - parts[3]) / (12 * h)
-    slope = loss.derivative(f, y, loss.parameters)
-    # at a kink of the value or of the slope the difference is not of fourth order
-    second = np.abs(
-        np.diff([loss.derivative(f + k * h, y, loss.parameters) for k in (-3, 0, 3)], n=2, axis=0)
-    )[0]
-    smooth = second < 1e-9
-    assert smooth.mean() > 0.95
-    np.testing.assert_allclose(slope[smooth], difference[smooth], atol=1e-9, rtol=1e-9)
+    for j in range(f.shape[1]):
+        step = h * (np.arange(f.shape[1]) == j)
+        parts = [loss.row_values(f + k * step, y) for k in (-2, -1, 1, 2)]
+        difference = (parts[0] - 8 * parts[1] + 8 * parts[2] - parts[3]) / (12 * h)
+        # at a kink of the value or of the slope the difference is not of fourth order
+        around = [loss.row_slopes(f + k * step, y)[:, j] for k in (-3, 0, 3)]
+        smooth = np.abs(np.diff(around, n=2, axis=0))[0] < 2e-5
+        assert smooth.mean() > 0.95
+        np.testing.assert_allclose(slopes[smooth, j], difference[smooth], atol=1e-8, rtol=1e-9)
 
 
-def test_slope_at_a_kink_is_the_smaller_of_the_two(loss):
-    f, y = grid(loss)
-    sides = np.abs([loss.derivative(f + h, y, loss.parameters) for h in (-1e-9, 1e-9)])
-    slope = np.abs(loss.derivative(f, y, loss.parameters))
-    assert np.all(slope <= sides.min(axis=0) + 1e-6)
+@every_loss
+def test_slope_at_a_kink_is_one_of_the_smallest_modulus(loss):
+    f, y = rows(loss)
+    sides = np.abs([loss.row_slopes(f + h, y) for h in (-1e-9, 1e-9)])
+    # a kink at a number that is not a binary fraction is hit to the last bits only
+    here = np.abs([loss.row_slopes(f + h, y) for h in (-1e-12, 0.0, 1e-12)]).min(axis=0)
+    assert np.all(here <= sides.min(axis=0) + 1e-6)
 
 
+@every_elementwise_loss
 def test_scalars_and_arrays_agree(loss):
     f, y = grid(loss)
     values, slopes = loss.value(f, y, loss.parameters), loss.derivative(f, y, loss.parameters)
     for i in range(0, len(f), 37):
-        assert float(loss.value(float(f[i]), float(y[i]), loss.parameters)) == values[i]
-        assert float(loss.derivative(float(f[i]), float(y[i]), loss.parameters)) == slopes[i]
+        # exp of a scalar may differ in the last bit from exp in vector registers
+        value = float(loss.value(float(f[i]), float(y[i]), loss.parameters))
+        slope = float(loss.derivative(float(f[i]), float(y[i]), loss.parameters))
+        assert value == pytest.approx(values[i], rel=1e-15)
+        assert slope == pytest.approx(slopes[i], rel=1e-15)
 
 
+@every_elementwise_loss
+def test_rows_are_sums_over_outputs(loss):
+    f, y = (array.reshape(-1, len(targets(loss)), order="F") for array in grid(loss))
+    value = sum(loss.value(f[:, j], y[:, j], loss.parameters) for j in range(f.shape[1]))
+    np.testing.assert_allclose(loss.row_values(f, y), value, rtol=1e-14)
+    np.testing.assert_array_equal(loss.row_slopes(f, y), loss.derivative(f, y, loss.parameters))
+
+
+@every_loss
 def test_single_precision_stays_single(loss):
-    f, y = (array.astype(np.float32)[:, None] for array in grid(loss))
-    for function in (loss.value, loss.derivative):
-        result = function(f, y, loss.parameters)
+    f, y = (array.astype(np.float32) for array in rows(loss))
+    for function, shape in ((loss.row_values, f.shape[:1]), (loss.row_slopes, f.shape)):
+        result = function(f, y)
         assert result.dtype == np.float32
-        assert result.shape == f.shape
-        exact = function(f.astype(np.float64), y.astype(np.float64), loss.parameters)
-        np.testing.assert_allclose(result, exact, atol=2e-6 * max(1.0, np.abs(exact).max()))
+        assert result.shape == shape
+        # single precision may lie on the other side of a kink
+        wide = f.astype(np.float64)
+        exact = np.array([function(wide + h, y.astype(np.float64)) for h in (-1e-6, 0.0, 1e-6)])
+        assert np.abs(result - exact).min(axis=0).max() <= 2e-6 * max(1.0, np.abs(exact).max())
 
 
+@every_loss
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_large_predictions_do_not_overflow(loss, dtype):
+    f, y = (array.astype(dtype) for array in rows(loss))
+    for scale in (30.0, 1e3, 2500.0):
+        with warnings.catch_warnings(), np.errstate(all="warn", under="ignore"):
+            warnings.simplefilter("error")
+            values, slopes = loss.row_values(scale * f, y), loss.row_slopes(scale * f, y)
+        assert np.all(np.isfinite(values))
+        assert np.all(values >= 0)
+        assert np.all(np.isfinite(slopes))
+
+
+@pytest.mark.parametrize("loss", [case for case in EVERY_LOSS if case.values[0].name in reference.LOSSES])
 def test_agrees_with_the_naive_loss(loss):
-    if loss.name not in reference.LOSSES:
-        pytest.skip(f"the reference has no {loss.name}")
     options = {"theta": loss.theta, "mu": loss.mu} if loss.name == "odm" else {}
     for f, y in zip(*grid(loss), strict=True):
         value, slope = reference.LOSSES[loss.name](f, y, **options)
@@ -89,37 +154,87 @@ def test_agrees_with_the_naive_loss(loss):
         assert loss.derivative(f, y, loss.parameters) == pytest.approx(slope, abs=1e-10)
 
 
-@given(
-    f=st.floats(-30, 30),
-    g=st.floats(-30, 30),
-    share=st.floats(0, 1),
-    y=st.sampled_from([-1.0, 1.0]),
-)
-def test_convex_non_negative_and_bounded_curvature(loss, f, g, share, y):
-    value = [float(loss.value(x, y, loss.parameters)) for x in (f, g, share * f + (1 - share) * g)]
-    scale = max(1.0, *value)
-    assert min(value) >= 0
-    assert value[2] <= share * value[0] + (1 - share) * value[1] + 1e-10 * scale
-    slopes = [float(loss.derivative(x, y, loss.parameters)) for x in (f, g)]
-    assert (slopes[0] - slopes[1]) * (f - g) >= -1e-10 * scale
+FORMULAS = {
+    "logistic": lambda f, y: math.log(1 + math.exp(-y * f)),
+    "square": lambda f, y: (f - y) ** 2 / 2,
+    "huber": lambda f, y: (f - y) ** 2 / 2 if abs(f - y) <= 1 else abs(f - y) - 0.5,
+    "epsilon_insensitive": lambda f, y: max(0.0, abs(f - y) - 0.1),
+    "absolute": lambda f, y: abs(f - y),
+    "quantile": lambda f, y: max(0.5 * (y - f), -0.5 * (y - f)),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_values_are_those_of_the_textbook(name):
+    loss = find_loss(name)()
+    f, y = rows(loss)
+    expected = [FORMULAS[name](float(a), float(b)) for a, b in zip(f[:, 0], y[:, 0], strict=True)]
+    np.testing.assert_allclose(loss.row_values(f, y), expected, atol=1e-12)
+
+
+def test_values_of_softmax_and_of_several_quantiles():
+    softmax, three = find_loss("softmax")(), find_loss("quantile")(quantiles=(0.1, 0.5, 0.9))
+    f = np.array([[1.0, 2.0, -1.0]])
+    total = math.exp(1) + math.exp(2) + math.exp(-1)
+    assert softmax.row_values(f, np.array([[0.0, 0, 1]])) == pytest.approx(math.log(total) + 1)
+    np.testing.assert_allclose(softmax.probabilities(f).sum(), 1, rtol=1e-15)
+    np.testing.assert_allclose(softmax.probabilities(f)[0], np.exp(f[0]) / total)
+    # y = 1.5: short by 0.5 at 0.1, above by 0.5 at 0.5, short by 2.5 at 0.9
+    y = np.full((1, 3), 1.5)
+    assert three.row_values(f, y) == pytest.approx(0.1 * 0.5 + 0.5 * 0.5 + 0.9 * 2.5)
+    np.testing.assert_allclose(three.row_slopes(f, y), [[-0.1, 0.5, -0.9]])
+
+
+@every_loss
+@given(seed=st.integers(0, 2**32 - 1), share=st.floats(0, 1), spread=st.sampled_from([1.0, 30.0]))
+def test_convex_non_negative_and_bounded_curvature(loss, seed, share, spread):
+    _, y = rows(loss)
+    generator = np.random.default_rng(seed)
+    y = y[generator.integers(len(y), size=50)]
+    f, g = spread * generator.standard_normal((2, *y.shape))
+    first, second, between = (loss.row_values(x, y) for x in (f, g, share * f + (1 - share) * g))
+    scale = max(1.0, first.max(), second.max())
+    assert min(first.min(), second.min(), between.min()) >= 0
+    assert np.all(between <= share * first + (1 - share) * second + 1e-10 * scale)
+    change = loss.row_slopes(f, y) - loss.row_slopes(g, y)
+    assert np.all(np.sum(change * (f - g), axis=1) >= -1e-10 * scale)
     if math.isfinite(loss.curvature):
-        assert abs(slopes[0] - slopes[1]) <= loss.curvature * abs(f - g) * (1 + 1e-9) + 1e-9
+        steepest = loss.curvature * np.linalg.norm(f - g, axis=1)
+        assert np.all(np.linalg.norm(change, axis=1) <= steepest * (1 + 1e-9) + 1e-9)
 
 
+@every_loss
 def test_curvature_is_attained(loss):
-    f, y = grid(loss)
-    h = 1e-4
-    steepest = np.max(
-        np.abs(loss.derivative(f + h, y, loss.parameters) - loss.derivative(f, y, loss.parameters)) / h
-    )
+    f, y = rows(loss)
+    if loss.target_kind == "classes":
+        # two classes share all the probability, and one gains what the other loses
+        f = np.tile([10.0, 10.0, -20.0, -20.0], (len(f), 1))
+        direction = np.array([1.0, -1.0, 0.0, 0.0]) / math.sqrt(2)
+    else:
+        direction = np.eye(f.shape[1])[0]
     if math.isfinite(loss.curvature):
+        h = 1e-4
+        change = loss.row_slopes(f + h * direction, y) - loss.row_slopes(f, y)
+        steepest = np.linalg.norm(change, axis=1).max() / h
         assert 0.99 * loss.curvature <= steepest <= 1.0001 * loss.curvature
     else:
         # the slope jumps: the quotient is as large as the step is small
-        jump = np.max(np.abs(np.diff(loss.derivative(np.linspace(-4, 4, 100_001), 1.0, loss.parameters))))
-        assert jump > 0.5
+        line = np.linspace(-4, 4, 100_001)[:, None] * np.ones(f.shape[1])
+        jumps = np.abs(np.diff(loss.row_slopes(line, np.ones_like(line)), axis=0))
+        assert jumps.max() >= 0.5 - 1e-9
 
 
+@every_loss
+def test_slope_bound_holds_and_is_attained(loss):
+    f, y = rows(loss)
+    steepest = max(np.abs(loss.row_slopes(scale * f, y)).max() for scale in (1.0, 10.0))
+    if math.isfinite(loss.slope_bound):
+        assert 0.99 * loss.slope_bound <= steepest <= loss.slope_bound * (1 + 1e-12)
+    else:
+        assert np.abs(loss.row_slopes(1e4 * f, y)).max() > 100 * steepest
+
+
+@every_margin_loss
 def test_norm_bound_holds_and_is_attained(loss):
     """-f l'(f, y) <= norm_bound; a bound that nothing reaches would let the projection do nothing."""
     f, y = grid(loss)
@@ -128,6 +243,7 @@ def test_norm_bound_holds_and_is_attained(loss):
     assert attained >= 0.95 * loss.norm_bound
 
 
+@every_margin_loss
 def test_compiled_inner_loop_gives_the_same_numbers(loss):
     """One step on a row of kernel value 1: the coefficient changes by -eta lam s (slope - slope at w~)."""
     eta, lam, weight = 0.25, 3.0, 1.7
@@ -146,13 +262,45 @@ def test_compiled_inner_loop_gives_the_same_numbers(loss):
         assert b[0] == -eta
 
 
+@every_loss
 def test_pickles(loss):
     copy = pickle.loads(pickle.dumps(loss))
     assert copy == loss
-    assert copy.parameters == loss.parameters
-    assert all(type(number) is float for number in loss.parameters)
+    if isinstance(loss, AbstractElementwiseLoss):
+        assert copy.parameters == loss.parameters
+        assert all(type(number) is float for number in loss.parameters)
 
 
+@every_loss
 def test_unknown_name_suggests_this_one(loss):
     with pytest.raises(InputError, match=f"did you mean '{loss.name}'"):
         find_loss(loss.name + "x")
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("huber", {"delta": 0.0}),
+        ("huber", {"delta": float("nan")}),
+        ("epsilon_insensitive", {"epsilon": -0.1}),
+        ("quantile", {"quantiles": (0.5, 1.0)}),
+        ("quantile", {"quantiles": 0.0}),
+        ("quantile", {"quantiles": ()}),
+    ],
+)
+def test_constants_out_of_range_are_refused_by_name(name, options):
+    with pytest.raises(InputError, match=f"^{next(iter(options))}: .*; "):
+        find_loss(name)(**options)
+
+
+def test_from_parameters_takes_what_it_has():
+    assert find_loss("huber").from_parameters(delta=2.0, epsilon=1.0) == find_loss("huber")(delta=2.0)
+    assert find_loss("quantile").from_parameters(quantiles=0.25).quantiles == (0.25,)
+
+
+def test_losses_of_the_margin():
+    assert margin_loss_names() == ["hinge", "logistic", "odm", "squared_hinge"]
+    assert margin_loss(find_loss("odm")()).name == "odm"
+    for name in ("softmax", "square"):
+        with pytest.raises(InputError, match=r"not a loss of the margin.*use one of: hinge"):
+            margin_loss(find_loss(name)())

@@ -1,4 +1,4 @@
-"""What holds of every solver over landmarks, found by the solvers' registry."""
+"""What holds of every solver that can work over landmarks, found by the solvers' registry."""
 
 from __future__ import annotations
 
@@ -9,12 +9,26 @@ import numpy as np
 import pytest
 
 from distkern.core.registry import members
+from distkern.losses import find_loss
 from distkern.passes import Reduce, Stream
-from distkern.solvers.base import AbstractSolver
+from distkern.solvers.coreset import AbstractCoresetSolver
+from distkern.solvers.feature_choice import FeatureChoice
+from distkern.solvers.pegasos import Pegasos
 from problems import overlapping, run_stages
 
-SOLVERS = members("distkern.solvers", AbstractSolver)
+SOLVERS = members("distkern.solvers", AbstractCoresetSolver) | members("distkern.solvers", Pegasos)
 STAGES = 3
+
+
+def build(kind, case, *, stages, **options):
+    parts = case.parts(**options)
+    if issubclass(kind, AbstractCoresetSolver):
+        return kind(parts, stages=stages)
+    features = FeatureChoice("cores", parts.kernel, landmarks=parts.landmarks)
+    return kind(
+        features, find_loss("hinge")(), lam=1e-2, stages=stages, mean_weight=parts.mean_weight,
+    )  # fmt: skip
+
 
 every_solver = pytest.mark.parametrize(
     "kind", [pytest.param(kind, id=name) for name, kind in SOLVERS.items()]
@@ -28,14 +42,14 @@ def case_with_test(**options):
 
 
 def test_there_are_solvers():
-    assert {"csvrg", "avm"} <= set(SOLVERS)
+    assert {"csvrg", "avm", "pegasos"} <= set(SOLVERS)
 
 
 @every_solver
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_function_of_data_and_seed(kind, classes):
     case = case_with_test(classes=classes)
-    solver = kind(case.parts(n_cores=20), stages=STAGES)
+    solver = build(kind, case, n_cores=20, stages=STAGES)
     first, second = (run_stages(solver, case)[0][-1] for _ in range(2))
     for field in dataclasses.fields(first):
         np.testing.assert_array_equal(getattr(first, field.name), getattr(second, field.name))
@@ -47,14 +61,14 @@ def test_a_function_of_data_and_seed(kind, classes):
 def test_finishes_after_its_stages_at_the_latest(kind):
     case = case_with_test()
     for stages in (1, STAGES):
-        states, _ = run_stages(kind(case.parts(n_cores=20), stages=stages), case)
+        states, _ = run_stages(build(kind, case, n_cores=20, stages=stages), case)
         assert 2 <= len(states) <= stages + 1
 
 
 @every_solver
 def test_a_state_is_a_dataclass_of_arrays_and_numbers(kind):
     case = case_with_test()
-    solver = kind(case.parts(n_cores=20), stages=STAGES)
+    solver = build(kind, case, n_cores=20, stages=STAGES)
     states, _ = run_stages(solver, case)
     for state in states:
         assert type(state) is solver.state_type()
@@ -70,8 +84,8 @@ def test_a_state_is_a_dataclass_of_arrays_and_numbers(kind):
 def test_the_next_stage_depends_on_the_state_alone(kind):
     """Resuming from a copy of the state, in a new solver object, with another runner, gives the same bits."""
     case = case_with_test()
-    states, _ = run_stages(kind(case.parts(n_cores=20), stages=STAGES), case)
-    solver = pickle.loads(pickle.dumps(kind(case.parts(n_cores=20), stages=STAGES)))
+    states, _ = run_stages(build(kind, case, n_cores=20, stages=STAGES), case)
+    solver = pickle.loads(pickle.dumps(build(kind, case, n_cores=20, stages=STAGES)))
     fields = {field.name: getattr(states[1], field.name) for field in dataclasses.fields(states[1])}
     state = solver.state_type()(
         **{name: value.copy() if isinstance(value, np.ndarray) else value for name, value in fields.items()}
@@ -85,7 +99,7 @@ def test_the_next_stage_depends_on_the_state_alone(kind):
 @every_solver
 def test_a_stage_does_not_change_the_state_it_is_given(kind):
     case = case_with_test()
-    solver = kind(case.parts(n_cores=20), stages=STAGES)
+    solver = build(kind, case, n_cores=20, stages=STAGES)
     runner = case.runner()
     state = runner.run(solver.init(case.problem))
     for _ in range(2):
@@ -98,7 +112,7 @@ def test_a_stage_does_not_change_the_state_it_is_given(kind):
 @every_solver
 def test_measures(kind):
     case = case_with_test()
-    solver = kind(case.parts(n_cores=20), stages=STAGES)
+    solver = build(kind, case, n_cores=20, stages=STAGES)
     states, _ = run_stages(solver, case)
     for state in states:
         measures = solver.measures(state)
@@ -119,7 +133,7 @@ def test_the_outline_lists_the_passes_that_are_made(kind, has_test, landmarks):
     case = case_with_test()
     if not has_test:
         case.test = None
-    solver = kind(case.parts(**landmarks), stages=STAGES)
+    solver = build(kind, case, **landmarks, stages=STAGES)
     if hasattr(solver, "tolerance"):
         solver = dataclasses.replace(solver, tolerance=0.0)
     outlined = {outline.step.name: outline for outline in solver.outline(case.problem)}
@@ -148,7 +162,7 @@ def test_the_outline_lists_the_passes_that_are_made(kind, has_test, landmarks):
 @every_solver
 def test_the_stated_result_bytes_are_those_of_the_results(kind):
     case = case_with_test(dtype="float32")
-    solver = kind(case.parts(n_cores=20), stages=1)
+    solver = build(kind, case, n_cores=20, stages=1)
     _, runner = run_stages(solver, case)
     blocks = case.runner().blocks["train"]
     for step in runner.steps:
@@ -166,7 +180,7 @@ def test_the_stated_result_bytes_are_those_of_the_results(kind):
 @every_solver
 def test_operands_pickle(kind):
     case = case_with_test()
-    _, runner = run_stages(kind(case.parts(n_cores=20), stages=1), case)
+    _, runner = run_stages(build(kind, case, n_cores=20, stages=1), case)
     for step in runner.steps:
         copy = pickle.loads(pickle.dumps(step))
         assert copy.name == step.name
@@ -177,7 +191,7 @@ def test_operands_pickle(kind):
 @pytest.mark.parametrize("rule", ["scale", "median"])
 def test_gamma_by_rule_is_read_off_a_sample(kind, rule):
     case = case_with_test()
-    states, runner = run_stages(kind(case.parts(n_cores=20, gamma=rule), stages=1), case)
+    states, runner = run_stages(build(kind, case, n_cores=20, gamma=rule, stages=1), case)
     assert runner.made[0] == "sample"
     if rule == "scale":
         assert states[-1].gamma == pytest.approx(1 / (3 * case.features.var()))

@@ -29,19 +29,35 @@ def three_classes():
     return X, y * 10
 
 
+#: hyperparameters for the data below, of the algorithms whose defaults are for other data
+SETTINGS = {
+    "csvrg": {"n_cores": 60, "lam": 128.0, "gamma": 0.1},
+    "avm": {"n_cores": 60, "lam": 128.0, "gamma": 0.1},
+    "pegasos": {"features": "random", "n_features": 256, "lam": 1e-4, "gamma": 0.1},
+}
+LARGE = {
+    "csvrg": {"n_cores": 400, "lam": 2000.0},
+    "avm": {"n_cores": 400, "lam": 2000.0},
+    "pegasos": {"n_features": 1024, "stages": 10},
+}
+every_classifier = pytest.mark.parametrize(
+    "kind", [pytest.param(kind, id=name) for name, kind in algorithms().items() if name in SETTINGS]
+)
+
+
 def small(kind, **parameters):
-    return kind(n_cores=60, lam=128.0, gamma=0.1, random_state=0, **parameters)
+    return kind(random_state=0, **{**SETTINGS[kind.name], **parameters})
 
 
-@pytest.mark.parametrize("kind", list(algorithms().values()))
+@every_classifier
 def test_it_comes_close_to_an_exact_machine(kind, binary):
     X, y = binary
     exact = SVC(C=1.0, gamma=0.1).fit(X[:2000], y[:2000]).score(X[2000:], y[2000:])
-    model = kind(n_cores=400, lam=2000.0, gamma=0.1, random_state=0).fit(X[:2000], y[:2000])
+    model = small(kind, **LARGE[kind.name]).fit(X[:2000], y[:2000])
     assert model.score(X[2000:], y[2000:]) > exact - 0.05
 
 
-@pytest.mark.parametrize("kind", list(algorithms().values()))
+@every_classifier
 def test_dask_arrays_give_the_bits_of_numpy_when_the_blocks_are_the_same(kind, binary):
     X, y = binary
     alone = small(kind).fit(X, y)
@@ -105,7 +121,7 @@ def test_class_weight_of_an_absent_class_is_refused(binary):
         small(CSVRGClassifier, class_weight={"maybe": 2.0}).fit(*binary)
 
 
-@pytest.mark.parametrize("kind", list(algorithms().values()))
+@every_classifier
 def test_several_classes(kind, three_classes):
     X, y = three_classes
     model = small(kind).fit(X, y)
@@ -118,7 +134,7 @@ def test_several_classes(kind, three_classes):
     np.testing.assert_allclose(lazy.compute(), decision, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", list(algorithms().values()))
+@every_classifier
 def test_saved_and_loaded_is_the_same_model(kind, three_classes, tmp_path):
     X, y = three_classes
     model = small(kind).fit(X, y)

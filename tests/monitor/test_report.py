@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from distkern.monitor.plots import Line, line_plot
+from distkern.monitor.plots import Line, binary_ticks, line_plot, linear_ticks, log_ticks
 from distkern.monitor.recorder import PassTotal
-from distkern.monitor.report import gap_ratios, render, write_report
+from distkern.monitor.report import render, write_report
+from distkern.monitor.stages import gap_ratios
 
 HISTORY = [
     {
@@ -137,3 +138,51 @@ def test_convergence_and_memory_are_in_the_table_of_stages() -> None:
     assert row in page
     assert "<td>3.0 MiB</td><td>5.0 MiB</td>" in page
     assert "F<sub>end</sub>" in page
+
+
+def test_mean_squared_errors_have_no_percent() -> None:
+    page = render({}, [stage | {"error": "mean squared error"} for stage in HISTORY])
+    assert "Mean squared error" in page
+    assert '<th scope="col">test mse</th>' in page
+    assert "%" not in page.split("</style>")[1]
+
+
+def test_a_solver_s_own_figures_get_columns_and_plots() -> None:
+    own = [stage | {"margin": 0.1 * stage["stage"], "nu": 0.25, "gamma_note": "text"} for stage in HISTORY]
+    page = render({}, own)
+    assert ">Margin</text>" in page
+    assert '<th scope="col">margin</th>' in page
+    assert "At every stage: model size 256, nu 0.25." in page
+    assert "gamma_note" not in page
+
+
+def test_passes_that_do_not_grow_give_way_to_seconds() -> None:
+    page = render({}, [stage | {"passes": 1.0} for stage in HISTORY])
+    assert ">seconds</text>" in page
+    assert "passes over the data" not in page
+
+
+def test_a_run_of_many_stages_is_thinned_out() -> None:
+    page = render({}, [HISTORY[0] | {"stage": number, "passes": number} for number in range(5000)])
+    assert page.count("<tr>") == 1 + 60
+    assert "60 of 5,000 stages" in page
+    assert "<td>4999</td>" in page
+    assert len(page) < 150_000
+
+
+def test_who_waited_for_whom() -> None:
+    split = {"read": 1.0, "prepare": 6.0, "wait": 7.0, "loop": 3.0}
+    inner = PassTotal("inner loop", 2, 12.0, 10, 10, "", split)
+    reduce = PassTotal("snapshot", 2, 10.0, 10, 10, "", {"read": 1.0, "work": 15.0})
+    page = render({}, [], [inner, reduce])
+    assert "In 22.0 s of passes the driver waited for tasks 77 % of the time" in page
+    assert "loop 3.0, waits 7.0, other 2.0" in page
+    assert "read 1.0, work 15.0" in page
+
+
+def test_ticks() -> None:
+    assert linear_ticks(0, 10) == [0, 2.5, 5, 7.5, 10]
+    assert log_ticks(60, 250) == [50, 100, 150, 200, 250]
+    assert log_ticks(60, 350) == [50, 100, 200, 500]
+    assert log_ticks(1e-9, 1.0) == pytest.approx([1e-9, 1e-7, 1e-5, 1e-3, 0.1, 10.0])
+    assert binary_ticks(700 * 2**20) == [200 * 2**20 * step for step in range(5)]

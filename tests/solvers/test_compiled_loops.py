@@ -20,10 +20,10 @@ LOSS = """
 import math
 from dataclasses import dataclass
 import numpy as np
-from distkern.losses.base import AbstractLoss
+from distkern.losses.base import AbstractElementwiseLoss
 
 @dataclass(frozen=True)
-class Scaled(AbstractLoss):
+class Scaled(AbstractElementwiseLoss):
     name = "scaled"
     target_kind = "binary"
     @staticmethod
@@ -33,6 +33,7 @@ class Scaled(AbstractLoss):
     def derivative(prediction, target, parameters):
         return FACTOR * (prediction - target)
     curvature = FACTOR
+    slope_bound = math.inf
     norm_bound = math.inf
 """
 

@@ -11,7 +11,7 @@ import pytest
 
 import reference
 from distkern.core.rng import Purpose, stream
-from distkern.losses import loss_names
+from distkern.losses import margin_loss_names
 from distkern.solvers.csvrg import CSVRG
 from problems import Case, overlapping, run_stages
 
@@ -49,7 +49,7 @@ def assert_equals_plain_loop(solver: CSVRG, case: Case, *, kernel: str = "rbf", 
     return states
 
 
-@pytest.mark.parametrize("loss", [name for name in loss_names() if name in reference.LOSSES])
+@pytest.mark.parametrize("loss", [name for name in margin_loss_names() if name in reference.LOSSES])
 @pytest.mark.parametrize("option", ["I", "II"])
 @pytest.mark.parametrize("order", ["shuffled", "iid"])
 def test_equals_the_plain_loop(loss, option, order):
@@ -266,7 +266,7 @@ def test_default_steps_give_a_linear_rate_unless_that_takes_too_many():
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
-@pytest.mark.parametrize("loss", loss_names())
+@pytest.mark.parametrize("loss", margin_loss_names())
 def test_tiny_data(n, loss):
     case = Case(np.arange(float(n))[:, None], (np.arange(n) % 2).astype(np.int32), (n,))
     states, _ = run_stages(CSVRG(case.parts(loss, n_cores=3), stages=2), case)

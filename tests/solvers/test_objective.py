@@ -7,7 +7,7 @@ import pytest
 
 import reference
 from distkern.core.types import Block
-from distkern.losses import find_loss, loss_names
+from distkern.losses import find_loss, margin_loss_names
 from distkern.solvers.objective import Objective
 from distkern.solvers.snapshot import Snapshot, snapshot
 from problems import overlapping
@@ -42,7 +42,7 @@ def test_weights_multiply_row_and_class_and_leave_the_block_alone():
     np.testing.assert_array_equal(objective().weights(block_of([0, 1, 1], weights=read_only)), raw)
 
 
-@pytest.mark.parametrize("loss", loss_names())
+@pytest.mark.parametrize("loss", margin_loss_names())
 @pytest.mark.parametrize("lam", [2.0, np.float64(2.0), 2])
 def test_single_precision_is_not_widened(loss, lam):
     predictions, signs = np.ones((4, 1), np.float32), -np.ones((4, 1), np.float32)
@@ -67,7 +67,7 @@ def test_smoothness():
     assert objective("hinge").smoothness(1.0) == np.inf
 
 
-@pytest.mark.parametrize("loss", [name for name in loss_names() if name in reference.LOSSES])
+@pytest.mark.parametrize("loss", [name for name in margin_loss_names() if name in reference.LOSSES])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_snapshot_sums_the_plain_formulas(loss, classes, dtype):

@@ -1,0 +1,108 @@
+"""Nystroem features: kernels at landmarks, made orthonormal."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.bases.base import AbstractBasis
+from distkern.bases.landmarks import LandmarkBasis
+from distkern.core.errors import InputError
+from distkern.core.sparse import Rows
+from distkern.core.types import Floats
+from distkern.core.workspace import buffer
+from distkern.kernels.base import AbstractKernel
+
+#: eigenvalues of K_LL below this share of the largest are taken as 0
+_CUT = 1e-7
+
+
+class NystroemBasis(AbstractBasis):
+    """z(x) = K_LL^(-1/2) k(L, x), so that z(x) . z(y) = k(x, y) wherever x or y is a landmark.
+
+    The symmetric root of the pseudo-inverse, by the eigenvalues in float64 (Williams and Seeger 2001): z
+    has as many columns as there are landmarks, whatever the rank; eigenvalues below 1e-7 of the largest are
+    taken as 0, since kernel values in float32 say no more. A model over it is one over the landmarks
+    themselves, with the coefficients of :meth:`landmark_coefficients`, and is evaluated as such.
+
+    Parameters
+    ----------
+    kernel : with tiles of values
+    landmarks : (r, n_features), an array or sparse rows; its dtype is the dtype of the features
+
+    Raises
+    ------
+    InputError
+        If the kernel has no tiles of values, is not defined for a landmark, or is 0 at all of them.
+    """
+
+    def __init__(self, kernel: AbstractKernel, landmarks: Rows) -> None:
+        kernel.check_domain(landmarks, where="landmarks")
+        self.kernel_values = LandmarkBasis(kernel, landmarks)
+        exact = LandmarkBasis(kernel, landmarks.astype(np.float64))
+        gram = np.empty((exact.size, exact.size))
+        for _ in exact.tiles(exact.landmarks, into=gram):
+            pass
+        eigenvalues, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
+        largest = float(eigenvalues[-1])
+        if not largest > 0.0:
+            raise InputError(f"kernel {kernel.name} is 0 at all landmarks", where="landmarks")
+        kept = eigenvalues > _CUT * largest
+        root = vectors[:, kept] / eigenvalues[kept] ** 0.25
+        self.rank = int(np.count_nonzero(kept))
+        self._factor = root @ root.T
+
+    @property
+    def kernel(self) -> AbstractKernel:
+        """The kernel."""
+        return self.kernel_values.kernel
+
+    @property
+    def landmarks(self) -> Rows:
+        """(r, n_features)."""
+        return self.kernel_values.landmarks
+
+    @property
+    def size(self) -> int:
+        return self.kernel_values.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.kernel_values.dtype
+
+    @property
+    def process_bytes(self) -> int:
+        return self.kernel_values.process_bytes + self._factor.nbytes + self.size**2 * self.dtype.itemsize
+
+    def workspace_bytes(self, row_numbers: int) -> int:
+        return super().workspace_bytes(row_numbers) + self.tile_rows * self.size * self.dtype.itemsize
+
+    def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
+        self.kernel.check_domain(features)
+        shape = (features.shape[0], self.size)
+        kernels: Floats = buffer("nystroem kernels", shape, self.dtype)
+        self.kernel_values.fill(features, kernels)
+        np.matmul(kernels, self._narrow, out=values)
+        if nearest is not None:
+            np.argmax(values, axis=1, out=nearest)
+
+    def combine(self, features: Rows, coefficients: Floats) -> Floats:
+        """f = z(X) coef, as a combination of kernels at the landmarks: r and not r^2 operations a row."""
+        self.kernel.check_domain(features)
+        return self.kernel_values.combine(features, self.landmark_coefficients(coefficients))
+
+    def landmark_coefficients(self, coefficients: Floats) -> NDArray[np.float64]:
+        """beta (r, n_outputs) with sum_k beta_k k(l_k, x) = z(x) . coef."""
+        exact: NDArray[np.float64] = self._factor @ coefficients.astype(np.float64)
+        return exact
+
+    @cached_property
+    def _narrow(self) -> Floats:
+        return self._factor.astype(self.dtype)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # made again from the factor that is sent
+        return {name: value for name, value in vars(self).items() if name != "_narrow"}

@@ -1,0 +1,284 @@
+"""Random features of a kernel, regenerated from a seed wherever they are needed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from distkern.bases._kept import KEPT_BYTES, find, kept
+from distkern.bases.base import AbstractBasis, multiply
+from distkern.core.errors import CorruptDataError, InputError, unknown_name
+from distkern.core.sparse import Rows, SparseRows
+from distkern.core.types import Floats, Indices
+from distkern.core.workspace import buffer
+from distkern.kernels.base import AbstractKernel, require
+from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel
+from distkern.samplers import AbstractSampler, Draws, find_sampler
+
+#: what a process takes to multiply sparse rows (scipy.sparse)
+_SPARSE_BYTES = 28 * 2**20
+_PROBE_ROWS = 4
+_PROBE_COLUMNS = 32
+_NORMALIZATIONS = ("basis", "block")
+
+
+class RandomFeatureBasis(AbstractBasis):
+    """z(x) of n_features columns with E[z(x) . z(y)] = k(x, y), in blocks that are functions of their number.
+
+    Nothing of it is stored: block j is regenerated from (seed, j), and the few that were used last stay with
+    the process. Its bits depend on seed, block, width of the block, kernel and n_input alone.
+
+    Parameters
+    ----------
+    kernel : with random features
+    n_input : columns of the rows
+    n_features : r; even for kernels whose features come in pairs
+    seed : of all draws, 0 to 2^64 - 1
+    sampler : how they are drawn, or its name
+    dtype : of the features; rows of the other precision are converted a tile at a time
+    block_size : columns of a block (the last may be narrower); by default the sampler's
+        ``block_draws``
+    normalize : "basis": the products of all r features estimate the kernel, and |z(x)|^2 = k(x, x) exactly
+        where features come in pairs. "block": those of every single block do, for a basis that grows.
+    sparse_rows : rows will be sparse (counts the memory of SciPy's product; either form always works)
+
+    Raises
+    ------
+    InputError
+        If the kernel has no random features, the sampler does not suit it, or a number is out of range.
+    """
+
+    def __init__(
+        self, kernel: AbstractKernel, n_input: int, n_features: int, seed: int,
+        sampler: AbstractSampler | str = "monte_carlo", dtype: DTypeLike = np.float32,
+        block_size: int | None = None, *, normalize: str = "basis", sparse_rows: bool = False,
+    ) -> None:  # fmt: skip
+        self.kernel = require(kernel, AbstractFeatureKernel)  # type: ignore[type-abstract]
+        self.sampler = find_sampler(sampler) if isinstance(sampler, str) else sampler
+        self.n_input, self.seed = int(n_input), int(seed)
+        per_draw = self.kernel.columns_per_draw
+        if block_size is None:
+            block_size = per_draw * self.sampler.block_draws(self.n_input)
+        for name, value in (("n_features", n_features), ("block_size", block_size)):
+            if value < 1 or value % per_draw:
+                kind = "a positive number" if per_draw == 1 else "a positive even number"
+                raise InputError(
+                    f"{name} must be {kind} for kernel {kernel.name}, got {value}", where=name,
+                    mend=f"use {max(value + value % per_draw, per_draw)}",
+                )  # fmt: skip
+        if normalize not in _NORMALIZATIONS:
+            raise unknown_name("normalization", normalize, _NORMALIZATIONS)
+        self.block_size = min(int(block_size), int(n_features))
+        self.normalize, self.sparse_rows = normalize, sparse_rows
+        self._size, self._dtype = int(n_features), np.dtype(dtype)
+        # a sampler that does not suit is refused here and not on a worker
+        self.kernel.feature_block(Draws(self.sampler, self.seed, 0, 1, self.n_input), np.float64)
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._dtype
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks, the last of which may be narrower."""
+        return -(-self._size // self.block_size)
+
+    def columns_of(self, block: int) -> slice:
+        """Which columns of the basis a block holds."""
+        start = block * self.block_size
+        return slice(start, min(start + self.block_size, self._size))
+
+    @property
+    def process_bytes(self) -> int:
+        numbers = self.n_input * self.block_size // self.kernel.columns_per_draw
+        per_process = self.sampler.process_bytes + (_SPARSE_BYTES if self.sparse_rows else 0)
+        # words, uniform numbers and quantiles of a block, beside the blocks that are kept
+        return per_process + min(KEPT_BYTES, 8 * self.n_blocks * numbers) + 4 * 8 * numbers
+
+    def workspace_bytes(self, row_numbers: int) -> int:
+        width = max(self.block_size, self.n_input if self.sampler.name == "fastfood" else 0)
+        # arguments in float64 and their turns, and the rows in either precision
+        tile = 2 * self.size * self.dtype.itemsize + 3 * 8 * width + 12 * row_numbers
+        return self.tile_rows * tile
+
+    # -- values
+
+    def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
+        for block in range(self.n_blocks):
+            self.fill_block(features, block, values[:, self.columns_of(block)])
+        if nearest is not None:
+            np.argmax(values, axis=1, out=nearest)
+
+    def fill_block(self, features: Rows, block: int, values: Floats) -> None:
+        """Write one block of one tile of rows into ``values`` (n_rows, columns of the block).
+
+        Raises
+        ------
+        InputError
+            If the kernel is not defined for a row (numbered from 0 within the tile).
+        """
+        self.kernel.check_domain(features)
+        self._kept(block).fill(self._narrowed(features), values, self._scale(block))
+
+    def evaluate(self, features: Rows) -> Floats:
+        """z(X), (n_rows, size): the bits of :meth:`fill`, with every block made once. Mind its size."""
+        values = np.empty((features.shape[0], self.size), dtype=self.dtype)
+        for block in range(self.n_blocks):
+            for rows, tile in self.block_tiles(features, block):
+                values[rows, self.columns_of(block)] = tile
+        return values
+
+    def block_tiles(self, features: Rows, block: int) -> Iterator[tuple[slice, Floats]]:
+        """Rows and values of all tiles of one block; each overwrites the last."""
+        columns = self.columns_of(block)
+        width, tile_rows = columns.stop - columns.start, self.tile_rows
+        scale, members = self._scale(block), self._kept(block)
+        for start in range(0, features.shape[0], tile_rows):
+            rows = slice(start, min(start + tile_rows, features.shape[0]))
+            tile = features[rows]
+            if block == 0:
+                self.kernel.check_domain(tile, first_row=start)
+            values: Floats = buffer("feature tile", (rows.stop - start, width), self.dtype)
+            members.fill(self._narrowed(tile), values, scale)
+            yield rows, values
+
+    def combine(self, features: Rows, coefficients: Floats) -> Floats:
+        """f = z(X) coef, (n_rows, n_outputs) for coefficients (size, n_outputs).
+
+        Block by block and within it tile by tile, so that a block is made once and no more than a tile of a
+        block's features exists at a time, whatever the size of the basis.
+        """
+        narrow = np.asarray(coefficients, dtype=self.dtype)
+        totals = np.zeros((features.shape[0], coefficients.shape[1]), dtype=self.dtype)
+        for block in range(self.n_blocks):
+            part = narrow[self.columns_of(block)]
+            for rows, values in self.block_tiles(features, block):
+                share: Floats = buffer("feature share", (len(values), part.shape[1]), self.dtype)
+                multiply(values, part, share)
+                totals[rows] += share
+        return totals
+
+    def transposed(self, features: Rows, weights: Floats) -> NDArray[np.float64]:
+        """z(X)' weights, (size, n_outputs) for weights (n_rows, n_outputs); summed over tiles in float64."""
+        narrow = np.asarray(weights, dtype=self.dtype)
+        totals = np.zeros((self.size, weights.shape[1]))
+        for block in range(self.n_blocks):
+            total = totals[self.columns_of(block)]
+            for rows, values in self.block_tiles(features, block):
+                total += values.T @ narrow[rows]
+        return totals
+
+    def columns(self, features: Rows, columns: Indices) -> Floats:
+        """Single features, (n_columns, n_rows), in the order of ``columns``.
+
+        Of a block that is not kept only the draws behind them are made, where the sampler can.
+        """
+        numbers = np.asarray(columns)
+        values = np.empty((numbers.size, features.shape[0]), dtype=self.dtype)
+        for block in np.unique(numbers // self.block_size).tolist():
+            wanted = np.flatnonzero(numbers // self.block_size == block)
+            members, places = self._some(block, numbers[wanted] - block * self.block_size)
+            scale, tile_rows = self._scale(block), self.tile_rows
+            for start in range(0, features.shape[0], tile_rows):
+                tile = features[start : start + tile_rows]
+                self.kernel.check_domain(tile, first_row=start)
+                part: Floats = buffer("feature columns", (tile.shape[0], members.n_columns), self.dtype)
+                members.fill(self._narrowed(tile), part, scale)
+                values[wanted, start : start + tile.shape[0]] = part[:, places].T
+        return values
+
+    # -- identity
+
+    def digest(self) -> str:
+        """16 hexadecimal digits of the first features at fixed rows, to be stored with a model.
+
+        They change when a draw does, with the version of a library say, but not with the last bits of a
+        number: features are computed in float64 and rounded to 6 places.
+        """
+        count = min(self.size, _PROBE_COLUMNS)
+        twin = RandomFeatureBasis(
+            self.kernel, self.n_input, self.size, self.seed, self.sampler, np.float64, self.block_size,
+            normalize=self.normalize,
+        )  # fmt: skip
+        steps = np.arange(_PROBE_ROWS * self.n_input, dtype=np.float64)
+        # golden steps in (0, 1): defined for every kernel, and different for every column
+        rows = np.modf((steps + 1.0) * 0.6180339887498949)[0].reshape(_PROBE_ROWS, self.n_input)
+        values = twin.columns(rows, np.arange(count))
+        # adding 0 makes a zero of a minus zero
+        rounded = np.round(values, 6) + 0.0
+        return hashlib.blake2b(rounded.astype("<f8").tobytes(), digest_size=8).hexdigest()
+
+    def check_digest(self, stored: str, *, written_with: str, where: str) -> None:
+        """Refuse a model whose features this installation does not draw alike.
+
+        Parameters
+        ----------
+        stored : what :meth:`digest` gave when the model was written
+        written_with : version of numpy then
+        where : the model
+
+        Raises
+        ------
+        CorruptDataError
+            Naming both versions of numpy.
+        """
+        if self.digest() != stored:
+            raise CorruptDataError(
+                f"its random features, written with numpy {written_with}, are drawn differently by numpy "
+                f"{np.__version__} or by this version of SciPy", where=where,
+                mend=f"install numpy {written_with}, or train it again",
+            )  # fmt: skip
+
+    # -- blocks
+
+    def _scale(self, block: int) -> float:
+        columns = self.columns_of(block)
+        return (
+            1.0 if self.normalize == "block" else float(((columns.stop - columns.start) / self._size) ** 0.5)
+        )
+
+    def _draws(self, block: int) -> Draws:
+        columns = self.columns_of(block)
+        n_draws = (columns.stop - columns.start) // self.kernel.columns_per_draw
+        return Draws(self.sampler, self.seed, block, n_draws, self.n_input)
+
+    def _kept(self, block: int) -> AbstractFeatureBlock:
+        draws = self._draws(block)
+        return kept(
+            (self.kernel, draws, self.dtype.str), lambda: self.kernel.feature_block(draws, self.dtype)
+        )
+
+    def _some(self, block: int, places: NDArray[Any]) -> tuple[AbstractFeatureBlock, NDArray[Any]]:
+        """Features among which those at some places of a block are, and where among them."""
+        draws = self._draws(block)
+        if self.kernel.whole_blocks:
+            return self._kept(block), places
+        chosen, among = np.unique(places % draws.n_draws, return_inverse=True)
+        among = among + len(chosen) * (places // draws.n_draws)
+        if len(chosen) == draws.n_draws:
+            return self._kept(block), places
+        if self.sampler.has_single_draws and find((self.kernel, draws, self.dtype.str)) is None:
+            return self.kernel.feature_block(draws.choose(chosen.tolist()), self.dtype), among
+        return self._kept(block).take(chosen), among
+
+    def _narrowed(self, features: Rows) -> Rows:
+        """A tile of rows in the dtype of the basis."""
+        if features.shape[1] != self.n_input:
+            raise InputError(
+                f"X has {features.shape[1]} features, but the basis is of {self.n_input} features", where="X"
+            )
+        if features.dtype == self.dtype:
+            return features
+        if isinstance(features, SparseRows):
+            return features.astype(self.dtype)
+        tile: Floats = buffer("narrowed rows", features.shape, self.dtype)
+        np.copyto(tile, features, casting="same_kind")
+        return tile

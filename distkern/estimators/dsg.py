@@ -1,0 +1,361 @@
+"""Doubly stochastic functional gradients as a scikit-learn classifier and regressor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy.sparse import issparse
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from distkern.bases.random_features import RandomFeatureBasis
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.core.sparse import Rows, SparseRows, converted
+from distkern.engine.drive import Driver
+from distkern.engine.executors import open_executor
+from distkern.estimators._stream import Continued
+from distkern.estimators.data import ArraySource, of_positive_weight
+from distkern.estimators.functional import (
+    CLASSIFIER_CONSTRAINTS,
+    FUNCTIONAL_CONSTRAINTS,
+    REGRESSOR_CONSTRAINTS,
+    AbstractFunctionalClassifier,
+    AbstractFunctionalEstimator,
+    AbstractFunctionalRegressor,
+)
+from distkern.solvers._dsg_model import squared_norm
+from distkern.solvers._dsg_rules import StepRule
+from distkern.solvers.base import Problem
+from distkern.solvers.dsg import DSG, DSGState
+
+_CONSTRAINTS: dict[str, list[Any]] = {
+    **FUNCTIONAL_CONSTRAINTS,
+    "n_features": [Interval(Integral, 1, None, closed="left")],
+    "block_size": [Interval(Integral, 1, None, closed="left")],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "variant": [StrOptions({"dsg", "udsg", "cdsg", "gdsg"})],
+    "step_size": [Interval(Real, 0, None, closed="neither"), None],
+    "step_decay": [Interval(Real, 0, None, closed="left")],
+    "precondition": ["boolean"],
+    "damping": [Interval(Real, 0, None, closed="left"), None],
+    "average": ["boolean"],
+    "polish": [StrOptions({"sweeps", "exact"}), None],
+    "n_sweeps": [Interval(Integral, 1, None, closed="left")],
+    "stages": [Interval(Integral, 1, None, closed="left")],
+    "steps_per_stage": [
+        Interval(Integral, 1, None, closed="left"), Interval(Real, 0, None, closed="neither"), None,
+    ],
+}  # fmt: skip
+
+
+class AbstractDSG(AbstractFunctionalEstimator):
+    """What the classifier and the regressor share.
+
+    Fitted attributes
+    -----------------
+    gamma_ : the kernel's gamma
+    n_blocks_ : blocks of random features in use
+    """
+
+    def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> DSG:
+        steps = None
+        if self.step_size is not None:
+            steps = StepRule("inverse", step0=float(self.step_size), step1=float(self.step_decay))
+        return DSG(
+            self._risk_for(self._least_outputs(), class_weights, mean_weight),
+            self._kernel_choice(),
+            sampler=self.sampler,
+            n_features=int(self.n_features),
+            block_size=min(int(self.block_size), int(self.n_features)),
+            batch_size=int(self.batch_size),
+            nu=float(self.nu),
+            steps=steps,
+            variant=self.variant,
+            precondition=self.precondition,
+            damping=None if self.damping is None else float(self.damping),
+            average=self.average,
+            polish=self.polish,
+            n_sweeps=int(self.n_sweeps),
+            stages=int(self.stages),
+            steps_per_stage=self.steps_per_stage,
+        )
+
+    def basis(self, dtype: DTypeLike = np.float32) -> RandomFeatureBasis:
+        """The random features in use, computing in ``dtype``."""
+        solver = self._solver(None, 1.0)
+        return solver.basis(
+            int(self.n_features_in_), np.dtype(dtype), self.gamma_, self.seed_, self.n_blocks_
+        )
+
+    def _continue(self, rows: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None) -> None:
+        """Steps over one more batch of validated rows with class codes or numbers."""
+        if not hasattr(self, "_state") and hasattr(self, "coef_"):
+            raise InputError(
+                "the model was loaded, and a stored model does not hold what further steps need",
+                where="partial_fit", mend="call it on the estimator that was trained",
+            )  # fmt: skip
+        before: DSGState | None = getattr(self, "_state", None)
+        self.mean_weight_ = 1.0 if weights is None else float(weights.mean())
+        source = ArraySource(converted(rows, sparse=isinstance(rows, SparseRows)), targets, weights)
+        outputs = self._batch_outputs()
+        solver = self._solver(None, self.mean_weight_)
+        solver = replace(solver, risk=replace(solver.risk, n_outputs=outputs), stages=1, polish=None)
+        if before is None:
+            self.seed_ = self._seed()
+        problem = Problem(
+            source.block_rows, source.n_features, outputs, source.dtype, has_test=False, seed=self.seed_,
+            sparse_numbers=source.row_numbers if source.is_sparse else None,
+            real_targets=self.task == "regression",
+        )  # fmt: skip
+        with open_executor("synchronous") as executor:
+            outcome = Driver({"train": source}, executor).run(Continued(solver, before), problem)
+        self.n_features_in_, self.scaling_ = source.n_features, None
+        self.history_ = [*getattr(self, "history_", []), *outcome.history]
+        self.n_iter_ = getattr(self, "n_iter_", 0) + 1
+        self._keep(outcome.state)
+
+    def _batch_outputs(self) -> int:
+        """Outputs of the model that batches are fitted to."""
+        raise NotImplementedError
+
+    def _batch(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Rows, NDArray[Any], NDArray[np.float64] | None]:
+        """Validated rows, targets and weights of a batch."""
+        self.check_parameters()
+        if getattr(self, "class_weight", None) == "balanced":
+            raise InputError(
+                "'balanced' needs all labels at once", where="class_weight", mend="give {label: weight}"
+            )
+        first = not hasattr(self, "coef_")
+        raw, targets = validate_data(
+            self, X, y, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", reset=first,
+            y_numeric=self.task == "regression",
+        )  # fmt: skip
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, raw, dtype=np.float64)
+        rows: Rows = SparseRows.of_scipy(raw) if issparse(raw) else raw
+        return of_positive_weight(rows, targets, weights)
+
+    def _keep(self, state: DSGState) -> None:
+        self._state = state
+        self.coef_ = np.ascontiguousarray(self._solver(None, 1.0).model_coefficients(state))
+        self.intercept_ = np.zeros(self.coef_.shape[1])
+        self.gamma_, self.n_blocks_ = state.gamma, state.n_blocks
+
+    def _squared_norm(self) -> float:
+        return squared_norm(self.coef_, self.n_blocks_)
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "gamma": float(self.gamma_),
+            "n_blocks": int(self.n_blocks_),
+            "seed": int(self.seed_),
+            "features_digest": self.basis(np.float64).digest(),
+        }
+
+    def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
+        super()._restore(arrays, facts, where)
+        self.gamma_, self.n_blocks_, self.seed_ = facts["gamma"], facts["n_blocks"], facts["seed"]
+        basis = self.basis(np.float64)
+        if self.coef_.shape[0] != basis.size:
+            raise CorruptDataError(
+                f"{self.coef_.shape[0]} coefficients for {basis.size} features",
+                where=where,
+                mend="train again",
+            )
+        basis.check_digest(facts["features_digest"], written_with=facts["numpy-version"], where=where)
+
+
+class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier):
+    """Kernel classifier by doubly stochastic functional gradients (dsg.txt; variants of cdsg.txt).
+
+    Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2 over the kernel's function space: each step draws a batch
+    of rows and a new block of random features, which are regenerated from the seed and never stored.
+
+    Parameters
+    ----------
+    loss : "logistic", "softmax", "hinge", "squared_hinge" or "odm"
+    kernel : any kernel with random features
+    gamma : float > 0, "scale", "median", or one with a divisor of the width: "median/4"
+    kernel_params : further parameters of the kernel, by name
+    sampler : "monte_carlo", "orthogonal", "quasi_monte_carlo" or "fastfood"
+    n_features : random features at most, the size of the model
+    block_size : features that a step adds
+    batch_size : rows of a step
+    nu : >= 0, weight of |f|^2 / 2
+    variant : "dsg"; "udsg": every other step in an old block; "cdsg": an old block where its inequality
+        allows; "gdsg": of some blocks that with the largest gradient (not in the papers)
+    step_size, step_decay : gamma_t = step_size / (1 + step_decay t); None: 0.5 with a preconditioner, else 20
+    precondition : divide a block's step by its damped curvature, as the authors' published code does
+    damping : of that curvature; None: by the number of rows
+    average : the model is the average of the iterates, late ones weighing most
+    polish : None; "sweeps": Newton steps in one block after the other over all rows; "exact": the minimiser
+        over the features in use, up to 8192 of them
+    n_sweeps : stages of "sweeps"
+    stages : the steps are cut into so many, measured after each
+    steps_per_stage : int: rows; float: passes over the rows; None: until there are ``n_features``
+    theta, mu : of loss "odm"
+    class_weight : None, "balanced" or {label: weight}
+    random_state : int, RandomState or None
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> DSGClassifier(gamma=4.0, n_features=512, block_size=64, random_state=0).fit(X, y).score(X, y) > 0.98
+    True
+    """
+
+    name = "dsg"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**_CONSTRAINTS, **CLASSIFIER_CONSTRAINTS}
+
+    def __init__(
+        self, *, loss: str = "logistic", kernel: str = "rbf", gamma: float | str = "scale",
+        kernel_params: dict[str, Any] | None = None, sampler: str = "monte_carlo", n_features: int = 16384,
+        block_size: int = 512, batch_size: int = 4096, nu: float = 1e-6, variant: str = "dsg",
+        step_size: float | None = None, step_decay: float = 0.02, precondition: bool = True,
+        damping: float | None = None, average: bool = True, polish: str | None = None, n_sweeps: int = 2,
+        stages: int = 10, steps_per_stage: int | float | None = None, theta: float = 0.4, mu: float = 0.4,
+        class_weight: dict[Any, float] | str | None = None, random_state: Any = None,
+    ) -> None:  # fmt: skip
+        self.loss = loss
+        self.kernel = kernel
+        self.gamma = gamma
+        self.kernel_params = kernel_params
+        self.sampler = sampler
+        self.n_features = n_features
+        self.block_size = block_size
+        self.batch_size = batch_size
+        self.nu = nu
+        self.variant = variant
+        self.step_size = step_size
+        self.step_decay = step_decay
+        self.precondition = precondition
+        self.damping = damping
+        self.average = average
+        self.polish = polish
+        self.n_sweeps = n_sweeps
+        self.stages = stages
+        self.steps_per_stage = steps_per_stage
+        self.theta = theta
+        self.mu = mu
+        self.class_weight = class_weight
+        self.random_state = random_state
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on with a batch of rows: as many steps as ``batch_size`` goes into them, at least one.
+
+        Step sizes count on from batch to batch; the bandwidth is chosen on the first. Arrays only.
+
+        Parameters
+        ----------
+        X : (n_rows, n_features) array or sparse matrix
+        y : (n_rows,) labels
+        classes : all labels there are, needed in the first call
+        sample_weight : (n_rows,) weights of the losses
+
+        Raises
+        ------
+        InputError
+            If there is a label that ``classes`` does not hold, or the first call does not give them.
+        """
+        rows, labels, weights = self._batch(X, y, sample_weight)
+        check_classification_targets(labels)
+        if not hasattr(self, "classes_"):
+            if classes is None:
+                raise InputError("is missing", where="classes", mend="give all labels in the first call")
+            self.classes_ = np.unique(np.asarray(classes))
+            if len(self.classes_) < 2:
+                raise InputError("holds one label only", where="classes", mend="give at least two")
+        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
+            raise InputError(
+                "is not what the first call gave",
+                where="classes",
+                mend=f"leave it out: {self.classes_.tolist()}",
+            )
+        codes = np.searchsorted(self.classes_, labels)
+        known = np.minimum(codes, len(self.classes_) - 1)
+        unseen = labels[self.classes_[known] != labels].tolist()
+        if unseen:
+            raise InputError(
+                f"label {unseen[0]!r} is not among the classes", where="y",
+                mend=f"classes of the first call: {self.classes_.tolist()}",
+            )  # fmt: skip
+        weighting: Any = self.class_weight or {}
+        factors = np.array([float(weighting.get(label, 1.0)) for label in self.classes_.tolist()])
+        self.class_weights_ = None
+        if weighting:
+            weights = factors[known] if weights is None else weights * factors[known]
+        self._continue(rows, known.astype(np.int32), weights)
+        return self
+
+    def _batch_outputs(self) -> int:
+        return self.n_outputs(len(self.classes_))
+
+
+class DSGRegressor(AbstractDSG, AbstractFunctionalRegressor):
+    """Kernel regressor by doubly stochastic functional gradients (dsg.txt; variants of cdsg.txt).
+
+    Parameters
+    ----------
+    loss : "square", "huber", "epsilon_insensitive", "absolute" or "quantile"
+    delta : of "huber", where it turns from quadratic to linear
+    epsilon : of "epsilon_insensitive", the residual that costs nothing
+    quantiles : of "quantile": one output for each
+    kernel, gamma, kernel_params, sampler, n_features, block_size, batch_size, nu, variant, step_size, \
+step_decay, precondition, damping, average, polish, n_sweeps, stages, steps_per_stage, random_state : as for \
+:class:`DSGClassifier`
+    """
+
+    name = "dsg_regressor"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**_CONSTRAINTS, **REGRESSOR_CONSTRAINTS}
+
+    def __init__(
+        self, *, loss: str = "square", kernel: str = "rbf", gamma: float | str = "scale",
+        kernel_params: dict[str, Any] | None = None, sampler: str = "monte_carlo", n_features: int = 16384,
+        block_size: int = 512, batch_size: int = 4096, nu: float = 1e-6, variant: str = "dsg",
+        step_size: float | None = None, step_decay: float = 0.02, precondition: bool = True,
+        damping: float | None = None, average: bool = True, polish: str | None = None, n_sweeps: int = 2,
+        stages: int = 10, steps_per_stage: int | float | None = None, delta: float = 1.0,
+        epsilon: float = 0.1, quantiles: Any = (0.5,), random_state: Any = None,
+    ) -> None:  # fmt: skip
+        self.loss = loss
+        self.kernel = kernel
+        self.gamma = gamma
+        self.kernel_params = kernel_params
+        self.sampler = sampler
+        self.n_features = n_features
+        self.block_size = block_size
+        self.batch_size = batch_size
+        self.nu = nu
+        self.variant = variant
+        self.step_size = step_size
+        self.step_decay = step_decay
+        self.precondition = precondition
+        self.damping = damping
+        self.average = average
+        self.polish = polish
+        self.n_sweeps = n_sweeps
+        self.stages = stages
+        self.steps_per_stage = steps_per_stage
+        self.delta = delta
+        self.epsilon = epsilon
+        self.quantiles = quantiles
+        self.random_state = random_state
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Go on with a batch of rows, see :meth:`DSGClassifier.partial_fit`."""
+        rows, targets, weights = self._batch(X, y, sample_weight)
+        self._continue(rows, np.asarray(targets, dtype=np.float64), weights)
+        return self
+
+    def _batch_outputs(self) -> int:
+        return self.n_outputs()

@@ -1,0 +1,329 @@
+"""What all estimators share: validation, fitting through the driver, prediction, saving.
+
+An estimator is a model f(x) = basis(x) @ coef_ + intercept_. To add one, write a file in this folder with a
+class that derives from :class:`~distkern.estimators.base.AbstractClassifier` or
+:class:`~distkern.estimators.regressor.AbstractRegressor`, gives itself a ``name`` (what ``--algorithm``
+takes; a regressor's ends in ``_regressor``), and implements ``_solver``, ``basis``, ``_keep`` and
+``objective_value`` (and ``_arrays``, ``_facts`` and ``_restore`` where its basis is more than the
+coefficients); the command line and the contract tests pick it up.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from distkern.bases.base import AbstractBasis
+from distkern.core import blas
+from distkern.core.errors import InputError
+from distkern.core.sparse import Rows, SparseRows
+from distkern.core.types import Block, Floats
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.drive import Driver
+from distkern.engine.events import EventLog, Listener
+from distkern.engine.executors import AbstractExecutor, open_executor
+from distkern.engine.executors.arrays import DaskArraySource, is_dask, map_rows, map_source
+from distkern.engine.plan import Extent, plan_reduce
+from distkern.estimators.data import DESCRIBE, TrainingData
+from distkern.estimators.prediction import predict_rows
+from distkern.passes import Reduce
+from distkern.solvers.base import AbstractSolver, Problem
+from distkern.storage.dataset import Split
+from distkern.storage.scaling import Scaling
+
+_FEW_BYTES = 16 * 2**20
+
+
+class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
+    """A model f(x) = basis(x) @ coef_ + intercept_ that a solver fits.
+
+    Fitted attributes
+    -----------------
+    coef_ : (size, n_outputs) float64, in the order of the basis functions
+    intercept_ : (n_outputs,) float64
+    n_features_in_ : d
+    seed_ : of every random choice that was made
+    n_iter_ : stages done
+    history_ : list of dict, one line of figures for each stage
+    scaling_ : of the data set it was fitted on, applied to arrays given to ``predict``; None for arrays
+    """
+
+    name: ClassVar[str]
+    #: of the data sets it learns from
+    task: ClassVar[str] = "classification"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
+
+    # -- what an estimator is made of
+
+    @abstractmethod
+    def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> AbstractSolver[Any]:
+        """The solver with this estimator's hyperparameters; refuses those that do not go together."""
+
+    @abstractmethod
+    def basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis:
+        """The fitted basis, computing in ``dtype``."""
+
+    @abstractmethod
+    def _keep(self, state: Any) -> None:
+        """Take ``coef_``, ``intercept_`` and what the basis needs from the solver's last state.
+
+        ``n_features_in_``, ``seed_`` and what is known of the targets have been set.
+        """
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """The fitted arrays that a model folder holds."""
+        return {"coefficients": self.coef_, "intercept": self.intercept_}
+
+    def _facts(self) -> dict[str, Any]:
+        """The fitted numbers that ``model.json`` holds beside what it holds of every model."""
+        return {}
+
+    def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
+        """Take back what :meth:`_arrays` and :meth:`_facts` gave; :class:`KeyError` if a part is missing."""
+        self.coef_, self.intercept_ = arrays["coefficients"], arrays["intercept"]
+
+    @abstractmethod
+    def losses(self) -> Callable[[Floats, Block], float]:
+        """A picklable function of predictions (n_rows, n_outputs) and their rows: the sum of s_i l_i."""
+
+    @abstractmethod
+    def objective_value(self, losses: float, n_rows: int) -> float:
+        """The objective at the fitted model on rows whose losses add up to ``losses``."""
+
+    @abstractmethod
+    def _data_of_arrays(
+        self, features: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None
+    ) -> TrainingData:
+        """Validated arrays as training data."""
+
+    @abstractmethod
+    def _data_of_split(self, split: Split) -> TrainingData:
+        """A split of a data set as training data."""
+
+    def _describing(self) -> Reduce[Any]:
+        """The pass that looks at the targets and weights of Dask arrays, and refuses what is not finite."""
+        return DESCRIBE
+
+    @abstractmethod
+    def _data_of_dask(self, source: DaskArraySource, described: Any) -> TrainingData:
+        """Dask arrays as training data, once the pass of :meth:`_describing` has described them."""
+
+    @abstractmethod
+    def _keep_data(self, data: TrainingData) -> None:
+        """Take what is known of the targets."""
+
+    @abstractmethod
+    def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
+        """The solver and the sizes of the problem it is given.
+
+        Raises
+        ------
+        InputError
+            If the data are none that this estimator can learn from.
+        """
+
+    def memory_knob(self) -> str:
+        """What makes the model take less memory, for those who are told that it takes too much."""
+        if "n_cores" in self.get_params():
+            return "fewer landmarks (--set n_cores=...)"
+        return "fewer features (--set n_features=...)"
+
+    # -- fitting
+
+    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to arrays, Dask arrays or the training split of a data set.
+
+        Parameters
+        ----------
+        X : (n_rows, n_features) array, sparse matrix of SciPy or Dask array, or
+        ``open_dataset(path).train``, which has its own labels y : (n_rows,) labels, for arrays
+        sample_weight : (n_rows,) weights s_i >= 0 of the losses, for arrays; the objective divides by their
+        sum
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError or ValueError
+            If a hyperparameter, a number or a label is not usable; the message names it.
+        """
+        return self.fit_with(X, y, sample_weight)
+
+    def fit_with(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,
+        test: Split | None = None, executor: AbstractExecutor | None = None, listeners: Sequence[Listener] =
+        (), checkpoints: Path | None = None, resume: bool = False,
+    ) -> Self:  # fmt: skip
+        """Fit, with a test split to measure after each stage, a given executor, listeners and checkpoints."""
+        self.check_parameters()
+        with ExitStack() as stack:
+            stack.enter_context(blas.single_threaded())
+            data, executor = self._prepare(X, y, sample_weight, executor, stack)
+            solver, problem = self.problem(data, has_test=test is not None)
+            sources = {"train": data.source} | ({} if test is None else {"test": test})
+            folder = None
+            if checkpoints is not None:
+                folder = CheckpointFolder(checkpoints, self._identity(data, problem))
+            driver = Driver(sources, executor, EventLog(listeners), folder)
+            outcome = driver.run(solver, problem, resume=resume)
+        self._keep_data(data)
+        self.n_features_in_, self.seed_ = problem.n_features, problem.seed
+        self.n_iter_, self.history_, self.scaling_ = outcome.state.stage, outcome.history, data.scaling
+        self._keep(outcome.state)
+        return self
+
+    def check_parameters(self) -> None:
+        """Refuse hyperparameters of the wrong kind or out of range.
+
+        Raises
+        ------
+        InputError
+            Naming the hyperparameter and its range.
+        """
+        try:
+            self._validate_params()
+        except InvalidParameterError as error:
+            raise InputError(str(error).rstrip(".")) from None
+        self._solver(None, 1.0)
+
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: Any, executor: AbstractExecutor | None, stack: ExitStack
+    ) -> tuple[TrainingData, AbstractExecutor]:
+        if isinstance(X, Split):
+            if y is not None or sample_weight is not None:
+                raise InputError(
+                    "a data set's split has its own labels", where="fit", mend="give the split alone"
+                )
+            return self._data_of_split(X), executor or stack.enter_context(open_executor())
+        if is_dask(X, y, sample_weight):
+            self._check_dask(X, y)
+            executor = executor or stack.enter_context(open_executor())
+            raw = DaskArraySource(X, y, sample_weight)
+            describing = self._describing()
+            plan = plan_reduce(describing, Extent.of(raw), executor.machine)
+            described = executor.reduce(describing, plan, raw, lambda done: None).value
+            return self._data_of_dask(raw, described), executor
+        raw, targets = validate_data(
+            self, X, y, dtype=[np.float64, np.float32], order="C", accept_sparse="csr",
+            y_numeric=self.task == "regression",
+        )  # fmt: skip
+        features: Rows = SparseRows.of_scipy(raw) if issparse(raw) else raw
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, raw, dtype=np.float64)
+        data = self._data_of_arrays(features, targets, weights)
+        # rows in this process are not worth sending to another one
+        few = features.nbytes < _FEW_BYTES
+        return data, executor or stack.enter_context(open_executor("synchronous" if few else "threads"))
+
+    def _check_dask(self, X: Any, y: Any) -> None:
+        if y is None:
+            raise InputError("y is missing", where="fit", mend="give labels with Dask arrays")
+        if hasattr(X, "columns"):
+            self.feature_names_in_ = np.asarray(X.columns, dtype=object)
+
+    def _seed(self) -> int:
+        random_state = getattr(self, "random_state", None)
+        if isinstance(random_state, (int, np.integer)):
+            return int(random_state)
+        return int(check_random_state(random_state).randint(2**31))
+
+    def _identity(self, data: TrainingData, problem: Problem) -> dict[str, Any]:
+        return {
+            "algorithm": self.name,
+            "data set": data.source.fingerprint,
+            "seed": problem.seed,
+            "test split": problem.has_test,
+            **{name: value for name, value in self.get_params().items() if name != "random_state"},
+        }
+
+    # -- prediction
+
+    def _classes(self) -> NDArray[Any] | None:
+        """The labels that predictions are turned into; None for real predictions."""
+        return None
+
+    def _chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
+        """Probabilities of decision values, if the loss is a likelihood."""
+        return None
+
+    def predictor(self, scaling: Scaling | None, output: str) -> partial[NDArray[Any]]:
+        """A picklable function of features (n, d): scales them, gives "decision" values or a "label" each."""
+        return partial(
+            predict_rows,
+            self.basis(np.float32),
+            self.basis(np.float64),
+            self.coef_,
+            self.intercept_,
+            self.n_features_in_,
+            self._classes(),
+            scaling,
+            output,
+            self._chances(),
+        )
+
+    def scaling_for(self, split: Split) -> Scaling | None:
+        """What is still to be done to a split's stored rows: nothing if it was scaled as the training rows
+        were.
+
+        Raises
+        ------
+        InputError
+            If the split has another number of features or was scaled in another way.
+        """
+        if split.n_features != self.n_features_in_:
+            raise InputError(
+                f"{split.n_features} features where the model has {self.n_features_in_}",
+                where=str(split.dataset.path), mend="predict on data with the columns of the training data",
+            )  # fmt: skip
+        own: Scaling | None = self.scaling_
+        stored = split.dataset.scaling
+        if own is None or stored == own:
+            return None
+        if stored.kind == "none":
+            return own
+        raise InputError(
+            f"its rows are stored scaled ({stored.kind}), not as the model's training rows were ({own.kind})",
+            where=str(split.dataset.path), mend="shard it with --scale none: the model will scale them",
+        )  # fmt: skip
+
+    def _map(self, X: Any, output: str, dtype: Any, n_columns: int | None) -> Any:
+        self._fitted()
+        if isinstance(X, Split):
+            return map_source(self.predictor(self.scaling_for(X), output), X, dtype, n_columns)
+        function = self.predictor(self.scaling_, output)
+        if is_dask(X):
+            return map_rows(function, X, dtype, n_columns)
+        features = validate_data(
+            self, X, dtype=[np.float64, np.float32], order="C", reset=False, accept_sparse="csr"
+        )
+        return function(SparseRows.of_scipy(features) if issparse(features) else features)
+
+    def _fitted(self) -> Self:
+        check_is_fitted(self, "coef_")
+        return self
+
+    def save(self, path: str | Path) -> None:
+        """Write a model folder that :func:`distkern.load_model` reads; see there for what it holds."""
+        from distkern.estimators.persistence import save_model
+
+        save_model(self._fitted(), Path(path))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

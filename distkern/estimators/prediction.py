@@ -1,0 +1,69 @@
+"""Prediction on rows of features, wherever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.bases.base import AbstractBasis
+from distkern.core import blas
+from distkern.core.errors import InputError
+from distkern.core.sparse import Rows, SparseRows, converted
+from distkern.core.types import Floats
+from distkern.storage.scaling import Scaling
+
+
+def predict_rows(
+    single: AbstractBasis, double: AbstractBasis, coefficients: Floats, intercept: Floats, n_features: int,
+    classes: NDArray[Any] | None, scaling: Scaling | None, output: str,
+    chances: Callable[[Floats], NDArray[np.float64]] | None, features: Any,
+) -> NDArray[Any]:  # fmt: skip
+    """Decision values, labels or probabilities of rows, computed in the rows' own precision, threads pinned.
+
+    Parameters
+    ----------
+    single, double : the basis in float32 and in float64
+    coefficients, intercept : (size, n_outputs) and (n_outputs,)
+    n_features : columns that rows must have
+    classes : label values; None for a model of real targets
+    scaling : applied first
+    output : "decision", "label" or "probability"
+    chances : of decision values (n_rows, n_outputs), where the model has probabilities
+    features : (n_rows, n_features)
+
+    Returns
+    -------
+    (n_rows, n_outputs) float64 decision values, (n_rows,) for one output or two classes; (n_rows,) labels; or
+    (n_rows, n_classes) probabilities
+    """
+    values: Rows = features if isinstance(features, SparseRows) else np.asarray(features)
+    dtype = values.dtype if values.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    if values.ndim != 2 or values.shape[1] != n_features:
+        raise InputError(
+            f"X has {values.shape[-1]} features, but the model expects {n_features} features",
+            where="X",
+        )
+    if scaling is not None:
+        values = scaling.apply_rows(values, dtype)
+    basis = single if dtype == np.float32 else double
+    with blas.single_threaded():
+        rows = converted(values.astype(dtype), sparse=isinstance(values, SparseRows))
+        decision = basis.combine(rows, coefficients).astype(np.float64)
+    # adding a zero would turn a negative zero
+    if intercept.any():
+        decision += intercept
+    if output == "probability" and chances is not None:
+        return chances(decision)
+    if decision.shape[1] == 1:
+        decision = decision[:, 0]
+    elif classes is not None and len(classes) == 2:
+        # two classes that compete: the second's lead
+        decision = decision[:, 1] - decision[:, 0]
+    if output == "decision" or classes is None:
+        return decision
+    codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
+    labels: NDArray[Any] = classes[codes]
+    return labels

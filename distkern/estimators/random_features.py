@@ -1,0 +1,192 @@
+"""Random features as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from distkern.bases.random_features import RandomFeatureBasis
+from distkern.core import blas
+from distkern.core.errors import InputError
+from distkern.core.sparse import Rows, SparseRows, converted
+from distkern.core.types import Floats
+from distkern.engine.executors.arrays import as_array, is_dask, map_rows, map_source
+from distkern.kernels import AbstractKernel, feature_kernel_names, find_kernel
+from distkern.kernels.bandwidth import RULES, gamma_by_rule
+from distkern.samplers import sampler_names
+from distkern.storage.dataset import Split
+from distkern.storage.scaling import Scaling
+
+_SAMPLE = 4000
+_PRECISIONS = (np.float64, np.float32)
+
+
+class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Explicit features z(x) with E[z(x) . z(y)] = k(x, y), for any linear model.
+
+    The features are a function of the parameters and the seed alone; fitting checks the rows and reads off
+    their number of columns (and gamma, where a rule is given).
+
+    Parameters
+    ----------
+    kernel : name of the kernel
+    n_features : r, columns of the result; even for kernels whose features come in pairs
+    sampler : "monte_carlo", "orthogonal", "quasi_monte_carlo" or "fastfood"
+    random_state : seed
+    gamma, smoothness, degree, offset, order, rate, coefficients : parameters of kernels that have them, see
+        there; None for the kernel's default. gamma may also be a rule, "scale" or "median".
+
+    Fitted attributes
+    -----------------
+    kernel_ : the kernel
+    seed_ : of all draws
+    n_features_in_ : d
+    scaling_ : of the data set it was fitted on, applied to arrays given to ``transform``; None for arrays
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions(set(feature_kernel_names()))],
+        "n_features": [Interval(Integral, 1, None, closed="left")],
+        "sampler": [StrOptions(set(sampler_names()))],
+        "random_state": ["random_state"],
+        "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions(set(RULES)), None],
+        "smoothness": [Interval(Real, 0.5, 9.5, closed="both"), None],
+        "degree": [Interval(Integral, 1, None, closed="left"), None],
+        "offset": [Interval(Real, 0, None, closed="left"), None],
+        "order": [Interval(Integral, 0, 2, closed="both"), None],
+        "rate": [Interval(Real, 0, None, closed="neither"), None],
+        "coefficients": ["array-like", None],
+    }
+
+    def __init__(
+        self, kernel: str = "rbf", n_features: int = 1024, sampler: str = "monte_carlo",
+        random_state: Any = 0, *, gamma: float | str | None = None, smoothness: float | None = None,
+        degree: int | None = None, offset: float | None = None, order: int | None = None,
+        rate: float | None = None, coefficients: Sequence[float] | None = None,
+    ) -> None:  # fmt: skip
+        self.kernel = kernel
+        self.n_features = n_features
+        self.sampler = sampler
+        self.random_state = random_state
+        self.gamma = gamma
+        self.smoothness = smoothness
+        self.degree = degree
+        self.offset = offset
+        self.order = order
+        self.rate = rate
+        self.coefficients = coefficients
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
+        """Check rows and parameters.
+
+        Parameters
+        ----------
+        X : (n_rows, d) array, sparse matrix of SciPy, Dask array, or a split of a data set
+        y : not used
+
+        Raises
+        ------
+        InputError or ValueError
+            If a parameter is wrong or not one of the kernel's, or the kernel is not defined for a row.
+        """
+        try:
+            self._validate_params()
+        except InvalidParameterError as error:
+            raise InputError(str(error).rstrip(".")) from None
+        sample = self._sample(X)
+        names = ("gamma", "smoothness", "degree", "offset", "order", "rate", "coefficients")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        kind = find_kernel(self.kernel)
+        if isinstance(self.gamma, str):
+            given["gamma"] = gamma_by_rule(self.gamma, kind, sample)
+        self.kernel_: AbstractKernel = kind.from_parameters(**given)
+        self.kernel_.check_domain(sample)
+        self.seed_ = self._seed()
+        self._n_features_out = int(self.n_features)
+        self.basis()
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """z(X): (n_rows, n_features) in the rows' precision; lazy for Dask arrays and splits."""
+        check_is_fitted(self, "kernel_")
+        single, double = self.basis(np.float32), self.basis(np.float64)
+        if isinstance(X, Split):
+            function = partial(feature_rows, single, double, self._scaling_for(X))
+            return map_source(function, X, X.dtype, self._n_features_out)
+        function = partial(feature_rows, single, double, self.scaling_)
+        if is_dask(X):
+            dtype = np.dtype(np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
+            return map_rows(function, X, dtype, self._n_features_out)
+        rows = validate_data(self, X, dtype=_PRECISIONS, order="C", reset=False, accept_sparse="csr")
+        return function(SparseRows.of_scipy(rows) if issparse(rows) else rows)
+
+    def basis(self, dtype: Any = np.float32) -> RandomFeatureBasis:
+        """The fitted features, computing in ``dtype``."""
+        return RandomFeatureBasis(
+            self.kernel_, self.n_features_in_, self._n_features_out, self.seed_, self.sampler, dtype
+        )
+
+    def _sample(self, X: Any) -> Rows:
+        """Rows to check and to read gamma off: all of those in memory, some of the others."""
+        self.scaling_: Scaling | None = None
+        if isinstance(X, Split):
+            self.n_features_in_, self.scaling_ = X.n_features, X.dataset.scaling
+            # rows are shuffled when they are sharded
+            features: Rows = X.reader(0)().features
+            return features[:_SAMPLE]
+        if is_dask(X):
+            array = as_array(X)
+            self.n_features_in_ = int(array.shape[1])
+            if not isinstance(self.gamma, str):
+                return np.empty((0, self.n_features_in_))
+            step = -(-int(array.shape[0]) // _SAMPLE)
+            return np.asarray(array[::step].compute(), dtype=np.float64)
+        rows = validate_data(self, X, dtype=_PRECISIONS, order="C", accept_sparse="csr")
+        checked: Rows = SparseRows.of_scipy(rows) if issparse(rows) else rows
+        return checked
+
+    def _scaling_for(self, split: Split) -> Scaling | None:
+        """What is still to be done to a split's stored rows."""
+        stored = split.dataset.scaling
+        if self.scaling_ is None or stored == self.scaling_:
+            return None
+        if stored.kind == "none":
+            return self.scaling_
+        raise InputError(
+            f"its rows are stored scaled ({stored.kind}), not as those of the fit ({self.scaling_.kind})",
+            where=str(split.dataset.path), mend="shard it with --scale none: the transformer will scale them",
+        )  # fmt: skip
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, (int, np.integer)):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def feature_rows(
+    single: RandomFeatureBasis, double: RandomFeatureBasis, scaling: Scaling | None,
+    features: Floats | SparseRows,
+) -> NDArray[Any]:  # fmt: skip
+    """z of rows, scaled first, computed in the rows' own precision, threads pinned."""
+    rows: Rows = features if isinstance(features, SparseRows) else np.asarray(features)
+    basis = single if rows.dtype == np.float32 else double
+    if scaling is not None:
+        rows = scaling.apply_rows(rows, basis.dtype)
+    with blas.single_threaded():
+        return basis.evaluate(converted(rows.astype(basis.dtype), sparse=isinstance(rows, SparseRows)))

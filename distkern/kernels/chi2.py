@@ -1,0 +1,27 @@
+"""The additive chi-square kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.kernels._spectra import hyperbolic_secant
+from distkern.kernels.additive import AbstractAdditiveKernel
+
+
+@dataclass(frozen=True)
+class ChiSquare(AbstractAdditiveKernel):
+    """k(x, y) = sum_j 2 x_j y_j / (x_j + y_j) for numbers >= 0 (dsg.txt, Table 1).
+
+    Spectrum: sech(pi omega).
+    """
+
+    name = "chi2"
+
+    def column_kernel(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+        return 2.0 * left * (right / (left + right))
+
+    def quantiles(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
+        return hyperbolic_secant(uniforms)

@@ -1,0 +1,128 @@
+"""Dot product kernels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from distkern.core.errors import InputError
+from distkern.core.sparse import Rows
+from distkern.core.types import Floats
+from distkern.core.workspace import buffer
+from distkern.kernels.base import AbstractScaledKernel
+from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel
+from distkern.kernels.tiles import AbstractInnerProductKernel
+from distkern.samplers import Draws
+from distkern.samplers.base import Stream, monte_carlo_only
+from distkern.samplers.frequencies import DenseFrequencies
+
+#: degrees beyond are drawn once in 2^53
+_HIGHEST = 52
+
+
+@dataclass(frozen=True)
+class DotProduct(AbstractScaledKernel, AbstractInnerProductKernel, AbstractFeatureKernel):
+    """k(x, y) = sum_n a_n (gamma <x, y>)^n with a_n >= 0 (Kar and Karnick 2012; dsg.txt, Table 1).
+
+    Features: sqrt(a_N / p_N) prod_{i <= N} sqrt(gamma) <omega_i, x>, omega_i random signs, where the degree N
+    has probability p_N = 2^-(N + 1), renormalised where the series ends (the table's 1/p^(n + 1) sums to 1
+    for p = 2 only). Their variance is large, and grows with gamma |x|^2: keep it below 1.
+
+    Parameters
+    ----------
+    gamma : float > 0
+    coefficients : a_0, a_1, ..., or none for 1 / n!, the exponential of gamma <x, y>
+    """
+
+    coefficients: Sequence[float] = ()
+
+    name = "dot_product"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # lists come from job files; a kernel must be hashable
+        given = tuple(float(coefficient) for coefficient in self.coefficients)
+        object.__setattr__(self, "coefficients", given)
+        usable = all(math.isfinite(coefficient) and coefficient >= 0 for coefficient in given)
+        if not usable or (given and not any(given)) or len(given) > _HIGHEST:
+            raise InputError(
+                f"coefficients must be at most {_HIGHEST} numbers >= 0, not all 0, got {list(given)!r}",
+                where=f"kernel {self.name}", mend="leave them out for exp(gamma <x, y>)",
+            )  # fmt: skip
+
+    def of_products(self, products: Floats, left: Floats, right: Floats) -> None:
+        products *= self.gamma
+        if self.coefficients:
+            values = np.zeros_like(products)
+            for coefficient in reversed(self.coefficients):
+                values *= products
+                values += coefficient
+            products[...] = values
+        else:
+            np.exp(products, out=products)
+
+    def feature_block(self, draws: Draws, dtype: DTypeLike) -> ProductBlock:
+        monte_carlo_only(draws, self.name)
+        highest = len(self.coefficients) - 1 if self.coefficients else _HIGHEST
+        least = 2.0 ** -(highest + 1)
+        uniforms = draws.independent(Stream.DEGREES, 1)[:, 0]
+        degrees = np.floor(-np.log2(least + (1.0 - least) * uniforms)).astype(np.intp)
+        series = self.coefficients or [1.0 / math.factorial(n) for n in range(highest + 1)]
+        factors = [(1.0 - least) * a * (2.0 * self.gamma) ** n * 2.0 for n, a in enumerate(series)]
+        order = np.argsort(-degrees, kind="stable")
+        layers = []
+        for depth in range(int(degrees.max(initial=0))):
+            signs = draws.signs(Stream.FACTORS + depth, draws.n_input)
+            layers.append(DenseFrequencies(signs[order[degrees[order] > depth]].T).astype(dtype))
+        sizes = np.sqrt(np.array(factors)[degrees])
+        return ProductBlock(tuple(layers), sizes.astype(dtype), np.argsort(order), draws.n_draws)
+
+
+@dataclass(frozen=True)
+class ProductBlock(AbstractFeatureBlock):
+    """Features that are products of inner products.
+
+    Attributes
+    ----------
+    layers : the i-th factor of all draws of degree i or more, highest degree first
+    sizes : (F,) what each draw's product is multiplied by
+    places : (F,) where each draw is in that order
+    n_whole : F of the whole block
+    """
+
+    layers: tuple[DenseFrequencies, ...]
+    sizes: Floats
+    places: NDArray[np.intp]
+    n_whole: int
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def nbytes(self) -> int:
+        return int(sum(layer.nbytes for layer in self.layers) + self.sizes.nbytes + self.places.nbytes)
+
+    def take(self, draws: NDArray[np.intp]) -> ProductBlock:
+        places = self.places[draws]
+        among = np.sort(places)
+        layers = tuple(layer.take(among[among < layer.n_draws]) for layer in self.layers)
+        kept = tuple(layer for layer in layers if layer.n_draws)
+        return ProductBlock(kept, self.sizes[draws], np.searchsorted(among, places), self.n_whole)
+
+    def fill(self, rows: Rows, values: Floats, scale: float) -> None:
+        products: Floats = buffer("products", values.shape, values.dtype)
+        products.fill(1.0)
+        for layer in self.layers:
+            shape = (values.shape[0], layer.n_draws)
+            factors: Floats = buffer("factors", shape, values.dtype)
+            layer.project(rows, factors)
+            products[:, : shape[1]] *= factors
+        ordered: Floats = buffer("ordered products", values.shape, values.dtype)
+        # mode "clip" writes into ``out`` directly; all positions are within
+        np.take(products, self.places, axis=1, out=ordered, mode="clip")
+        np.multiply(ordered, self.sizes * values.dtype.type(scale / self.n_whole**0.5), out=values)

@@ -1,0 +1,163 @@
+"""Random features of a kernel, a block at a time: functions z with E[z(x) . z(y)] = k(x, y)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from distkern.core.sparse import Rows
+from distkern.core.types import Floats
+from distkern.core.workspace import buffer
+from distkern.kernels.base import AbstractKernel
+from distkern.samplers import Draws
+from distkern.samplers.frequencies import AbstractFrequencies
+
+_TURN = 2.0 * np.pi
+
+
+class AbstractFeatureBlock(ABC):
+    """What is kept of a block of random features; it is regenerated from the draws when it is not."""
+
+    @property
+    @abstractmethod
+    def n_columns(self) -> int:
+        """Features of the block."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes that it takes."""
+
+    @abstractmethod
+    def take(self, draws: NDArray[np.intp]) -> AbstractFeatureBlock:
+        """The features of some of its draws."""
+
+    @abstractmethod
+    def fill(self, rows: Rows, values: Floats, scale: float) -> None:
+        """Write scale * z(x) of a tile of rows into ``values`` (n_rows, n_columns).
+
+        Rows and values are of the dtype that the block was made for. With scale 1, the products of the whole
+        block's features estimate the kernel without bias.
+        """
+
+
+@dataclass(frozen=True)
+class AbstractFeatureKernel(AbstractKernel):
+    """A kernel with random features.
+
+    Attributes
+    ----------
+    columns_per_draw : 2 for pairs; a block of F draws then has the columns of all first halves, [0, F), and
+        those of all second halves, [F, 2F)
+    whole_blocks : a block is one draw, no column of which can be had without the others
+    """
+
+    columns_per_draw: ClassVar[int] = 1
+    whole_blocks: ClassVar[bool] = False
+
+    @abstractmethod
+    def feature_block(self, draws: Draws, dtype: DTypeLike) -> AbstractFeatureBlock:
+        """The features of some draws, evaluated in ``dtype``.
+
+        Draws and what is made of them are float64 whatever the dtype, and rounded last.
+        """
+
+
+@dataclass(frozen=True)
+class PairBlock(AbstractFeatureBlock):
+    """[cos | sin] (omega_i . x) / sqrt(F): pairs, so that |z(x)| = 1 exactly (Rahimi and Recht 2007).
+
+    Attributes
+    ----------
+    frequencies : of the wanted draws, in float64 where ``heavy``
+    n_whole : F of the whole block
+    heavy : the frequencies have no mean, so that omega . x is computed in float64 and reduced to one turn
+        before its cosine is taken, in the precision of the values
+    """
+
+    frequencies: AbstractFrequencies
+    n_whole: int
+    heavy: bool
+
+    @classmethod
+    def of(cls, frequencies: AbstractFrequencies, draws: Draws, dtype: DTypeLike, heavy: bool) -> PairBlock:
+        return cls(frequencies.astype(np.float64 if heavy else dtype), draws.n_draws, heavy)
+
+    @property
+    def n_columns(self) -> int:
+        return 2 * self.frequencies.n_draws
+
+    @property
+    def nbytes(self) -> int:
+        return self.frequencies.nbytes
+
+    def take(self, draws: NDArray[np.intp]) -> Self:
+        return replace(self, frequencies=self.frequencies.take(draws))
+
+    def fill(self, rows: Rows, values: Floats, scale: float) -> None:
+        n_draws = self.frequencies.n_draws
+        cosines, sines = values[:, :n_draws], values[:, n_draws:]
+        if self.heavy and values.dtype != np.float64:
+            exact: Floats = buffer("exact arguments", cosines.shape, np.float64)
+            self.frequencies.project(in_float64(rows), exact)
+            reduce_turns(exact, cosines)
+        else:
+            self.frequencies.project(rows, cosines)
+        pair(cosines, sines, cosines)
+        values *= values.dtype.type(scale / self.n_whole**0.5)
+
+
+def pair(arguments: Floats, sines: Floats, cosines: Floats) -> None:
+    """Sine and cosine of the arguments; ``cosines`` may be the arguments' own memory."""
+    np.sin(arguments, out=sines)
+    np.cos(arguments, out=cosines)
+
+
+def reduce_turns(exact: Floats, arguments: Floats) -> None:
+    """Write float64 arguments modulo 2 pi, within [-pi, pi], into narrower ones; ``exact`` is overwritten."""
+    turns: Floats = buffer("turns", exact.shape, np.float64)
+    np.multiply(exact, 1.0 / _TURN, out=turns)
+    np.rint(turns, out=turns)
+    turns *= _TURN
+    np.subtract(exact, turns, out=arguments, casting="same_kind")
+
+
+def in_float64(rows: Rows) -> Rows:
+    """A tile of rows in float64, dense ones in a reused buffer."""
+    if not isinstance(rows, np.ndarray) or rows.dtype == np.float64:
+        return rows.astype(np.float64) if rows.dtype != np.float64 else rows
+    exact: Floats = buffer("exact rows", rows.shape, np.float64)
+    np.copyto(exact, rows)
+    return exact
+
+
+@dataclass(frozen=True)
+class ProjectedBlock(AbstractFeatureBlock):
+    """Features that are a function of one inner product each; subclasses say which."""
+
+    frequencies: AbstractFrequencies
+    n_whole: int
+
+    @property
+    def n_columns(self) -> int:
+        return self.frequencies.n_draws
+
+    @property
+    def nbytes(self) -> int:
+        return self.frequencies.nbytes
+
+    def take(self, draws: NDArray[np.intp]) -> Self:
+        return replace(self, frequencies=self.frequencies.take(draws))
+
+    def fill(self, rows: Rows, values: Floats, scale: float) -> None:
+        self.frequencies.project(rows, values)
+        self.apply(values)
+        values *= values.dtype.type(scale / self.n_whole**0.5)
+
+    @abstractmethod
+    def apply(self, values: Floats) -> None:
+        """Turn inner products into features, in place."""

@@ -1,0 +1,39 @@
+"""The reciprocal semigroup kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.kernels.semigroup import AbstractSemigroupKernel
+
+
+@dataclass(frozen=True)
+class ReciprocalSemigroup(AbstractSemigroupKernel):
+    """k(x, y) = prod_j offset / (x_j + y_j + offset) for numbers >= 0 (dsg.txt, Table 1).
+
+    omega: independent exponential numbers of rate ``offset``.
+
+    Parameters
+    ----------
+    offset : float > 0
+        The paper's lambda.
+    """
+
+    offset: float = 1.0
+
+    name = "reciprocal_semigroup"
+
+    def __post_init__(self) -> None:
+        self._positive(offset=self.offset)
+
+    def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+        product = np.ones((left.shape[0], right.shape[0]))
+        for column in range(left.shape[1]):
+            product *= self.offset / (left[:, column, None] + right[None, :, column] + self.offset)
+        return product
+
+    def quantiles(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
+        return -np.log(uniforms) / self.offset

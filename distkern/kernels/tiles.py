@@ -1,0 +1,70 @@
+"""Tiles of kernels that are not functions of a distance."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.types import Floats
+from distkern.core.workspace import buffer
+from distkern.kernels.base import AbstractPrepared, AbstractTileKernel
+
+
+@dataclass(frozen=True)
+class ClosedFormScores(AbstractPrepared):
+    """The kernel values themselves, by the closed form in float64."""
+
+    kernel: AbstractTileKernel
+    landmarks: NDArray[np.float64]
+
+    def scores(self, features: Floats, out: Floats) -> None:
+        out[...] = self.kernel.closed_form(features.astype(np.float64), self.landmarks)
+
+
+@dataclass(frozen=True)
+class AbstractClosedFormTiles(AbstractTileKernel):
+    """A kernel that no matrix product gives: its tiles are its closed form."""
+
+    def prepare(self, landmarks: Floats) -> ClosedFormScores:
+        return ClosedFormScores(self, landmarks.astype(np.float64))
+
+    def finish(self, scores: Floats) -> None:
+        """Nothing is left to be done."""
+
+
+@dataclass(frozen=True)
+class InnerProductScores(AbstractPrepared):
+    """The kernel values themselves, of inner products and squared lengths."""
+
+    kernel: AbstractInnerProductKernel
+    landmarks: Floats
+    squares: Floats
+
+    def scores(self, features: Floats, out: Floats) -> None:
+        np.matmul(features, self.landmarks.T, out=out)
+        lengths: Floats = buffer("squared lengths", (features.shape[0],), features.dtype)
+        np.einsum("ij,ij->i", features, features, out=lengths)
+        self.kernel.of_products(out, lengths, self.squares)
+
+
+@dataclass(frozen=True)
+class AbstractInnerProductKernel(AbstractTileKernel):
+    """A kernel that is a function of <x, y>, |x|^2 and |y|^2."""
+
+    @abstractmethod
+    def of_products(self, products: Floats, left: Floats, right: Floats) -> None:
+        """Turn inner products (n, m) into kernel values, in place, given squared lengths (n,) and (m,)."""
+
+    def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+        products = left @ right.T
+        self.of_products(products, np.square(left).sum(axis=1), np.square(right).sum(axis=1))
+        return products
+
+    def prepare(self, landmarks: Floats) -> InnerProductScores:
+        return InnerProductScores(self, landmarks, np.einsum("ij,ij->i", landmarks, landmarks))
+
+    def finish(self, scores: Floats) -> None:
+        """Nothing is left to be done."""

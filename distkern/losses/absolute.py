@@ -1,0 +1,34 @@
+"""The loss of least absolute deviations."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from distkern.losses.base import AbstractElementwiseLoss, Numbers
+
+
+@dataclass(frozen=True)
+class Absolute(AbstractElementwiseLoss):
+    """l(f, y) = |f - y| (dsg.txt, Table 1)."""
+
+    name = "absolute"
+    target_kind = "real"
+
+    @staticmethod
+    def value(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
+        return np.abs(prediction - target)
+
+    @staticmethod
+    def derivative(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
+        return np.sign(prediction - target)
+
+    @property
+    def curvature(self) -> float:
+        return math.inf
+
+    @property
+    def slope_bound(self) -> float:
+        return 1.0

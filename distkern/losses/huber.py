@@ -1,0 +1,56 @@
+"""The Huber loss."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from distkern.core.errors import InputError
+from distkern.losses.base import AbstractElementwiseLoss, Numbers
+
+
+@dataclass(frozen=True)
+class Huber(AbstractElementwiseLoss):
+    """l(f, y) = 1/2 a^2 + delta (|f - y| - a), a = min(|f - y|, delta) (dsg.txt, Table 1).
+
+    Parameters
+    ----------
+    delta : float > 0, in the units of the targets
+        Residual from which on the loss grows linearly; InputError otherwise.
+    """
+
+    delta: float = 1.0
+
+    name = "huber"
+    target_kind = "real"
+
+    def __post_init__(self) -> None:
+        if not (self.delta > 0 and math.isfinite(self.delta)):
+            raise InputError(
+                f"is {self.delta!r}, but the square part needs a width", where="delta",
+                mend="use a number > 0, in the units of the targets",
+            )  # fmt: skip
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        return (float(self.delta),)
+
+    @staticmethod
+    def value(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
+        residual = np.abs(prediction - target)
+        inner = np.minimum(residual, parameters[0])
+        return 0.5 * inner * inner + parameters[0] * (residual - inner)
+
+    @staticmethod
+    def derivative(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
+        return np.maximum(np.minimum(prediction - target, parameters[0]), -parameters[0])
+
+    @property
+    def curvature(self) -> float:
+        return 1.0
+
+    @property
+    def slope_bound(self) -> float:
+        return float(self.delta)

@@ -1,0 +1,51 @@
+"""The loss of multinomial logistic regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.types import Floats
+from distkern.losses.base import AbstractLoss
+
+
+@dataclass(frozen=True)
+class Softmax(AbstractLoss):
+    """l(f, y) = log(sum_j exp(f_j)) - <y, f> for a row of class c, y = e_c (dsg.txt, Table 1).
+
+    The slopes are p - y with p_j = exp(f_j) / sum_i exp(f_i).
+    """
+
+    name = "softmax"
+    target_kind = "classes"
+
+    def row_values(self, predictions: Floats, targets: Floats) -> Floats:
+        shifted = predictions - predictions.max(axis=1, keepdims=True)
+        values: Floats = np.log(np.exp(shifted).sum(axis=1)) - np.einsum("ij,ij->i", shifted, targets)
+        return values
+
+    def row_slopes(self, predictions: Floats, targets: Floats) -> Floats:
+        slopes: Floats = _shares(predictions) - targets
+        return slopes
+
+    @staticmethod
+    def probabilities(predictions: Floats) -> NDArray[np.float64]:
+        """p, (n, k) float64 with rows that sum to 1."""
+        return _shares(np.asarray(predictions, dtype=np.float64)).astype(np.float64, copy=False)
+
+    @property
+    def curvature(self) -> float:
+        """The largest eigenvalue of diag(p) - p p^T: 1/2, where two classes share all the probability."""
+        return 0.5
+
+    @property
+    def slope_bound(self) -> float:
+        return 1.0
+
+
+def _shares(predictions: Floats) -> Floats:
+    powers: Floats = np.exp(predictions - predictions.max(axis=1, keepdims=True))
+    powers /= powers.sum(axis=1, keepdims=True)
+    return powers

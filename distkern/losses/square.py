@@ -1,0 +1,32 @@
+"""The square loss of ridge regression."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from distkern.losses.base import AbstractElementwiseLoss, Numbers
+
+
+@dataclass(frozen=True)
+class Square(AbstractElementwiseLoss):
+    """l(f, y) = 1/2 (f - y)^2 (dsg.txt, Table 1)."""
+
+    name = "square"
+    target_kind = "real"
+
+    @staticmethod
+    def value(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
+        return 0.5 * (prediction - target) ** 2
+
+    @staticmethod
+    def derivative(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
+        return prediction - target
+
+    @property
+    def curvature(self) -> float:
+        return 1.0
+
+    @property
+    def slope_bound(self) -> float:
+        return math.inf

@@ -1,0 +1,100 @@
+"""Frequencies of a block of random features and their inner products with rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from distkern.core.sparse import Rows, SparseRows
+from distkern.core.types import Floats
+from distkern.core.workspace import buffer
+
+
+class AbstractFrequencies(ABC):
+    """omega_1 .. omega_F in n_input dimensions, float64 as drawn, or in the precision of the rows."""
+
+    @property
+    @abstractmethod
+    def n_draws(self) -> int:
+        """F."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes that they take."""
+
+    @abstractmethod
+    def scaled(self, factors: float | NDArray[np.float64]) -> AbstractFrequencies:
+        """Times a number, or times a number each (F,)."""
+
+    @abstractmethod
+    def astype(self, dtype: DTypeLike) -> AbstractFrequencies:
+        """In another precision."""
+
+    @abstractmethod
+    def take(self, draws: NDArray[np.intp]) -> AbstractFrequencies:
+        """Some of them."""
+
+    @abstractmethod
+    def project(self, rows: Rows, out: Floats) -> None:
+        """out (n_rows, F) = inner products of a tile of rows with the frequencies, all of one dtype."""
+
+
+@dataclass(frozen=True)
+class DenseFrequencies(AbstractFrequencies):
+    """Frequencies as a matrix (n_input, F).
+
+    Sparse rows are multiplied by SciPy, one row after the other in the order of its columns: a row costs
+    2 F operations for each of its numbers, nothing is written out dense, and its bits do not depend on the
+    tile it is in. (A compiled loop would need numba, ten times the memory; a dense tile over the columns
+    that occur in it, up to rows x numbers as many operations.) SciPy makes its result anew for each tile.
+    """
+
+    matrix: Floats
+
+    @property
+    def n_draws(self) -> int:
+        return int(self.matrix.shape[1])
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.matrix.nbytes)
+
+    def scaled(self, factors: float | NDArray[np.float64]) -> DenseFrequencies:
+        return DenseFrequencies(self.matrix * factors)
+
+    def astype(self, dtype: DTypeLike) -> DenseFrequencies:
+        return DenseFrequencies(np.ascontiguousarray(self.matrix, dtype=dtype))
+
+    def take(self, draws: NDArray[np.intp]) -> DenseFrequencies:
+        return DenseFrequencies(np.ascontiguousarray(self.matrix[:, draws]))
+
+    def project(self, rows: Rows, out: Floats) -> None:
+        if isinstance(rows, SparseRows):
+            out[...] = to_scipy(rows) @ self.matrix
+        else:
+            np.matmul(rows, self.matrix, out=out)
+
+
+def to_scipy(rows: SparseRows) -> Any:
+    """The same rows as a matrix of scipy.sparse, without a copy where its 32-bit pointers reach."""
+    from scipy.sparse import csr_array
+
+    return csr_array((rows.data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def dense_tile(rows: Rows, dtype: DTypeLike, width: int) -> Floats:
+    """The rows of a tile in a reused buffer (n_rows, width), columns beyond theirs 0."""
+    values: Floats = buffer("dense tile", (rows.shape[0], width), dtype)
+    n_features = rows.shape[1]
+    if isinstance(rows, SparseRows):
+        values.fill(0.0)
+        values[rows.row_of_entries, rows.indices] = rows.data
+    else:
+        values[:, :n_features] = rows
+        values[:, n_features:] = 0.0
+    return values

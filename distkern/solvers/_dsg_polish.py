@@ -1,0 +1,286 @@
+"""The optimum over the random features in use: exactly, or by Newton sweeps over blocks of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.bases.base import multiply
+from distkern.bases.random_features import RandomFeatureBasis
+from distkern.core.errors import InputError
+from distkern.core.rng import Purpose, stream
+from distkern.core.types import Block, Floats, groups_of
+from distkern.core.workspace import buffer
+from distkern.passes import Cost, Exchange, Reduce, Rounds
+from distkern.solvers._dsg_model import FeatureModel
+from distkern.solvers._dsg_rules import inverse_of_damped
+from distkern.solvers._dsg_sweeps import SweepAsk, SweepOperand, join, open_sweeps, total
+from distkern.solvers.base import Outline, Problem, Steps
+from distkern.solvers.risk import Risk
+
+MOST_EXACT_FEATURES = 8192
+_TILE_ROWS = 256
+#: rows that a block's Gram matrix is made of in a sweep, for each of its columns: sampling then changes its
+#: eigenvalues by less than the factor of 2 from which on a Newton step overshoots
+_ROWS_PER_COLUMN = 32
+_ORDER = 3
+_MOST_PASSES = 40
+_TOLERANCE = 1e-8
+
+Array = NDArray[np.float64]
+
+
+def check_polish(polish: str | None, risk: Risk, n_features: int) -> None:
+    """Refuse what cannot be done.
+
+    Raises
+    ------
+    InputError
+        If the loss has no curvature, or there are too many features for one matrix.
+    """
+    if polish is None:
+        return
+    if not math.isfinite(risk.loss.curvature):
+        raise InputError(
+            f"{risk.loss.name!r} has a slope that jumps, so no Newton step bounds it", where="polish",
+            mend="use polish=None, or a smooth loss such as 'squared_hinge', 'logistic' or 'huber'",
+        )  # fmt: skip
+    if polish == "exact" and n_features > MOST_EXACT_FEATURES:
+        raise InputError(
+            f"'exact' is for at most {MOST_EXACT_FEATURES} features, not {n_features}", where="polish",
+            mend="use polish='sweeps'",
+        )  # fmt: skip
+
+
+def sweep(
+    problem: Problem, risk: Risk, basis: RandomFeatureBasis, start: Array, nu: float, number: int
+) -> Steps[Array]:
+    """Sweep ``number``: one Newton step in each block of coefficients, in random order, over all rows.
+
+    A_j <- A_j - (c Z_j^T S Z_j / n + nu J I)^-1 (Z_j^T G / n + nu J A_j), which decreases the objective, as c
+    bounds the curvature. Predictions stay with the rows and are brought up to date with every message.
+    """
+    width, coefficients = basis.block_size, start.copy()
+    n_blocks = len(coefficients) // width
+    strength, dtype = nu * n_blocks, basis.dtype
+    exchange: Exchange = yield _sweep_rounds(problem, risk, basis, n_blocks, width, basis.process_bytes)
+    rows = [sum(problem.block_rows[block] for block in group) for group in groups_of(problem.block_rows)]
+    # predictions go on from sweep to sweep, and the first starts from the coefficients
+    table = coefficients.astype(dtype) if number == 0 else None
+    change: tuple[int, Floats] | None = None
+    order = stream(problem.seed, Purpose.VISIT_ORDER, _ORDER, number).permutation(n_blocks)
+    for place, block in enumerate(order):
+        groups = _gram_groups(rows, place, _ROWS_PER_COLUMN * width)
+        sums = total(exchange(SweepAsk(table, change, int(block), groups)))
+        own = coefficients[block * width : (block + 1) * width]
+        assert sums.gram is not None
+        curvature = risk.loss.curvature / sums.gram_rows * sums.gram
+        step = inverse_of_damped(curvature, strength)(sums.columns / problem.n_rows + strength * own)
+        # what the rows are told is what the coefficients change by
+        narrow = (-step).astype(dtype)
+        own += narrow
+        table, change = None, (int(block), narrow)
+    exchange(SweepAsk(None, change, None, {}))
+    return coefficients
+
+
+def _gram_groups(rows: list[int], place: int, wanted: int) -> dict[int, int]:
+    """Group -> take every so many of its rows: groups in turn, until there are enough rows."""
+    chosen: dict[int, int] = {}
+    found = 0
+    for number in range(len(rows)):
+        group = (place + number) % len(rows)
+        chosen[group] = max(1, rows[group] // wanted)
+        found += rows[group]
+        if found >= wanted:
+            break
+    return chosen
+
+
+def exact_polish(
+    problem: Problem, risk: Risk, basis: RandomFeatureBasis, start: Array, nu: float
+) -> Steps[tuple[Array, int]]:
+    """The minimiser over the blocks in use of mean s l + nu/2 J sum_j |A_j|^2, and the passes it took.
+
+    Accelerated gradient steps in the metric H = c Z^T S Z / n + nu J I (Nesterov, with restarts; the
+    curvature is at most c, and for softmax at most c for each output, so H bounds the Hessian): one pass
+    makes H, one more a step. For the square loss the first step is the solution.
+    """
+    n_blocks, width = len(start) // basis.block_size, basis.block_size
+    strength = nu * n_blocks
+    model = FeatureModel(basis, start[: n_blocks * width], risk)
+    packed: Array = yield _gram_pass(problem, model, n_blocks * width, width, basis.process_bytes)
+    gram = np.empty((n_blocks * width, n_blocks * width))
+    for number, (i, j) in enumerate(_pairs(n_blocks)):
+        tile = risk.loss.curvature / problem.n_rows * packed[number]
+        gram[i * width : (i + 1) * width, j * width : (j + 1) * width] = tile
+        gram[j * width : (j + 1) * width, i * width : (i + 1) * width] = tile.T
+    inverse = inverse_of_damped(gram, strength)
+    del packed, gram
+    point = ahead = start.copy()
+    momentum = 1.0
+    for n_passes in range(2, _MOST_PASSES + 2):
+        operand = replace(model, coefficients=ahead.astype(basis.dtype))
+        sums: Gradient = yield _gradient_pass(problem, operand, n_blocks * width, basis.process_bytes)
+        gradient = sums.columns / problem.n_rows + strength * ahead
+        step = inverse(gradient)
+        following = ahead - step
+        decrement = float(np.einsum("ij,ij->", gradient, step))
+        if risk.loss.name == "square" or decrement <= _TOLERANCE * sums.losses / problem.n_rows:
+            return following, n_passes
+        if np.einsum("ij,ij->", gradient, following - point) > 0:
+            momentum = 1.0
+        larger = (1.0 + math.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
+        ahead = following + (momentum - 1.0) / larger * (following - point)
+        point, momentum = following, larger
+    return point, _MOST_PASSES + 1
+
+
+def _pairs(n_blocks: int) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(n_blocks) for j in range(i, n_blocks)]
+
+
+def _wide_tiles(block: Block, model: FeatureModel) -> list[slice]:
+    return [
+        slice(start, min(start + _TILE_ROWS, block.n_rows)) for start in range(0, block.n_rows, _TILE_ROWS)
+    ]
+
+
+def _filled(block: Block, model: FeatureModel, rows: slice) -> Floats:
+    """All features of a tile of rows: (n_blocks, n_rows, block_size)."""
+    shape = (model.n_blocks, rows.stop - rows.start, model.basis.block_size)
+    values: Floats = buffer("dsg wide tile", shape, model.basis.dtype)
+    for number in range(model.n_blocks):
+        model.basis.fill_block(block.features[rows], number, values[number])
+    return values
+
+
+def gram_sums(block: Block, model: FeatureModel) -> Array:
+    """Z^T S Z of a block of rows: its blocks on and above the diagonal, (J (J + 1) / 2, width, width)."""
+    width, weights = model.basis.block_size, model.risk.weights(block)
+    packed = np.zeros((len(_pairs(model.n_blocks)), width, width))
+    for rows in _wide_tiles(block, model):
+        values = _filled(block, model, rows)
+        if weights is not None:
+            values *= np.sqrt(weights[rows]).astype(values.dtype)[None, :, None]
+        for number, (i, j) in enumerate(_pairs(model.n_blocks)):
+            packed[number] += values[i].T @ values[j]
+    return packed
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Z^T G (n_features, n_outputs) and the sum of s_i l_i."""
+
+    columns: Array
+    losses: float
+
+    @staticmethod
+    def add(first: Gradient, second: Gradient) -> Gradient:
+        """The sums over the rows of both."""
+        return Gradient(first.columns + second.columns, first.losses + second.losses)
+
+
+def gradient_sums(block: Block, model: FeatureModel) -> Gradient:
+    """The gradient and the loss of a block of rows."""
+    width, risk, dtype = model.basis.block_size, model.risk, model.basis.dtype
+    columns, losses = np.zeros(model.coefficients.shape), 0.0
+    for rows in _wide_tiles(block, model):
+        values, strip = _filled(block, model, rows), block.take(rows)
+        totals = np.zeros((strip.n_rows, risk.n_outputs))
+        shares = buffer("dsg shares", totals.shape, dtype)
+        for number in range(model.n_blocks):
+            multiply(values[number], model.coefficients[number * width : (number + 1) * width], shares)
+            totals += shares
+        predictions = totals.astype(dtype)
+        targets, weights = risk.targets(strip), risk.weights(strip)
+        losses += float(risk.values(predictions, targets, weights).sum())
+        slopes = risk.slopes(predictions, targets, weights)
+        for number in range(model.n_blocks):
+            columns[number * width : (number + 1) * width] += values[number].T @ slopes
+    return Gradient(columns, losses)
+
+
+def _add(first: Array, second: Array) -> Array:
+    return first + second
+
+
+def _gram_pass(
+    problem: Problem, model: FeatureModel | None, n_features: int, width: int, process_bytes: int
+) -> Reduce[Array]:
+    cost = replace(
+        _wide_cost(problem, n_features, process_bytes),
+        result_bytes=8 * n_features * (n_features + width) // 2,
+        flops_per_row=1.0 * n_features * (n_features + 2 * problem.row_numbers),
+    )
+    return Reduce("Gram matrix", gram_sums, _add, model, cost=cost)
+
+
+def _gradient_pass(
+    problem: Problem, model: FeatureModel | None, n_features: int, process_bytes: int
+) -> Reduce[Gradient]:
+    return Reduce(
+        "gradient", gradient_sums, Gradient.add, model,
+        cost=replace(_wide_cost(problem, n_features, process_bytes), result_bytes=64 * n_features),
+    )  # fmt: skip
+
+
+def _wide_cost(problem: Problem, n_features: int, process_bytes: int) -> Cost:
+    itemsize = problem.dtype.itemsize
+    return Cost(
+        workspace_bytes=_TILE_ROWS * (n_features + problem.row_numbers) * itemsize + 2**22,
+        flops_per_row=2.0 * n_features * (problem.row_numbers + 4),
+        entries_per_row=float(n_features),
+        process_bytes=process_bytes,
+    )
+
+
+def _sweep_rounds(
+    problem: Problem,
+    risk: Risk,
+    basis: RandomFeatureBasis | None,
+    n_blocks: int,
+    width: int,
+    process_bytes: int,
+) -> Rounds:
+    itemsize, outputs = problem.dtype.itemsize, risk.n_outputs
+    groups = len(groups_of(problem.block_rows))
+    return Rounds(
+        "sweeps", open_sweeps, join,
+        None if basis is None else SweepOperand(basis, risk, n_blocks),
+        n_rounds=n_blocks + 1,
+        state_bytes_per_row=float(outputs * itemsize),
+        seconds_per_row=2 * width * (1.0 + 0.04 * problem.row_numbers) * 1e-9,
+        answer_bytes=8 * width * (outputs * groups + width),
+        cost=Cost(
+            workspace_bytes=max(problem.block_rows) * (problem.row_numbers + 4 * outputs) * itemsize
+            + n_blocks * width * outputs * itemsize + 32 * width**2 + 2**21,
+            process_bytes=process_bytes,
+        ),
+    )  # fmt: skip
+
+
+def polish_outline(
+    polish: str | None,
+    problem: Problem,
+    risk: Risk,
+    n_features: int,
+    width: int,
+    n_sweeps: int,
+    process_bytes: int,
+) -> list[Outline]:
+    """The passes of polishing, for the planner."""
+    if polish == "sweeps":
+        return [
+            Outline(_sweep_rounds(problem, risk, None, n_features // width, width, process_bytes), n_sweeps)
+        ]
+    if polish == "exact":
+        steps = 1 if risk.loss.name == "square" else _MOST_PASSES / 2
+        return [
+            Outline(_gram_pass(problem, None, n_features, width, process_bytes), 1),
+            Outline(_gradient_pass(problem, None, n_features, process_bytes), steps),
+        ]
+    return []

@@ -1,0 +1,191 @@
+"""The sequential loops of Pegasos, compiled for a loss and a dtype: one for dense rows, one for sparse ones.
+
+They do the same additions in the same order, so rows that are stored either way give the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from distkern.core.compiled import array_type, compile_loop
+from distkern.losses.base import AbstractElementwiseLoss
+
+
+def derivative(prediction: Any, target: Any, parameters: Any) -> Any:
+    """Stands for the loss's own, which :func:`distkern.core.compiled.compile_loop` puts in its place."""
+    raise NotImplementedError
+
+
+def shrink(factor: float, v: Any, early: Any, scale: Any, banked: Any, norms: Any) -> None:
+    """w <- factor w, for all outputs, in O(1) but for a rare flush."""
+    for j in range(scale.shape[0]):
+        scale[j] *= factor
+        # the first step of the hinge has factor 0, and what is divided by the scale would overflow
+        if scale[j] < 1e-6:
+            norms[j] = 0.0
+            for i in range(v.shape[0]):
+                early[i, j] -= banked[j] * v[i, j]
+                v[i, j] *= scale[j]
+                norms[j] += v[i, j] * v[i, j]
+            scale[j] = 1.0
+            banked[j] = 0.0
+
+
+def close(step: int, radius: float, power: int, scale: Any, banked: Any, norms: Any) -> float:
+    """Project on the ball and count the iterate into the average; its weight, step^power."""
+    weight = 0.0
+    if power >= 0:
+        weight = 1.0
+        for _ in range(power):
+            weight *= step
+    for j in range(scale.shape[0]):
+        square = scale[j] * scale[j] * norms[j]
+        if square > radius * radius:
+            scale[j] *= radius / np.sqrt(square)
+        banked[j] += weight * scale[j]
+    return weight
+
+
+def _dense(
+    values: Any, targets: Any, weights: Any, v: Any, early: Any, scale: Any, banked: Any, norms: Any,
+    total: Any, step: int, offset: float, lam: float, radius: float, power: int, batch: int, bias: Any,
+    parameters: Any,
+) -> int:  # fmt: skip
+    n_rows, size = values.shape
+    outputs = targets.shape[1]
+    dots, moves = np.empty(outputs), np.empty((min(batch, n_rows), outputs))
+    for start in range(0, n_rows, batch):
+        stop = min(start + batch, n_rows)
+        step += 1
+        for t in range(start, stop):
+            if outputs == 1:
+                dot = np.float64(0.0)
+                for i in range(size):
+                    dot += np.float64(values[t, i]) * v[i, 0]
+                dots[0] = dot
+            else:
+                for j in range(outputs):
+                    dots[j] = 0.0
+                for i in range(size):
+                    x = np.float64(values[t, i])
+                    for j in range(outputs):
+                        dots[j] += x * v[i, j]
+            for j in range(outputs):
+                prediction = scale[j] * (dots[j] + bias * v[size, j])
+                slope = derivative(prediction, np.float64(targets[t, j]), parameters)
+                moves[t - start, j] = -weights[t] * slope / (lam * (offset + step) * (stop - start))
+        shrink(1.0 - 1.0 / (offset + step), v, early, scale, banked, norms)
+        for t in range(start, stop):
+            moved = False
+            for j in range(outputs):
+                dots[j] = moves[t - start, j] / scale[j]
+                moved |= dots[j] != 0.0
+            if moved:
+                for i in range(size + 1):
+                    x = bias if i == size else np.float64(values[t, i])
+                    if x != 0.0:
+                        for j in range(outputs):
+                            change = dots[j] * x
+                            before = v[i, j]
+                            v[i, j] = before + change
+                            norms[j] += change * (before + v[i, j])
+                            early[i, j] += banked[j] * change
+        total[0] += close(step, radius, power, scale, banked, norms)
+    return step
+
+
+def _sparse(
+    data: Any, indices: Any, indptr: Any, targets: Any, weights: Any, v: Any, early: Any, scale: Any,
+    banked: Any, norms: Any, total: Any, step: int, offset: float, lam: float, radius: float, power: int,
+    batch: int, bias: Any, parameters: Any,
+) -> int:  # fmt: skip
+    n_rows, outputs = targets.shape
+    size = v.shape[0] - 1
+    dots, moves = np.empty(outputs), np.empty((min(batch, n_rows), outputs))
+    for start in range(0, n_rows, batch):
+        stop = min(start + batch, n_rows)
+        step += 1
+        for t in range(start, stop):
+            if outputs == 1:
+                dot = np.float64(0.0)
+                for entry in range(indptr[t], indptr[t + 1]):
+                    dot += np.float64(data[entry]) * v[indices[entry], 0]
+                dots[0] = dot
+            else:
+                for j in range(outputs):
+                    dots[j] = 0.0
+                for entry in range(indptr[t], indptr[t + 1]):
+                    x = np.float64(data[entry])
+                    for j in range(outputs):
+                        dots[j] += x * v[indices[entry], j]
+            for j in range(outputs):
+                prediction = scale[j] * (dots[j] + bias * v[size, j])
+                slope = derivative(prediction, np.float64(targets[t, j]), parameters)
+                moves[t - start, j] = -weights[t] * slope / (lam * (offset + step) * (stop - start))
+        shrink(1.0 - 1.0 / (offset + step), v, early, scale, banked, norms)
+        for t in range(start, stop):
+            moved = False
+            for j in range(outputs):
+                dots[j] = moves[t - start, j] / scale[j]
+                moved |= dots[j] != 0.0
+            if moved:
+                # the entry after the last is the constant feature
+                for entry in range(indptr[t], indptr[t + 1] + 1):
+                    i, x = size, bias
+                    if entry < indptr[t + 1]:
+                        i, x = np.int64(indices[entry]), np.float64(data[entry])
+                    if x != 0.0:
+                        for j in range(outputs):
+                            change = dots[j] * x
+                            before = v[i, j]
+                            v[i, j] = before + change
+                            norms[j] += change * (before + v[i, j])
+                            early[i, j] += banked[j] * change
+        total[0] += close(step, radius, power, scale, banked, norms)
+    return step
+
+
+@cache
+def dense_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., int]:
+    """Steps of Pegasos on the dense rows of a piece, ``batch`` rows a step.
+
+    The compiled function takes ``values`` (n, r), ``targets`` (n, k), ``weights`` (n,), and then w as
+    ``scale`` (k,) times ``v`` (r + 1, k), whose last row is the intercept's; ``norms`` (k,) = |v|^2; the
+    weighted sum of the iterates as ``banked`` (k,) * v - ``early`` (r + 1, k), and ``total`` (1,), the sum of
+    their weights. It changes all of these and returns the new ``step``.
+    """
+    rows = array_type(dtype, 2)
+    return _compiled(_dense, (rows, rows, array_type(np.float64, 1)), loss)
+
+
+@cache
+def sparse_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., int]:
+    """As :func:`dense_loop`, with ``data``, ``indices`` and ``indptr`` of sparse rows for ``values``."""
+    arguments = (
+        array_type(dtype, 1), array_type(np.int32, 1), array_type(np.int64, 1), array_type(dtype, 2),
+        array_type(np.float64, 1),
+    )  # fmt: skip
+    return _compiled(_sparse, arguments, loss)
+
+
+def _compiled(
+    function: Callable[..., Any], rows: tuple[Any, ...], loss: AbstractElementwiseLoss
+) -> Callable[..., int]:
+    import numba
+
+    matrix, vector = (array_type(np.float64, dimensions, writable=True) for dimensions in (2, 1))
+    number, count = numba.float64, numba.int64
+    arguments = (
+        *rows, matrix, matrix, vector, vector, vector, vector, count, number, number, number, count, count,
+        number, numba.types.UniTuple(number, len(loss.parameters)),
+    )  # fmt: skip
+    helpers: dict[str, Callable[..., Any]] = {
+        "derivative": type(loss).derivative,
+        "shrink": shrink,
+        "close": close,
+    }
+    return compile_loop(function, arguments, helpers=helpers, exact=True)

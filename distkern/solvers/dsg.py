@@ -1,0 +1,332 @@
+"""Doubly stochastic gradients: random rows and random features (dsg.txt, Algorithm 1; cdsg.txt)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.bases.random_features import RandomFeatureBasis
+from distkern.core.errors import InputError
+from distkern.kernels.bandwidth import gamma_by_rule
+from distkern.landmarks.base import Layout, sample_rows
+from distkern.passes import Cost, Exchange, Rounds
+from distkern.solvers._dsg_batches import Batches
+from distkern.solvers._dsg_growth import Growth
+from distkern.solvers._dsg_model import FeatureModel, measured, measuring_pass
+from distkern.solvers._dsg_polish import check_polish, exact_polish, polish_outline, sweep
+from distkern.solvers._dsg_rounds import CACHE_BYTES, Operand, join, open_batches
+from distkern.solvers._dsg_rules import StepRule
+from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
+from distkern.solvers.coreset import KernelChoice
+from distkern.solvers.risk import Risk
+
+VARIANTS = ("dsg", "udsg", "cdsg", "gdsg")
+POLISHES = ("sweeps", "exact")
+#: rows that a stage's figures are taken from: a rate of errors is then known to 0.4 percentage points
+_MEASURED_ROWS = 2**14
+
+
+@dataclass(frozen=True)
+class DSGState:
+    """f(x) = scale sum_j z_j(x) A_j over the first ``n_blocks`` blocks of features.
+
+    Attributes
+    ----------
+    gamma : of the kernel
+    coefficients : (n_features, n_outputs), the A_j one below the other, 0 for blocks not in use
+    average : (n_features, n_outputs) of the averaged model, scale included; (0, n_outputs) without averaging
+    betas : (n_blocks in all, n_outputs), what the blocks stand for in CDSG's inequality
+    cursor : where in the data the next batch is, see :class:`~distkern.solvers._dsg_batches.Batches`
+    step : gradient steps done, of ``n_steps``
+    stage, sweeps : stages done, and how many of them were sweeps (an exact polish counts as one)
+    first_loss : of the first batch, to tell when steps are too large
+    accesses, accesses_nonzero : features looked at by batches and polish, n_features a row, and of
+        sparse rows those that are not zero; measuring is not counted
+    batch_loss, batch_error : means over the last stage's batches, each before its step; NaN before any
+    """
+
+    gamma: float
+    coefficients: NDArray[np.float64]
+    average: NDArray[np.float64]
+    betas: NDArray[np.float64]
+    cursor: NDArray[np.int64]
+    scale: float
+    n_blocks: int
+    step: int
+    n_steps: int
+    stage: int
+    sweeps: int
+    accesses: int
+    accesses_nonzero: int
+    first_loss: float
+    batch_loss: float
+    batch_error: float
+    objective: float
+    train_error: float
+    test_error: float | None
+
+
+@dataclass(frozen=True)
+class DSG(AbstractSolver[DSGState]):
+    """Functional gradient descent in which each step draws a batch of rows and a block of random features.
+
+    Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2. Step t with gamma = gamma_t and G = s l'(f(X), y) of the
+    batch does f <- (1 - gamma nu) f - gamma z_j (Z_j^T G / B), in a new block j until there are
+    ``n_features`` features and then in one drawn from all (dsg.txt, Algorithm 1, with batches and blocks).
+    ``precondition`` puts (c (Z_j^T S Z_j / B + damping I) + nu I)^-1 before Z_j^T G, c the loss's curvature,
+    or 1 if it has none, as the authors' published code does (with c = 1 for softmax; with B >= 4 block_size).
+    It shrinks the data's part of a step and not the regulariser's, so that nu then counts for more or less
+    than it says: where the optimum for nu itself is wanted, polish.
+
+    The figures: ``objective`` is the mean loss + nu/2 J sum_j |A_j|^2, which for the J blocks in use is
+    nu/2 |f|^2 in the space of their features; it and ``train_error`` are those of about 16,384 rows drawn
+    from all blocks, as is ``test_error`` until the last stage, which takes all held-out rows. Errors of real
+    targets are mean squared errors.
+
+    Parameters
+    ----------
+    risk : loss, outputs, weights
+    kernel : the kernel, with gamma or a rule for it
+    sampler : of its random features
+    n_features : columns of random features at most; rounded up to whole blocks
+    block_size : columns of a block, as many as a step adds; even where features come in pairs
+    batch_size : B, rows of a step; at most all rows
+    nu : >= 0
+    steps : gamma_t; None: 0.5 / (1 + t / 50) with a preconditioner, which suits every loss, and without one
+        20 / (1 + t / 50)
+    variant : "dsg": a new block each step. "udsg": in ``udsg_pattern`` = (G, U), G new blocks, then U steps
+        in old blocks drawn uniformly. "cdsg": an old block where cdsg.txt's inequality (9) allows it, see
+        :func:`~distkern.solvers._dsg_rules.reusable_steps`, its step at most ``largest_reuse`` gamma_t and
+        V = mean |l'|^2 ``feature_variance`` / B (the variance over x of phi(x) phi(x'), about 1 for cosines).
+        "gdsg": of the new block and ``n_candidates`` old ones, that with the largest gradient
+    precondition, damping : see above; damping None: 10 / n, but 1e-5 at least and 1e-2 at most
+    average : the model is the polynomial-decay average of the iterates
+    polish : None; "sweeps": after the last step, ``n_sweeps`` stages of Newton steps in one block after the
+        other, over all rows; "exact": the minimiser over the features in use, in one stage, for at most 8192
+        features
+    stages : the steps are cut into so many stages
+    steps_per_stage : rows of the batches of a stage: an int, or a float passes over the rows; None: as many
+        as fill ``n_features``
+    """
+
+    risk: Risk
+    kernel: KernelChoice
+    sampler: str = "monte_carlo"
+    n_features: int = 16384
+    block_size: int = 512
+    batch_size: int = 4096
+    nu: float = 1e-6
+    steps: StepRule | None = None
+    variant: str = "dsg"
+    udsg_pattern: tuple[int, int] = (1, 1)
+    n_candidates: int = 8
+    largest_reuse: float = 4.0
+    feature_variance: float = 1.0
+    precondition: bool = True
+    damping: float | None = None
+    average: bool = True
+    polish: str | None = None
+    n_sweeps: int = 2
+    stages: int = 10
+    steps_per_stage: int | float | None = None
+
+    name = "dsg"
+
+    def __post_init__(self) -> None:
+        for option, value, known in (
+            ("variant", self.variant, VARIANTS), ("polish", self.polish, (*POLISHES, None)),
+        ):  # fmt: skip
+            if value not in known:
+                raise InputError(f"unknown {option} {value!r}", where=option, mend=f"use one of {known}")
+        if not (self.nu >= 0 and math.isfinite(self.nu)):
+            raise InputError(f"is {self.nu!r}", where="nu", mend="use a number >= 0")
+        for option, count in (
+            ("n_features", self.n_features), ("batch_size", self.batch_size), ("stages", self.stages),
+            ("n_sweeps", self.n_sweeps), ("n_candidates", self.n_candidates),
+            ("udsg_pattern", self.udsg_pattern[0]), ("block_size", self.block_size),
+        ):  # fmt: skip
+            if count < 1:
+                raise InputError(f"is {count!r}", where=option, mend="use a whole number >= 1")
+        if self.udsg_pattern[1] < 0:
+            raise InputError("counts steps, and one is negative", where="udsg_pattern", mend="use U >= 0")
+        if self.damping is not None and not (self.damping >= 0 and math.isfinite(self.damping)):
+            raise InputError(f"is {self.damping!r}", where="damping", mend="use a number >= 0")
+        self.step_rule.check(self.nu)
+        check_polish(self.polish, self.risk, self.block_size * self.most_blocks)
+
+    @property
+    def step_rule(self) -> StepRule:
+        """gamma_t, the default included."""
+        return self.steps or StepRule("inverse", 0.5 if self.precondition else 20.0, 0.02)
+
+    def damping_for(self, n_rows: int) -> float:
+        """The damping for so many training rows: what tells a direction from noise is 1 / n."""
+        return min(max(10.0 / n_rows, 1e-5), 1e-2) if self.damping is None else self.damping
+
+    @property
+    def most_blocks(self) -> int:
+        """Blocks of features that ``n_features`` make."""
+        return -(-self.n_features // self.block_size)
+
+    @property
+    def curvature(self) -> float:
+        """c, what block Gram matrices are multiplied with."""
+        return self.risk.loss.curvature if math.isfinite(self.risk.loss.curvature) else 1.0
+
+    def state_type(self) -> type[DSGState]:
+        return DSGState
+
+    def step_hint(self) -> str:
+        return self.step_rule.hint()
+
+    def batches(self, problem: Problem) -> Batches:
+        """Which rows make the batches."""
+        return Batches(problem.block_rows, min(self.batch_size, problem.n_rows), problem.seed)
+
+    def n_steps(self, problem: Problem) -> int:
+        """Gradient steps of a run."""
+        if self.steps_per_stage is None:
+            new, old = self.udsg_pattern if self.variant == "udsg" else (1, 0)
+            cycles, rest = divmod(self.most_blocks, new)
+            return cycles * (new + old) + rest
+        rows = self.steps_per_stage
+        rows = rows * problem.n_rows if isinstance(rows, float) else rows
+        return self.stages * max(1, round(rows / min(self.batch_size, problem.n_rows)))
+
+    def basis(
+        self, n_input: int, dtype: np.dtype[Any], gamma: float, seed: int, n_blocks: int | None = None,
+        *, sparse_rows: bool = False,
+    ) -> RandomFeatureBasis:  # fmt: skip
+        """The features of a run: all that it may use, or the first ``n_blocks`` blocks, as in a model."""
+        blocks = self.most_blocks if n_blocks is None else n_blocks
+        return RandomFeatureBasis(
+            self.kernel.with_gamma(gamma), n_input, self.block_size * blocks, seed,
+            sampler=self.sampler, dtype=dtype, block_size=self.block_size, normalize="block",
+            sparse_rows=sparse_rows,
+        )  # fmt: skip
+
+    def model_coefficients(self, state: DSGState) -> NDArray[np.float64]:
+        """A of the model, (n_blocks * block_size, n_outputs): averaged if asked for, else the last."""
+        used = state.n_blocks * self.block_size
+        averaged = self.average and state.sweeps == 0 and state.step > 0
+        return state.average[:used] if averaged else state.scale * state.coefficients[:used]
+
+    def init(self, problem: Problem) -> Steps[DSGState]:
+        gamma = self.kernel.gamma
+        if not self.kernel.has_gamma:
+            gamma = 1.0
+        elif isinstance(gamma, str):
+            sample = yield from sample_rows(_layout(problem), 4000)
+            gamma = gamma_by_rule(gamma, self.kernel.kind, sample)
+        outputs, size = self.risk.n_outputs, self.block_size * self.most_blocks
+        state = DSGState(
+            gamma=float(gamma), coefficients=np.zeros((size, outputs)),
+            average=np.zeros((size if self.average else 0, outputs)),
+            betas=np.zeros((self.most_blocks, outputs)), cursor=self.batches(problem).first(), scale=1.0,
+            n_blocks=0, step=0, n_steps=self.n_steps(problem), stage=0, sweeps=0,
+            accesses=0, accesses_nonzero=0,
+            first_loss=math.nan, batch_loss=math.nan, batch_error=math.nan, objective=math.nan,
+            train_error=math.nan, test_error=None,
+        )  # fmt: skip
+        return (yield from self._measured(problem, state))
+
+    def stage(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
+        basis = self._basis_of(problem, state.gamma)
+        if state.step < state.n_steps:
+            operand = Operand(basis, self.risk, self.batches(problem))
+            exchange: Exchange = yield self._rounds(problem, operand)
+            growth = Growth(self, problem, basis, state, exchange)
+            for _ in range(min(-(-state.n_steps // self.stages), state.n_steps - state.step)):
+                growth.step()
+            after, rows = growth.state(), growth.rows_read
+        else:
+            start = self.model_coefficients(state)
+            if self.polish == "exact":
+                polished, n_passes = yield from exact_polish(problem, self.risk, basis, start, self.nu)
+            else:
+                polished = yield from sweep(problem, self.risk, basis, start, self.nu, state.sweeps)
+                n_passes = state.n_blocks + 1
+            rows = n_passes * problem.n_rows
+            coefficients = np.zeros_like(state.coefficients)
+            coefficients[: len(polished)] = polished
+            after = replace(state, coefficients=coefficients, scale=1.0, sweeps=state.sweeps + 1)
+        nonzero = problem.n_features if problem.sparse_numbers is None else problem.sparse_numbers // 2 - 1
+        after = replace(
+            after, stage=state.stage + 1, accesses=state.accesses + rows * problem.n_features,
+            accesses_nonzero=state.accesses_nonzero + rows * nonzero,
+        )  # fmt: skip
+        return (yield from self._measured(problem, after))
+
+    def finished(self, state: DSGState) -> bool:
+        wanted = {None: 0, "exact": 1, "sweeps": self.n_sweeps}[self.polish]
+        return state.step >= state.n_steps and state.sweeps >= wanted
+
+    def measures(self, state: DSGState) -> Measures:
+        extra = {"steps": float(state.step), "scale": state.scale}
+        if state.step:
+            extra |= {"batch_loss": state.batch_loss, "batch_error": state.batch_error}
+        used = state.n_blocks * self.block_size
+        accesses = (state.accesses, state.accesses_nonzero)
+        return Measures(state.objective, state.train_error, state.test_error, used, extra, accesses)
+
+    def outline(self, problem: Problem) -> list[Outline]:
+        size = self.block_size * self.most_blocks
+        process_bytes = self._process_bytes(problem)
+        passes = [Outline(self._rounds(problem, None), self.stages)]
+        for split in ("train", "test") if problem.has_test else ("train",):
+            share = min(1.0, _MEASURED_ROWS / problem.n_rows)
+            passes.append(
+                Outline(measuring_pass(problem, None, size, split, share, process_bytes), self.stages)
+            )
+        polish = polish_outline(
+            self.polish, problem, self.risk, size, self.block_size, self.n_sweeps, process_bytes
+        )
+        return [*passes, *polish]
+
+    def _basis_of(self, problem: Problem, gamma: float) -> RandomFeatureBasis:
+        sparse_rows = problem.sparse_numbers is not None
+        return self.basis(problem.n_features, problem.dtype, gamma, problem.seed, sparse_rows=sparse_rows)
+
+    def _process_bytes(self, problem: Problem) -> int:
+        """Of a process that evaluates the features, whatever gamma is."""
+        return self._basis_of(problem, 1.0).process_bytes
+
+    def _measured(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
+        basis = self._basis_of(problem, state.gamma)
+        coefficients = self.model_coefficients(state).astype(basis.dtype)
+        rows = max(256, -(-_MEASURED_ROWS // len(problem.block_rows)))
+        model = FeatureModel(basis, coefficients, self.risk, rows, problem.seed)
+        figures = yield from measured(problem, model, self.nu, all_held_out=self.finished(state))
+        return replace(
+            state, objective=figures.objective, train_error=figures.train_error, test_error=figures.test_error
+        )
+
+    def _rounds(self, problem: Problem, operand: Operand | None) -> Rounds:
+        itemsize, outputs = problem.dtype.itemsize, self.risk.n_outputs
+        size, batch = self.block_size * self.most_blocks, min(self.batch_size, problem.n_rows)
+        n_parts = len(self.batches(problem).strips)
+        block_bytes = max(problem.block_rows) * problem.row_numbers * itemsize
+        part_bytes = 8 * self.block_size * (outputs + self.block_size * self.precondition) + 512
+        seconds = batch * 0.5 * size * (1.0 + 0.04 * problem.row_numbers) * 1e-9
+        return Rounds(
+            "steps", open_batches, join, operand,
+            n_rounds=-(-self.n_steps(problem) // self.stages),
+            state_bytes_per_row=0.0,
+            seconds_per_row=seconds / problem.n_rows,
+            answer_bytes=n_parts * part_bytes,
+            cost=Cost(
+                workspace_bytes=min(CACHE_BYTES + block_bytes, n_parts * block_bytes)
+                + size * outputs * itemsize
+                + 2 * batch * (problem.row_numbers * itemsize + 24 * outputs)
+                + 4 * 8 * self.block_size**2 + 2**21,
+                process_bytes=self._process_bytes(problem),
+            ),
+        )  # fmt: skip
+
+
+def _layout(problem: Problem) -> Layout:
+    return Layout(problem.block_rows, problem.n_features, problem.dtype, problem.seed, problem.sparse_numbers)

@@ -1,0 +1,283 @@
+"""Pegasos: stochastic subgradients of the primal (Shalev-Shwartz, Singer, Srebro 2007)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.sparse import Rows
+from distkern.losses import margin_loss
+from distkern.losses.base import AbstractLoss
+from distkern.passes import Cost, Reduce, Stream, epoch_visits
+from distkern.solvers._pegasos_pieces import (
+    STRIP_ROWS,
+    DensePiece,
+    LinearModel,
+    SparsePiece,
+    Sums,
+    measure,
+    measure_largest,
+    prepare_piece,
+)
+from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
+from distkern.solvers.feature_choice import FeatureChoice
+from distkern.solvers.objective import Objective
+from distkern.solvers.pieces import piece_rows
+
+#: steps of a stage at most where a pass over the rows makes fewer
+_FEW_STEPS = 2**14
+
+
+@dataclass(frozen=True)
+class PegasosState:
+    """w = scale * vectors, the weighted sum of the iterates so far, and the model.
+
+    Attributes
+    ----------
+    landmarks, gamma : what the features need of the data
+    vectors : (r + 1, n_outputs); the last row is the intercept's
+    scale, norms : (n_outputs,), the latter the squared norms of the vectors
+    early, banked : the weighted sum of the iterates is banked * vectors - early
+    total : sum of the iterates' weights
+    offset : t0
+    step : t, the updates so far
+    accesses, accesses_nonzero : features looked at by the steps, n_features a row, and those not zero of
+        sparse rows
+    coefficients, intercept : (r, n_outputs) and (n_outputs,), of the model
+    """
+
+    landmarks: Rows
+    gamma: float
+    vectors: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    norms: NDArray[np.float64]
+    early: NDArray[np.float64]
+    banked: NDArray[np.float64]
+    total: float
+    offset: float
+    step: int
+    accesses: int
+    accesses_nonzero: int
+    coefficients: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    stage: int
+    objective: float
+    train_error: float
+    test_error: float | None
+
+
+@dataclass(frozen=True)
+class Pegasos(AbstractSolver[PegasosState]):
+    """Minimises lam/2 |w|^2 + mean_i s_i l(<w, phi(x_i)> + b, y_i), one-vs-rest over the outputs.
+
+    w <- (1 - eta_t lam) w - (eta_t / B) sum over the batch of s_i l' phi(x_i), eta_t = 1 / (lam (t0 + t)),
+    and then, as an option, w is projected on a ball that holds the optimum.
+
+    Deviations: t0 = L / lam for smooth losses, so that no step exceeds 1 / L (L = curvature times the largest
+    s_i |phi(x_i)|^2), and 0 for the hinge as in the paper; the radius of the ball is
+    sqrt(min(max -f l'(f), 2 l(0)) / lam), 1 / sqrt(lam) for the hinge as there; rows are drawn without
+    replacement unless ``order`` is "iid"; the model is a weighted average of the iterates; a batch ends with
+    its block; the intercept is the weight of a constant feature 1 and regularised with the others.
+
+    Parameters
+    ----------
+    features : phi
+    loss : of the margin
+    lam : lambda, the weight of |w|^2 / 2 (larger fits less closely)
+    batch_size : B, rows of a step
+    stages : the model is measured after each
+    steps_per_stage : an int is rows, a float passes over the rows; None: one pass, or more where that would
+        be less than 1 / lam steps (at most 2^14 of them)
+    projection : project on the ball after every step
+    averaging : k: the model is the mean of the iterates weighted with t^k; None: the last iterate
+    fit_intercept : learn b; else it is 0
+    order : "shuffled" or "iid"
+    class_weights, mean_weight : see :class:`~distkern.solvers.objective.Objective`
+    """
+
+    features: FeatureChoice
+    loss: AbstractLoss
+    lam: float = 1e-4
+    batch_size: int = 1
+    stages: int = 5
+    steps_per_stage: int | float | None = None
+    projection: bool = True
+    averaging: int | None = 3
+    fit_intercept: bool = True
+    order: str = "shuffled"
+    class_weights: NDArray[np.float64] | None = None
+    mean_weight: float = 1.0
+
+    name = "pegasos"
+
+    def state_type(self) -> type[PegasosState]:
+        return PegasosState
+
+    def init(self, problem: Problem) -> Steps[PegasosState]:
+        landmarks, gamma = yield from self.features.begin(problem)
+        size, outputs = self.features.basis_for(problem, landmarks, gamma).size, problem.n_outputs
+        state = PegasosState(
+            landmarks, gamma, vectors=np.zeros((size + 1, outputs)), scale=np.ones(outputs),
+            norms=np.zeros(outputs), early=np.zeros((size + 1, outputs)), banked=np.zeros(outputs),
+            total=0.0, offset=0.0, step=0, accesses=0, accesses_nonzero=0,
+            coefficients=np.zeros((size, outputs)), intercept=np.zeros(outputs), stage=0,
+            objective=math.nan, train_error=math.nan, test_error=None,
+        )  # fmt: skip
+        return (yield from self._measured(problem, state, first=True))
+
+    def stage(self, problem: Problem, state: PegasosState) -> Steps[PegasosState]:
+        from distkern.solvers._pegasos_loops import dense_loop, sparse_loop
+
+        model = self._model(problem, state)
+        pieces: Iterator[DensePiece | SparsePiece] = yield self._stream(problem, state.stage, model)
+        objective, radius = model.objective, self._radius(model.objective)
+        v, early = state.vectors.copy(), state.early.copy()
+        scale, banked, norms = state.scale.copy(), state.banked.copy(), state.norms.copy()
+        total, step, rows, entries = np.array([state.total]), state.step, 0, 0
+        power = -1 if self.averaging is None else int(self.averaging)
+        for piece in pieces:
+            compiled = sparse_loop if isinstance(piece, SparsePiece) else dense_loop
+            loop = compiled(objective.loss, model.basis.dtype)
+            step = loop(
+                *piece.loop_arguments(), v, early, scale, banked, norms, total, step, state.offset,
+                float(self.lam), radius, power, int(self.batch_size), float(self.fit_intercept),
+                objective.loss.parameters,
+            )  # fmt: skip
+            entries += piece.entries
+            rows += len(piece.weights)
+        w = scale * v if self.averaging is None else (banked * v - early) / total[0]
+        after = replace(
+            state, vectors=v, early=early, scale=scale, banked=banked, norms=norms, total=float(total[0]),
+            step=step, accesses=state.accesses + rows * problem.n_features,
+            accesses_nonzero=state.accesses_nonzero + entries,
+            coefficients=w[:-1], intercept=w[-1], stage=state.stage + 1,
+        )  # fmt: skip
+        return (yield from self._measured(problem, after))
+
+    def finished(self, state: PegasosState) -> bool:
+        return state.stage >= self.stages
+
+    def measures(self, state: PegasosState) -> Measures:
+        accesses = (state.accesses, state.accesses_nonzero)
+        size = len(state.coefficients)
+        return Measures(state.objective, state.train_error, state.test_error, size, {}, accesses)
+
+    def step_hint(self) -> str:
+        return "here by a larger lam, or projection=true"
+
+    def outline(self, problem: Problem) -> list[Outline]:
+        passes = [
+            *self.features.outline_begin(problem),
+            Outline(self._measuring(problem, None), self.stages + 1),
+            Outline(self._stream(problem, 0, None), self.stages),
+        ]
+        if problem.has_test:
+            passes.append(Outline(self._measuring(problem, None, split="test"), self.stages + 1))
+        return passes
+
+    def steps(self, problem: Problem) -> int:
+        """Rows of a stage."""
+        wanted = self.steps_per_stage
+        if wanted is None:
+            # it takes some 1 / lam steps to forget the first ones, whatever the number of rows
+            return max(problem.n_rows, min(math.ceil(1.0 / self.lam), _FEW_STEPS) * int(self.batch_size))
+        return max(1, math.ceil(wanted * problem.n_rows)) if isinstance(wanted, float) else int(wanted)
+
+    def _objective(self, problem: Problem) -> Objective:
+        loss = margin_loss(self.loss)
+        return Objective(loss, self.lam, problem.n_outputs, self.class_weights, self.mean_weight)
+
+    def _model(self, problem: Problem, state: PegasosState) -> LinearModel:
+        basis = self.features.basis_for(problem, state.landmarks, state.gamma)
+        return LinearModel(basis, state.coefficients, state.intercept, self._objective(problem))
+
+    def _radius(self, objective: Objective) -> float:
+        if not self.projection:
+            return math.inf
+        at_zero = float(objective.loss.value(0.0, 1.0, objective.loss.parameters))
+        return math.sqrt(min(objective.loss.norm_bound, 2.0 * at_zero) / self.lam)
+
+    def _measured(self, problem: Problem, state: PegasosState, *, first: bool = False) -> Steps[PegasosState]:
+        """The state with objective and errors filled in, and t0 before the first step."""
+        model = self._model(problem, state)
+        curvature = model.objective.loss.curvature
+        bounds_steps = first and math.isfinite(curvature)
+        sums: Sums = yield self._measuring(problem, model, largest=bounds_steps)
+        test_error = None
+        if problem.has_test:
+            held_out: Sums = yield self._measuring(problem, model, split="test")
+            test_error = held_out.mistakes / held_out.n_rows
+        offset = state.offset
+        if bounds_steps:
+            # the constant feature adds 1 to |phi|^2
+            constant = problem.max_relative_weight if self.fit_intercept else 0.0
+            offset = curvature * (sums.largest + constant) / self.lam
+        norms = np.square(state.coefficients).sum(axis=0) + np.square(state.intercept)
+        objective = 0.5 * self.lam * norms.sum() + sums.losses.sum() / sums.n_rows
+        return replace(
+            state, offset=offset, objective=float(objective), train_error=sums.mistakes / sums.n_rows,
+            test_error=test_error,
+        )  # fmt: skip
+
+    # -- passes
+
+    def _stream(
+        self, problem: Problem, stage: int, model: LinearModel | None
+    ) -> Stream[DensePiece | SparsePiece]:
+        visits = epoch_visits(
+            problem.block_rows, self.steps(problem), seed=problem.seed, stage=stage,
+            replace=self.order == "iid",
+        )  # fmt: skip
+        footprint, itemsize = self.features.footprint(problem), problem.dtype.itemsize
+        size = footprint.size if model is None else model.basis.size
+        numbers = problem.row_numbers if self.features.kind == "linear" else size
+        rows = piece_rows(numbers, itemsize)
+        # a batch does not cross pieces
+        rows = -(-rows // self.batch_size) * self.batch_size
+        # the loop's arrays, as they were before the stage, now and as the model
+        state_bytes = 64 * footprint.size * problem.n_outputs
+        cost = Cost(
+            workspace_bytes=self._workspace_bytes(problem) + state_bytes,
+            result_bytes=(numbers + problem.n_outputs) * itemsize + 8,
+            flops_per_row=footprint.flops_per_row,
+            entries_per_row=footprint.entries_per_row,
+            driver_seconds_per_row=problem.n_outputs * (20e-9 + 2e-9 * numbers),
+            process_bytes=footprint.process_bytes,
+        )
+        if model is not None:
+            # rows are prepared without the coefficients, which may be many
+            model = replace(model, coefficients=np.zeros((0, problem.n_outputs)))
+        return Stream("inner loop", visits, prepare_piece, model, piece_rows=rows, cost=cost)
+
+    def _measuring(
+        self, problem: Problem, model: LinearModel | None, *, split: str = "train", largest: bool = False
+    ) -> Reduce[Sums]:
+        footprint = self.features.footprint(problem)
+        cost = Cost(
+            workspace_bytes=self._workspace_bytes(problem),
+            result_bytes=8 * problem.n_outputs,
+            flops_per_row=footprint.flops_per_row + 2.0 * footprint.size * problem.n_outputs,
+            entries_per_row=footprint.entries_per_row,
+            process_bytes=footprint.process_bytes,
+        )
+        name = "measure" if split == "train" else "held out"
+        function = measure_largest if largest else measure
+        return Reduce(name, function, Sums.add, model, split=split, cost=cost, measures_only=not largest)
+
+    def _workspace_bytes(self, problem: Problem) -> int:
+        footprint, outputs = self.features.footprint(problem), problem.n_outputs
+        size, itemsize = footprint.size, problem.dtype.itemsize
+        operand = footprint.operand_bytes + size * outputs * (16 + itemsize)
+        # predictions, signs and what is computed of them
+        strip = STRIP_ROWS * outputs * 48
+        if self.features.kind == "cores":
+            tile_rows = int(np.clip(512 * 1024 // (size * itemsize), 128, 1024))
+            tile = tile_rows * (2 * size + problem.row_numbers + 2) * itemsize
+        else:
+            basis = self.features.basis_for(problem, np.empty((0, problem.n_features)), 1.0)
+            tile = basis.workspace_bytes(problem.row_numbers)
+        return operand + strip + tile

@@ -1,0 +1,305 @@
+"""SVRG over explicit features that are never stored (cdsg.txt, Section 5; Johnson and Zhang 2013)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import DivergenceError, InputError
+from distkern.core.sparse import Rows
+from distkern.passes import Visit, epoch_visits
+from distkern.solvers._svrg_features import FeatureMap
+from distkern.solvers._svrg_inner import InnerLoop, Piece, batch_ends, inner_pass
+from distkern.solvers._svrg_precondition import Derived, Kept, gram_outline, preconditioner
+from distkern.solvers._svrg_snapshot import LinearModel, held_out_pass, measured, snapshot_pass
+from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
+from distkern.solvers.feature_choice import FeatureChoice, Footprint
+from distkern.solvers.risk import Risk
+
+#: features up to which steps are preconditioned unless the user says otherwise, and may be at all
+MOST_PRECONDITIONED = 8192
+_ORDERS = ("shuffled", "iid")
+#: an objective so many times that of w = 0 is not on its way to the minimum
+_EXPLODED = 10.0
+
+
+@dataclass(frozen=True)
+class SVRGState:
+    """A snapshot w~ with the gradient and the figures at it.
+
+    Attributes
+    ----------
+    landmarks : (n_landmarks, n_features), without rows where the features have none
+    gamma : of the kernel
+    coefficients : (r, k), w~
+    gradient : (r, k), mu = mean_i z(x_i) s_i l'(f_i, y_i)
+    largest : [max_i s_i |z(x_i)|^2]
+    stage : stages done
+    change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
+    first_objective : at w = 0, to tell when steps are too large
+    """
+
+    landmarks: Rows
+    gamma: float
+    coefficients: NDArray[np.float64]
+    gradient: NDArray[np.float64]
+    largest: NDArray[np.float64]
+    stage: int
+    change: float
+    first_objective: float
+    objective: float
+    train_error: float
+    test_error: float | None
+
+    @property
+    def intercept(self) -> NDArray[np.float64]:
+        """(k,), none: the model is z(x) w."""
+        return np.zeros(self.coefficients.shape[1])
+
+
+@dataclass(frozen=True)
+class SVRG(AbstractSolver[SVRGState]):
+    """Variance-reduced mini-batch gradients over random, Nystroem or linear features.
+
+    Minimises nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k): k outputs share the features. A stage takes
+    batches of B rows from the snapshot w~ with mu = mean_i z(x_i) s_i l'(z(x_i) w~, y_i) on,
+
+        v = Z' (s (l'(Z w) - l'(Z w~))) / B + mu + nu w,    w <- w - eta P^-1 v,
+
+    then the new snapshot's mu in one pass that makes all features anew. With ``precondition``, P = c Z_S'
+    diag(s) Z_S / |S| + (nu + damping) I, a bound of the Hessian from a sample S of max(8192, 8 r) rows, c
+    the loss's curvature, and eta = 1/2; without, P = I and eta = 1 / (L (2 + 8 / B)) with L = c max_i s_i
+    |z(x_i)|^2 + nu: 1 / (10 L) for single rows, as usual for SVRG, up to 1 / (2 L) for batches. For a loss
+    whose slope jumps, c is taken for 1; the steps then end at a noise of their own size and not in the
+    minimum.
+
+    Errors of real targets are mean squared errors.
+
+    Parameters
+    ----------
+    risk : loss, outputs, weights
+    features : which features
+    nu : >= 0
+    batch_size : B; None: max(256, r / 4) with a preconditioner and 256 without, and at most n / 8
+    steps_per_stage : rows of a stage: an int, or a float passes over the rows; None: two passes, the usual
+        2 n / B steps
+    step_size : eta; None: see above
+    precondition : None: if r <= 8192
+    damping : >= 0; None: what makes nu + damping at least eta c max_i s_i |z(x_i)|^2 / (2 B), so that no
+        single row of a batch, seen in S or not, overshoots its own minimum by more than it was off
+    stages : at most this many
+    tolerance : stop once |w_s - w_(s-1)| <= tolerance |w_s|
+    order : "shuffled" or "iid"
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or ``precondition`` is asked for more than 8192 features.
+    """
+
+    risk: Risk
+    features: FeatureChoice
+    nu: float = 1e-6
+    batch_size: int | None = None
+    steps_per_stage: int | float | None = None
+    step_size: float | None = None
+    precondition: bool | None = None
+    damping: float | None = None
+    stages: int = 10
+    tolerance: float = 1e-3
+    order: str = "shuffled"
+
+    name = "svrg"
+
+    def __post_init__(self) -> None:
+        for option, value in (("nu", self.nu), ("damping", self.damping), ("tolerance", self.tolerance)):
+            if value is not None and not (value >= 0 and math.isfinite(value)):
+                raise InputError(f"is {value!r}", where=option, mend="use a number >= 0")
+        for option, value in (("step_size", self.step_size), ("steps_per_stage", self.steps_per_stage)):
+            if value is not None and not (value > 0 and math.isfinite(value)):
+                raise InputError(f"is {value!r}", where=option, mend="use a number > 0")
+        for option, count in (("batch_size", self.batch_size), ("stages", self.stages)):
+            if count is not None and count < 1:
+                raise InputError(f"is {count!r}", where=option, mend="use a whole number >= 1")
+        if self.order not in _ORDERS:
+            raise InputError(f"is {self.order!r}", where="order", mend=f"use one of {_ORDERS}")
+
+    # -- what the problem decides
+
+    @property
+    def curvature(self) -> float:
+        """c."""
+        return self.risk.loss.curvature if math.isfinite(self.risk.loss.curvature) else 1.0
+
+    def preconditioned(self, size: int) -> bool:
+        """Whether steps over so many features are preconditioned."""
+        if self.precondition and size > MOST_PRECONDITIONED:
+            raise InputError(
+                f"is asked for {size} features, and is for at most {MOST_PRECONDITIONED}",
+                where="precondition", mend="use precondition=False, or fewer features",
+            )  # fmt: skip
+        return size <= MOST_PRECONDITIONED if self.precondition is None else self.precondition
+
+    def rows_of_batch(self, problem: Problem, size: int) -> int:
+        """B."""
+        if self.batch_size is not None:
+            return min(self.batch_size, problem.n_rows)
+        wanted = max(256, size // 4) if self.preconditioned(size) else 256
+        return max(1, min(wanted, problem.n_rows // 8))
+
+    def rows_of_stage(self, problem: Problem) -> int:
+        """Rows that the batches of a stage hold together."""
+        rows = 2.0 if self.steps_per_stage is None else self.steps_per_stage
+        return max(1, math.ceil(rows * problem.n_rows) if isinstance(rows, float) else rows)
+
+    def eta(self, size: int, batch: int, largest: float) -> float:
+        """The step size."""
+        if self.step_size is not None:
+            return self.step_size
+        if self.preconditioned(size):
+            return 0.5
+        smoothness = self.curvature * largest + self.nu
+        return 1.0 / (max(smoothness, np.finfo(float).tiny) * (2.0 + 8.0 / batch))
+
+    def shift(self, size: int, batch: int, largest: float) -> float:
+        """nu and the damping."""
+        if self.damping is not None:
+            return self.nu + self.damping
+        return max(self.nu, self.eta(size, batch, largest) * self.curvature * largest / (2.0 * batch))
+
+    # -- the algorithm
+
+    def state_type(self) -> type[SVRGState]:
+        return SVRGState
+
+    def step_hint(self) -> str:
+        if self.step_size is None:
+            return "a tenth of the present one, or a larger batch_size"
+        return f"step_size={self.step_size / 10:.3g}"
+
+    def feature_map(self, problem: Problem, landmarks: Rows, gamma: float) -> FeatureMap:
+        """z."""
+        basis = None
+        if self.features.kind != "linear":
+            basis = self.features.basis_for(problem, landmarks, gamma)
+        return FeatureMap(basis, problem.n_features, problem.dtype)
+
+    def init(self, problem: Problem) -> Steps[SVRGState]:
+        self.preconditioned(self.features.expected_size(problem))
+        landmarks, gamma = yield from self.features.begin(problem)
+        features = self.feature_map(problem, landmarks, gamma)
+        zero = np.zeros((features.size, self.risk.n_outputs))
+        state = SVRGState(
+            landmarks=landmarks, gamma=gamma, coefficients=zero, gradient=zero, largest=np.zeros(1),
+            stage=0, change=math.inf, first_objective=math.nan, objective=math.nan, train_error=math.nan,
+            test_error=None,
+        )  # fmt: skip
+        state = yield from self._measured(problem, features, state)
+        return replace(state, first_objective=state.objective)
+
+    def stage(self, problem: Problem, state: SVRGState) -> Steps[SVRGState]:
+        derived = yield from self._derived(problem, state)
+        features = derived.features
+        batch, largest = self.rows_of_batch(problem, features.size), float(state.largest[0])
+        footprint = self._footprint(problem, features.size)
+        visits = self._visits(problem, state.stage)
+        pieces: Iterator[Piece] = yield inner_pass(
+            problem, LinearModel(features, state.coefficients, self.risk), footprint, visits,
+            as_they_are=features.basis is None, preconditioned=derived.solve is not None, batch_size=batch,
+        )  # fmt: skip
+        eta = self.eta(features.size, batch, largest)
+        ends = batch_ends(sum(visit.n_draws for visit in visits), batch)
+        inner = InnerLoop(
+            self.risk, state.coefficients, state.gradient, self.nu, eta, derived.solve, features.dtype, ends
+        )
+        with np.errstate(all="ignore"):
+            for piece in pieces:
+                inner.consume(piece)
+        after = replace(
+            state, coefficients=inner.coefficients, stage=state.stage + 1,
+            change=_relative_change(inner.coefficients, state.coefficients),
+        )  # fmt: skip
+        with np.errstate(all="ignore"):
+            after = yield from self._measured(problem, features, after)
+        if not after.objective <= _EXPLODED * state.first_objective:
+            raise DivergenceError(
+                f"after stage {after.stage} the objective is {after.objective:.3g}, and was "
+                f"{state.first_objective:.3g} before the first: steps of {eta:.3g} are too large; set "
+                f"step_size={eta / 10:.3g}, or a batch_size larger than {batch}"
+            )
+        return after
+
+    def finished(self, state: SVRGState) -> bool:
+        return state.stage >= self.stages or state.change <= self.tolerance
+
+    def measures(self, state: SVRGState) -> Measures:
+        return Measures(
+            state.objective, state.train_error, state.test_error, len(state.coefficients),
+            {"change": state.change},
+        )  # fmt: skip
+
+    def outline(self, problem: Problem) -> list[Outline]:
+        size = self.features.expected_size(problem)
+        footprint, preconditioned = self._footprint(problem, size), self.preconditioned(size)
+        inner = inner_pass(
+            problem, None, footprint, self._visits(problem, 0), as_they_are=self.features.kind == "linear",
+            preconditioned=preconditioned, batch_size=self.rows_of_batch(problem, size),
+        )  # fmt: skip
+        passes = [
+            *self.features.outline_begin(problem),
+            Outline(snapshot_pass(problem, None, footprint, first=True), 1),
+            Outline(inner, self.stages),
+            Outline(snapshot_pass(problem, None, footprint), self.stages),
+        ]
+        if preconditioned:
+            passes.append(gram_outline(problem, self.risk, footprint))
+        if problem.has_test:
+            passes.append(Outline(held_out_pass(problem, None, footprint), self.stages + 1))
+        return passes
+
+    def _derived(self, problem: Problem, state: SVRGState) -> Steps[Derived]:
+        """The features and, if steps are preconditioned, P^-1: kept from stage to stage."""
+        kept = Kept.find(state.largest)
+        if kept is not None:
+            return kept
+        derived = Derived(self.feature_map(problem, state.landmarks, state.gamma))
+        size = derived.features.size
+        if self.preconditioned(size):
+            shift = self.shift(size, self.rows_of_batch(problem, size), float(state.largest[0]))
+            solve = yield from preconditioner(
+                problem, derived.features, self.risk, self._footprint(problem, size), self.curvature, shift
+            )
+            derived = replace(derived, solve=solve)
+        Kept.keep(state.largest, derived)
+        return derived
+
+    def _measured(self, problem: Problem, features: FeatureMap, state: SVRGState) -> Steps[SVRGState]:
+        """The state with the gradient, the objective and the errors at it."""
+        first = state.stage == 0
+        model = LinearModel(features, state.coefficients, self.risk)
+        footprint = self._footprint(problem, features.size)
+        figures = yield from measured(problem, model, footprint, self.nu, first=first)
+        sums = figures.sums
+        return replace(
+            state, gradient=sums.gradient / sums.n_rows, objective=figures.objective,
+            largest=np.array([sums.largest]) if first else state.largest,
+            train_error=figures.train_error, test_error=figures.test_error,
+        )  # fmt: skip
+
+    def _footprint(self, problem: Problem, size: int) -> Footprint:
+        return replace(self.features.footprint(problem), size=size)
+
+    def _visits(self, problem: Problem, stage: int) -> tuple[Visit, ...]:
+        return epoch_visits(
+            problem.block_rows, self.rows_of_stage(problem), seed=problem.seed, stage=stage,
+            replace=self.order == "iid",
+        )  # fmt: skip
+
+
+def _relative_change(new: NDArray[np.float64], old: NDArray[np.float64]) -> float:
+    difference = np.linalg.norm(new - old, axis=0)
+    return float(np.max(difference / np.maximum(np.linalg.norm(new, axis=0), np.finfo(float).tiny)))

@@ -1,0 +1,106 @@
+"""The files for operators: settings that Dask knows, manifests whose commands have options that exist."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import dask.config
+import distributed  # noqa: F401  (its defaults are read when it is imported)
+import pytest
+import yaml
+
+
+def leaves(settings: dict[str, Any], above: str = "") -> Iterator[str]:
+    for name, value in settings.items():
+        path = f"{above}{name}"
+        if isinstance(value, dict):
+            yield from leaves(value, f"{path}.")
+        else:
+            yield path
+
+
+def load(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return content
+
+
+def test_every_setting_is_one_of_dask_s(repository: Path) -> None:
+    known: dict[str, Any] = dask.config.merge(*dask.config.defaults)
+    names = list(leaves(load(repository / "cluster" / "distkern.yaml")))
+    assert len(names) > 8
+    for name in names:
+        dask.config.get(name, config=known)
+
+
+def test_a_setting_that_dask_does_not_know_would_be_found() -> None:
+    known: dict[str, Any] = dask.config.merge(*dask.config.defaults)
+    with pytest.raises(KeyError):
+        dask.config.get("distributed.scheduler.worker-tll", config=known)
+
+
+def commands(repository: Path) -> list[list[str]]:
+    """Every command line of the manifests, word by word."""
+    folder = repository / "cluster"
+    services = load(folder / "docker" / "compose.yaml")["services"]
+    found = [shlex.split(service["command"]) for service in services.values()]
+    cluster = load(folder / "kubernetes" / "cluster.yaml")["spec"]
+    pods = [cluster["worker"]["spec"], cluster["scheduler"]["spec"]]
+    pods.append(load(folder / "kubernetes" / "train.yaml")["spec"]["template"]["spec"])
+    return found + [container["args"] for pod in pods for container in pod["containers"]]
+
+
+def test_commands_have_only_options_that_exist(repository: Path) -> None:
+    modules = {
+        ("dask", "scheduler"): "distributed.cli.dask_scheduler",
+        ("dask", "worker"): "distributed.cli.dask_worker",
+        ("distkern", "train"): "distkern.cli.train",
+    }
+    seen = set()
+    for program, command, *words in commands(repository):
+        if command == "--help":
+            continue
+        seen.add((program, command))
+        module = import_module(modules[program, command])
+        known = getattr(module, "train" if command == "train" else "main")
+        options = {
+            name for parameter in known.params for name in (*parameter.opts, *parameter.secondary_opts)
+        }
+        assert {word for word in words if word.startswith("--")} <= options
+        if command == "worker":
+            assert words[words.index("--nthreads") + 1] == "1"
+    assert seen == set(modules)
+
+
+def test_volumes_and_names_of_the_manifests_agree(repository: Path) -> None:
+    folder = repository / "cluster" / "kubernetes"
+    cluster, job = load(folder / "cluster.yaml"), load(folder / "train.yaml")
+    name = cluster["metadata"]["name"]
+    assert load(folder / "autoscaler.yaml")["spec"]["cluster"] == name
+    assert cluster["spec"]["scheduler"]["service"]["selector"]["dask.org/cluster-name"] == name
+    pods = [cluster["spec"]["worker"]["spec"], job["spec"]["template"]["spec"]]
+    assert f"tcp://{name}-scheduler:8786" in pods[1]["containers"][0]["args"]
+    assert len({pod["volumes"][0]["persistentVolumeClaim"]["claimName"] for pod in pods}) == 1
+    assert len({pod["containers"][0]["volumeMounts"][0]["mountPath"] for pod in pods}) == 1
+
+
+@pytest.mark.parametrize("script", ["ssh.py", "slurm.py"])
+def test_scripts_explain_themselves_without_their_packages(repository: Path, script: str) -> None:
+    path = repository / "cluster" / script
+    run = subprocess.run([sys.executable, str(path), "--help"], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+    assert "--workers" in run.stdout or "--jobs" in run.stdout
+
+
+def test_the_readme_is_a_page_of_80_columns_and_names_every_file(repository: Path) -> None:
+    folder = repository / "cluster"
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    assert max(len(line) for line in text.splitlines()) <= 80
+    for path in folder.rglob("*"):
+        if path.is_file() and path.name != "README.md" and "__pycache__" not in path.parts:
+            assert path.relative_to(folder).as_posix() in text, path

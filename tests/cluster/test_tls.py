@@ -1,0 +1,127 @@
+"""A team's certificates: who has one gets in, who has none or another authority's does not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dask
+import pytest
+import yaml
+from distributed import Client
+
+from distkern.core.errors import InputError
+from distkern.engine.executors.cluster import connect
+
+pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+
+SCHEDULER = """
+import asyncio
+from distributed import Scheduler
+
+async def main():
+    async with Scheduler(host="127.0.0.1", port=0, protocol="tls", dashboard=False) as scheduler:
+        print(scheduler.address, flush=True)
+        await scheduler.finished()
+
+asyncio.run(main())
+"""
+
+
+def make(repository: Path, folder: Path, *names: str) -> subprocess.CompletedProcess[str]:
+    script = repository / "cluster" / "tls" / "make_certificates.sh"
+    return subprocess.run([str(script), str(folder), *names], capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def certificates(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("certificates")
+    made = make(repository, folder / "team", "scheduler", "worker", "alice")
+    assert made.returncode == 0, made.stderr
+    assert make(repository, folder / "strangers", "mallory").returncode == 0
+    return folder
+
+
+def start(settings: Path, *command: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "DASK_CONFIG": str(settings)}
+    return subprocess.Popen([sys.executable, *command], env=environment, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.fixture(scope="module")
+def scheduler(certificates: Path) -> Iterator[str]:
+    team = certificates / "team"
+    process = start(team / "scheduler.yaml", "-c", SCHEDULER)
+    workers: list[subprocess.Popen[str]] = []
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        worker = [
+            "-m",
+            "distributed.cli.dask_worker",
+            address,
+            "--no-nanny",
+            "--no-dashboard",
+            "--nthreads",
+            "1",
+        ]
+        workers.append(start(team / "worker.yaml", *worker))
+        yield address
+    finally:
+        for started in (*workers, process):
+            started.kill()
+            started.wait()
+            if started.stdout is not None:
+                started.stdout.close()
+
+
+def settings(path: Path, **changes: str) -> dict[str, Any]:
+    """Settings to take on for a while: what they do not name stays as it is."""
+    comm = yaml.safe_load(path.read_text(encoding="utf-8"))["distributed"]["comm"]
+    tls = {**comm["tls"], **changes}
+    flat: dict[str, Any] = {f"distributed.comm.tls.{name}": value for name, value in tls.items()}
+    return {**flat, "distributed.comm.require-encryption": comm["require-encryption"]}
+
+
+def test_a_member_of_the_team_gets_in(certificates: Path, scheduler: str) -> None:
+    assert scheduler.startswith("tls://")
+    with dask.config.set(settings(certificates / "team" / "alice.yaml")):
+        executor = connect(scheduler)
+        try:
+            assert executor._client.submit(abs, -3).result(timeout=30) == 3
+        finally:
+            executor.close()
+
+
+def test_a_stranger_does_not(certificates: Path, scheduler: str) -> None:
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "3s"}),
+        pytest.raises(InputError, match="no Dask scheduler answers"),
+    ):
+        connect(scheduler)
+    # a stranger may well know the team's public certificate
+    known = {"ca-file": str(certificates / "team" / "ca.pem")}
+    foreign = settings(certificates / "strangers" / "mallory.yaml", **known)
+    with dask.config.set(foreign), pytest.raises((OSError, TimeoutError)):
+        Client(scheduler, timeout="3s", set_as_default=False)
+
+
+def test_keys_are_private_and_names_are_not_overwritten(repository: Path, certificates: Path) -> None:
+    team = certificates / "team"
+    before = (team / "ca.pem").read_bytes()
+    for key in team.glob("*.key"):
+        assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    again = make(repository, team, "alice")
+    assert again.returncode == 2
+    assert "alice.pem is there already" in again.stderr
+    assert make(repository, team, "bob").returncode == 0
+    assert (team / "bob.yaml").exists()
+    assert (team / "ca.pem").read_bytes() == before
+    for bad in ("ca", "../eve", "a b"):
+        assert make(repository, team, bad).returncode == 2
+    assert make(repository, team).returncode == 2

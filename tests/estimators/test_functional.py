@@ -1,0 +1,204 @@
+"""The estimators over random features: losses, probabilities, real targets, batches that come one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.kernel_ridge import KernelRidge
+
+import distkern
+from distkern.core.errors import CorruptDataError, InputError
+
+SMALL = {"gamma": 2.0, "random_state": 0}
+KINDS = {
+    "dsg": lambda **given: distkern.DSGClassifier(
+        **{**SMALL, "n_features": 1024, "block_size": 64, "batch_size": 256, **given}
+    ),
+    "svrg": lambda **given: distkern.SVRGClassifier(**{**SMALL, "n_features": 256, "stages": 4, **given}),
+}
+REGRESSORS = {
+    "dsg": lambda **given: distkern.DSGRegressor(
+        **{**SMALL, "n_features": 1024, "block_size": 64, "batch_size": 256, **given}
+    ),
+    "svrg": lambda **given: distkern.SVRGRegressor(**{**SMALL, "n_features": 256, "stages": 4, **given}),
+}
+
+
+def rows(n_rows=1500, seed=0):
+    generator = np.random.default_rng(seed)
+    features = generator.random((n_rows, 3))
+    return features, np.sin(5 * features[:, 0]) + features[:, 1] ** 2 - features[:, 2]
+
+
+def classes(n_rows=1500, n_classes=2, seed=0):
+    features, values = rows(n_rows, seed)
+    edges = np.quantile(values, np.linspace(0, 1, n_classes + 1)[1:-1])
+    return features, np.array(["a", "b", "c", "d"])[np.searchsorted(edges, values)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", ["logistic", "softmax", "hinge", "squared_hinge", "odm"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_every_loss_learns(kind, loss, n_classes):
+    model = KINDS[kind](loss=loss).fit(*classes(n_classes=n_classes))
+    features, labels = classes(seed=1, n_classes=n_classes)
+    assert model.score(features, labels) > (0.9 if n_classes == 2 else 0.7)
+    assert model.decision_function(features).shape == ((1500,) if n_classes == 2 else (1500, 4))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", ["logistic", "softmax"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_probabilities_are_those_of_the_rows(kind, loss, n_classes):
+    features, labels = classes(n_classes=n_classes)
+    model = KINDS[kind](loss=loss).fit(features, labels)
+    chances = model.predict_proba(features)
+    assert chances.shape == (1500, n_classes)
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0, atol=1e-12)
+    assert np.array_equal(model.classes_[chances.argmax(axis=1)], model.predict(features))
+    if n_classes == 2:
+        # a lead of f is a probability of 1 / (1 + e^-f)
+        expected = 1 / (1 + np.exp(-model.decision_function(features)))
+        np.testing.assert_allclose(chances[:, 1], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_margin_loss_has_no_probabilities(kind):
+    model = KINDS[kind](loss="hinge").fit(*classes(300))
+    assert not hasattr(model, "predict_proba")
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+@pytest.mark.parametrize("loss", ["square", "huber", "epsilon_insensitive", "absolute"])
+def test_every_regression_loss_learns(kind, loss):
+    model = REGRESSORS[kind](loss=loss, **({"epsilon": 0.01} if "eps" in loss else {})).fit(*rows())
+    features, values = rows(seed=1)
+    assert model.score(features, values) > 0.85
+    assert model.predict(features).shape == (1500,)
+
+
+def test_svrg_reaches_kernel_ridge_regression():
+    """With many features the minimiser over them comes close to that over the kernel's whole space."""
+    features, values = rows(400)
+    model = distkern.SVRGRegressor(
+        **SMALL, n_features=4096, sampler="orthogonal", nu=1e-3, stages=12, tol=1e-6
+    ).fit(features, values)
+    # mean of 1/2 (f - y)^2 + nu/2 |f|^2 is sum (f - y)^2 + n nu |f|^2
+    exact = KernelRidge(kernel="rbf", gamma=2.0, alpha=400 * 1e-3).fit(features, values)
+    fresh = rows(400, seed=2)[0]
+    assert np.abs(model.predict(fresh) - exact.predict(fresh)).max() < 0.03
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_quantiles_hold_their_share_of_the_rows(kind):
+    features, values = rows(3000)
+    noisy = values + np.random.default_rng(3).standard_normal(3000)
+    levels = [0.1, 0.5, 0.9]
+    given = {"precondition": False} if kind == "dsg" else {"stages": 8}
+    model = REGRESSORS[kind](loss="quantile", quantiles=levels, **given).fit(features, noisy)
+    predicted = model.predict(features)
+    assert predicted.shape == (3000, 3)
+    shares = (noisy[:, None] <= predicted).mean(axis=0)
+    np.testing.assert_allclose(shares, levels, atol=0.08)
+
+
+@pytest.mark.parametrize("make", [*KINDS.values(), *REGRESSORS.values()])
+def test_saved_and_loaded_predicts_alike(make, tmp_path):
+    model = make()
+    features, targets = classes(300) if hasattr(model, "class_weight") else rows(300)
+    model.fit(features, targets).save(tmp_path / "m")
+    loaded = distkern.load_model(tmp_path / "m")
+    assert np.array_equal(loaded.predict(features), model.predict(features))
+    given = {
+        name: list(value) if name == "quantiles" else value for name, value in model.get_params().items()
+    }
+    assert loaded.get_params() == given
+
+
+def test_a_model_whose_features_are_drawn_otherwise_is_refused(tmp_path):
+    KINDS["dsg"]().fit(*classes(300)).save(tmp_path / "m")
+    file = tmp_path / "m" / "model.json"
+    text = file.read_text()
+    seed = text.replace('"seed": 0', '"seed": 1')
+    assert seed != text
+    file.write_text(seed)
+    with pytest.raises(CorruptDataError, match="numpy"):
+        distkern.load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sparse_matrix_gives_the_model_of_the_array(kind):
+    features, labels = classes(400)
+    features = np.where(features > 0.5, features, 0.0)
+    dense = KINDS[kind]().fit(features, labels)
+    thin = KINDS[kind]().fit(sparse.csr_matrix(features), labels)
+    # equal rows are put in another order, so the batches are others
+    apart = np.abs(thin.decision_function(features) - dense.decision_function(features))
+    assert np.median(apart) < 0.1
+    assert np.mean(thin.predict(features) == dense.predict(features)) > 0.98
+
+
+def test_batches_one_by_one_learn_as_one_fit_does():
+    features, labels = classes(6000)
+    model = KINDS["dsg"](n_features=2048)
+    for start in range(0, 6000, 500):
+        part = slice(start, start + 500)
+        model.partial_fit(features[part], labels[part], classes=["a", "b"])
+    fresh, truth = classes(seed=1)
+    assert model.score(fresh, truth) > 0.9
+    assert model.n_blocks_ == 24  # two steps for each batch of 500 rows
+
+
+def test_real_targets_in_batches_past_the_last_new_block():
+    features, values = rows(6000)
+    model = REGRESSORS["dsg"](n_features=512)
+    for start in range(0, 6000, 500):
+        model.partial_fit(features[start : start + 500], values[start : start + 500])
+    assert model.n_blocks_ == 8
+    assert model.score(*rows(seed=1)) > 0.8
+
+
+def test_bad_batches_are_named(tmp_path):
+    features, labels = classes(300)
+    with pytest.raises(InputError, match="classes: is missing"):
+        KINDS["dsg"]().partial_fit(features, labels)
+    model = KINDS["dsg"]().partial_fit(features, labels, classes=["a", "b"])
+    with pytest.raises(InputError, match="label 'z' is not among the classes"):
+        model.partial_fit(features, np.where(labels == "a", "z", labels))
+    before = model.coef_.copy()
+    with pytest.raises(InputError, match="not what the first call gave"):
+        model.partial_fit(features, labels, classes=["a", "c"])
+    assert np.array_equal(model.coef_, before)
+    model.save(tmp_path / "m")
+    with pytest.raises(InputError, match="was loaded"):
+        distkern.load_model(tmp_path / "m").partial_fit(features, labels)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"kernel": "chi2", "gamma": 2.0}, "has no gamma"),
+        ({"gamma": "median/0"}, "not a positive number"),
+        ({"gamma": "mode"}, "unknown rule"),
+        ({"kernel": "polynomial", "kernel_params": {"degre": 2}}, "did you mean 'degree'"),
+    ],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_hyperparameters_that_do_not_go_together(kind, given, message):
+    with pytest.raises(InputError, match=message):
+        KINDS[kind](**given).fit(*classes(100))
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_a_quantile_outside_is_refused(kind):
+    with pytest.raises(InputError, match=r"1\.5 is not a quantile"):
+        REGRESSORS[kind](loss="quantile", quantiles=[0.5, 1.5]).fit(*rows(100))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kernel_outside_its_domain_names_the_column(kind):
+    features, labels = classes(300)
+    features[7, 1] = -0.5
+    with pytest.raises(InputError, match=r"(?s)row.*column|column.*row"):
+        KINDS[kind](kernel="chi2", gamma="scale").fit(features, labels)

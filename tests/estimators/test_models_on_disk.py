@@ -1,0 +1,51 @@
+"""The files of a model are those that version 1 has always had."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_classification
+
+from distkern.core.errors import CorruptDataError
+from distkern.estimators import AVMClassifier, CSVRGClassifier, load_model
+from distkern.storage.arrays import load_arrays, save_arrays
+
+KEYS = {
+    "encoding-type", "encoding-version", "algorithm", "distkern-version", "numpy-version", "params",
+    "classes", "n_features", "feature_names", "gamma", "n_iter", "scaling", "class_weights", "mean_weight",
+    "history",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [CSVRGClassifier, AVMClassifier])
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_a_folder_of_version_1_loads(kind, form, tmp_path: Path):
+    X, y = make_classification(300, 6, random_state=0)
+    X = np.where(X > 0.5, X, 0)
+    given = sparse.csr_array(X) if form == "sparse" else X
+    model = kind(n_cores=30, gamma=0.2, random_state=0, stages=1, class_weight="balanced").fit(given, y)
+    model.save(tmp_path / "m")
+    description = json.loads((tmp_path / "m" / "model.json").read_text())
+    assert set(description) == KEYS
+    assert description["encoding-version"] == 1
+    parts = (
+        {"landmarks"}
+        if form == "dense"
+        else {f"landmarks.{part}" for part in ("data", "indices", "indptr", "n_features")}
+    )
+    assert set(load_arrays(tmp_path / "m" / "arrays")) == parts | {"coefficients"}
+    again = load_model(tmp_path / "m")
+    np.testing.assert_array_equal(again.intercept_, np.zeros(1))
+    np.testing.assert_array_equal(again.decision_function(given), model.decision_function(given))
+
+
+def test_a_missing_array_is_named(tmp_path: Path):
+    X, y = make_classification(300, 6, random_state=0)
+    CSVRGClassifier(n_cores=30, gamma=0.2, random_state=0, stages=1).fit(X, y).save(tmp_path / "m")
+    arrays = load_arrays(tmp_path / "m" / "arrays")
+    del arrays["landmarks"]
+    save_arrays(tmp_path / "m" / "arrays", arrays)
+    with pytest.raises(CorruptDataError, match="'landmarks' is missing"):
+        load_model(tmp_path / "m")

@@ -1,0 +1,129 @@
+"""``RandomFeatures`` as scikit-learn and Dask use it."""
+
+from __future__ import annotations
+
+import dask.array as da
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import distkern as dk
+from distkern.bases import RandomFeatureBasis
+from distkern.core.errors import InputError
+from distkern.kernels import find_kernel, kernel_names
+from distkern.storage.ingest import write_dataset
+
+
+def rows(n, d=5, seed=0):
+    return np.random.default_rng(seed).random((n, d))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks([dk.RandomFeatures(n_features=64)])
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("kernel", kernel_names())
+def test_products_are_near_the_closed_form(kernel):
+    X = rows(40)
+    Z = dk.RandomFeatures(kernel=kernel, n_features=2**15, random_state=1).fit_transform(X)
+    exact = dk.kernel_matrix(X, kernel=kernel)
+    assert np.abs(Z @ Z.T - exact).mean() < 0.1 * np.abs(exact).mean()
+
+
+def test_features_are_those_of_the_basis_in_either_precision():
+    X = rows(700)
+    transformer = dk.RandomFeatures(n_features=200, random_state=3, gamma=0.7).fit(X)
+    single = transformer.transform(X.astype(np.float32))
+    assert single.dtype == np.float32
+    assert transformer.transform(X).dtype == np.float64
+    basis = RandomFeatureBasis(find_kernel("rbf")(gamma=0.7), 5, 200, 3)
+    np.testing.assert_allclose(single, basis.evaluate(X.astype(np.float32)), atol=1e-6)
+    np.testing.assert_allclose(transformer.transform(X), single, atol=1e-5)
+    assert list(transformer.get_feature_names_out()[:2]) == ["randomfeatures0", "randomfeatures1"]
+    assert len(transformer.get_feature_names_out()) == 200
+
+
+def test_dask_arrays_stay_lazy_and_give_the_same_bits():
+    X = rows(700)
+    transformer = dk.RandomFeatures(n_features=64).fit(da.from_array(X, chunks=(256, 2)))
+    lazy = transformer.transform(da.from_array(X, chunks=(256, 2)))
+    assert lazy.shape == (700, 64)
+    assert lazy.chunks[0] == (256, 256, 188)
+    np.testing.assert_array_equal(lazy.compute(scheduler="synchronous"), transformer.transform(X))
+
+
+def test_sparse_rows():
+    X = rows(60) * (rows(60, seed=1) < 0.5)
+    for kernel in ("rbf", "chi2", "laplacian", "skewed_chi2", "polynomial"):
+        transformer = dk.RandomFeatures(kernel=kernel, n_features=64).fit(sp.csr_array(X))
+        sparse, dense = transformer.transform(sp.csr_array(X)), transformer.transform(X)
+        np.testing.assert_allclose(sparse, dense, atol=1e-9)
+
+
+def test_gamma_by_rule_of_arrays_and_dask_arrays():
+    X = 3 * rows(500)
+    expected = 1 / (5 * X.var())
+    assert dk.RandomFeatures(gamma="scale").fit(X).kernel_.gamma == pytest.approx(expected)
+    lazy = da.from_array(X, chunks=(100, 5))
+    assert dk.RandomFeatures(gamma="scale").fit(lazy).kernel_.gamma == pytest.approx(expected)
+
+
+def test_splits_of_a_data_set_are_scaled_as_they_were(tmp_path):
+    raw, labels = 5 * rows(300).astype(np.float32), np.arange(300) % 2
+
+    def train(name, scale):
+        data = write_dataset([(raw, labels)], tmp_path / name, scale=scale, rows_per_shard=128, shuffle=False)
+        return data.train
+
+    scaled, plain, other = train("a", "minmax"), train("b", "none"), train("c", "unit")
+    transformer = dk.RandomFeatures(n_features=32, gamma="scale").fit(scaled)
+    values = transformer.transform(scaled)
+    assert values.chunks[0] == scaled.block_rows
+    values = values.compute(scheduler="synchronous")
+    np.testing.assert_allclose(transformer.transform(raw), values, atol=1e-5)
+    later = transformer.transform(plain).compute(scheduler="synchronous")
+    np.testing.assert_allclose(later, values, atol=1e-5)
+    with pytest.raises(InputError, match=r"stored scaled \(unit\), not as those of the fit \(minmax\)"):
+        transformer.transform(other)
+
+
+def test_a_pipeline_learns_what_no_linear_model_can():
+    X = np.random.default_rng(0).uniform(-1, 1, (600, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    model = make_pipeline(dk.RandomFeatures(gamma=2.0, n_features=256), RidgeClassifier())
+    assert model.fit(X[:400], y[:400]).score(X[400:], y[400:]) > 0.93
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"kernel": "rbff"}, "kernel"),
+        ({"n_features": 7}, "n_features must be a positive even number"),
+        ({"sampler": "fast"}, "sampler"),
+        ({"kernel": "chi2", "gamma": 1.0}, "unknown parameter of kernel chi2 'gamma'"),
+        ({"kernel": "chi2", "gamma": "scale"}, "kernel chi2 has no gamma"),
+        (
+            {"kernel": "laplacian", "sampler": "orthogonal"},
+            "sampler orthogonal is for kernels that",
+        ),
+        ({"gamma": -1.0}, "gamma"),
+        ({"order": 1}, "unknown parameter of kernel rbf 'order'"),
+    ],
+)
+def test_refuses_by_name(parameters, message):
+    with pytest.raises(InputError, match=message):
+        dk.RandomFeatures(**parameters).fit(rows(5))
+
+
+def test_refuses_rows_outside_of_the_domain():
+    X = rows(9)
+    X[7, 2] = -0.5
+    with pytest.raises(InputError, match="X, row 7, column 2: kernel chi2 needs numbers of at least 0"):
+        dk.RandomFeatures(kernel="chi2").fit(X)
+    with pytest.raises(InputError, match="row 7, column 2"):
+        dk.RandomFeatures(kernel="chi2").fit(np.abs(X)).transform(X)

@@ -1,0 +1,187 @@
+"""Small problems for solvers over random features, and a runner that answers Rounds in this process."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+
+import numpy as np
+
+from distkern.core.types import AbstractGroup, AbstractSource, groups_of
+from distkern.kernels import find_kernel
+from distkern.losses import find_loss
+from distkern.passes import Rounds
+from distkern.solvers._dsg_rules import StepRule
+from distkern.solvers.base import Problem
+from distkern.solvers.coreset import KernelChoice
+from distkern.solvers.dsg import DSG
+from distkern.solvers.risk import Risk
+from reference import PlainRunner, cut_blocks
+
+
+class Group(AbstractGroup):
+    def __init__(self, blocks):
+        self._blocks = blocks
+        self.n_rows = sum(block.n_rows for block in blocks)
+        self.n_features = blocks[0].features.shape[1]
+        self.targets = np.concatenate([block.targets for block in blocks])
+
+    def rows(self, positions):
+        raise AssertionError("blocks are enough")
+
+    def columns(self, columns):
+        raise AssertionError("blocks are enough")
+
+    def blocks(self):
+        return iter(self._blocks)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Take:
+    """A picklable reader of a block, or opener of a group of blocks."""
+
+    blocks: tuple
+    as_group: bool
+
+    def __call__(self):
+        return Group(self.blocks) if self.as_group else self.blocks[0]
+
+
+class RowsSource(AbstractSource):
+    """Blocks that any process can read, as those of a sharded data set."""
+
+    def __init__(self, blocks):
+        self.blocks = blocks
+        self.block_rows = tuple(block.n_rows for block in blocks)
+        self.n_features = blocks[0].features.shape[1]
+        self.dtype = blocks[0].features.dtype
+        self.fingerprint = "rows"
+
+    def reader(self, index):
+        return Take((self.blocks[index],), False)
+
+    def group(self, index):
+        return Take(tuple(self.blocks[block] for block in self.groups[index]), True)
+
+
+class Runner(PlainRunner):
+    """Answers Rounds with residents in this process, one for each party of groups."""
+
+    def __init__(self, train, test=(), parties=1, rebuild=False):
+        super().__init__(train, test)
+        self.parties, self.rebuild = parties, rebuild
+        self.residents, self.saved, self.asked = {}, {}, []
+
+    def _reduce(self, step):
+        if not isinstance(step, Rounds):
+            return super()._reduce(step)
+        groups = groups_of([block.n_rows for block in self.blocks["train"]])
+        openers = {
+            number: lambda group=group: Group([self.blocks["train"][block] for block in group])
+            for number, group in enumerate(groups)
+        }
+        operand = pickle.loads(pickle.dumps(step.operand))
+
+        def opened(saved):
+            dealt = np.array_split(np.arange(len(groups)), self.parties)
+            return [
+                step.open(
+                    {int(group): openers[int(group)] for group in own},
+                    operand,
+                    {int(group): saved[int(group)] for group in own if int(group) in saved},
+                )
+                for own in dealt
+                if len(own)
+            ]
+
+        residents = self.residents.get(step.name) or opened(self.saved.get(step.name, {}))
+        log = []
+
+        def exchange(message):
+            nonlocal residents
+            if self.rebuild and log:
+                # a worker was lost: state from what was saved, then all messages since
+                residents = opened(self.saved.get(step.name, {}))
+                for resident in residents:
+                    for earlier in log:
+                        resident.replay(earlier)
+            self.asked.append(message)
+            log.append(message)
+            answers = [resident.answer(pickle.loads(pickle.dumps(message))) for resident in residents]
+            self.residents[step.name] = residents
+            total = answers[0]
+            for answer in answers[1:]:
+                total = step.combine(total, answer)
+            return total
+
+        self.exchange_log = log
+        return exchange
+
+    def checkpoint(self):
+        """What the engine keeps after a stage."""
+        for name, residents in self.residents.items():
+            self.saved[name] = {
+                group: {key: array.copy() for key, array in resident.saved(group).items()}
+                for resident in residents
+                for group in resident.openers
+            }
+
+
+def waves(n=600, d=3, *, classes=0, seed=0, dtype="float64", sizes=None, weights=None):
+    """Rows with a smooth target, or classes of it, in ten blocks."""
+    generator = np.random.default_rng(seed)
+    x = generator.uniform(-1, 1, (n, d)).astype(dtype)
+    y = np.sin(3 * x[:, 0]) + x[:, 1] + 0.1 * generator.standard_normal(n)
+    if classes:
+        y = np.clip(((y + 1.5) / 3 * classes).astype(np.int32), 0, classes - 1)
+    sizes = sizes or [n // 10] * 10
+    return cut_blocks(x, y, sizes, weights)
+
+
+def problem_of(blocks, outputs=1, *, has_test=False, seed=0):
+    features = blocks[0].features
+    return Problem(
+        tuple(block.n_rows for block in blocks), features.shape[1], outputs, features.dtype, has_test, seed
+    )
+
+
+def dsg(loss="square", outputs=1, *, options=None, **settings):
+    risk = settings.pop("risk", None) or Risk(find_loss(loss)(**(options or {})), outputs)
+    defaults = {
+        "n_features": 64, "block_size": 8, "batch_size": 40, "nu": 1e-3, "stages": 3,
+        "steps": StepRule("inverse", 0.5, 0.05),
+    }  # fmt: skip
+    return DSG(risk, KernelChoice(find_kernel("rbf"), 2.0), **{**defaults, **settings})
+
+
+def train(solver, blocks, *, test=(), parties=1, resume_after=None, rebuild=False, seed=0):
+    """The states after init and after each stage."""
+    problem = problem_of(blocks, solver.risk.n_outputs, has_test=bool(test), seed=seed)
+    runner = Runner(blocks, test, parties, rebuild)
+    states = [runner.run(solver.init(problem))]
+    while not solver.finished(states[-1]):
+        states.append(runner.run(solver.stage(problem, states[-1])))
+        runner.checkpoint()
+        if resume_after == states[-1].stage:
+            saved, runner = runner.saved, Runner(blocks, test, parties, rebuild)
+            runner.saved = saved
+    return states, runner
+
+
+def all_rows(blocks):
+    return np.concatenate([block.features for block in blocks]).astype(float)
+
+
+def features_of(solver, state, rows, n_blocks=None, seed=0):
+    """Z of the rows, (n_rows, n_blocks * block_size), in float64."""
+    basis = solver.basis(rows.shape[1], np.dtype(float), state.gamma, seed)
+    count = solver.most_blocks if n_blocks is None else n_blocks
+    z = np.empty((count, len(rows), solver.block_size))
+    for block in range(count):
+        basis.fill_block(np.ascontiguousarray(rows), block, z[block])
+    return np.concatenate(list(z), axis=1) if count else np.empty((len(rows), 0))
+
+
+def same(first, second):
+    for field in dataclasses.fields(first):
+        np.testing.assert_array_equal(getattr(first, field.name), getattr(second, field.name))

@@ -1,0 +1,84 @@
+"""Doubly stochastic gradients run by the driver: executors, a lost run, the plan."""
+
+from __future__ import annotations
+
+import pytest
+
+import distkern.engine.plan as plan_module
+from distkern.core.errors import DivergenceError
+from distkern.engine.budget import MIB, Machine
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.drive import Driver
+from distkern.engine.events import EventLog
+from distkern.engine.executors import open_executor
+from distkern.engine.plan import Extent, plan_pass
+from distkern.solvers._dsg_rules import StepRule
+from distkern.solvers.base import Problem
+from feature_problems import RowsSource, dsg, problem_of, same, train, waves
+
+SOLVER = dsg("logistic", variant="gdsg", polish="sweeps", n_sweeps=2, batch_size=2100)
+
+
+def rows():
+    return waves(4000, 2, classes=2, dtype="float32", sizes=[400] * 10)
+
+
+def run(scheduler, folder=None, *, resume=False, listener=None, solver=SOLVER, workers=2):
+    blocks = rows()
+    with open_executor(scheduler, workers=workers) as executor:
+        events = EventLog([listener] if listener else [])
+        driver = Driver({"train": RowsSource(blocks)}, executor, events, folder)
+        return driver.run(solver, problem_of(blocks), resume=resume)
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+def test_the_same_bits_in_one_process(scheduler, monkeypatch):
+    monkeypatch.setattr(plan_module, "THREAD_SECONDS", 0.0)
+    same(run(scheduler, workers=3).state, train(SOLVER, rows())[0][-1])
+
+
+def test_the_same_bits_on_workers(monkeypatch):
+    monkeypatch.setattr(plan_module, "EXCHANGE_SECONDS", 0.0)
+    modes = []
+    outcome = run("local", listener=lambda event: modes.append(event.fields.get("mode")))
+    assert any("rounds on 2 workers" in str(mode) for mode in modes)
+    same(outcome.state, train(SOLVER, rows())[0][-1])
+
+
+@pytest.mark.parametrize("stage", [1, 2, 4])
+def test_a_resumed_run_ends_as_one_that_was_not_cut(tmp_path, stage):
+    class CutError(Exception):
+        pass
+
+    def cut(event):
+        if event.kind == "checkpoint_saved" and event["stage"] == stage:
+            raise CutError
+
+    folder = CheckpointFolder(tmp_path, {"job": 1})
+    with pytest.raises(CutError):
+        run("synchronous", folder, listener=cut)
+    assert folder.stages()[-1] == stage
+    same(run("synchronous", folder, resume=True).state, train(SOLVER, rows())[0][-1])
+
+
+def test_divergence_leaves_the_last_checkpoint(tmp_path):
+    solver = dsg(
+        "square", precondition=False, steps=StepRule("inverse", 60.0, 0.0), nu=0.0, stages=32, n_features=512
+    )
+    folder = CheckpointFolder(tmp_path, {"job": 1})
+    with pytest.raises(DivergenceError, match="set step0=6"):
+        run("synchronous", folder, solver=solver)
+    stages = folder.stages()
+    assert stages
+    assert folder.load(solver.state_type()).stage == stages[-1]
+
+
+def test_a_million_features_fit_half_a_gibibyte():
+    """As planned; the table of 2^20 coefficients is 4 MiB in a worker."""
+    solver = dsg("logistic", n_features=2**20, block_size=512, batch_size=8192)
+    problem = Problem((16384,) * 64, 54, 1, rows()[0].features.dtype, True, 0)
+    extent = Extent(problem.block_rows, 54 * 4 + 16)
+    machine = Machine("distributed", 2, memory_limit=512 * MIB)
+    for outline in solver.outline(problem):
+        plan = plan_pass(outline.step, extent, machine)
+        assert 0 < plan.worker_bytes < 450 * MIB

@@ -1,0 +1,274 @@
+"""Pegasos against its plain loop, against LIBLINEAR, and dense against sparse rows."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.svm import LinearSVC
+
+import reference
+from distkern.bases.linear import LinearBasis
+from distkern.core.sparse import SparseRows
+from distkern.core.types import Block
+from distkern.kernels import find_kernel
+from distkern.losses import find_loss
+from distkern.solvers import _pegasos_loops as loops
+from distkern.solvers._pegasos_pieces import LinearModel, measure, measure_largest
+from distkern.solvers.coreset import KernelChoice
+from distkern.solvers.feature_choice import FeatureChoice
+from distkern.solvers.objective import Objective
+from distkern.solvers.pegasos import Pegasos
+from problems import Case, overlapping, run_stages
+
+LINEAR = FeatureChoice("linear")
+
+
+def pegasos(case: Case, features: FeatureChoice = LINEAR, loss: str = "hinge", **options) -> Pegasos:
+    weights = {"class_weights": case.class_weights, "mean_weight": case.mean_weight}
+    return Pegasos(features, find_loss(loss)(), **weights, **options)
+
+
+def plain_loop(solver: Pegasos, case: Case, pieces, values: np.ndarray):
+    """w as written in the paper, one dense vector for each output; its projection and its average."""
+    n, k = case.signs.shape
+    loss, rows = reference.LOSSES[solver.loss.name], np.column_stack([values, np.ones(n)])
+    if not solver.fit_intercept:
+        rows[:, -1] = 0
+    weights = case.scaled_weights
+    curvature = solver.loss.curvature
+    largest = max(weights[i] * np.sum(rows[i, :-1] ** 2) for i in range(n))
+    constant = weights.max() if solver.fit_intercept else 0.0
+    offset = curvature * (largest + constant) / solver.lam if math.isfinite(curvature) else 0.0
+    radius = math.sqrt(min(solver.loss.norm_bound, 2 * loss(0.0, 1.0)[0]) / solver.lam)
+    w, total, count, t = np.zeros((k, rows.shape[1])), 0.0, 0.0, 0
+    for piece in pieces:
+        for start in range(0, len(piece), solver.batch_size):
+            batch = piece[start : start + solver.batch_size]
+            t += 1
+            eta = 1 / (solver.lam * (offset + t))
+            step = np.zeros_like(w)
+            for i in batch:
+                for j in range(k):
+                    step[j] += weights[i] * loss(w[j] @ rows[i], case.signs[i, j])[1] * rows[i]
+            w = (1 - eta * solver.lam) * w - eta / len(batch) * step
+            for j in range(k):
+                norm = np.linalg.norm(w[j])
+                if solver.projection and norm > radius:
+                    w[j] *= radius / norm
+            share = 0.0 if solver.averaging is None else float(t) ** solver.averaging
+            total, count = total + share * w, count + share
+    return (w if solver.averaging is None else total / count), w
+
+
+def assert_equals_plain_loop(solver: Pegasos, case: Case, values: np.ndarray | None = None):
+    states, runner = run_stages(solver, case)
+    pieces = [piece for stage in runner.sampled for piece in stage]
+    model, last = plain_loop(solver, case, pieces, case.features if values is None else values)
+    found = np.vstack([states[-1].coefficients, states[-1].intercept])
+    np.testing.assert_allclose(found, model.T, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(states[-1].scale * states[-1].vectors, last.T, rtol=1e-10, atol=1e-10)
+    w = states[-1].scale * states[-1].vectors
+    np.testing.assert_allclose(states[-1].norms * states[-1].scale ** 2, (w**2).sum(axis=0), rtol=1e-8)
+    return states
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "odm"])
+@pytest.mark.parametrize("batch_size", [1, 7])
+@pytest.mark.parametrize("averaging", [0, 3, None])
+def test_equals_the_plain_loop(loss, batch_size, averaging):
+    case = overlapping(60, 3)
+    solver = pegasos(
+        case, loss=loss, lam=0.02, batch_size=batch_size, averaging=averaging, stages=3, steps_per_stage=77
+    )
+    assert_equals_plain_loop(solver, case)
+
+
+@pytest.mark.parametrize("options", [
+    {"projection": False}, {"fit_intercept": False}, {"order": "iid"},
+    {"steps_per_stage": 1.5, "batch_size": 4},
+])  # fmt: skip
+def test_equals_the_plain_loop_with_options(options):
+    case = overlapping(60, 3)
+    assert_equals_plain_loop(pegasos(case, lam=0.02, stages=2, **options), case)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_equals_the_plain_loop_with_weights_and_several_classes(classes):
+    case = overlapping(70, 3, classes=classes)
+    case.raw_weights = np.random.default_rng(0).uniform(0.2, 3.0, 70)
+    case.class_weights = np.linspace(0.5, 2.0, classes)
+    assert_equals_plain_loop(pegasos(case, lam=0.01, batch_size=3, stages=3), case)
+
+
+def test_equals_the_plain_loop_over_core_points():
+    case = overlapping(60)
+    kernel = KernelChoice(find_kernel("rbf"), 2.0)
+    features = FeatureChoice("cores", kernel, landmarks=case.parts(n_cores=12).landmarks)
+    solver = pegasos(case, features, lam=0.02, stages=2)
+    landmarks = run_stages(solver, case)[0][0].landmarks
+    assert_equals_plain_loop(solver, case, case.grams(landmarks)[0])
+
+
+def test_equals_the_plain_loop_over_random_features():
+    case = overlapping(60)
+    features = FeatureChoice("random", KernelChoice(find_kernel("rbf"), 2.0), n_features=30)
+    solver = pegasos(case, features, lam=0.02, stages=2)
+    basis = features.basis_for(case.problem, np.empty((0, 2)), 2.0)
+    values = np.empty((60, 30))
+    basis.fill(case.features, values)
+    assert_equals_plain_loop(solver, case, values)
+
+
+def as_sparse(case: Case) -> Case:
+    rows = SparseRows.of_dense(case.features)
+
+    class Sparse(Case):
+        @property
+        def problem(self):
+            return dataclasses.replace(super().problem, sparse_numbers=2 + 2 * rows.n_entries // len(rows))
+
+    fields = {field.name: getattr(case, field.name) for field in dataclasses.fields(case)}
+    return Sparse(**{**fields, "features": rows})
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("batch_size", [1, 5])
+def test_sparse_rows_give_the_bits_of_dense_ones(dtype, classes, batch_size):
+    case = overlapping(120, 9, classes=classes, dtype=dtype)
+    case.features[np.random.default_rng(1).random(case.features.shape) < 0.6] = 0
+    options = {"lam": 0.003, "batch_size": batch_size, "stages": 3, "steps_per_stage": 1.0}
+    dense = run_stages(pegasos(case, **options), case)[0][-1]
+    thin = as_sparse(case)
+    sparse = run_stages(pegasos(thin, **options), thin)[0][-1]
+    for name in ("vectors", "early", "banked", "norms", "coefficients", "intercept"):
+        np.testing.assert_array_equal(getattr(sparse, name), getattr(dense, name))
+    assert sparse.objective == pytest.approx(dense.objective, rel=1e-5)
+    assert sparse.accesses == dense.accesses == dense.accesses_nonzero == 3 * 120 * 9
+    assert sparse.accesses_nonzero == 3 * np.count_nonzero(case.features)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize("averaging", [1, 3])
+def test_comes_within_one_percent_of_liblinear(form, averaging):
+    case = overlapping(400, 8)
+    if form == "sparse":
+        case.features[np.random.default_rng(1).random(case.features.shape) < 0.7] = 0
+    lam, y = 0.01, case.signs[:, 0]
+    exact = LinearSVC(loss="hinge", C=1 / (400 * lam), dual=True, tol=1e-8, max_iter=1_000_000)
+    exact.fit(case.features, y)
+    margins = y * exact.decision_function(case.features)
+    w = np.append(exact.coef_, exact.intercept_)
+    optimum = lam / 2 * (w @ w) + np.maximum(0, 1 - margins).mean()
+    case = as_sparse(case) if form == "sparse" else case
+    found = run_stages(pegasos(case, lam=lam, averaging=averaging, stages=1, steps_per_stage=60.0), case)[0][
+        -1
+    ]
+    assert optimum - 1e-9 <= found.objective < 1.01 * optimum
+
+
+def test_several_classes_are_learnt_one_against_the_rest():
+    case = overlapping(90, 3, classes=3)
+    together = run_stages(pegasos(case, lam=0.01, stages=2), case)[0][-1]
+    losses = 0.0
+    for code in range(3):
+        alone = dataclasses.replace(case, codes=(case.codes == code).astype(np.int32), n_outputs=1)
+        state = run_stages(pegasos(alone, lam=0.01, stages=2), alone)[0][-1]
+        np.testing.assert_allclose(together.coefficients[:, code], state.coefficients[:, 0], rtol=1e-12)
+        np.testing.assert_allclose(together.intercept[code], state.intercept[0], rtol=1e-12)
+        losses += state.objective
+    assert together.objective == pytest.approx(losses)
+
+
+def test_a_weight_counts_like_as_many_rows():
+    case = overlapping(100, 3)
+    counts = np.random.default_rng(0).integers(1, 4, 100)
+    rows = np.repeat(np.arange(100), counts)
+    weighted = dataclasses.replace(case, raw_weights=counts.astype(float))
+    ends = np.cumsum([0, *case.sizes])
+    sizes = tuple(int(counts[low:high].sum()) for low, high in pairwise(ends))
+    repeated = dataclasses.replace(case, features=case.features[rows], codes=case.codes[rows], sizes=sizes)
+    options = {"lam": 0.05, "stages": 1, "steps_per_stage": 300.0}
+    first, second = (run_stages(pegasos(one, **options), one)[0][-1] for one in (weighted, repeated))
+    np.testing.assert_allclose(first.coefficients, second.coefficients, atol=0.02)
+    assert first.objective == pytest.approx(second.objective, rel=2e-3)
+
+
+def test_a_prediction_that_is_not_a_number_is_a_mistake():
+    block = Block(np.array([[1.0], [2.0], [np.nan]]), np.array([1, 0, 1], dtype=np.int32))
+    objective = Objective(find_loss("hinge")(), 1.0, 1)
+    model = LinearModel(LinearBasis(1, np.float64), np.array([[1.0]]), np.array([-1.5]), objective)
+    assert measure(block, model).mistakes == 3
+    assert measure(block.take(slice(0, 2)), dataclasses.replace(model, intercept=np.zeros(1))).mistakes == 1
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_the_largest_row_bounds_the_steps(form):
+    case = overlapping(50, 3)
+    rows = SparseRows.of_dense(case.features) if form == "sparse" else case.features
+    weights = np.linspace(0.1, 2.0, 50)
+    model = LinearModel(
+        LinearBasis(3, np.float64), np.zeros((3, 1)), np.zeros(1), Objective(find_loss("odm")(), 1.0, 1)
+    )
+    found = measure_largest(Block(rows, case.codes, weights), model)
+    assert found.largest == pytest.approx(max(weights * (case.features**2).sum(axis=1)))
+
+
+def test_a_flush_changes_neither_w_nor_the_average():
+    generator = np.random.default_rng(0)
+    v, early = generator.normal(size=(2, 4, 2))
+    scale, banked = np.array([1.5e-6, 0.3]), np.array([7.0, 2.0])
+    norms = (v**2).sum(axis=0)
+    w, average = scale * v, banked * v - early
+    loops.shrink(0.5, v, early, scale, banked, norms)
+    assert scale[0] == 1.0
+    assert scale[1] == 0.15
+    np.testing.assert_allclose(scale * v, 0.5 * w)
+    np.testing.assert_allclose(banked * v - early, average)
+    np.testing.assert_allclose(norms, (v**2).sum(axis=0))
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_millions_of_steps_keep_their_precision(form):
+    """Beyond a million steps the scale would be below 1e-6 and what is divided by it would grow on."""
+    case = overlapping(4000, 2)
+    case = as_sparse(case) if form == "sparse" else case
+    solver = pegasos(case, lam=0.05, stages=1, steps_per_stage=2_300_000)
+    state = run_stages(solver, case)[0][-1]
+    assert np.all(state.scale > 1e-7)
+    shorter = run_stages(dataclasses.replace(solver, steps_per_stage=200_000), case)[0][-1]
+    np.testing.assert_allclose(state.coefficients, shorter.coefficients, atol=2e-3)
+    w = state.scale * state.vectors
+    np.testing.assert_allclose(state.norms * state.scale**2, (w**2).sum(axis=0), rtol=1e-9)
+
+
+def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one():
+    case = overlapping(150, 3, classes=3)
+    solver = pegasos(case, lam=0.01, stages=4, batch_size=2)
+    states, _ = run_stages(solver, case)
+    state = states[2]
+    while not solver.finished(state):
+        state = case.runner().run(solver.stage(case.problem, state))
+    for field in dataclasses.fields(state):
+        np.testing.assert_array_equal(getattr(state, field.name), getattr(states[-1], field.name))
+
+
+def test_held_out_rows_are_measured():
+    case = overlapping(100, 3)
+    case.test = (case.features[:30], case.codes[:30])
+    state = run_stages(pegasos(case, lam=0.01), case)[0][-1]
+    predicted = case.features[:30] @ state.coefficients + state.intercept
+    assert state.test_error == np.mean((predicted[:, 0] > 0) != case.codes[:30])
+
+
+def test_a_stage_is_one_pass_or_enough_steps_to_forget_the_first():
+    case = overlapping(100)
+    assert pegasos(case, lam=0.1).steps(case.problem) == 100
+    assert pegasos(case, lam=1e-3).steps(case.problem) == 1000
+    assert pegasos(case, lam=1e-9, batch_size=2).steps(case.problem) == 2 * 2**14
+    assert pegasos(case, steps_per_stage=70).steps(case.problem) == 70
+    assert pegasos(case, steps_per_stage=0.125).steps(case.problem) == 13

@@ -1,0 +1,99 @@
+"""Targets, weights, slopes and errors of every kind of loss."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from distkern.core.errors import InputError
+from distkern.core.types import Block
+from distkern.losses import find_loss, loss_names
+from distkern.solvers.risk import Risk, n_outputs
+
+
+def block_of(targets, *, weights=None, dtype="float32"):
+    targets = np.asarray(targets)
+    return Block(np.zeros((len(targets), 2), dtype), targets, weights)
+
+
+def risk(loss, outputs=1, **options):
+    return Risk(find_loss(loss)(), outputs, **options)
+
+
+def test_targets_of_classes():
+    assert risk("logistic").targets(block_of([0, 1, 1])).tolist() == [[-1], [1], [1]]
+    assert risk("hinge", 3).targets(block_of([2, 0])).tolist() == [[-1, -1, 1], [1, -1, -1]]
+    assert risk("softmax", 3).targets(block_of([2, 0])).tolist() == [[0, 0, 1], [1, 0, 0]]
+    # two competing classes are two outputs
+    assert risk("softmax", 2).targets(block_of([1])).tolist() == [[0, 1]]
+
+
+def test_real_targets_are_repeated_over_quantiles():
+    quantiles = Risk(find_loss("quantile")(quantiles=(0.1, 0.9)), 2)
+    assert quantiles.targets(block_of([0.5, -2.0])).tolist() == [[0.5, 0.5], [-2.0, -2.0]]
+
+
+@pytest.mark.parametrize("name", loss_names())
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_dtypes_and_shapes(name, dtype, weighted):
+    loss = find_loss(name)()
+    k = n_outputs(loss, 3)
+    one = Risk(loss, k, mean_weight=2.0 if weighted else 1.0)
+    block = block_of([0, 1, 1, 0], weights=np.array([1.0, 2, 3, 2]) if weighted else None, dtype=dtype)
+    y, s = one.targets(block), one.weights(block)
+    f = np.full((4, k), 0.3, dtype)
+    assert y.dtype == f.dtype
+    assert one.slopes(f, y, s).dtype == f.dtype
+    assert one.slopes(f, y, s).shape == (4, k)
+    assert one.values(f, y, s).dtype == np.float64
+    if weighted:
+        np.testing.assert_allclose(s, [0.5, 1, 1.5, 1])
+        np.testing.assert_allclose(one.values(f, y, s), s * one.values(f, y, None))
+        np.testing.assert_allclose(one.slopes(f, y, s), s[:, None] * one.slopes(f, y, None), rtol=1e-6)
+
+
+def test_class_weights_multiply_row_weights():
+    one = risk("hinge", class_weights=np.array([1.0, 4.0]), mean_weight=2.0)
+    weights = one.weights(block_of([0, 1, 1], weights=np.array([1.0, 2.0, 3.0])))
+    assert weights.tolist() == [0.5, 4.0, 6.0]
+    assert risk("hinge").weights(block_of([0, 1])) is None
+
+
+def test_errors_of_classes_count_what_is_not_a_number():
+    nan = float("nan")
+    f = np.array([[-1.0], [1.0], [nan], [nan]])
+    assert risk("logistic").errors(f, block_of([0, 0, 0, 1])) == 3
+    three = np.array([[0.1, 0.2, 0.0], [0.0, 1.0, nan], [3.0, 1.0, 2.0]])
+    assert risk("softmax", 3).errors(three, block_of([1, 1, 2])) == 2
+
+
+def test_errors_of_real_targets_are_squares():
+    assert risk("absolute").errors(np.array([[1.0], [3.0]]), block_of([0.5, 1.0])) == 4.25
+    both = Risk(find_loss("quantile")(quantiles=(0.1, 0.9)), 2)
+    assert both.errors(np.array([[1.0, 3.0]]), block_of([1.0])) == 2.0
+    assert risk("square").errors(np.array([[np.nan]]), block_of([0.0])) == np.inf
+
+
+def test_probabilities():
+    two = risk("logistic").probabilities(np.array([[0.0], [np.log(3.0)], [-1e4], [1e4]], np.float32))
+    np.testing.assert_allclose(two, [[0.5, 0.5], [0.25, 0.75], [1, 0], [0, 1]], atol=1e-7)
+    three = risk("logistic", 3).probabilities(np.array([[0.0, 0.0, 0.0], [-1e4, -1e4, -1e4]]))
+    np.testing.assert_allclose(three, 1 / 3)
+    soft = risk("softmax", 2).probabilities(np.array([[0.0, np.log(4.0)]]))
+    np.testing.assert_allclose(soft, [[0.2, 0.8]])
+    assert not risk("hinge").has_probabilities
+    with pytest.raises(InputError, match="loss: 'hinge' gives no probabilities; train with"):
+        risk("hinge").probabilities(np.zeros((1, 1)))
+
+
+def test_outputs():
+    assert n_outputs(find_loss("hinge")(), 2) == 1
+    assert n_outputs(find_loss("hinge")(), 4) == 4
+    assert n_outputs(find_loss("softmax")(), 2) == 2
+    assert n_outputs(find_loss("square")()) == 1
+    assert n_outputs(find_loss("quantile")(quantiles=(0.1, 0.5))) == 2
+    with pytest.raises(InputError, match="quantiles: 1 quantiles for 2 outputs"):
+        risk("quantile", 2)
+    with pytest.raises(InputError, match="compares the outputs"):
+        risk("softmax", 1)

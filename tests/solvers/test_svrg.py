@@ -1,0 +1,402 @@
+"""SVRG over explicit features: against exact optima and a plain loop, losses, weights, features, refusals."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+
+from distkern.core.errors import DivergenceError, InputError
+from distkern.core.sparse import SparseRows
+from distkern.kernels import find_kernel
+from distkern.landmarks.uniform import Uniform
+from distkern.losses import find_loss
+from distkern.passes import Stream
+from distkern.solvers.base import Problem
+from distkern.solvers.coreset import KernelChoice
+from distkern.solvers.feature_choice import FeatureChoice
+from distkern.solvers.risk import Risk
+from distkern.solvers.svrg import SVRG
+from reference import PlainRunner, cut_blocks
+
+RBF = KernelChoice(find_kernel("rbf"), 1.0)
+RANDOM = FeatureChoice("random", RBF, 16)
+NU = 1e-2
+
+
+def solver(loss="square", outputs=1, features=RANDOM, *, options=None, risk=None, **settings):
+    defaults = {"nu": NU, "stages": 4, "tolerance": 0.0, "batch_size": 40}
+    risk = risk or Risk(find_loss(loss)(**(options or {})), outputs)
+    return SVRG(risk, features, **{**defaults, **settings})
+
+
+def rows(n=600, d=3, *, classes=0, seed=0, dtype=np.float64, weights=None, sizes=None):
+    """Uniform rows with a smooth target and noise, or classes of it, in uneven blocks."""
+    generator = np.random.default_rng(seed)
+    x = generator.uniform(-1, 1, (n, d)).astype(dtype)
+    y = np.sin(3 * x[:, 0]) + x[:, 1] + 0.5 * generator.standard_normal(n)
+    if classes:
+        y = np.clip(((y + 1.5) / 3 * classes).astype(np.int32), 0, classes - 1)
+    return cut_blocks(x, y, sizes or (n - n // 4 - n // 3, n // 4, n // 3), weights)
+
+
+def problem_of(blocks, outputs=1, *, has_test=False, seed=0):
+    first = blocks[0].features
+    sparse = 2 * first.shape[1] + 2 if isinstance(first, SparseRows) else None
+    sizes = tuple(block.n_rows for block in blocks)
+    return Problem(sizes, first.shape[1], outputs, first.dtype, has_test, seed, sparse_numbers=sparse)
+
+
+def train(subject, blocks, *, test=(), seed=0):
+    """The states after init and after each stage, and the runner."""
+    problem = problem_of(blocks, subject.risk.n_outputs, has_test=bool(test), seed=seed)
+    runner = PlainRunner(blocks, test)
+    states = [runner.run(subject.init(problem))]
+    while not subject.finished(states[-1]):
+        states.append(runner.run(subject.stage(problem, states[-1])))
+    return states, runner
+
+
+def features_of(subject, state, blocks):
+    """Z of all rows."""
+    features = subject.feature_map(problem_of(blocks), state.landmarks, state.gamma)
+    return np.concatenate([np.asarray(features.values(block.features)) for block in blocks]).astype(float)
+
+
+def exact(loss, outputs, z, y, nu, s=None, options=None):
+    """The minimum of nu/2 |w|^2 + mean s l(z w, y), by Newton's method, its curvature by differences."""
+    risk, (n, r) = Risk(find_loss(loss)(**(options or {})), outputs), z.shape
+    s, step, w = np.ones(n) if s is None else s, 1e-5, np.zeros((r, outputs))
+
+    def value(w):
+        return 0.5 * nu * np.sum(w**2) + np.mean(risk.values(z @ w, y, s))
+
+    for _ in range(60):
+        f = z @ w
+        gradient = z.T @ risk.slopes(f, y, s) / n + nu * w
+        hessian = nu * np.eye(r * outputs)
+        for a in range(outputs):
+            shift = np.zeros(outputs)
+            shift[a] = step
+            bend = (risk.slopes(f + shift, y, s) - risk.slopes(f - shift, y, s)) / (2 * step)
+            for b in range(outputs):
+                hessian[a * r : (a + 1) * r, b * r : (b + 1) * r] += (z * bend[:, [b]]).T @ z / n
+        direction = np.linalg.solve(hessian, gradient.T.ravel()).reshape(outputs, r).T
+        size = 1.0
+        while value(w - size * direction) > value(w) and size > 1e-9:
+            size /= 2
+        w = w - size * direction
+        if np.abs(gradient).max() < 1e-13:
+            break
+    return w, value(w)
+
+
+def targets_of(subject, blocks):
+    return np.concatenate([subject.risk.targets(block) for block in blocks]).astype(float)
+
+
+CASES = {
+    "square": (0, 1, {}),
+    "huber": (0, 1, {"delta": 0.5}),
+    "logistic": (2, 1, {}),
+    "squared_hinge": (2, 1, {}),
+    "softmax": (3, 3, {}),
+}
+
+
+@pytest.mark.parametrize("loss", CASES)
+@pytest.mark.parametrize("precondition", [True, False])
+def test_converges_linearly_to_the_exact_minimum(loss, precondition):
+    classes, outputs, options = CASES[loss]
+    blocks = rows(classes=classes)
+    if precondition:
+        subject = solver(loss, outputs, options=options, precondition=True, stages=8)
+    else:
+        # without a metric the rate is that of the worst direction, so it is made less bad
+        subject = solver(loss, outputs, options=options, precondition=False, nu=0.1, stages=12, batch_size=8)
+    states, _ = train(subject, blocks)
+    z = features_of(subject, states[0], blocks)
+    w, minimum = exact(loss, outputs, z, targets_of(subject, blocks), subject.nu, options=options)
+    gaps = np.array([state.objective - minimum for state in states])
+    # the last digits of the objective are rounding
+    floor = 1e-14
+    assert np.all(gaps[2:] < 0.6 * gaps[1:-1] + floor), gaps
+    assert gaps[-1] < 1e-9 * gaps[0]
+    assert np.abs(states[-1].coefficients - w).max() < 1e-3 * np.abs(w).max()
+    assert states[-1].change < states[2].change < states[1].change
+
+
+def test_ridge_regression_is_the_normal_equations():
+    blocks = rows()
+    subject = solver("square", precondition=True, stages=20)
+    states, _ = train(subject, blocks)
+    z, y = features_of(subject, states[0], blocks), targets_of(subject, blocks)
+    w = np.linalg.solve(z.T @ z / len(z) + NU * np.eye(16), z.T @ y / len(z))
+    np.testing.assert_allclose(states[-1].coefficients, w, rtol=1e-7, atol=1e-9)
+    assert states[-1].train_error == pytest.approx(np.mean((z @ w - y) ** 2), rel=1e-7)
+
+
+def plain_svrg(subject, z, y, s, stages, eta, inverse):
+    """The same by plain loops: row by row, with the whole matrix of features."""
+    n, loss = len(z), subject.risk.loss
+    w = np.zeros((z.shape[1], y.shape[1]))
+    found = []
+    for sampled, ends in stages:
+        start = w.copy()
+
+        def slope(i, at):
+            return s[i] * loss.row_slopes((z[i] @ at)[None, :], y[i][None, :])[0]
+
+        mu = sum(np.outer(z[i], slope(i, start)) for i in range(n)) / n
+        first = 0
+        for end in ends:
+            batch = sampled[first:end]
+            v = np.zeros_like(w)
+            for i in batch:
+                v += np.outer(z[i], slope(i, w) - slope(i, start)) / len(batch)
+            w = w - eta * inverse @ (v + mu + subject.nu * w)
+            first = end
+        found.append(w.copy())
+    return found
+
+
+@pytest.mark.parametrize("order", ["shuffled", "iid"])
+@pytest.mark.parametrize(("loss", "classes", "outputs"), [("logistic", 2, 1), ("softmax", 3, 3)])
+@pytest.mark.parametrize("precondition", [True, False])
+def test_equals_plain_loops(order, loss, classes, outputs, precondition):
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 300)
+    blocks = rows(300, classes=classes, weights=weights, sizes=[120, 77, 103])
+    risk = Risk(find_loss(loss)(), outputs, None, float(weights.mean()))
+    subject = solver(
+        risk=risk, precondition=precondition, order=order, stages=2, batch_size=70, steps_per_stage=1.5,
+        damping=1e-3,
+    )  # fmt: skip
+    states, runner = train(subject, blocks)
+    z, y, s = features_of(subject, states[0], blocks), targets_of(subject, blocks), weights / weights.mean()
+    eta, inverse = 0.5, np.eye(16)
+    if precondition:
+        # all rows are in the sample
+        metric = risk.loss.curvature * z.T @ (s[:, None] * z) / len(z)
+        inverse = np.linalg.inv(metric + (NU + 1e-3) * np.eye(16))
+    else:
+        largest = (s * np.sum(z**2, axis=1)).max()
+        eta = 1 / ((risk.loss.curvature * largest + NU) * (2 + 8 / 70))
+    # 450 rows in 6 batches of about 70
+    ends = [75, 150, 225, 300, 375, 450]
+    stages = [(np.concatenate(sampled), ends) for sampled in runner.sampled]
+    wanted = plain_svrg(subject, z, y, s, stages, eta, inverse)
+    for state, w in zip(states[1:], wanted, strict=True):
+        np.testing.assert_allclose(state.coefficients, w, rtol=0, atol=1e-9 * np.abs(w).max())
+
+
+def test_weights_count_as_repeated_rows():
+    blocks = rows(200, classes=2)
+    counts = np.random.default_rng(2).integers(1, 4, 200)
+    x = np.concatenate([block.features for block in blocks])
+    codes = np.concatenate([block.targets for block in blocks])
+    weighted = cut_blocks(x, codes, (90, 110), counts.astype(float))
+    n = int(counts.sum())
+    repeated = cut_blocks(np.repeat(x, counts, axis=0), np.repeat(codes, counts), (n // 2, n - n // 2))
+    risk = Risk(find_loss("logistic")(), 1, None, float(counts.mean()))
+    first = train(solver(risk=risk, stages=25), weighted)[0][-1]
+    second = train(solver("logistic", stages=25), repeated)[0][-1]
+    np.testing.assert_allclose(first.coefficients, second.coefficients, rtol=1e-6, atol=1e-8)
+    assert first.objective == pytest.approx(second.objective, rel=1e-9)
+
+
+def test_class_weights_move_the_optimum():
+    blocks = rows(classes=2)
+    codes = np.concatenate([block.targets for block in blocks])
+    weights = np.array([1.0, 5.0])
+    risk = Risk(find_loss("logistic")(), 1, weights, float(weights[codes].mean()))
+    subject = solver(risk=risk, stages=15)
+    state = train(subject, blocks)[0][-1]
+    z, s = features_of(subject, state, blocks), weights[codes] / weights[codes].mean()
+    w, minimum = exact("logistic", 1, z, targets_of(subject, blocks), NU, s)
+    assert state.objective == pytest.approx(minimum, rel=1e-9)
+    np.testing.assert_allclose(state.coefficients, w, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["linear", "nystroem", "cores"])
+def test_other_features(kind):
+    blocks = rows(classes=2)
+    choice = FeatureChoice(kind, RBF, landmarks=Uniform(20))
+    subject = solver("logistic", features=choice, stages=15)
+    states, runner = train(subject, blocks, test=rows(100, classes=2, seed=5))
+    z = features_of(subject, states[0], blocks)
+    assert z.shape[1] == {"linear": 3, "nystroem": 20, "cores": 20}[kind]
+    assert len(states[0].landmarks) == (0 if kind == "linear" else 20)
+    _, minimum = exact("logistic", 1, z, targets_of(subject, blocks), NU)
+    assert states[-1].objective == pytest.approx(minimum, rel=1e-7)
+    assert states[-1].test_error < 0.35
+    assert runner.made.count("Gram matrix") == 1
+
+
+@pytest.mark.parametrize(
+    "features", [RANDOM, FeatureChoice("linear"), FeatureChoice("cores", RBF, landmarks=Uniform(9))]
+)
+def test_sparse_rows_as_dense_ones(features):
+    blocks = rows(300, 6, classes=2)
+    thinned = [
+        dataclasses.replace(block, features=np.where(np.abs(block.features) > 0.5, block.features, 0.0))
+        for block in blocks
+    ]
+    sparse = [dataclasses.replace(block, features=SparseRows.of_dense(block.features)) for block in thinned]
+    subject = solver("logistic", features=features)
+    one, other = train(subject, thinned)[0][-1], train(subject, sparse)[0][-1]
+    np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-7, atol=1e-10)
+    assert one.objective == pytest.approx(other.objective, rel=1e-10)
+    without = dataclasses.replace(subject, precondition=False)
+    one, other = train(without, thinned)[0][-1], train(without, sparse)[0][-1]
+    np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-7, atol=1e-10)
+
+
+def test_single_precision_is_nearly_as_good():
+    """Slopes differ by what w has moved, so single-precision features do not stop the descent early."""
+    single, double = (rows(classes=2, dtype=dtype) for dtype in (np.float32, np.float64))
+    subject = solver("logistic", stages=12)
+    found, wanted = train(subject, single)[0][-1], train(subject, double)[0][-1]
+    assert found.objective == pytest.approx(wanted.objective, rel=1e-6)
+    assert found.change < 1e-5
+    assert found.coefficients.dtype == np.float64
+
+
+def test_gamma_by_rule_and_kernels_without_gamma():
+    blocks = rows(classes=2)
+    by_rule = FeatureChoice("random", KernelChoice(find_kernel("rbf"), "scale"), 16)
+    states, runner = train(solver("logistic", features=by_rule), blocks)
+    x = np.concatenate([block.features for block in blocks])
+    assert runner.made[0] == "sample"
+    assert states[0].gamma == pytest.approx(1 / (3 * x.var()))
+    plain = FeatureChoice("random", KernelChoice(find_kernel("arc_cosine"), "scale"), 16)
+    states, runner = train(solver("logistic", features=plain), blocks)
+    assert runner.made[0] == "first snapshot"
+    assert states[-1].objective < states[0].objective
+
+
+def test_a_loss_whose_slope_jumps_ends_near_the_minimum():
+    from sklearn.svm import LinearSVC
+
+    blocks = rows(classes=2)
+    states, _ = train(solver("hinge", nu=0.1, stages=20, batch_size=100), blocks)
+    z = features_of(solver(), states[0], blocks)
+    y = targets_of(solver("hinge"), blocks)[:, 0]
+    machine = LinearSVC(loss="hinge", C=1 / (0.1 * len(y)), fit_intercept=False, tol=1e-8, max_iter=10**5)
+    w = machine.fit(z, y).coef_[0]
+    minimum = 0.05 * w @ w + np.mean(np.maximum(0, 1 - y * (z @ w)))
+    assert minimum < states[-1].objective < 1.02 * minimum
+
+
+def test_the_tolerance_stops_a_run():
+    blocks = rows(classes=2)
+    states, _ = train(solver("logistic", stages=50, tolerance=1e-4), blocks)
+    assert len(states) < 30
+    assert states[-1].change <= 1e-4 < states[-2].change
+
+
+def test_defaults_suit_the_size():
+    subject = SVRG(Risk(find_loss("logistic")()), FeatureChoice("random", RBF, 2048))
+    problem = Problem((5000,) * 20, 10, 1, np.dtype(np.float32), False, 0)
+    assert subject.preconditioned(8192)
+    assert not subject.preconditioned(8193)
+    assert subject.rows_of_batch(problem, 2048) == 512
+    assert subject.rows_of_batch(problem, 20000) == 256
+    assert subject.rows_of_stage(problem) == 200_000
+    few = dataclasses.replace(problem, block_rows=(100,))
+    assert subject.rows_of_batch(few, 2048) == 12
+
+
+@pytest.mark.parametrize(
+    ("settings", "where"),
+    [
+        ({"nu": -1.0}, "nu"), ({"nu": np.nan}, "nu"), ({"damping": -1.0}, "damping"),
+        ({"tolerance": -1.0}, "tolerance"), ({"step_size": 0.0}, "step_size"),
+        ({"steps_per_stage": 0}, "steps_per_stage"), ({"batch_size": 0}, "batch_size"),
+        ({"stages": 0}, "stages"), ({"order": "sorted"}, "order"),
+    ],
+)  # fmt: skip
+def test_values_out_of_range_are_refused(settings, where):
+    with pytest.raises(InputError, match=f"^{where}: is .*; use"):
+        solver(**settings)
+
+
+def test_features_that_lack_a_part_are_refused():
+    with pytest.raises(InputError, match="did you mean 'random'"):
+        FeatureChoice("randon", RBF)
+    with pytest.raises(InputError, match="'random' features need a kernel"):
+        FeatureChoice("random")
+    with pytest.raises(InputError, match="'cores' features need landmarks"):
+        FeatureChoice("cores", RBF)
+    wide = solver(features=FeatureChoice("random", RBF, 8194), precondition=True)
+    with pytest.raises(InputError, match="precondition: is asked for 8194 features"):
+        train(wide, rows())
+
+
+@pytest.mark.parametrize("step", [1e3, 1e200])
+def test_divergence_names_the_step_and_a_smaller_one(step):
+    subject = solver("square", step_size=step, precondition=False)
+    with pytest.raises(DivergenceError, match=f"set step_size={step / 10:.3g}".replace("+", r"\+")):
+        train(subject, rows())
+    assert subject.step_hint() == f"step_size={step / 10:.3g}"
+    assert "batch_size" in solver().step_hint()
+
+
+def test_a_state_alone_decides_the_next_stage():
+    blocks = rows(classes=3)
+    subject = solver("softmax", 3)
+    states, _ = train(subject, blocks)
+    copy = pickle.loads(pickle.dumps(states[2]))
+    before = pickle.dumps(copy)
+    runner = PlainRunner(blocks)
+    other = pickle.loads(pickle.dumps(subject))
+    following = runner.run(other.stage(problem_of(blocks, 3), copy))
+    np.testing.assert_array_equal(following.coefficients, states[3].coefficients)
+    np.testing.assert_array_equal(following.gradient, states[3].gradient)
+    assert following.objective == states[3].objective
+    assert pickle.dumps(copy) == before
+    # the factor is too large for a checkpoint: it is made again
+    assert runner.made[0] == "Gram matrix"
+
+
+def test_the_seed_changes_features_and_order():
+    blocks = rows(classes=2)
+    first, second = (train(solver("logistic"), blocks, seed=seed)[0][-1] for seed in (0, 1))
+    assert not np.array_equal(first.coefficients, second.coefficients)
+    fixed = solver("logistic", features=dataclasses.replace(RANDOM, seed=7), stages=25)
+    first, second = (train(fixed, blocks, seed=seed)[0][-1] for seed in (0, 1))
+    np.testing.assert_allclose(first.coefficients, second.coefficients, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["random", "linear", "nystroem", "cores"])
+@pytest.mark.parametrize("precondition", [True, False])
+def test_the_outline_lists_the_passes_that_are_made(kind, precondition):
+    blocks = rows(dtype=np.float32, classes=2)
+    choice = FeatureChoice(kind, RBF, 16, landmarks=Uniform(20))
+    subject = solver("logistic", features=choice, precondition=precondition)
+    states, runner = train(subject, blocks, test=rows(50, classes=2, seed=1, dtype=np.float32))
+    outlined = {outline.step.name: outline for outline in subject.outline(problem_of(blocks, has_test=True))}
+    assert set(runner.made) == set(outlined)
+    for name, outline in outlined.items():
+        made = [step for step in runner.steps if step.name == name]
+        assert len(made) == outline.times, name
+        for step in made:
+            assert type(step) is type(outline.step)
+            assert step.split == outline.step.split
+            assert step.cost.workspace_bytes <= outline.step.cost.workspace_bytes
+            assert step.cost.result_bytes <= outline.step.cost.result_bytes
+            if isinstance(step, Stream):
+                piece = step.prepare(blocks[0], step.operand)
+                sent = sum(array.nbytes for array in vars(piece).values())
+                assert sent == step.cost.result_bytes * blocks[0].n_rows
+            elif step.split == "train" and step.name != "landmarks":
+                result = step.map(blocks[0], step.operand)
+                largest = max(
+                    value.nbytes for value in vars(result).values() if isinstance(value, np.ndarray)
+                )
+                assert largest <= step.cost.result_bytes
+            assert pickle.loads(pickle.dumps(step)).name == name
+    measures = subject.measures(states[-1])
+    assert measures.model_size == {"random": 16, "linear": 3}.get(kind, 20)
+    assert set(measures.extra) == {"change"}

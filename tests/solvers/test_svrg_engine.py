@@ -1,0 +1,114 @@
+"""SVRG run by the driver: executors, a run that was cut, divergence, the plan."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import distkern.engine.drive as drive_module
+import distkern.engine.plan as plan_module
+from distkern.core.errors import DivergenceError
+from distkern.engine.budget import MIB, Machine
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.drive import Driver
+from distkern.engine.events import EventLog
+from distkern.engine.executors import open_executor
+from distkern.engine.plan import Extent, plan_pass
+from distkern.kernels import find_kernel
+from distkern.losses import find_loss
+from distkern.solvers.base import Problem
+from distkern.solvers.coreset import KernelChoice
+from distkern.solvers.feature_choice import FeatureChoice
+from distkern.solvers.risk import Risk
+from distkern.solvers.svrg import SVRG
+from feature_problems import RowsSource, problem_of, same, waves
+
+RBF = KernelChoice(find_kernel("rbf"), "median")
+SOLVER = SVRG(
+    Risk(find_loss("softmax")(), 3), FeatureChoice("random", RBF, 128), nu=1e-4, stages=3, tolerance=0.0,
+    batch_size=300,
+)  # fmt: skip
+
+
+def blocks_of():
+    return waves(2500, 5, classes=3, dtype="float32", sizes=[700, 200, 900, 400, 300])
+
+
+def run(scheduler, workers, *, solver=SOLVER, folder=None, resume=False, listener=None):
+    blocks = blocks_of()
+    held_out = waves(400, 5, classes=3, dtype="float32", sizes=[400], seed=1)
+    sources = {"train": RowsSource(blocks), "test": RowsSource(held_out)}
+    with open_executor(scheduler, workers=workers) as executor:
+        driver = Driver(sources, executor, EventLog([listener] if listener else []), folder)
+        return driver.run(solver, problem_of(blocks, 3, has_test=True), resume=resume)
+
+
+@pytest.fixture(scope="module")
+def wanted():
+    return run("synchronous", 1)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_same_bits_on_threads(workers, wanted):
+    same(run("threads", workers).state, wanted.state)
+
+
+@pytest.mark.parametrize(("workers", "prepare"), [(1, "driver"), (2, "workers")])
+def test_the_same_bits_on_workers(workers, prepare, wanted, monkeypatch):
+    def planned(*arguments):
+        return dataclasses.replace(plan_module.plan_stream(*arguments), load="workers", prepare=prepare)
+
+    monkeypatch.setattr(drive_module, "plan_stream", planned)
+    same(run("local", workers).state, wanted.state)
+
+
+@pytest.mark.parametrize("stage", [0, 1, 2])
+def test_a_resumed_run_ends_as_one_that_was_not_cut(tmp_path, stage, wanted):
+    class CutError(Exception):
+        pass
+
+    def cut(event):
+        if event.kind == "checkpoint_saved" and event["stage"] == stage:
+            raise CutError
+
+    folder = CheckpointFolder(tmp_path, {"job": 1})
+    with pytest.raises(CutError):
+        run("synchronous", 1, folder=folder, listener=cut)
+    assert folder.stages()[-1] == stage
+    resumed = run("synchronous", 1, folder=folder, resume=True)
+    same(resumed.state, wanted.state)
+    for line, other in zip(resumed.history, wanted.history, strict=True):
+        assert line["objective"] == other["objective"]
+
+
+def test_divergence_leaves_the_last_checkpoint(tmp_path):
+    solver = dataclasses.replace(SOLVER, step_size=1e4, nu=1.0)
+    folder = CheckpointFolder(tmp_path, {"job": 1})
+    with pytest.raises(DivergenceError, match="set step_size=1e"):
+        run("synchronous", 1, solver=solver, folder=folder)
+    assert folder.stages() == [0]
+    assert folder.load(solver.state_type()).state.stage == 0
+
+
+def test_figures_of_a_run(wanted):
+    objectives = [line["objective"] for line in wanted.history]
+    assert objectives == sorted(objectives, reverse=True)
+    assert objectives[0] == pytest.approx(np.log(3), rel=1e-6)
+    last = wanted.history[-1]
+    assert last["model_size"] == 128
+    assert last["test_error"] < 0.4
+    # first snapshot; then in each stage two passes of steps and a snapshot; the sample, the Gram matrix
+    assert last["rows_read"] >= 2500 * (1 + 3 * 3)
+
+
+@pytest.mark.parametrize(("r", "limit"), [(2048, 512), (2**17, 512)])
+def test_many_features_fit_the_planned_memory(r, limit):
+    choice = FeatureChoice("random", RBF, r)
+    solver = SVRG(Risk(find_loss("logistic")()), choice)
+    problem = Problem((16384,) * 64, 54, 1, np.dtype(np.float32), True, 0)
+    extent = Extent(problem.block_rows, 54 * 4 + 16)
+    for outline in solver.outline(problem):
+        plan = plan_pass(outline.step, extent, Machine("distributed", 2, memory_limit=limit * MIB))
+        assert 0 < plan.worker_bytes < 0.95 * limit * MIB, outline.step.name

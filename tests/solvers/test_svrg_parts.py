@@ -1,0 +1,219 @@
+"""The parts of SVRG: passes that never hold all features, the sampled metric, batches, what is kept."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from distkern.bases.random_features import RandomFeatureBasis
+from distkern.core import workspace
+from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
+from distkern.core.types import Block
+from distkern.kernels import find_kernel
+from distkern.losses import find_loss
+from distkern.solvers import _svrg_features, _svrg_precondition
+from distkern.solvers._svrg_features import FeatureMap, add_transposed, product, rows_of_tile
+from distkern.solvers._svrg_inner import batch_ends, piece_rows
+from distkern.solvers._svrg_precondition import (
+    Derived,
+    Kept,
+    inverted,
+    preconditioner,
+    sampled_blocks,
+)
+from distkern.solvers._svrg_snapshot import LinearModel, first_snapshot, measure, snapshot, snapshot_pass
+from distkern.solvers.base import Problem
+from distkern.solvers.coreset import KernelChoice
+from distkern.solvers.feature_choice import FeatureChoice
+from distkern.solvers.risk import Risk
+from reference import PlainRunner, cut_blocks
+
+LOGISTIC = Risk(find_loss("logistic")())
+RBF = find_kernel("rbf")
+
+
+def features(r, dtype=np.float64, d=4):
+    return FeatureMap(RandomFeatureBasis(RBF(0.5), d, r, 3, dtype=dtype), d, np.dtype(dtype))
+
+
+def block_of(n, dtype=np.float64, d=4, weights=None):
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((n, d)).astype(dtype)
+    return Block(x, (x[:, 0] > 0).astype(np.int32), weights)
+
+
+def problem_of(sizes, d=4, dtype=np.float32, seed=0):
+    return Problem(tuple(sizes), d, 1, np.dtype(dtype), False, seed)
+
+
+def test_features_by_blocks_are_those_of_whole_tiles(monkeypatch):
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 700)
+    block, z = block_of(700, weights=weights), features(1500)
+    w = np.random.default_rng(2).standard_normal((1500, 1))
+    model = LinearModel(z, w, LOGISTIC)
+    whole = first_snapshot(block, model)
+    assert not z.by_blocks
+    assert whole.largest == pytest.approx(weights.max(), rel=1e-12)
+    monkeypatch.setattr(_svrg_features, "MOST_TILE_BYTES", 2**16)
+    assert z.by_blocks
+    by_blocks = first_snapshot(block, model)
+    np.testing.assert_allclose(by_blocks.gradient, whole.gradient, rtol=1e-11, atol=1e-11)
+    assert by_blocks.losses == pytest.approx(whole.losses, rel=1e-12)
+    assert (by_blocks.errors, by_blocks.n_rows) == (whole.errors, whole.n_rows)
+    assert by_blocks.largest == pytest.approx(whole.largest, rel=1e-12)
+    held_out = measure(block, model)
+    assert (held_out.losses, held_out.errors) == (pytest.approx(whole.losses), whole.errors)
+
+
+def peak_bytes(n, r):
+    """Of a snapshot of n rows over r features, buffers included, features of the process kept before."""
+    workspace.release()
+    block, z = block_of(n, np.float32), features(r, np.float32)
+    model = LinearModel(z, np.full((r, 1), 1e-3), LOGISTIC)
+    snapshot(block.take(slice(0, 1)), model)
+    workspace.release()
+    gc.collect()
+    tracemalloc.start()
+    snapshot(block, model)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    workspace.release()
+    return peak
+
+
+@pytest.mark.parametrize(("r", "by_blocks"), [(4096, False), (2**16, True)])
+def test_a_pass_holds_a_tile_and_neither_all_rows_nor_all_features(r, by_blocks):
+    n = 600
+    assert features(r, np.float32).by_blocks == by_blocks
+    peak = peak_bytes(n, r)
+    choice = FeatureChoice("random", KernelChoice(RBF, 0.5), r)
+    problem = problem_of([n])
+    stated = snapshot_pass(problem, None, choice.footprint(problem)).cost
+    assert peak < stated.workspace_bytes + stated.result_bytes
+    # all features of these rows would take 9 and 150 MiB
+    assert peak < (6 if r == 4096 else 24) * 2**20
+    assert stated.workspace_bytes < 24 * 2**20
+
+
+def test_memory_does_not_grow_with_the_rows():
+    first, second = peak_bytes(2000, 1024), peak_bytes(8000, 1024)
+    assert second < 1.3 * first
+
+
+def test_a_tile_depends_on_the_features_alone():
+    assert rows_of_tile(2048, 4) == 256
+    assert rows_of_tile(2**20, 4) == 64
+    assert rows_of_tile(1, 4) == 1024
+
+
+@pytest.mark.parametrize("outputs", [1, 2, 4])
+def test_products_of_sparse_rows(outputs):
+    generator = np.random.default_rng(0)
+    dense = np.where(generator.random((50, 30)) < 0.2, generator.standard_normal((50, 30)), 0.0)
+    dense[7] = 0
+    sparse = SparseRows.of_dense(dense)
+    w, slopes = generator.standard_normal((30, outputs)), generator.standard_normal((50, outputs))
+    found, total = np.empty((50, outputs)), np.ones((30, outputs))
+    product(sparse, w, found)
+    add_transposed(sparse, slopes, total)
+    np.testing.assert_allclose(found, dense @ w, atol=1e-13)
+    np.testing.assert_allclose(total, 1 + dense.T @ slopes, atol=1e-13)
+
+
+def test_the_metric_is_that_of_all_rows_where_the_sample_is_all_rows(monkeypatch):
+    monkeypatch.setattr(_svrg_precondition, "_STRIP_BYTES", 8 * 24 * 10)
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 300)
+    whole, z = block_of(300, weights=weights), features(24)
+    blocks = cut_blocks(whole.features, whole.targets, (120, 100, 80), weights)
+    problem = problem_of([120, 100, 80], dtype=np.float64)
+    footprint = FeatureChoice("random", KernelChoice(RBF, 0.5), 24).footprint(problem)
+    runner = PlainRunner(blocks)
+    solve = runner.run(preconditioner(problem, z, LOGISTIC, footprint, 0.25, 1e-3))
+    assert runner.made == ["Gram matrix"] * 3
+    matrix = z.values(whole.features)
+    metric = 0.25 * matrix.T @ (weights[:, None] * matrix) / 300 + 1e-3 * np.eye(24)
+    right = np.random.default_rng(2).standard_normal((24, 2))
+    np.testing.assert_allclose(metric @ solve(right), right, atol=1e-10)
+
+
+def test_the_sample_has_the_wanted_rows_from_many_blocks():
+    blocks, per_block = sampled_blocks(problem_of([5000] * 100), 2048)
+    assert len(blocks) == 16
+    assert blocks == tuple(sorted(set(blocks)))
+    assert len(blocks) * per_block == 16384
+    assert sampled_blocks(problem_of([5000] * 100, seed=1), 2048)[0] != blocks
+    small, per_block = sampled_blocks(problem_of([100] * 500), 512)
+    assert len(small) * per_block == pytest.approx(8192, rel=0.02)
+    assert per_block == 100
+    uneven, per_block = sampled_blocks(problem_of([10, 8000, 8000]), 16)
+    assert len(uneven) == 3
+    assert 10 + 2 * per_block == 8192
+    assert sampled_blocks(problem_of([10, 20]), 16) == ((0, 1), 20)
+
+
+@pytest.mark.parametrize("outputs", [1, 3, 12])
+def test_the_metric_is_inverted_in_its_own_memory(outputs):
+    z = np.random.default_rng(0).standard_normal((600, 400))
+    gram = np.asfortranarray(z.T @ z / 600)
+    metric = gram + 0.1 * np.eye(400)
+    right = np.random.default_rng(1).standard_normal((400, outputs))
+    inverted(np.eye(2, order="F"), 0.0)
+    tracemalloc.start()
+    solve = inverted(gram, 0.1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.1 * gram.nbytes
+    found = solve(right)
+    assert found.flags.c_contiguous
+    np.testing.assert_allclose(metric @ found, right, atol=1e-11)
+
+
+def test_a_singular_metric_is_damped_until_it_is_not():
+    z = np.random.default_rng(0).standard_normal((5, 12))
+    gram = z.T @ z
+    solve = inverted(np.asfortranarray(gram), 0.0)
+    right = gram @ np.ones((12, 1))
+    np.testing.assert_allclose(gram @ solve(right), right, rtol=1e-4)
+
+
+def test_a_metric_of_zeros_or_of_infinite_numbers():
+    found = inverted(np.zeros((3, 3), order="F"), 0.0)(np.zeros((3, 1)))
+    np.testing.assert_array_equal(found, 0.0)
+    with pytest.raises(InputError, match="features: features are too large"):
+        inverted(np.full((3, 3), np.inf, order="F"), 1.0)
+
+
+def test_batches_are_of_nearly_one_size():
+    assert batch_ends(450, 70) == [75, 150, 225, 300, 375, 450]
+    assert batch_ends(30, 70) == [30]
+    sizes = np.diff([0, *batch_ends(1003, 100)])
+    assert sizes.sum() == 1003
+    assert sizes.max() - sizes.min() <= 1
+
+
+def test_pieces_are_of_a_bounded_size():
+    problem = problem_of([1000])
+    assert piece_rows(problem, 16, as_they_are=False) == 4096
+    assert piece_rows(problem, 2048, as_they_are=False) == 1024
+    assert piece_rows(problem, 2**20, as_they_are=False) == 2
+    assert piece_rows(problem, 2**20, as_they_are=True) == 4096
+
+
+def test_what_is_kept_goes_with_its_state():
+    marker, other = np.zeros(1), np.zeros(1)
+    derived = Derived(features(8), lambda right: right)
+    Kept.keep(marker, derived)
+    assert Kept.find(marker) is derived
+    assert Kept.find(other) is None
+    del marker
+    gc.collect()
+    assert Kept._held is None
+    first = np.zeros(1)
+    Kept.keep(first, derived)
+    Kept.keep(other, derived)
+    del first
+    assert Kept.find(other) is derived
