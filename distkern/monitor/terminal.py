@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from distkern.engine.events import Event
-from distkern.monitor.text import in_bytes, in_number, in_percent, in_time
+from distkern.monitor.text import in_bytes, in_error, in_number, in_time
 
 #: seconds between two lines about one pass where there is no terminal
 PLAIN_INTERVAL = 10.0
@@ -154,7 +154,8 @@ _COLUMNS = (
 def stage_header(metrics: Mapping[str, Any]) -> str:
     """The names of the columns of :func:`stage_line`, 78 characters wide."""
     *others, (_, last) = _COLUMNS
-    names = [f"{name:>{width}}" for name, width in others]
+    told = [name.replace("error", "mse") if "error" in metrics else name for name, _ in others]
+    names = [f"{name:>{width}}" for name, (_, width) in zip(told, others, strict=True)]
     memory = "worker peak" if metrics.get("worker_peak_rss_bytes") else "memory"
     return "  ".join([*names, f"{memory:>{last}}"])
 
@@ -166,8 +167,8 @@ def stage_line(metrics: Mapping[str, Any]) -> str:
         f"{metrics['passes']:.1f}",
         in_time(metrics["seconds"]),
         in_number(metrics["objective"]),
-        in_percent(metrics["train_error"]),
-        in_percent(metrics.get("test_error")),
+        in_error(metrics, "train_error"),
+        in_error(metrics, "test_error"),
         in_bytes(metrics.get("worker_peak_rss_bytes") or metrics.get("peak_rss_bytes") or 0),
     )
     return "  ".join(f"{cell:>{width}}" for cell, (_, width) in zip(cells, _COLUMNS, strict=True))

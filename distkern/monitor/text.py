@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 
 def in_bytes(size: float) -> str:
     """Bytes in binary units: ``in_bytes(1536) == "1.5 KiB"``."""
@@ -15,6 +18,12 @@ def in_bytes(size: float) -> str:
 def in_percent(share: float | None) -> str:
     """A share as a percentage with two decimals, or a dash for None."""
     return "-" if share is None else f"{100 * share:.2f} %"
+
+
+def in_error(metrics: Mapping[str, Any], name: str) -> str:
+    """An error of a line of metrics: a share of rows, or a number where errors are mean squares."""
+    value = metrics.get(name)
+    return in_number(value) if "error" in metrics else in_percent(value)
 
 
 def in_number(value: float | None) -> str:
