@@ -47,6 +47,7 @@ ARROWS = {
     "demo": ("core",),
     "cli": (
         "estimators",
+        "dashboard",
         "monitor",
         "demo",
         "engine",

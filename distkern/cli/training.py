@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import platform
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from distkern.core.errors import InputError
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
+    from distkern.engine.events import Listener
+    from distkern.engine.executors import AbstractExecutor
     from distkern.monitor.terminal import Terminal
     from distkern.storage.dataset import Dataset
 
@@ -42,6 +47,7 @@ def run_job(
         )
     estimator = make_estimator(job)
     recorder = PassRecorder()
+    shown = _has_page(job, dashboard) or (dashboard is not False and "://" in job.scheduler)
     started = time.monotonic()
     fitted = train(
         estimator,
@@ -53,13 +59,38 @@ def run_job(
         out=job.out,
         resume=resume,
         listeners=(terminal, recorder),
-        dashboard=job.scheduler == "local" if dashboard is None else dashboard,
+        dashboard=_has_page(job, dashboard),
+        opened=partial(_show_page, job) if shown else None,
     )
     seconds = time.monotonic() - started
     history = read(Path(job.out) / "metrics.jsonl")
     facts = run_facts(job, dataset, fitted, history, seconds)
     write_report(Path(job.out) / "report.html", facts, history, recorder.totals)
     return fitted, history
+
+
+def _has_page(job: Job, dashboard: bool | None) -> bool:
+    """Whether a local cluster is started with its dashboard."""
+    return job.scheduler == "local" if dashboard is None else dashboard
+
+
+def _show_page(job: Job, executor: AbstractExecutor) -> list[Listener]:
+    """Put the run on the page /distkern of the scheduler's dashboard, where there is one."""
+    from distkern.dashboard import forwarder, install
+
+    if executor.client is None:
+        return []
+    try:
+        executor.dashboard = install(executor.client)
+    except Exception as error:
+        # a run is worth more than its page
+        click.echo(f"the page of this run cannot be shown ({type(error).__name__}: {error})", err=True)
+        return []
+    facts = {
+        "algorithm": job.algorithm, "data": str(job.data), "out": str(job.out),
+        "memory_limit": executor.machine.memory_limit,
+    }  # fmt: skip
+    return [forwarder(executor.client, facts)]
 
 
 def run_facts(

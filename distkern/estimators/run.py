@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,6 +118,7 @@ def train(
     estimator: AbstractEstimator, source: Split, *, test: Split | None = None, scheduler: str | None =
     None, workers: int | None = None, memory_limit: int | None = None, out: str | Path | None = None,
     resume: bool = False, listeners: Sequence[Listener] = (), dashboard: bool = False,
+    opened: Callable[[AbstractExecutor], Sequence[Listener]] | None = None,
 ) -> AbstractEstimator:  # fmt: skip
     """Fit ``estimator`` to a split and write the model to ``out``, with a checkpoint after every stage.
 
@@ -127,6 +128,7 @@ def train(
     scheduler, workers, memory_limit, dashboard : see :func:`distkern.engine.executors.open_executor`
     out : folder of the model; None keeps it in memory
     resume : go on from the newest checkpoint in ``out``, which must be of the same data and job
+    opened : called with the executor before training; the listeners it returns hear of the run as well
 
     Raises
     ------
@@ -156,6 +158,7 @@ def train(
     checkpoints = None if folder is None else folder / "checkpoints"
     try:
         with _executor(scheduler, workers, memory_limit, dashboard) as executor:
+            heard.extend(opened(executor) if opened is not None else ())
             estimator.fit_with(
                 source, test=test, executor=executor, listeners=heard, checkpoints=checkpoints, resume=resume
             )

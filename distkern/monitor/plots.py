@@ -6,11 +6,16 @@ import html
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+
+from distkern.monitor.look import COLOURS, axis_number, short_bytes
 
 WIDTH, HEIGHT = 460, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 18, 26, 40
 #: dark enough on white, light enough on black, told apart in grey by their dashes
-_STYLES = (("#2f6fb7", ""), ("#c2571a", "6 4"), ("#4c8c2b", "2 3"))
+_STYLES = tuple(zip(COLOURS, ("", "6 4", "2 3"), strict=False))
+#: more points than this are drawn as a line only, and more than the second thinned out
+_MOST_DOTS, _MOST_POINTS = 60, 600
 
 
 @dataclass(frozen=True)
@@ -22,17 +27,22 @@ class Line:
 
 
 def line_plot(
-    title: str, x_label: str, x: Sequence[float], lines: Sequence[Line], *, log: bool = False
-) -> str:
+    title: str, x_label: str, x: Sequence[float], lines: Sequence[Line], *, log: bool = False,
+    binary: bool = False,
+) -> str:  # fmt: skip
     """An SVG of ``lines`` over ``x``; ``log`` makes the vertical axis logarithmic if every value is positive.
 
-    Returns an empty string where there is nothing to draw.
+    ``binary`` values are bytes, drawn from 0. Returns an empty string where there is nothing to draw.
     """
     known = [value for line in lines for value in line.values if value is not None and math.isfinite(value)]
     if not known:
         return ""
     log = log and min(known) > 0
-    ticks = _log_ticks(min(known), max(known)) if log else _ticks(min(known), max(known))
+    if binary:
+        ticks = binary_ticks(max(known))
+    else:
+        ticks = log_ticks(min(known), max(known)) if log else linear_ticks(min(known), max(known))
+    text = short_bytes if binary else axis_number
     low, high = min(ticks[0], *known), max(ticks[-1], *known)
     left, right = (x[0] - 0.5, x[0] + 0.5) if min(x) == max(x) else (min(x), max(x))
 
@@ -50,11 +60,11 @@ def line_plot(
     for tick in ticks:
         y = up(tick)
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tick:.6g}</text>')
-    for value in _thin(x):
+        parts.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{text(tick)}</text>')
+    for value in _places(x):
         at = across(value)
         parts.append(
-            f'<text x="{at:.1f}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle">{value:.3g}</text>'
+            f'<text x="{at:.1f}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle">{value:.4g}</text>'
         )
     middle = (_LEFT + WIDTH - _RIGHT) / 2
     parts.append(
@@ -79,12 +89,15 @@ def _curve(
         for at, value in zip(x, line.values, strict=True)
         if value is not None and math.isfinite(value)
     ]
+    if len(points) > _MOST_POINTS:
+        points = [*points[: -1 : math.ceil(len(points) / _MOST_POINTS)], points[-1]]
     path = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
     parts = [
         f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"'
         f' stroke-dasharray="{dashes}"/>'
     ]
-    parts += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{colour}"/>' for a, b in points]
+    dots = points if len(points) <= _MOST_DOTS else points[-1:]
+    parts += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{colour}"/>' for a, b in dots]
     if count > 1:
         at = WIDTH - _RIGHT - 80 * (count - number)
         parts.append(
@@ -94,24 +107,46 @@ def _curve(
     return parts
 
 
-def _ticks(low: float, high: float) -> list[float]:
+def linear_ticks(low: float, high: float, steps: int = 4) -> list[float]:
+    """Round numbers, about ``steps`` steps of them, from at most ``low`` to at least ``high``."""
     if high == low:
         low, high = low - (abs(low) or 1.0) / 2, high + (abs(high) or 1.0) / 2
-    rough = (high - low) / 4
+    rough = (high - low) / steps
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * (1 - 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return [number * step for number in range(first, last + 1)]
 
 
-def _log_ticks(low: float, high: float) -> list[float]:
+def binary_ticks(high: float) -> list[float]:
+    """Round numbers of bytes, KiB, MiB, ..., from 0 to at least ``high``."""
+    unit = 1024.0 ** max(0, int(math.log(max(high, 1.0), 1024)))
+    return [unit * tick for tick in linear_ticks(0.0, max(high, 1.0) / unit)]
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Ticks around two positive values: powers of ten, 1-2-5 steps if near, round numbers if nearer."""
     first, last = math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9)
-    if last - first <= 1:
-        # within one decade the ordinary ticks say more
-        return [tick for tick in _ticks(low, high) if tick > 0]
+    if high / low < 5:
+        # so close together the ordinary ticks say more
+        return [tick for tick in linear_ticks(low, high) if tick > 0]
+    if last - first <= 3:
+        fine = [factor * 10.0**power for power in range(first, last + 1) for factor in (1, 2, 5)]
+        start = max(place for place, tick in enumerate(fine) if tick <= low * (1 + 1e-9))
+        stop = min(place for place, tick in enumerate(fine) if tick >= high * (1 - 1e-9))
+        if stop - start <= 6:
+            return fine[start : stop + 1]
     step = max(1, math.ceil((last - first) / 5))
     return [10.0**power for power in range(first, last + step, step)]
 
 
-def _thin(x: Sequence[float]) -> Sequence[float]:
-    return x[:: max(1, math.ceil(len(x) / 12))]
+def _places(x: Sequence[float]) -> Sequence[float]:
+    """Where the horizontal axis has numbers: at every stage while they are few and apart, else round ones."""
+    low, high = min(x), max(x)
+    if low == high:
+        return x[:1]
+    short = all(float(f"{value:.3g}") == value for value in x)
+    apart = min((b - a for a, b in pairwise(sorted(x))), default=0.0)
+    if short and len(x) <= 12 and apart >= (high - low) / 11.5:
+        return x
+    return [tick for tick in linear_ticks(low, high, 8) if low <= tick <= high]

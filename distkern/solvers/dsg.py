@@ -322,7 +322,7 @@ class DSG(AbstractSolver[DSGState]):
                 workspace_bytes=min(CACHE_BYTES + block_bytes, n_parts * block_bytes)
                 + size * outputs * itemsize
                 + 2 * batch * (problem.row_numbers * itemsize + 24 * outputs)
-                + 4 * 8 * self.block_size**2 + 2**21,
+                + 4 * 8 * self.block_size**2 * self.precondition + 2**21,
                 process_bytes=self._process_bytes(problem),
             ),
         )  # fmt: skip

@@ -49,6 +49,11 @@ class AbstractExecutor(ABC):
     #: address of a dashboard to watch, if there is one
     dashboard: str | None = None
 
+    @property
+    def client(self) -> Any:
+        """The client of a distributed scheduler, if that is where tasks run."""
+        return None
+
     @abstractmethod
     def reduce(
         self, step: Reduce[Any], plan: ReducePlan, source: AbstractSource, progress: Progress

@@ -70,6 +70,11 @@ class ClusterExecutor(AbstractExecutor):
         )
         self.dashboard: str | None = None
 
+    @property
+    def client(self) -> Client:
+        """The client that tasks go through."""
+        return self._client
+
     def reduce(
         self, step: Reduce[Any], plan: ReducePlan, source: AbstractSource, progress: Progress
     ) -> Timed:

@@ -1,0 +1,101 @@
+"""The driver's side of the dashboard: events go to the scheduler, a few times a second."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from distkern.engine.events import Event
+
+TOPIC = "distkern"
+#: seconds between two messages; events of passes wait that long for company
+INTERVAL = 0.2
+#: seconds without a try after the scheduler did not answer
+PAUSE = 10.0
+#: events that wait at most; the oldest are given up
+MOST_WAITING = 2000
+_PATIENT = ("pass_started", "pass_progress", "pass_finished")
+_LOST = (OSError, RuntimeError, TimeoutError, ValueError, AttributeError)
+
+
+class Forwarder:
+    """A listener that sends what happens to the scheduler's topic :data:`TOPIC`.
+
+    A message is ``{"run": facts, "events": [{"kind", "time", "fields"}, ...]}``. Events of passes are sent
+    together every 0.2 seconds, and of progress only the newest; all others at once. A scheduler that does
+    not answer never stops the run: the engine notices by itself.
+
+    Parameters
+    ----------
+    client : a connected client of Dask's distributed scheduler
+    run : what every message says of the run: "algorithm", "data", "out"; "memory_limit",
+        "planned_worker_bytes", "planned_driver_bytes" (bytes) are drawn beside the measured memory. "id" is
+        made up if it is missing.
+    """
+
+    def __init__(self, client: Any, run: Mapping[str, Any]) -> None:
+        self._client = client
+        self.run: dict[str, Any] = {
+            "id": uuid.uuid4().hex[:12],
+            "client": client.id,
+            **{str(name): plain(value) for name, value in run.items() if value is not None},
+        }
+        self._waiting: list[dict[str, Any]] = []
+        self._lock, self._sending = threading.Lock(), threading.Lock()
+        self._timer: threading.Timer | None = None
+        self._resume_at = self._sent = 0.0
+
+    def __call__(self, event: Event) -> None:
+        record = {"kind": event.kind, "time": float(event.time), "fields": plain(event.fields)}
+        with self._lock:
+            if event.kind == "pass_progress" and self._waiting and self._waiting[-1]["kind"] == event.kind:
+                self._waiting[-1] = record
+            else:
+                self._waiting.append(record)
+                # only a scheduler that does not answer makes so many wait
+                del self._waiting[:-MOST_WAITING]
+            at_once = event.kind not in _PATIENT or time.monotonic() - self._sent > INTERVAL
+            if not at_once and self._timer is None:
+                self._timer = threading.Timer(INTERVAL, self.flush)
+                self._timer.daemon = True
+                self._timer.start()
+        if at_once:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what waits."""
+        with self._sending:
+            with self._lock:
+                if self._timer is not None:
+                    self._timer.cancel()
+                    self._timer = None
+                now = time.monotonic()
+                if not self._waiting or now < self._resume_at:
+                    return
+                events, self._waiting, self._sent = self._waiting, [], now
+            try:
+                self._client.log_event(TOPIC, {"run": self.run, "events": events})
+            except _LOST:
+                self._resume_at = time.monotonic() + PAUSE
+
+
+def plain(value: Any) -> Any:
+    """A value as msgpack takes it: numpy scalars as numbers, non-finite as None, the rest as text."""
+    if isinstance(value, (bool, str)) or value is None:
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    if hasattr(value, "item") and getattr(value, "size", 1) == 1:
+        return plain(value.item())
+    if isinstance(value, int):
+        # beyond 64 bits msgpack refuses
+        return int(value) if abs(value) < 2**63 else float(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return str(value)

@@ -1,0 +1,232 @@
+"""What the dashboard remembers of the runs: bounded, however many events come."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from distkern.dashboard.tasks import Tasks
+from distkern.dashboard.timeline import Timeline
+from distkern.engine.events import Event
+from distkern.monitor.recorder import PassRecorder
+from distkern.monitor.text import in_bytes, in_time
+
+#: how much is kept: runs, stages of a run, names of passes of a run, lines of its list of events
+MOST_RUNS, MOST_STAGES, MOST_PASSES, MOST_NOTES = 40, 1000, 60, 200
+
+
+@dataclass
+class PassView:
+    """The pass under way, or the last one: how far it is."""
+
+    name: str
+    stage: int
+    tasks: int
+    rows: int
+    bytes: int
+    started: float
+    tasks_done: int = 0
+    rows_done: int = 0
+    bytes_done: int = 0
+    heard: float = 0.0
+    finished: bool = False
+
+    @property
+    def rows_per_second(self) -> float:
+        """Rows a second since the pass started."""
+        return self.rows_done / max(self.heard - self.started, 1e-9)
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Bytes a second since the pass started."""
+        return self.bytes_done / max(self.heard - self.started, 1e-9)
+
+    @property
+    def share(self) -> float:
+        """The done part, from 0 to 1."""
+        return self.tasks_done / self.tasks if self.tasks else 0.0
+
+
+@dataclass
+class RunHistory:
+    """A run as its events told it.
+
+    Attributes
+    ----------
+    number : counts the runs of the page; it gives the run its colour
+    facts : id, algorithm, data, out and whatever else the driver's side says of the run
+    start : the fields of ``run_started``
+    state : "running", "finished" or "stopped" (the driver left before its run had finished)
+    stages : numbers of each finished stage, thinned out evenly beyond :data:`MOST_STAGES`
+    began, heard : time of the first and of the last event, by the driver's clock
+    received : when the last event came, by the scheduler's clock
+    squared : errors are mean squares and not shares of rows
+    revision : grows with every event
+    """
+
+    number: int
+    facts: dict[str, Any]
+    began: float
+    start: dict[str, Any] = field(default_factory=dict)
+    state: str = "running"
+    stages: list[dict[str, float]] = field(default_factory=list)
+    step: PassView | None = None
+    passes: PassRecorder = field(default_factory=PassRecorder)
+    tasks: Tasks = field(default_factory=Tasks)
+    rates: Timeline = field(default_factory=lambda: Timeline(2))
+    notes: deque[tuple[float, str, str]] = field(default_factory=lambda: deque(maxlen=MOST_NOTES))
+    heard: float = 0.0
+    received: float = 0.0
+    squared: bool = False
+    revision: int = 0
+    _stride: int = 1
+    _seen_stages: int = 0
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+        return str(self.facts["id"])
+
+    @property
+    def last(self) -> dict[str, float]:
+        """The newest stage's figures; empty before the first."""
+        return self.stages[-1] if self.stages else {}
+
+    def add(self, event: Event, received: float) -> None:
+        """Take in an event; kinds it does not know change nothing but the time it was heard."""
+        self.heard, self.received = event.time, received
+        self.revision += 1
+        handler = getattr(self, f"_{event.kind}", None)
+        if handler is not None:
+            handler(event)
+
+    def stop(self, received: float) -> None:
+        """The driver has left."""
+        if self.state == "running":
+            self.state, self.received = "stopped", received
+            self.revision += 1
+            self._note(self.heard, "stopped", "the driver left before the run had finished")
+
+    def _note(self, time: float, kind: str, text: str) -> None:
+        self.notes.append((time, kind, text))
+
+    def _run_started(self, event: Event) -> None:
+        self.start, self.state = dict(event.fields), "running"
+        resumed = event.fields.get("resumed_from")
+        text = f"{event['n_rows']:,} rows x {event['n_features']:,} features"
+        self._note(event.time, "started", text)
+        if resumed is not None:
+            self._note(event.time, "resumed", f"from the checkpoint of stage {resumed}")
+
+    def _pass_started(self, event: Event) -> None:
+        self.step = PassView(
+            str(event["name"]), int(event["stage"] or 0), int(event["tasks"]), int(event["rows"]),
+            int(event["bytes"]), event.time, heard=event.time,
+        )  # fmt: skip
+
+    def _pass_progress(self, event: Event) -> None:
+        step = self.step
+        if step is None or step.name != event["name"] or step.finished:
+            step = self.step = PassView(
+                str(event["name"]), int(event["stage"] or 0), int(event["tasks"]), int(event["rows"]), 0,
+                event.time, heard=event.time,
+            )  # fmt: skip
+        step.tasks_done = int(event["tasks_done"])
+        self._advance(step, event.time, int(event["rows_done"]), int(event["bytes_done"]))
+
+    def _pass_finished(self, event: Event) -> None:
+        if len(self.passes.totals) < MOST_PASSES or event["name"] in {t.name for t in self.passes.totals}:
+            self.passes(event)
+        step = self.step
+        if step is None or step.name != event["name"]:
+            return
+        self._advance(step, event.time, int(event["rows"]), int(event["bytes"]))
+        step.tasks_done, step.finished = step.tasks, True
+
+    def _advance(self, step: PassView, time: float, rows: int, bytes_: int) -> None:
+        new_rows, new_bytes = max(0, rows - step.rows_done), max(0, bytes_ - step.bytes_done)
+        self.rates.add(step.heard - self.began, time - self.began, new_rows, new_bytes)
+        step.rows_done, step.bytes_done, step.heard = rows, bytes_, time
+
+    def _stage_finished(self, event: Event) -> None:
+        metrics = event["metrics"]
+        self.squared = "error" in metrics
+        numbers = {
+            str(name): float(value)
+            for name, value in metrics.items()
+            if isinstance(value, (int, float)) and not isinstance(value, bool)
+        }
+        if self._seen_stages % self._stride and self.stages:
+            # between two kept stages the last place always shows the newest
+            self.stages[-1] = numbers
+        else:
+            self.stages.append(numbers)
+        self._seen_stages += 1
+        if len(self.stages) > MOST_STAGES:
+            self.stages = self.stages[::2]
+            self._stride *= 2
+            self._seen_stages = (len(self.stages) - 1) * self._stride + 1
+
+    def _checkpoint_saved(self, event: Event) -> None:
+        text = f"of stage {event['stage']}, in {in_time(event['seconds'])}"
+        self._note(event.time, "checkpoint", text)
+
+    def _worker_lost(self, event: Event) -> None:
+        self._note(event.time, "worker lost", f"{event['address']}; its tasks run again elsewhere")
+
+    def _message(self, event: Event) -> None:
+        self._note(event.time, "message", str(event["text"]))
+
+    def _run_finished(self, event: Event) -> None:
+        self.state = "finished"
+        peak = self.last.get("peak_rss_bytes")
+        memory = f", largest process {in_bytes(peak)}" if peak else ""
+        self._note(event.time, "finished", f"{event['result']} after {in_time(event['seconds'])}{memory}")
+
+
+class Histories:
+    """All runs that this scheduler has heard of, the newest :data:`MOST_RUNS` of them."""
+
+    def __init__(self) -> None:
+        self.runs: dict[str, RunHistory] = {}
+        self.refused = 0
+        self._count = 0
+
+    def add(self, record: Any, received: float) -> None:
+        """Take in what a forwarder sent: a run's facts and some of its events, oldest first.
+
+        A record that is not of that form is counted in ``refused`` and otherwise ignored: any client of the
+        scheduler can write to the topic.
+        """
+        try:
+            facts, events = dict(record["run"]), record["events"]
+            run = self.runs.get(str(facts["id"])) or self._new(facts, float(events[0]["time"]))
+            for event in events:
+                fields = event["fields"]
+                if not isinstance(fields, Mapping):
+                    raise TypeError("fields is not a mapping")
+                run.add(Event(str(event["kind"]), dict(fields), float(event["time"])), received)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+            self.refused += 1
+
+    def _new(self, facts: dict[str, Any], began: float) -> RunHistory:
+        run = RunHistory(self._count, facts, began, heard=began)
+        self._count += 1
+        self.runs[run.id] = run
+        if len(self.runs) > MOST_RUNS:
+            over = [run.id for run in self.runs.values() if run.state != "running"] or list(self.runs)
+            del self.runs[over[0]]
+        return run
+
+    def of_client(self, client: str) -> RunHistory | None:
+        """The newest run that is under way on a client of the scheduler."""
+        for run in reversed(self.runs.values()):
+            if run.state == "running" and run.facts.get("client") == client:
+                return run
+        return None
+
+    def newest_first(self) -> list[RunHistory]:
+        """All runs, those that started last first."""
+        return list(reversed(self.runs.values()))

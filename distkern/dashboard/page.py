@@ -1,0 +1,170 @@
+"""The page as a Bokeh document: it looks at the histories twice a second and shows what changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from bokeh.models import CustomJS, InlineStyleSheet
+from bokeh.models.widgets import CheckboxGroup, Div, RadioButtonGroup, Select
+
+from distkern.dashboard import fragments as html
+from distkern.dashboard import series
+from distkern.dashboard.curves import CurveFigure
+from distkern.dashboard.history import Histories, RunHistory
+from distkern.dashboard.style import CONTROL, PART, TEMPLATE, list_style
+from distkern.dashboard.view import ClusterView
+from distkern.monitor.look import axis_number, short_bytes, short_number
+
+#: milliseconds between two looks
+INTERVAL = 500
+
+#: keeps the chosen runs in the page's address, so that a reload shows them again
+_REMEMBER = """
+const url = new URL(window.location);
+url.searchParams.delete("run");
+for (const place of cb_obj.active) url.searchParams.append("run", cb_obj.tags[place]);
+window.history.replaceState(null, "", url);
+"""
+
+
+def open_page(histories: Histories, cluster: Callable[[], ClusterView], document: Any) -> None:
+    """Fill a new document, one for each browser that looks."""
+    page = Page(histories, cluster, document)
+    page.update()
+    document.add_periodic_callback(page.update, INTERVAL)
+
+
+class Page:
+    """The parts of one document and what they show.
+
+    The newest run is shown until the reader has chosen others.
+    """
+
+    def __init__(self, histories: Histories, cluster: Callable[[], ClusterView], document: Any) -> None:
+        self._histories, self._cluster = histories, cluster
+        self._listed: list[str] = []
+        self._chosen = self._asked(document)
+        self._by_reader = bool(self._chosen)
+        sheet = InlineStyleSheet(css=PART)
+        control = InlineStyleSheet(css=CONTROL)
+        self._parts = {
+            name: Div(name=name, text="", stylesheets=[sheet], sizing_mode="stretch_width")
+            for name in ("cluster", "now", "legend", "workers", "time", "events")
+        }
+        self._list_sheet = InlineStyleSheet(css=list_style([]))
+        self._list = CheckboxGroup(
+            name="runs", labels=[], active=[], stylesheets=[self._list_sheet], sizing_mode="stretch_width"
+        )
+        self._list.on_change("active", self._choose)
+        self._list.js_on_change("active", CustomJS(code=_REMEMBER))
+        self._over = RadioButtonGroup(
+            name="over", labels=[f"over {name}" for name in series.POSITIONS], active=0, stylesheets=[control]
+        )
+        self._quantity = Select(
+            name="quantity", title="", options=list[Any](["model_size"]), value="model_size",
+            stylesheets=[control], width=210,
+        )  # fmt: skip
+        for widget, property_ in ((self._over, "active"), (self._quantity, "value")):
+            widget.on_change(property_, self._changed)
+        self._figures = _figures()
+        for name, shown in self._figures.items():
+            shown.figure.name = name
+        for root in (*self._parts.values(), self._list, self._over, self._quantity):
+            document.add_root(root)
+        for shown in self._figures.values():
+            document.add_root(shown.figure)
+        document.title = "distkern"
+        document.template = TEMPLATE
+        document.js_on_event("connection_lost", CustomJS(code='document.body.classList.add("gone");'))
+        document.js_on_event("client_reconnected", CustomJS(code='document.body.classList.remove("gone");'))
+
+    @staticmethod
+    def _asked(document: Any) -> list[str]:
+        context = document.session_context
+        arguments = context.request.arguments if context is not None and context.request else {}
+        return [value.decode("utf-8", "replace") for value in arguments.get("run", [])]
+
+    def _changed(self, attribute: str, old: Any, new: Any) -> None:
+        self.update()
+
+    def _choose(self, attribute: str, old: list[int], new: list[int]) -> None:
+        chosen = [self._listed[place] for place in new if place < len(self._listed)]
+        if chosen != self._chosen:
+            self._chosen, self._by_reader = chosen, True
+            self.update()
+
+    def update(self) -> None:
+        """Look at the histories and show them."""
+        known = self._histories.newest_first()
+        if not self._by_reader or not any(run.id in self._chosen for run in known):
+            self._chosen = [run.id for run in known[:1]]
+        self._show_list(known)
+        runs = [run for run in known if run.id in self._chosen]
+        self._show_figures(runs)
+        cluster = self._cluster()
+        texts = {
+            "cluster": html.cluster_line(cluster),
+            "now": html.now(runs),
+            "legend": html.legend(runs),
+            "workers": html.workers(cluster, runs),
+            "time": html.where_time_went(runs),
+            "events": html.events(runs),
+        }
+        for name, text in texts.items():
+            if self._parts[name].text != text:
+                self._parts[name].text = text
+
+    def _show_list(self, known: list[RunHistory]) -> None:
+        now = time.time()
+        labels = [html.run_label(run, now) for run in known]
+        ids = [run.id for run in known]
+        active = [place for place, run in enumerate(ids) if run in self._chosen]
+        if ids != self._listed:
+            self._listed = ids
+            self._list.tags = list(ids)
+            self._list_sheet.css = list_style([series.colour_of(run) for run in known])
+        if labels != self._list.labels or active != self._list.active:
+            self._list.update(labels=labels, active=active)
+
+    def _show_figures(self, runs: list[RunHistory]) -> None:
+        over = list(series.POSITIONS)[self._over.active or 0]
+        options = [(name, name.replace("_", " ")) for name in series.quantities(runs)]
+        if options != self._quantity.options:
+            self._quantity.update(options=options)
+        quantity = self._quantity.value
+        if quantity not in dict(options):
+            quantity = self._quantity.value = options[0][0]
+        label = quantity.replace("_", " ")
+        drawn = {
+            "objective": series.objective(runs, over),
+            "error": series.errors(runs, over),
+            "other": [series.stage_curve(run, over, quantity, label) for run in runs],
+            "memory": series.memory(runs, over),
+            "rows": series.rates(runs, 0),
+            "bytes": series.rates(runs, 1),
+        }
+        names = {series.colour_of(run): html.name_of(run) for run in runs} if len(runs) > 1 else {}
+        for name, curves in drawn.items():
+            shown = self._figures[name]
+            shown.show(curves, [names.get(curve.colour, "") for curve in curves])
+            if name not in ("rows", "bytes"):
+                shown.set_x_label(_POSITION_LABELS[over])
+        self._figures["error"].set_title(series.error_title(runs))
+        self._figures["other"].set_title(label[:1].upper() + label[1:])
+
+
+_POSITION_LABELS = {"passes": "passes over the data", "seconds": "seconds", "stages": "stage"}
+
+
+def _figures() -> dict[str, CurveFigure]:
+    passes, seconds = _POSITION_LABELS["passes"], _POSITION_LABELS["seconds"]
+    return {
+        "objective": CurveFigure("Objective", passes, axis_number, log=True),
+        "error": CurveFigure("Error in percent", passes, axis_number, from_zero=True),
+        "other": CurveFigure("Model size", passes, axis_number),
+        "memory": CurveFigure("Peak memory", passes, short_bytes, from_zero=True, binary=True),
+        "rows": CurveFigure("Rows a second", seconds, short_number, from_zero=True),
+        "bytes": CurveFigure("Bytes a second", seconds, short_bytes, from_zero=True, binary=True),
+    }

@@ -1,0 +1,96 @@
+"""Who waited for whom: the seconds of passes, of the driver and of those who work for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from html import escape
+
+from distkern.monitor.look import COLOURS
+from distkern.monitor.recorder import PassTotal
+from distkern.monitor.text import in_time
+
+#: parts of ``split_seconds`` that are the driver's own work; ``wait`` is what it waited
+_OWN = ("loop", "driver")
+_WAITS = "waits"
+
+#: part -> its colour and what it is
+PARTS = {
+    "loop": (COLOURS[0], "sequential loop"),
+    "driver": (COLOURS[0], "solver between rounds"),
+    _WAITS: ("#b9412c", "driver waits for tasks"),
+    "other": ("#7b858f", "driver, before and after"),
+    "read": (COLOURS[2], "reading"),
+    "prepare": (COLOURS[3], "preparing rows"),
+    "work": (COLOURS[5], "computing"),
+}
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Seconds of passes: the driver's, which add up to the time on the clock, and those of the tasks.
+
+    Attributes
+    ----------
+    driver : part -> seconds of the driver's process
+    tasks : part -> seconds of the workers (or threads) added up; they overlap
+    """
+
+    driver: dict[str, float]
+    tasks: dict[str, float]
+
+
+def balance(total: PassTotal) -> Balance:
+    """The balance of the passes of one name; while a Reduce runs, the driver only waits."""
+    split = total.split_seconds
+    own = {part: split[part] for part in _OWN if split.get(part, 0.0) > 0}
+    left = max(total.seconds - sum(own.values()), 0.0)
+    waits = split.get("wait", left)
+    tasks = {part: seconds for part, seconds in split.items() if part not in (*_OWN, "wait") and seconds > 0}
+    driver = {**own, _WAITS: waits}
+    if left - waits > 0.05 * total.seconds:
+        driver["other"] = left - waits
+    return Balance(driver, tasks)
+
+
+def verdict(totals: Iterable[PassTotal]) -> str:
+    """One sentence on all passes together; empty where there are none."""
+    balances = [balance(total).driver for total in totals]
+    waits = sum(parts[_WAITS] for parts in balances)
+    whole = sum(sum(parts.values()) for parts in balances)
+    if whole <= 0:
+        return ""
+    return (
+        f"In {in_time(whole)} of passes the driver waited for tasks {100 * waits / whole:.0f} % of the time "
+        f"and did its own part in the other {100 - 100 * waits / whole:.0f} %."
+    )
+
+
+def bar(parts: Mapping[str, float]) -> str:
+    """Parts as numbers above a bar, as HTML; a dash where there are none."""
+    whole = sum(parts.values())
+    if whole <= 0:
+        return "-"
+    text = ", ".join(f"{part} {seconds:.1f}" for part, seconds in parts.items())
+    cells = "".join(
+        f'<i style="width:{100 * seconds / whole:.1f}%;background:{part_style(part)[0]}"></i>'
+        for part, seconds in parts.items()
+    )
+    return f'{escape(text)}<div class="split">{cells}</div>'
+
+
+def key(totals: Iterable[PassTotal]) -> str:
+    """What the colours of the bars mean, as HTML."""
+    styles: dict[tuple[str, str], None] = {}
+    for total in totals:
+        split = balance(total)
+        styles.update((part_style(part), None) for part in (*split.driver, *split.tasks))
+    return "".join(
+        f'<span class="item"><span class="key" style="background:{colour}"></span>{escape(meaning)}</span>'
+        for colour, meaning in styles
+    )
+
+
+def part_style(part: str) -> tuple[str, str]:
+    """Colour and meaning of a part; its own name where it is not known."""
+    return PARTS.get(part, ("#7b858f", part))

@@ -1,0 +1,190 @@
+"""The stages of a run in the report: figures and a table, whatever figures the solver adds."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from distkern.monitor.look import short_number
+from distkern.monitor.metrics import FIELDS
+from distkern.monitor.plots import Line, line_plot
+from distkern.monitor.text import in_bytes, in_error, in_number, in_time
+
+#: rows of the table; a run of more stages shows the first, the last and some between
+MOST_ROWS = 60
+#: figures of the solver's own that get a plot
+MOST_OWN = 6
+
+Metrics: TypeAlias = Mapping[str, Any]
+Cell: TypeAlias = Callable[[Any], str]
+
+#: keys that have a plot or a column of their own, or that no reader asks for
+_COMMON = {*FIELDS, "training_seconds", "driver_peak_rss_bytes", "worker_peak_rss_bytes", "change"}
+
+
+def stage_figures(history: Sequence[Metrics]) -> str:
+    """Objective, errors, peak memory, then what the solver tells beside: one small SVG each.
+
+    Over the passes; over the seconds where the passes do not grow (rounds over resident rows read nothing).
+    """
+    passes = [float(metrics["passes"]) for metrics in history]
+    if len(passes) > 2 and passes[-1] == passes[1]:
+        label, x = "seconds", [float(metrics["seconds"]) for metrics in history]
+    else:
+        label, x = "passes over the data", passes
+
+    def line(name: str, key: str, factor: float = 1.0) -> Line:
+        values = [metrics.get(key) for metrics in history]
+        return Line(name, [None if value is None else factor * value for value in values])
+
+    def known(key: str) -> bool:
+        return any(metrics.get(key) for metrics in history)
+
+    squared = squared_errors(history)
+    errors = [
+        line(name, key, 1.0 if squared else 100.0)
+        for name, key in (("train", "train_error"), ("test", "test_error"))
+        if any(metrics.get(key) is not None for metrics in history)
+    ]
+    memory = [
+        line(name, key)
+        for name, key in (("worker", "worker_peak_rss_bytes"), ("driver", "driver_peak_rss_bytes"))
+        if known(key)
+    ]
+    plots = [
+        line_plot("Objective", label, x, [line("objective", "objective")], log=True),
+        line_plot("Mean squared error" if squared else "Error in percent", label, x, errors, log=squared),
+    ]
+    if len(history) > 1:
+        for key in [key for key in ("model_size", *own_figures(history)) if _varies(history, key)][:MOST_OWN]:
+            plots.append(line_plot(_words(key).capitalize(), label, x, [line(key, key)]))
+        plots.append(line_plot("Peak memory", label, x, memory, binary=True))
+    return "".join(plots)
+
+
+def own_figures(history: Sequence[Metrics]) -> list[str]:
+    """The solver's own numbers, in the order in which they first appear."""
+    names = {
+        name: None
+        for metrics in history
+        for name, value in metrics.items()
+        if name not in _COMMON and isinstance(value, (int, float)) and not isinstance(value, bool)
+    }
+    return list(names)
+
+
+def _varies(history: Sequence[Metrics], key: str) -> bool:
+    return len({metrics.get(key) for metrics in history} - {None}) > 1
+
+
+def _words(key: str) -> str:
+    return key.replace("_", " ")
+
+
+def gap_ratios(objectives: Sequence[float | None]) -> list[float | None]:
+    """The factor by which each stage shrank the distance to the best objective of the run.
+
+    (F_s - F_best) / (F_(s-1) - F_best); None for the first stage, from the best stage on, and where a value
+    is missing. The optimum itself is unknown, so late ratios are smaller than the true ones.
+    """
+    known = [value for value in objectives if value is not None]
+    best = min(known, default=0.0)
+    ratios: list[float | None] = [None] * len(objectives)
+    for stage in range(1, len(objectives)):
+        before, after = objectives[stage - 1], objectives[stage]
+        if before is None or after is None:
+            continue
+        if after == best or before == best:
+            break
+        ratios[stage] = (after - best) / (before - best)
+    return ratios
+
+
+def stage_table(history: Sequence[Metrics]) -> str:
+    """The stages as a table; columns that no stage has are left out, and constant ones said once below."""
+    own = ["model_size", *own_figures(history)]
+    constant = {
+        key: next(value for value in _column(history, key) if value is not None)
+        for key in own
+        if not _varies(history, key) and any(value is not None for value in _column(history, key))
+    }
+    error = "mse" if squared_errors(history) else "error"
+    ratios = gap_ratios([metrics.get("objective") for metrics in history])
+    columns: list[tuple[str, Sequence[Any], Cell]] = [
+        ("stage", _column(history, "stage"), str),
+        ("passes", _column(history, "passes"), in_number),
+        ("time", _column(history, "seconds"), in_time),
+        ("objective", _column(history, "objective"), in_number),
+        ("gap ratio", ratios, lambda ratio: in_number(round(ratio, 4))),
+        ("change", _column(history, "change"), lambda change: f"{change:.3g}"),
+        (f"train {error}", *_errors(history, "train_error")),
+        (f"test {error}", *_errors(history, "test_error")),
+        *((_words(key), _column(history, key), _own_text(key)) for key in own if key not in constant),
+        ("read", _column(history, "bytes_read"), in_bytes),
+        ("worker", [value or None for value in _column(history, "worker_peak_rss_bytes")], in_bytes),
+        ("driver", [m.get("driver_peak_rss_bytes") or m.get("peak_rss_bytes") for m in history], in_bytes),
+    ]
+    columns = [column for column in columns if any(value is not None for value in column[1])]
+    places = _places(len(history))
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name, _, _ in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{_cell(values[place], text)}</td>" for _, values, text in columns) + "</tr>"
+        for place in places
+    )
+    table = f'<div class="scroll"><table class="numbers"><tr>{head}</tr>{body}</table></div>'
+    names = {name for name, _, _ in columns}
+    same = ", ".join(f"{_words(key)} {_own_text(key)(value)}" for key, value in constant.items())
+    return table + _notes(names, len(places), len(history), same)
+
+
+def _column(history: Sequence[Metrics], key: str) -> list[Any]:
+    return [metrics.get(key) for metrics in history]
+
+
+def _errors(history: Sequence[Metrics], key: str) -> tuple[list[Any], Cell]:
+    return [m if m.get(key) is not None else None for m in history], lambda metrics: in_error(metrics, key)
+
+
+def squared_errors(history: Sequence[Metrics]) -> bool:
+    """Whether the errors are mean squares and not shares of rows."""
+    return any("error" in metrics for metrics in history)
+
+
+def _cell(value: Any, text: Cell) -> str:
+    return "-" if value is None else html.escape(text(value))
+
+
+def _places(count: int) -> list[int]:
+    if count <= MOST_ROWS:
+        return list(range(count))
+    return sorted({round(row * (count - 1) / (MOST_ROWS - 1)) for row in range(MOST_ROWS)})
+
+
+def _own_text(key: str) -> Cell:
+    return (lambda size: f"{size:,}") if key == "model_size" else short_number
+
+
+def _notes(names: set[str], shown: int, count: int, same: str) -> str:
+    notes = [f"At every stage: {same}."] if same else []
+    if shown < count:
+        notes.append(f"{shown} of {count:,} stages; all of them are in <code>metrics.jsonl</code>.")
+    if "gap ratio" in names:
+        notes.append(
+            "Gap ratio: (F<sub>s</sub> - F<sub>end</sub>)/(F<sub>s-1</sub> - F<sub>end</sub>), the share of "
+            "the distance to this run's best objective that a stage left; it tends to a constant below 1 "
+            "where convergence is linear."
+        )
+    if "change" in names:
+        notes.append(
+            "Change: |w<sub>s</sub> - w<sub>s-1</sub>| / |w<sub>s</sub>|, what the solver compares with "
+            "<code>tol</code>."
+        )
+    of = {"worker": "any one worker", "driver": "the driver"}
+    held = " and of ".join(meaning for name, meaning in of.items() if name in names)
+    if held:
+        notes.append(
+            f"{', '.join(name.capitalize() for name in of if name in names)}: the largest resident "
+            f"size so far of {held}."
+        )
+    return f'<p class="quiet">{" ".join(notes)}</p>' if notes else ""

@@ -1,0 +1,91 @@
+"""The page in a real browser, where one is: points appear while a run goes on, and after a reload."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from distributed import Client, LocalCluster
+from runs_of_dashboard import a_pass, event, metrics, started
+
+from distkern.dashboard import forwarder, install
+from distkern.engine.events import EventLog
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine")
+
+#: points of the figure of that name, as the browser has them
+POINTS = """
+name => {
+  const figure = Bokeh.documents[0].roots().find(root => root.name == name);
+  return figure ? figure.renderers.at(-1).data_source.get("x").length : -1;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
+            dashboard_address="127.0.0.1:0", worker_dashboard_address=None,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as connected,
+    ):  # fmt: skip
+        yield connected
+
+
+@pytest.fixture(scope="module")
+def tab() -> Iterator[Any]:
+    with playwright.sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser.new_page(viewport={"width": 420, "height": 800})
+        browser.close()
+
+
+def points(tab: Any, name: str, at_least: int) -> int:
+    """Wait for that many points; return how many there are."""
+    tab.wait_for_function(f"count => ({POINTS})('{name}') >= count", arg=at_least, timeout=30_000)
+    return int(tab.evaluate(POINTS, name))
+
+
+def send(emit: Callable[..., None], record: dict[str, Any]) -> None:
+    emit(record["kind"], **record["fields"])
+
+
+def test_points_appear_while_a_run_goes_on(client: Client, tab: Any) -> None:
+    errors: list[str] = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    url = install(client)
+    emit = EventLog([forwarder(client, {"id": "live", "algorithm": "csvrg", "data": "d.zarr"})]).emit
+    send(emit, started())
+    tab.goto(url)
+    tab.wait_for_selector("canvas", timeout=60_000)
+    assert points(tab, "objective", 0) == 0
+    for stage in range(3):
+        for record in a_pass(0.0, stage):
+            send(emit, record)
+        send(emit, event("stage_finished", 0.0, metrics=metrics(stage)))
+        assert points(tab, "objective", stage + 1) == stage + 1
+    assert points(tab, "error", 6) == 6
+    tab.get_by_text("stage 2 of 4").wait_for()
+    tab.reload()
+    tab.wait_for_selector("canvas", timeout=60_000)
+    assert points(tab, "objective", 3) == 3
+    # usable in a narrow window: nothing sticks out
+    assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+    other = EventLog([forwarder(client, {"id": "second", "algorithm": "simba"})]).emit
+    send(other, started())
+    send(other, event("stage_finished", 0.0, metrics=metrics(0)))
+    # the newest run takes the place of the one before it, as long as the reader has not chosen
+    tab.wait_for_function(f"({POINTS})('objective') == 1", timeout=30_000)
+    boxes = tab.locator("input[type=checkbox]")
+    boxes.nth(1).check()
+    assert points(tab, "objective", 4) == 4
+    assert "run=live" in tab.url
+    assert "run=second" in tab.url
+    assert errors == []

@@ -1,0 +1,143 @@
+"""Histories: complete for a late page, bounded, fast, and deaf to nonsense."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from runs_of_dashboard import FACTS, a_pass, event, metrics, started, whole_run
+
+from distkern.dashboard.history import MOST_NOTES, MOST_RUNS, MOST_STAGES, Histories
+from distkern.dashboard.timeline import BUCKETS
+
+
+def histories(*events: dict[str, Any], **facts: Any) -> Histories:
+    kept = Histories()
+    for one in events:
+        kept.add({"run": {**FACTS, **facts}, "events": [one]}, received=100.0)
+    return kept
+
+
+def test_a_run_as_its_events_told_it() -> None:
+    kept = histories(*whole_run(3))
+    run = kept.runs["one"]
+    assert kept.refused == 0
+    assert run.state == "finished"
+    assert [stage["stage"] for stage in run.stages] == [0, 1, 2, 3]
+    assert run.last["objective"] == 1.125
+    (total,) = run.passes.totals
+    assert (total.times, total.rows, total.split_seconds) == (4, 4000, {"read": 4.0, "work": 8.0})
+    times, rates = run.rates.rates(0)
+    assert sum(rates) * run.rates.width == pytest.approx(4000, rel=0.1)
+    assert times[-1] < 16
+    assert [kind for _, kind, _ in run.notes] == ["started", *["checkpoint"] * 4, "finished"]
+
+
+def test_the_pass_under_way() -> None:
+    started_, *progress, finished = a_pass(10.0, 2)
+    kept = histories(started(10.0), started_, *progress[:3])
+    step = kept.runs["one"].step
+    assert step is not None
+    assert (step.name, step.stage, step.tasks_done, step.tasks, step.rows_done) == ("snapshot", 2, 3, 4, 750)
+    assert step.rows_per_second == 250
+    assert not step.finished
+    kept.add({"run": FACTS, "events": [finished]}, 1.0)
+    assert step.finished
+    assert step.rows_done == 1000
+
+
+def test_a_page_that_is_opened_late_and_missed_the_start() -> None:
+    events = list(whole_run(2))[3:]
+    run = histories(*events).runs["one"]
+    assert run.state == "finished"
+    assert len(run.stages) == 3
+
+
+def test_a_hundred_thousand_events_stay_few_and_fast() -> None:
+    kept = Histories()
+    begin = time.perf_counter()
+    count = stage = 0
+    now = 0.0
+    while count < 100_000:
+        events = [*a_pass(now, stage, steps=40), event("stage_finished", now + 40, metrics=metrics(stage))]
+        events.append(event("checkpoint_saved", now + 40, stage=stage, path="/m", seconds=0.1))
+        kept.add({"run": FACTS, "events": events}, now)
+        count, stage, now = count + len(events), stage + 1, now + 40
+    assert time.perf_counter() - begin < 4
+    run = kept.runs["one"]
+    assert MOST_STAGES / 2 <= len(run.stages) <= MOST_STAGES
+    assert run.last["stage"] == stage - 1
+    assert len(run.notes) == MOST_NOTES
+    assert len(run.rates.rates(0)[0]) <= BUCKETS
+    (total,) = run.passes.totals
+    assert total.times == stage
+
+
+def test_thinned_stages_keep_the_first_part_and_the_newest() -> None:
+    kept = histories(
+        *(event("stage_finished", float(s), metrics=metrics(s)) for s in range(2 * MOST_STAGES + 7))
+    )
+    stages = [stage["stage"] for stage in kept.runs["one"].stages]
+    assert stages[-1] == 2 * MOST_STAGES + 6
+    assert stages[0] == 0
+    assert max(b - a for a, b in pairwise(stages)) < 8
+    assert stages == sorted(set(stages))
+
+
+def test_resumed_lost_workers_and_messages_are_noted() -> None:
+    kept = histories(
+        started(resumed_from=3),
+        event("worker_lost", 2.0, address="tcp://1"),
+        event("message", 3.0, text="hear"),
+    )
+    notes = [(kind, text) for _, kind, text in kept.runs["one"].notes]
+    assert notes[1] == ("resumed", "from the checkpoint of stage 3")
+    assert notes[2] == ("worker lost", "tcp://1; its tasks run again elsewhere")
+    assert notes[3] == ("message", "hear")
+
+
+def test_a_driver_that_leaves_has_stopped_but_a_finished_run_stays_finished() -> None:
+    unfinished = histories(*whole_run(1, finished=False)).runs["one"]
+    unfinished.stop(9.0)
+    assert unfinished.state == "stopped"
+    finished = histories(*whole_run(1)).runs["one"]
+    finished.stop(9.0)
+    assert finished.state == "finished"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        None, 3, {}, {"run": FACTS}, {"run": {}, "events": [started()]}, {"run": FACTS, "events": []},
+        {"run": FACTS, "events": [{"kind": "pass_started", "time": 0.0, "fields": {}}]},
+        {"run": FACTS, "events": [{"kind": "pass_started", "time": 0.0, "fields": None}]},
+        {"run": FACTS, "events": [{"kind": "stage_finished", "time": "x", "fields": {}}]},
+        {"run": FACTS, "events": [event("stage_finished", 0.0, metrics=5)]},
+    ],
+)  # fmt: skip
+def test_records_of_another_form_are_counted_and_ignored(record: Any) -> None:
+    kept = Histories()
+    kept.add(record, 0.0)
+    assert kept.refused == 1
+    kept.add({"run": FACTS, "events": [started()]}, 0.0)
+    assert kept.runs["one"].state == "running"
+
+
+def test_kinds_of_a_newer_version_are_passed_over() -> None:
+    kept = histories(started(), event("eclipse", 5.0, depth=1))
+    assert kept.refused == 0
+    assert kept.runs["one"].heard == 5.0
+
+
+def test_runs_are_bounded_and_running_ones_are_kept() -> None:
+    kept = Histories()
+    kept.add({"run": {**FACTS, "id": "long"}, "events": [started()]}, 0.0)
+    for number in range(2 * MOST_RUNS):
+        kept.add({"run": {**FACTS, "id": str(number)}, "events": list(whole_run(1))}, 0.0)
+    assert len(kept.runs) == MOST_RUNS
+    assert "long" in kept.runs
+    assert kept.newest_first()[0].id == str(2 * MOST_RUNS - 1)
+    assert kept.of_client("Client-1") is kept.runs["long"]
+    assert kept.of_client("another") is None

@@ -1,0 +1,173 @@
+"""The page's document: what it shows of which runs, and that it draws again only what changed."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from bokeh.document import Document
+from runs_of_dashboard import FACTS, a_pass, event, metrics, started, whole_run
+
+from distkern.dashboard import fragments
+from distkern.dashboard.history import Histories
+from distkern.dashboard.page import Page, open_page
+from distkern.dashboard.view import ClusterView, WorkerView
+
+WORKERS = (
+    WorkerView("tcp://a:1", "0", 1, 1, 90 * 2**20, 100 * 2**20, 99.0),
+    WorkerView("tcp://b:2", "1", 1, 0, 2**20, 0, 0.0),
+)
+
+
+def cluster() -> ClusterView:
+    return ClusterView("tcp://scheduler:8786", WORKERS)
+
+
+def histories(**more: Any) -> Histories:
+    kept = Histories()
+    kept.add({"run": {**FACTS, **more}, "events": list(whole_run(3, finished=False))}, 0.0)
+    other = {**FACTS, "id": "two", "algorithm": "simba", "out": "/models/<n>", "client": "Client-2"}
+    kept.add({"run": other, "events": [*whole_run(2), *a_pass(99.0, 3)][:-1]}, 0.0)
+    return kept
+
+
+def page(kept: Histories, query: dict[str, list[bytes]] | None = None) -> tuple[Page, Document]:
+    document = Document()
+    if query:
+        document._session_context = lambda: SimpleNamespace(request=SimpleNamespace(arguments=query))
+    made = Page(kept, cluster, document)
+    made.update()
+    return made, document
+
+
+def text(document: Document, name: str) -> str:
+    return str(document.select_one({"name": name}).text)
+
+
+def curves(made: Page, name: str) -> dict[str, Any]:
+    return made._figures[name]._lines.data
+
+
+def test_an_empty_page_says_what_to_do() -> None:
+    made, document = page(Histories())
+    assert "distkern train" in text(document, "now")
+    assert curves(made, "objective")["xs"] == []
+    assert "tcp://scheduler:8786: 2 workers, 2 threads" in text(document, "cluster")
+
+
+def test_the_newest_run_is_shown_until_the_reader_chooses() -> None:
+    kept = histories()
+    made, document = page(kept)
+    assert made._list.active == [0]
+    assert made._list.labels[0].startswith("simba on digits.zarr to <n>\nfinished")
+    assert curves(made, "objective")["xs"] == [[1.0, 3.0, 5.0]]
+    assert "simba on digits.zarr to &lt;n&gt;" in text(document, "now")
+    kept.add({"run": {**FACTS, "id": "three"}, "events": [started()]}, 1.0)
+    made.update()
+    assert made._chosen == ["three"]
+    made._list.active = [1, 2]
+    assert made._chosen == ["two", "one"]
+    kept.add({"run": {**FACTS, "id": "four"}, "events": [started()]}, 1.0)
+    made.update()
+    assert made._chosen == ["two", "one"]
+    assert made._list.active == [2, 3]
+
+
+def test_several_runs_are_overlaid_each_in_its_colour() -> None:
+    made, document = page(histories(), {"run": [b"one", b"two", b"no such run"]})
+    drawn = curves(made, "error")
+    assert len(drawn["xs"]) == 4
+    assert drawn["dash"] == ["dashed", "solid"] * 2
+    assert len(set(drawn["colour"])) == 2
+    assert drawn["ys"][2] == pytest.approx([30.0, 15.0, 7.5, 3.75])
+    assert "held-out error" in text(document, "now")
+    made._over.active = 1
+    assert curves(made, "objective")["xs"][1] == [1.0, 4.0, 7.0, 10.0]
+
+
+def test_memory_against_limit_and_plan() -> None:
+    made, _ = page(histories(memory_limit=2**29, planned_worker_bytes=2**28), {"run": [b"one"]})
+    drawn = curves(made, "memory")
+    assert drawn["dash"] == ["solid", "dashed", "dotted", "dotted"]
+    assert drawn["ys"][2] == [2**29] * 2
+    assert made._figures["memory"]._notes.data["text"] == ["limit of a worker", "planned peak of a worker"]
+
+
+def test_the_solver_s_own_figures_can_be_chosen() -> None:
+    kept = Histories()
+    events = [event("stage_finished", float(s), metrics=metrics(s, margin=0.1 * s)) for s in range(3)]
+    kept.add({"run": FACTS, "events": [started(), *events]}, 0.0)
+    made, _ = page(kept)
+    assert ("margin", "margin") in made._quantity.options
+    made._quantity.value = "margin"
+    assert curves(made, "other")["ys"] == [pytest.approx([0.0, 0.1, 0.2])]
+
+
+def test_mean_squared_errors_are_not_percent() -> None:
+    kept = Histories()
+    last = metrics(0, error="mean squared error")
+    kept.add({"run": FACTS, "events": [started(), event("stage_finished", 1.0, metrics=last)]}, 0.0)
+    made, document = page(kept)
+    assert curves(made, "error")["ys"] == [[0.3], [0.31]]
+    assert made._figures["error"]._title.text == "Mean squared error"
+    assert "<b>0.31</b>" in text(document, "now")
+
+
+def test_progress_workers_waiting_and_events() -> None:
+    kept = histories()
+    run = kept.runs["one"]
+    kept.add({"run": FACTS, "events": list(a_pass(50.0, 4))[:3]}, 0.0)
+    for number, worker in ((0, "tcp://a:1"), (1, "tcp://a:1"), (2, "tcp://b:2")):
+        run.tasks.finished(("distkern-snapshot-00-map", number), worker)
+    _, document = page(kept, {"run": [b"one"]})
+    now = text(document, "now")
+    assert "stage 4: snapshot" in now
+    assert "2 of 4 tasks, 500 of 1,000 rows, 250 rows/s, 2.0 KiB/s, 2.0 s left" in now
+    assert now.count("opacity:1.00") == 3
+    workers = text(document, "workers")
+    assert "<td>2</td><td>2</td>" in workers
+    assert "90.0 MiB of 100.0 MiB" in workers
+    assert "the driver waited for tasks 100 %" in text(document, "time")
+    assert "checkpoint" in text(document, "events")
+
+
+def test_nothing_is_sent_where_nothing_changed() -> None:
+    made, document = page(histories())
+    changes: list[Any] = []
+    document.on_change(changes.append)
+    made.update()
+    made.update()
+    assert changes == []
+
+
+def test_names_cannot_smuggle_in_html() -> None:
+    kept = Histories()
+    evil = '<img src=x onerror="alert(1)">'
+    facts = {"id": evil, "algorithm": evil, "data": evil, "out": evil}
+    events = [
+        started(), *a_pass(0.0, 1, name=evil), event("worker_lost", 1.0, address=evil),
+        event("message", 1.0, text=evil), *list(a_pass(5.0, 1, name=evil))[:2],
+    ]  # fmt: skip
+    kept.add({"run": facts, "events": events}, 0.0)
+    _, document = page(kept)
+    shown = "".join(
+        text(document, name) for name in ("now", "workers", "time", "events", "legend", "cluster")
+    )
+    assert "&lt;img" in shown
+    assert "<img" not in shown
+
+
+def test_open_page_looks_again_and_again() -> None:
+    document = Document()
+    open_page(histories(), cluster, document)
+    (callback,) = document.session_callbacks
+    assert callback.period == 500
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0, "just now"), (35, "30 s ago"), (119, "1 min ago"), (7300, "2 h ago"), (3 * 86400, "3 days ago")],
+)
+def test_ages(seconds: float, said: str) -> None:
+    assert fragments.coarse_age(seconds) == said
