@@ -79,7 +79,9 @@ HOMES = {
 }
 
 #: distribution -> import name, where they differ
-IMPORT_NAMES = {"scikit-learn": "sklearn", "dask-ml": "dask_ml"}
+IMPORT_NAMES = {
+    "scikit-learn": "sklearn", "dask-ml": "dask_ml", "google-crc32c": "google_crc32c"
+}  # fmt: skip
 
 
 def imports(path: Path) -> list[str]:
