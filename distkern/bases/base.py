@@ -98,6 +98,10 @@ class AbstractBasis(ABC):
         """Bytes that :meth:`tiles` takes in a thread for rows of so many numbers."""
         return self.tile_rows * (2 * self.size + row_numbers + 2) * self.dtype.itemsize
 
+    def combining_bytes(self, row_numbers: int) -> int:
+        """Bytes that :meth:`combine` takes in a thread, coefficients and results apart."""
+        return self.workspace_bytes(row_numbers)
+
 
 def multiply(values: Floats, columns: Floats, out: Floats) -> None:
     """out = values @ columns; for two or three columns one by one, which takes half as long (measured)."""

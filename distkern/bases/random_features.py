@@ -109,6 +109,11 @@ class RandomFeatureBasis(AbstractBasis):
         tile = 2 * self.size * self.dtype.itemsize + 3 * 8 * width + 12 * row_numbers
         return self.tile_rows * tile
 
+    def combining_bytes(self, row_numbers: int) -> int:
+        # a tile of one block at a time
+        spared = 2 * (self.size - self.block_size) * self.dtype.itemsize
+        return self.workspace_bytes(row_numbers) - self.tile_rows * spared
+
     # -- values
 
     def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:

@@ -156,7 +156,8 @@ def _counting_pass(model: Any, split: Split) -> Reduce[Counts]:
     )  # fmt: skip
     rows = max(split.block_rows)
     cost = Cost(
-        workspace_bytes=basis.workspace_bytes(split.row_numbers)
+        workspace_bytes=basis.combining_bytes(split.row_numbers)
+        + 2 * model.coef_.nbytes
         + rows * (8 * n_outputs + 4 * split.row_numbers + 64),
         result_bytes=16 * 2**_SCORE_BITS if n_outputs == 1 else 8 * len(labels) * n_outputs,
         process_bytes=basis.process_bytes,

@@ -82,7 +82,7 @@ def residuals_pass(model: Any, split: Split) -> Reduce[Residuals]:
     basis = model.basis(split.dtype)
     operand = _Evaluated(basis, model.coef_, model.intercept_, model.losses(), model.scaling_for(split))
     cost = Cost(
-        workspace_bytes=basis.workspace_bytes(split.row_numbers)
+        workspace_bytes=basis.combining_bytes(split.row_numbers)
         + max(split.block_rows) * (32 * model.n_outputs() + 4 * split.row_numbers + 64),
         process_bytes=basis.process_bytes,
     )

@@ -27,7 +27,9 @@ from distkern.storage.atomic import explained
 from distkern.storage.dataset import Split
 
 #: what a training run leaves in its folder
-_OF_A_RUN = {"checkpoints", "metrics.jsonl", "arrays", "model.json", "report.html"}
+_OF_A_RUN = {
+    "checkpoints", "metrics.jsonl", "arrays", "model.json", "report.html", "job.json", "log.jsonl", "cancel"
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ def train(
     estimator.check_parameters()
     folder = None if out is None else Path(out)
     if folder is not None:
-        _check_folder(folder, resume)
+        check_folder(folder, resume)
     if memory_limit is not None:
         predicted = plan(
             estimator, source, test=test, scheduler=scheduler, workers=workers, memory_limit=memory_limit
@@ -201,7 +203,14 @@ def _farewell(folder: Path) -> str:
     )
 
 
-def _check_folder(folder: Path, resume: bool) -> None:
+def check_folder(folder: Path, resume: bool) -> None:
+    """Refuse a folder that a run cannot train to.
+
+    Raises
+    ------
+    InputError
+        If it holds a model, an unfinished run that is not resumed, or things that are not of a run.
+    """
     if (folder / "model.json").exists():
         raise InputError(
             "holds a finished model", where=str(folder), mend="train to another folder or remove it"
@@ -283,7 +292,8 @@ def predict_to(
     rows = max(source.block_rows)
     basis = model.basis(source.dtype)
     cost = Cost(
-        workspace_bytes=basis.workspace_bytes(source.row_numbers)
+        workspace_bytes=basis.combining_bytes(source.row_numbers)
+        + 2 * model.coef_.nbytes
         + rows * (16 * len(columns or [""]) + 4 * source.row_numbers),
         process_bytes=basis.process_bytes,
     )
