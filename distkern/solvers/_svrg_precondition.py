@@ -29,6 +29,8 @@ _STRIP_BYTES = 16 * 2**20
 _TILE_ROWS = 1024
 _LEAST_BLOCKS = 16
 _LEAST_SAMPLE = 8192
+#: all rows are taken if there are at most so many times those of a sample
+_ALL_ROWS = 4
 #: sampled rows for each feature: where all directions count alike, the sampled Gram matrix is then at least
 #: (1 - 1/sqrt(8))^2 = 0.42 of the true one, so that steps of 1/2 are stable
 _ROWS_PER_FEATURE = 8
@@ -87,9 +89,13 @@ def gram_strip(block: Block, operand: GramSample) -> GramStrip:
 def sampled_blocks(problem: Problem, size: int) -> tuple[tuple[int, ...], int]:
     """Which blocks the sample S is of, and how many rows of each (or all that it has).
 
-    |S| is about max(8192, 8 r), from 16 random blocks, or more where they are small.
+    |S| is about max(8192, 8 r), from 16 random blocks, or more where they are small; all rows of a problem
+    that has no more than four times as many.
     """
-    wanted = min(max(_LEAST_SAMPLE, _ROWS_PER_FEATURE * size), problem.n_rows)
+    wanted = max(_LEAST_SAMPLE, _ROWS_PER_FEATURE * size)
+    if problem.n_rows <= _ALL_ROWS * wanted:
+        # rows that no sample foretells cost little then
+        wanted = problem.n_rows
     order = stream(problem.seed, Purpose.SAMPLE, _BLOCKS).permutation(len(problem.block_rows))
     chosen: list[int] = []
     found = 0

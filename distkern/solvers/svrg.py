@@ -71,11 +71,11 @@ class SVRG(AbstractSolver[SVRGState]):
         v = Z' (s (l'(Z w) - l'(Z w~))) / B + mu + nu w,    w <- w - eta P^-1 v,
 
     then the new snapshot's mu in one pass that makes all features anew. With ``precondition``, P = c Z_S'
-    diag(s) Z_S / |S| + (nu + damping) I, a bound of the Hessian from a sample S of max(8192, 8 r) rows, c
-    the loss's curvature, and eta = 1/2; without, P = I and eta = 1 / (L (2 + 8 / B)) with L = c max_i s_i
-    |z(x_i)|^2 + nu: 1 / (10 L) for single rows, as usual for SVRG, up to 1 / (2 L) for batches. For a loss
-    whose slope jumps, c is taken for 1; the steps then end at a noise of their own size and not in the
-    minimum.
+    diag(s) Z_S / |S| + (nu + damping) I, a bound of the Hessian from a sample S of max(8192, 8 r) rows, or
+    all rows if they are at most four times as many, c the loss's curvature, and eta = 1/2; without, P = I and
+    eta = 1 / (L (2 + 8 / B)) with L = c max_i s_i |z(x_i)|^2 + nu: 1 / (10 L) for single rows, as usual for
+    SVRG, up to 1 / (2 L) for batches. For a loss whose slope jumps, c is taken for 1; the steps then end at a
+    noise of their own size and not in the minimum.
 
     Errors of real targets are mean squared errors.
 

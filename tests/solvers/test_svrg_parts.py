@@ -149,9 +149,11 @@ def test_the_sample_has_the_wanted_rows_from_many_blocks():
     small, per_block = sampled_blocks(problem_of([100] * 500), 512)
     assert len(small) * per_block == pytest.approx(8192, rel=0.02)
     assert per_block == 100
-    uneven, per_block = sampled_blocks(problem_of([10, 8000, 8000]), 16)
+    uneven, per_block = sampled_blocks(problem_of([10, 18000, 18000]), 16)
     assert len(uneven) == 3
     assert 10 + 2 * per_block == 8192
+    # no more than four times the sample: all rows
+    assert sampled_blocks(problem_of([10, 8000, 8000]), 16) == ((0, 1, 2), 8000)
     assert sampled_blocks(problem_of([10, 20]), 16) == ((0, 1), 20)
 
 
