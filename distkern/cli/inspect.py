@@ -12,6 +12,7 @@ import numpy as np
 
 from distkern.cli import options
 from distkern.core.errors import InputError
+from distkern.monitor.text import in_bytes
 
 _MARKS = {
     "manifest.json": "data set",
@@ -76,6 +77,7 @@ def kind_of(path: Path) -> str:
 
 
 def _dataset(path: Path) -> Found:
+    from distkern.cli.shard import column_facts
     from distkern.cli.training import data_facts
     from distkern.storage.dataset import open_dataset
 
@@ -87,9 +89,15 @@ def _dataset(path: Path) -> Found:
         if split is not None:
             record[name] = {"n_rows": split.n_rows, "n_shards": split.n_blocks}
     record["classes"] = None if dataset.classes is None else list(np.asarray(dataset.classes).tolist())
-    record |= {"scaling": dataset.scaling.kind, "fingerprint": dataset.fingerprint}
+    copy = column_facts(dataset)
+    record |= {"scaling": dataset.scaling.kind, "columns": copy, "fingerprint": dataset.fingerprint}
     facts = data_facts(dataset)
     del facts["path"]
+    facts["feature-major copy"] = f"none (`distkern shard {path} --columns` adds it)"
+    if copy is not None:
+        facts["feature-major copy"] = (
+            f"{in_bytes(copy['bytes'])}, {copy['groups']:,} group{'s' * (copy['groups'] > 1)} of rows"
+        )
     return Found(record, facts)
 
 
@@ -135,7 +143,7 @@ def _history(path: Path) -> list[dict[str, Any]]:
 
 def _history_table(history: list[dict[str, Any]]) -> Any:
     from distkern.cli.tables import table
-    from distkern.monitor.text import in_bytes, in_number, in_percent, in_time
+    from distkern.monitor.text import in_number, in_percent, in_time
 
     rows = [
         (

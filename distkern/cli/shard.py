@@ -15,6 +15,7 @@ import click
 
 from distkern.cli import options
 from distkern.core import interrupts
+from distkern.core.errors import InputError
 from distkern.formats._files import COMPRESSIONS, known_formats
 from distkern.monitor.text import in_bytes, in_time
 from distkern.storage.scaling import KINDS
@@ -56,7 +57,7 @@ def _format_help() -> str:
 
 @click.command(cls=_SeveralTests)
 @click.argument("src", nargs=-1, required=True)
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to make, D.zarr.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder to make, D.zarr.")
 @click.option(
     "--test",
     multiple=True,
@@ -112,11 +113,23 @@ def _format_help() -> str:
     help="Whether CSV files start with the names of their columns.  [default: looked at]",
 )
 @click.option("--format", "format_name", type=click.Choice(list(known_formats())), help=_format_help())
-@click.option("--overwrite", is_flag=True, help="Replace the data set at --out once the new one is whole.")
+@click.option(
+    "--columns",
+    is_flag=True,
+    help="Also store the training rows feature by feature, for algorithms that read single features. "
+    "Without --out: add that to the data set SRC.",
+)
+@click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Replace the data set at --out (without --out: its copy by features) once the new one is whole.",
+)
 @options.as_json
+@click.pass_context
 def shard(
+    context: click.Context,
     src: tuple[str, ...],
-    out: Path,
+    out: Path | None,
     test: tuple[str, ...],
     test_fraction: float | None,
     target: str | None,
@@ -129,6 +142,7 @@ def shard(
     seed: int,
     header: bool | None,
     format_name: str | None,
+    columns: bool,
     overwrite: bool,
     as_json: bool,
 ) -> None:
@@ -140,9 +154,14 @@ def shard(
     Example:
       distkern shard covtype.csv.gz --out covtype.zarr --test-fraction 0.2
       distkern shard a9a.svm.gz --test a9a.t.svm.gz --out a9a.zarr
+      distkern shard a9a.zarr --columns
     """
     from distkern.storage.ingest import shard as ingest
 
+    if out is None:
+        _add_columns(context, src, columns, overwrite, as_json)
+        return
+    notices: list[str] = []
     started = time.perf_counter()
     with _interruption_explained(), _progress() as progress:
         dataset = ingest(
@@ -158,13 +177,60 @@ def shard(
             rows_per_shard=rows_per_shard,
             shuffle=shuffle,
             seed=seed,
+            columns=columns,
             overwrite=overwrite,
             format=format_name,
             header=header,
             progress=progress,
+            notice=notices.append,
         )
     seconds = time.perf_counter() - started
-    click.echo(json.dumps(_facts(dataset, seconds)) if as_json else _closing_line(dataset, out, seconds))
+    if as_json:
+        click.echo(json.dumps(_facts(dataset, seconds) | {"notices": notices}))
+    else:
+        click.echo(_closing_line(dataset, out, seconds, notices))
+
+
+#: what may be given with a data set that gets its feature-major copy
+_OF_THE_COPY = ("src", "columns", "overwrite", "as_json")
+
+
+def _add_columns(
+    context: click.Context, src: tuple[str, ...], columns: bool, overwrite: bool, as_json: bool
+) -> None:
+    from distkern.storage.ingest import add_columns
+    from distkern.storage.manifest import FILE
+
+    is_dataset = Path(src[0], FILE).is_file()
+    if not columns or len(src) > 1 or not is_dataset:
+        mend = "give the folder to make, --out D.zarr"
+        if is_dataset and len(src) == 1:
+            mend = f"give --columns to add the feature-major copy to {src[0]}"
+        elif columns:
+            mend += ", or one data set, which gets its feature-major copy in place"
+        raise InputError("missing", where="--out", mend=mend)
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
+        if given and option.name not in _OF_THE_COPY:
+            raise InputError(
+                "has no effect on a data set that is made already",
+                where=option.opts[-1],
+                mend="leave it out, or give --out and the files to make another one from",
+            )
+    started = time.perf_counter()
+    with _interruption_explained(), _progress() as progress:
+        dataset = add_columns(src[0], overwrite=overwrite, progress=progress)
+    seconds = time.perf_counter() - started
+    if as_json:
+        click.echo(json.dumps(_facts(dataset, seconds)))
+        return
+    click.echo(f"{src[0]}: {_copy(dataset)} {in_time(seconds)}")
+
+
+def _copy(dataset: Dataset) -> str:
+    copy = dataset.train.column_copy
+    assert copy is not None
+    return f"feature-major copy of {dataset.n_rows:,} train rows, {in_bytes(copy.stored_bytes)},"
 
 
 def _splits(dataset: Dataset) -> dict[str, Split]:
@@ -190,23 +256,33 @@ def _facts(dataset: Dataset, seconds: float) -> dict[str, Any]:
         }
     facts["classes"] = None if dataset.classes is None else dataset.classes.tolist()
     facts |= {"scaling": dataset.scaling.kind, "bytes": _bytes_on_disk(dataset), "seconds": round(seconds, 3)}
+    facts["columns"] = column_facts(dataset)
     return facts | {"fingerprint": dataset.fingerprint}
 
 
-def _closing_line(dataset: Dataset, out: Path, seconds: float) -> str:
+def column_facts(dataset: Dataset) -> dict[str, int] | None:
+    """Groups and bytes of the feature-major copy, None if there is none."""
+    copy = dataset.train.column_copy
+    return None if copy is None else {"groups": len(copy.groups), "bytes": copy.stored_bytes}
+
+
+def _closing_line(dataset: Dataset, out: Path, seconds: float, notices: list[str]) -> str:
     splits = _splits(dataset)
     rows = " + ".join(f"{split.n_rows:,} {name}" for name, split in splits.items())
     form = "sparse " if dataset.is_sparse else ""
     shards = " + ".join(f"{split.n_blocks:,}" for split in splits.values())
     classes = "" if dataset.classes is None else f"{len(dataset.classes):,} classes, "
+    copy = column_facts(dataset)
+    columns = "" if copy is None else f"feature-major copy ({in_bytes(copy['bytes'])}), "
+    told = "".join(f"note: {notice}\n" for notice in notices)
     place = shlex.quote(str(out))
     following = f"distkern inspect {place}"
     if dataset.task == "classification":
         following = f"distkern train --data {place} --algorithm csvrg --out model"
     return (
         f"{out}: {rows} rows, {dataset.n_features:,} features, {classes}{shards} {form}shards, "
-        f"{in_bytes(_bytes_on_disk(dataset))}, {in_time(seconds)}\n"
-        f"next: {following}"
+        f"{columns}{in_bytes(_bytes_on_disk(dataset))}, {in_time(seconds)}\n"
+        f"{told}next: {following}"
     )
 
 
@@ -240,10 +316,9 @@ def _progress() -> Iterator[Progress]:
 
         def show(what: str, rows: int, n_bytes: int) -> None:
             interrupts.check()
-            writing = what.startswith("writing")
-            if not writing:
+            if what.startswith("reading"):
                 read[what] = rows
-            total = sum(read.values()) if writing else None
+            total = sum(read.values()) if what == "writing shards" else None
             size = f"{rows:,} rows, {in_bytes(n_bytes)}"
             bars.update(bar, description=what, completed=rows, total=total, size=size)
 

@@ -52,8 +52,8 @@ class AbstractFeatureWriter(ABC):
     @abstractmethod
     def write(
         self, index: int, n_rows: int, parts: Iterable[Placed]
-    ) -> tuple[int | tuple[int, ...], int | None]:
-        """Write shard ``index``; its checksums and, if it is sparse, the number of its entries.
+    ) -> tuple[int | tuple[int, ...], int | None, int]:
+        """Write shard ``index``; its checksums, the number of its entries if it is sparse, its rows of zeros.
 
         Raises
         ------
@@ -79,14 +79,15 @@ class DenseFeatureWriter(AbstractFeatureWriter):
         # kept, since an array that is opened again leaves chunks of zeros out
         self._array = chunks.create_array(group, "features", self.shape, chunk, np.float32)
 
-    def write(self, index: int, n_rows: int, parts: Iterable[Placed]) -> tuple[int, None]:
+    def write(self, index: int, n_rows: int, parts: Iterable[Placed]) -> tuple[int, None, int]:
         features = np.empty((n_rows, self.shape[1]), dtype=np.float32)
         for positions, rows in parts:
             features[positions] = self.scaling.apply(np.asarray(rows))
         self._check_fits(features)
         start = index * self.rows_per_shard
         self._array[start : start + n_rows] = features
-        return chunks.stored_checksum(self.folder / "features", index, 0), None
+        zero_rows = n_rows - int(np.count_nonzero(features.any(axis=1)))
+        return chunks.stored_checksum(self.folder / "features", index, 0), None, zero_rows
 
 
 class SparseFeatureWriter(AbstractFeatureWriter):
@@ -95,7 +96,7 @@ class SparseFeatureWriter(AbstractFeatureWriter):
     def _begin(self, group: chunks.Group) -> None:
         chunks.create_group(self.folder / "features")
 
-    def write(self, index: int, n_rows: int, parts: Iterable[Placed]) -> tuple[tuple[int, ...], int]:
+    def write(self, index: int, n_rows: int, parts: Iterable[Placed]) -> tuple[tuple[int, ...], int, int]:
         places = np.empty(n_rows, dtype=np.int64)
         filled = 0
         gathered: list[Rows] = []
@@ -121,7 +122,7 @@ class SparseFeatureWriter(AbstractFeatureWriter):
             if values.size:
                 array[...] = values
             checksums.append(chunks.stored_checksum(folder / name, 0) if values.size else 0)
-        return tuple(checksums), features.n_entries
+        return tuple(checksums), features.n_entries, int(np.count_nonzero(np.diff(features.indptr) == 0))
 
 
 def _parts(rows: SparseRows) -> dict[str, NDArray[Any]]:

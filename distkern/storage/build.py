@@ -16,9 +16,11 @@ from distkern.core.sparse import SparseRows
 from distkern.formats.base import RawChunk
 from distkern.storage import chunks as stored
 from distkern.storage import writer
+from distkern.storage._transpose import write_columns
 from distkern.storage.atomic import StagedFolder, disk_full, free_bytes, write_text_atomic
 from distkern.storage.collect import Collector, Form, Shape
-from distkern.storage.dataset import TARGET_TYPES
+from distkern.storage.columns import FOLDER
+from distkern.storage.dataset import TARGET_TYPES, Dataset
 from distkern.storage.labels import LabelEncoder
 from distkern.storage.manifest import FILE, Manifest, SplitEntry
 from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_sparse
@@ -29,6 +31,9 @@ TASKS: tuple[Task, ...] = get_args(Task)
 
 #: called with what is being done, rows done and bytes of float32 features done
 Progress: TypeAlias = Callable[[str, int, int], None]
+
+#: called with what the user should know about the data set once it is made, one sentence without full stop
+Notice: TypeAlias = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +74,19 @@ class Options:
 
 
 class Builder:
-    """One data set being made in a staged folder."""
+    """One data set being made in a staged folder.
 
-    def __init__(self, staged: StagedFolder, options: Options, progress: Progress) -> None:
+    ``columns``: with a feature-major copy, which is not an option because it changes no value.
+    """
+
+    def __init__(
+        self, staged: StagedFolder, options: Options, progress: Progress, *, columns: bool, notice: Notice
+    ) -> None:
         self.staged = staged
         self.options = options
         self.progress = progress
+        self.columns = columns
+        self.notice = notice
         self.shape = Shape()
         self.form = Form(options.sparse, options.scale)
         self.labels = LabelEncoder()
@@ -92,6 +104,9 @@ class Builder:
         for file in spools.iterdir():
             file.unlink()
         spools.rmdir()
+        if self.columns:
+            dataset = Dataset(self.staged.path, manifest, manifest.fingerprint)
+            write_columns(dataset, self.staged.path / FOLDER, self.staged.target, self.progress)
         write_text_atomic(self.staged.path / FILE, manifest.to_text())
 
     def _collect(
@@ -175,11 +190,12 @@ class Builder:
             raise disk_full(self.staged.target, needed)
         stored.create_group(self.staged.path)
         splits: dict[str, SplitEntry] = {}
-        done = 0
+        done = zero_rows = 0
 
-        def on_shard(rows: int) -> None:
-            nonlocal done
+        def on_shard(rows: int, zeros: int) -> None:
+            nonlocal done, zero_rows
             done += rows
+            zero_rows += zeros
             self.progress("writing shards", done, 4 * row_numbers["train"] * done)
 
         for name, spool in present.items():
@@ -199,6 +215,11 @@ class Builder:
                 encode=encode,
                 n_classes=None if classes is None else len(classes),
                 on_shard=on_shard,
+            )
+        if scaling.kind == "unit" and zero_rows:
+            self.notice(
+                f"{zero_rows:,} of {done:,} rows {'has' if zero_rows == 1 else 'have'} norm 0: "
+                "no direction, kept as zeros"
             )
         made = replace(options, scale=scaling.kind, sparse=is_sparse)
         return Manifest(

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.sparse import Rows
-from distkern.core.types import AbstractSource, Block, Reader
+from distkern.core.types import AbstractSource, Block, GroupOpener
 from distkern.storage.manifest import Manifest, ShardEntry, read_manifest
 from distkern.storage.scaling import Scaling
+
+if TYPE_CHECKING:
+    from distkern.storage._shard import StoredShard
+    from distkern.storage.columns import ColumnsManifest
 
 #: how targets are stored, by task: class codes or numbers
 TARGET_TYPES = {"classification": "int32", "regression": "float64"}
@@ -84,12 +89,11 @@ class Split(AbstractSource):
         if manifest.classes is not None:
             counts = [shard.class_counts for shard in entry.shards]
             self.class_counts = np.array(counts, dtype=np.int64).sum(axis=0)
-        self.n_entries = sum(
-            shard.rows * self.n_features if shard.entries is None else shard.entries for shard in entry.shards
-        )
         self._rows_per_shard = entry.rows_per_shard
         self._shards = entry.shards
+        self.n_entries = self.entries_of(range(len(entry.shards)))
         self._target_type = TARGET_TYPES.get(dataset.task)
+        self._columns: ColumnsManifest | None = None
 
     @property
     def row_numbers(self) -> int:
@@ -97,7 +101,48 @@ class Split(AbstractSource):
             return self.n_features
         return 2 + max(-(-2 * (shard.entries or 0) // shard.rows) for shard in self._shards)
 
-    def reader(self, index: int) -> Reader:
+    def entries_of(self, blocks: Iterable[int]) -> int:
+        """Numbers that are stored of some shards."""
+        shards = [self._shards[block] for block in blocks]
+        return sum(
+            shard.rows * self.n_features if shard.entries is None else shard.entries for shard in shards
+        )
+
+    @property
+    def column_copy(self) -> ColumnsManifest | None:
+        """What the feature-major copy of these rows holds, None if there is none.
+
+        Raises
+        ------
+        CorruptDataError
+            If the copy is damaged or of other data.
+        """
+        from distkern.storage.columns import read_columns
+
+        # that there is none is not kept: it may be added while the data set is open
+        if self._columns is None and self.name == "train":
+            group_rows = tuple(sum(self.block_rows[block] for block in blocks) for blocks in self.groups)
+            self._columns = read_columns(self.dataset.path, self.dataset.fingerprint, group_rows)
+        return self._columns
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether single columns can be read; raises as :attr:`column_copy`."""
+        return self.column_copy is not None
+
+    def group(self, index: int) -> GroupOpener:
+        """A small picklable call that opens group ``index`` in any process; raises as :attr:`column_copy`.
+
+        Without a feature-major copy the columns of the group cannot be read: their
+        :class:`~distkern.core.errors.InputError` gives the command that adds one.
+        """
+        from distkern.storage.group import StoredGroupOpener
+
+        copy = self.column_copy
+        readers = tuple(self.reader(block) for block in self.groups[index])
+        return StoredGroupOpener(readers, index, None if copy is None else copy.groups[index])
+
+    def reader(self, index: int) -> ShardReader:
         """A small picklable call that reads shard ``index`` (counted from 0) in any process."""
         return ShardReader(
             str(self.dataset.path),
@@ -148,10 +193,8 @@ class ShardReader:
     target_type: str | None
 
     def __call__(self) -> Block:
-        from distkern.storage._shard import StoredShard
-
         folder = Path(self.path, self.split)
-        shard = StoredShard(self.fingerprint, self.index, self.entry.rows, self.rows_per_shard)
+        shard = self._shard
         checksums = self.entry.features_crc32c
         features: Rows
         if isinstance(checksums, int):
@@ -159,7 +202,37 @@ class ShardReader:
         else:
             entries = self.entry.entries or 0
             features = shard.sparse_rows(folder / "features", checksums, entries, self.n_features)
-        targets: NDArray[Any] | None = None
-        if self.target_type is not None and self.entry.targets_crc32c is not None:
-            targets = shard.array(folder / "targets", self.entry.targets_crc32c, self.target_type, ())
-        return Block(features, targets, None, self.index)
+        return Block(features, self.targets(), None, self.index)
+
+    def targets(self) -> NDArray[Any] | None:
+        """The targets alone, as in the block."""
+        if self.target_type is None or self.entry.targets_crc32c is None:
+            return None
+        folder = Path(self.path, self.split, "targets")
+        return self._shard.array(folder, self.entry.targets_crc32c, self.target_type, ())
+
+    def feature_files(self) -> list[tuple[str, int, int]]:
+        """Path, size and crc32c of the chunk files of the features.
+
+        Dense: one. Sparse: data and indices (neither if the shard has no entries), then indptr.
+        """
+        from distkern.storage.chunks import CRC_BYTES, chunk_file
+
+        folder = Path(self.path, self.split, "features")
+        checksums = self.entry.features_crc32c
+        if isinstance(checksums, int):
+            size = 4 * self.rows_per_shard * self.n_features + CRC_BYTES
+            return [(str(chunk_file(folder, self.index, 0)), size, checksums)]
+        entries = self.entry.entries or 0
+        sizes = {"data": 4 * entries, "indices": 4 * entries, "indptr": 8 * (self.entry.rows + 1)}
+        return [
+            (str(chunk_file(folder / str(self.index) / name, 0)), size + CRC_BYTES, checksum)
+            for (name, size), checksum in zip(sizes.items(), checksums, strict=True)
+            if size
+        ]
+
+    @property
+    def _shard(self) -> StoredShard:
+        from distkern.storage._shard import StoredShard
+
+        return StoredShard(self.fingerprint, self.index, self.entry.rows, self.rows_per_shard)

@@ -10,12 +10,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
+from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.sparse import SparseRows
 from distkern.formats._files import InputFile, expand
 from distkern.formats.base import RawChunk, ReadOptions, TargetKind, numeric, refuse_non_finite
+from distkern.storage._transpose import write_columns
 from distkern.storage.atomic import staged_folder
-from distkern.storage.build import Builder, Options, Progress, Task
+from distkern.storage.build import Builder, Notice, Options, Progress, Task
+from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.manifest import FILE, read_manifest
 from distkern.storage.scaling import ScalingKind
@@ -41,10 +43,12 @@ def shard(
     shuffle: bool = True,
     seed: int = 0,
     sparse: bool | None = None,
+    columns: bool = False,
     overwrite: bool = False,
     format: str | None = None,
     header: bool | None = None,
     progress: Progress | None = None,
+    notice: Notice | None = None,
 ) -> Dataset:
     """Turn files into a sharded data set at ``out``, streaming: a few shards in memory, whatever their size.
 
@@ -64,9 +68,11 @@ def shard(
     seed : of the shuffle and the drawn test rows: the only thing they depend on
     sparse : store rows sparse (True) or dense (False); None looks at the first 16 MiB, see
         :class:`distkern.storage.collect.Form`
+    columns : with a feature-major copy of the training rows, see :func:`add_columns`
     overwrite : replace the data set at ``out``, which stays until the new one is whole
     format, header : what the files are, where their names do not say; whether CSV files have a header line
     progress : called as (what, rows, bytes)
+    notice : called with what the user should know about the rows (under "unit" those of norm 0 stay zeros)
 
     Raises
     ------
@@ -80,6 +86,13 @@ def shard(
         raise InputError(
             "test rows are given twice", where="--test, --test-fraction", mend="give one of them"
         )
+    for source in _listed(sources):
+        if (Path(source) / FILE).is_file() and (Path(source) / "zarr.json").is_file():
+            raise InputError(
+                "a data set already, not files to make one from",
+                where=os.fspath(source),
+                mend="give the files, or --columns without --out to add the feature-major copy to it",
+            )
     train_files = expand(_listed(sources), format)
     test_files = None if test is None else expand(_listed(test), format)
     read_options = ReadOptions(_TARGET_KINDS[task], target, header)
@@ -89,7 +102,9 @@ def shard(
         out,
         options,
         overwrite,
+        columns,
         progress,
+        notice,
     )
 
 
@@ -106,8 +121,10 @@ def write_dataset(
     shuffle: bool = True,
     seed: int = 0,
     sparse: bool | None = None,
+    columns: bool = False,
     overwrite: bool = False,
     progress: Progress | None = None,
+    notice: Notice | None = None,
 ) -> Dataset:
     """Turn generated rows, in chunks of (features (n, d), targets (n,) or None), into a data set.
 
@@ -125,8 +142,49 @@ def write_dataset(
         out,
         options,
         overwrite,
+        columns,
         progress,
+        notice,
     )
+
+
+def add_columns(path: Source, *, overwrite: bool = False, progress: Progress | None = None) -> Dataset:
+    """Add a feature-major copy of the training rows to the data set at ``path``, whole or not at all.
+
+    Solvers that read single features need it. The data set's own files, and so its fingerprint, stay what
+    they are. A copy of other data, or one whose manifest is damaged, is replaced.
+
+    Parameters
+    ----------
+    overwrite : make the copy again if there is one
+    progress : called as (what, rows, bytes)
+
+    Raises
+    ------
+    InputError
+        If there is no data set, it has the copy already, or the disk has no room.
+    CorruptDataError
+        If a shard is missing or changed.
+    """
+    dataset = open_dataset(path)
+    try:
+        present = dataset.train.has_columns
+    except CorruptDataError:
+        present = False
+    if present and not overwrite:
+        raise InputError(
+            "the data set has a feature-major copy already",
+            where=str(dataset.path),
+            mend="nothing is to be done (--overwrite makes it again)",
+        )
+    with staged_folder(dataset.path / FOLDER) as staged:
+        write_columns(dataset, staged.path, dataset.path, progress or _silent)
+        staged.commit()
+    return open_dataset(dataset.path)
+
+
+def _silent(what: str, rows: int, n_bytes: int) -> None:
+    """The progress that nobody watches."""
 
 
 def _listed(sources: Source | Sequence[Source]) -> list[Source]:
@@ -177,14 +235,19 @@ def _make(
     out: Source,
     options: Options,
     overwrite: bool,
+    columns: bool,
     progress: Progress | None,
+    notice: Notice | None,
 ) -> Dataset:
     if "://" in os.fspath(out):
         raise InputError("data sets are written to local folders", where=os.fspath(out), mend="give a path")
     target = Path(os.path.abspath(os.path.expanduser(out)))
     _check_place(target, overwrite)
     with staged_folder(target) as staged:
-        Builder(staged, options, progress or (lambda what, rows, n_bytes: None)).run(train, test)
+        builder = Builder(
+            staged, options, progress or _silent, columns=columns, notice=notice or (lambda sentence: None)
+        )
+        builder.run(train, test)
         staged.commit()
     return open_dataset(target)
 

@@ -74,9 +74,11 @@ def write_split(
     target_type: str | None,
     encode: Callable[[NDArray[Any]], NDArray[Any]],
     n_classes: int | None,
-    on_shard: Callable[[int], None],
+    on_shard: Callable[[int, int], None],
 ) -> SplitEntry:
     """Gather, scale and write every shard of a split; returns its entry for the manifest.
+
+    ``on_shard`` is called with the rows of each shard and how many of them are all zeros.
 
     Raises
     ------
@@ -95,7 +97,7 @@ def write_split(
     for index, (rows, pieces) in enumerate(zip(sizes, plan, strict=True)):
         targets = None if target_type is None else np.empty(rows, dtype=target_type)
         placed = _gathered(spool, pieces, n_features, encode, targets)
-        checksums, n_entries = writer.write(index, rows, placed)
+        checksums, n_entries, zero_rows = writer.write(index, rows, placed)
         if targets is not None:
             target_array[start : start + rows] = targets
         entries.append(
@@ -110,7 +112,7 @@ def write_split(
             )
         )
         start += rows
-        on_shard(rows)
+        on_shard(rows, zero_rows)
     return SplitEntry(rows_per_shard, tuple(entries))
 
 

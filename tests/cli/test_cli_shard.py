@@ -105,3 +105,108 @@ def test_mistakes_are_one_line(
     for word in words:
         assert word in line
     assert sorted(os.listdir(folder)) == before
+
+
+def test_the_copy_by_features_is_made_with_the_rows_or_added(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["shard", "part1.csv", "--out", "d.zarr", "--columns"]) == 0
+    assert "feature-major copy (" in capsys.readouterr().out
+    (folder / "numbers.csv").write_text("x,y\n" + "".join(f"{i},{i % 7}\n" for i in range(40)))
+    assert main(["shard", "numbers.csv", "--out", "e.zarr", "--task", "none", "--json"]) == 0
+    before = json.loads(capsys.readouterr().out)
+    assert before["columns"] is None
+    assert main(["shard", "e.zarr", "--columns"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("e.zarr: feature-major copy of 40 train rows, ")
+    for name in ("d.zarr", "e.zarr"):
+        data = open_dataset(name)
+        assert data.train.has_columns
+        expected = data.train.reader(0)().features
+        assert isinstance(expected, np.ndarray)
+        assert np.array_equal(data.train.group(0)().columns(np.array([1])), expected[:, [1]].T)
+    assert open_dataset("e.zarr").fingerprint == before["fingerprint"]
+    assert main(["shard", "e.zarr", "--columns", "--overwrite", "--json"]) == 0
+    after = json.loads(capsys.readouterr().out)
+    assert after["columns"]["groups"] == 1
+    assert after["bytes"] > before["bytes"] + after["columns"]["bytes"]
+
+
+def test_inspect_tells_of_the_copy(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["shard", "part1.csv", "--out", "d.zarr"]) == 0
+    capsys.readouterr()
+    assert main(["inspect", "d.zarr"]) == 0
+    assert "`distkern shard d.zarr --columns` adds it" in capsys.readouterr().out
+    assert main(["inspect", "d.zarr", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["columns"] is None
+    assert main(["shard", "d.zarr", "--columns", "--json"]) == 0
+    copy = json.loads(capsys.readouterr().out)["columns"]
+    assert main(["inspect", "d.zarr", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["columns"] == copy
+    assert main(["inspect", "d.zarr"]) == 0
+    assert "1 group of rows" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("d.zarr", ["--out", "--columns to add the feature-major copy to d.zarr"]),
+        ("d.zarr --columns", ["d.zarr", "a feature-major copy already"]),
+        ("d.zarr d.zarr --columns", ["--out", "one data set"]),
+        ("part1.csv --columns", ["--out", "one data set"]),
+        ("d.zarr --columns --overwrite --scale none", ["--scale", "no effect"]),
+        ("d.zarr --columns --overwrite --no-shuffle", ["shuffle", "no effect"]),
+        ("d.zarr --out f.zarr", ["d.zarr", "a data set already", "--columns without --out"]),
+        ("index0.svm --out f.zarr", ["index0.svm", "(line 3)", "the index 0"]),
+        ("twice.svm --out f.zarr", ["twice.svm", "(line 3)", "the index 2 twice"]),
+        ("falling.svm --out f.zarr --columns", ["falling.svm", "(line 3)", "the index 1 after 2"]),
+        ("good.svm --test index0.svm --out f.zarr", ["index0.svm", "(line 3)", "the index 0"]),
+    ],
+)
+def test_mistakes_with_the_copy_and_indices_are_one_line(
+    folder: Path, arguments: str, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, row in (
+        ("index0", "1 0:1"),
+        ("twice", "1 2:1 2:3"),
+        ("falling", "1 2:1 1:3"),
+        ("good", "1 2:1"),
+    ):
+        (folder / f"{name}.svm").write_text(f"1 1:1\n-1 2:1\n{row}\n1 1:1 3:1\n")
+    assert main(["shard", "part1.csv", "--out", "d.zarr", "--columns"]) == 0
+    before = sorted(os.listdir(folder))
+    capsys.readouterr()
+    assert main(["shard", *arguments.split()]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    (line,) = captured.err.splitlines()
+    for word in ("distkern: error: ", "; ", *words):
+        assert word in line
+    assert sorted(os.listdir(folder)) == before
+
+
+def test_a_damaged_copy_is_named_with_what_mends_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["shard", "part1.csv", "--out", "d.zarr", "--columns"]) == 0
+    manifest = folder / "d.zarr" / "columns" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"n_features": 2', '"n_features": 3'))
+    capsys.readouterr()
+    assert main(["inspect", "d.zarr"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert str(manifest) in line
+    assert "distkern shard d.zarr --columns" in line
+    assert main(["shard", "d.zarr", "--columns"]) == 0
+    assert open_dataset("d.zarr").train.has_columns
+
+
+@pytest.mark.parametrize("form", ["--sparse", "--dense"])
+def test_rows_of_norm_zero_are_told_of(folder: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.csv").write_text("x,y,kind\n" + "0,0,a\n1,2,b\n0,3,a\n0,0,b\n2,0,a\n")
+    (folder / "b.csv").write_text("x,y,kind\n0,0,a\n")
+    arguments = ["shard", "a.csv", "--test", "b.csv", "--out", "d.zarr", "--scale", "unit", form]
+    assert main(arguments) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("note: ")]
+    assert told == ["note: 3 of 6 rows have norm 0: no direction, kept as zeros"]
+    assert main([*arguments, "--overwrite", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["notices"] == [told[0].removeprefix("note: ")]
+    assert main(["shard", "a.csv", "--out", "e.zarr", "--scale", "none", form]) == 0
+    assert "note:" not in capsys.readouterr().out

@@ -67,3 +67,47 @@ def test_peak_does_not_grow_with_the_rows(tmp_path: Path, what: str) -> None:
     # several runs each; 800,000 more rows are 160 MB of float32 features: holding a fifth of them would show
     assert peaks[1] < peaks[0] + 30e6
     assert peaks[1] < 450e6
+
+
+#: shards and pieces of a tenth of the usual size, so that a few rows are many of them
+COPY = """
+import sys
+import numpy as np
+from scipy import sparse
+from distkern.storage import _transpose
+from distkern.storage.ingest import add_columns, write_dataset
+what, step, rows, folder = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+_transpose._PIECE_BYTES //= 10
+_transpose._MOST_ENTRIES //= 10
+if step == "rows":
+    def chunks():
+        for number in range(rows // 5_000):
+            generator = np.random.default_rng(number)
+            if what == "dense":
+                features = generator.random((5_000, 200), dtype="f4")
+            else:
+                places = generator.integers(0, 5_000, 500_000), generator.integers(0, 50_000, 500_000)
+                features = sparse.csr_array((np.ones(500_000, "f4"), places), shape=(5_000, 50_000))
+            yield features, np.arange(5_000) % 2
+    write_dataset(chunks(), folder + "/d.zarr", scale="none", shuffle=False, rows_per_shard=2_000)
+else:
+    assert add_columns(folder + "/d.zarr").n_rows == rows
+    for line in open("/proc/self/status"):
+        if line.startswith("VmHWM"):
+            print(int(line.split()[1]) * 1024)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from Linux's /proc")
+@pytest.mark.parametrize("what", ["dense", "sparse"])
+def test_the_peak_of_the_feature_major_copy_does_not_grow_with_the_rows(tmp_path: Path, what: str) -> None:
+    peaks = []
+    for rows in (40_000, 320_000):
+        folder = tmp_path / str(rows)
+        folder.mkdir()
+        run(COPY, what, "rows", str(rows), str(folder))
+        peaks.append(int(run(COPY, what, "columns", str(rows), str(folder))))
+    # 280,000 more rows are 224 MB in either form, and a group of the larger set takes 32 MB
+    assert peaks[1] < peaks[0] + 15e6
+    assert peaks[1] < 150e6

@@ -1,0 +1,138 @@
+"""Files that are read piece by piece: a bounded number of them is open, whatever is read."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from itertools import count
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.storage import chunks
+
+
+def _most_open() -> int:
+    try:
+        import resource
+    except ImportError:
+        return 256
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 256 if limit == resource.RLIM_INFINITY else max(4, min(256, limit // 4))
+
+
+#: of this process, whatever it reads: at most a quarter of its limit, which sockets and others share
+MOST_OPEN = _most_open()
+
+#: device, number, size and time of change of a file: another file has another identity
+Identity: TypeAlias = tuple[int, int, int, int]
+
+
+class ReadFile:
+    """A file open for reading at any place; it is closed when nobody holds it any longer.
+
+    Attributes
+    ----------
+    path : of the file
+    size : bytes
+    identity : see :data:`Identity`
+    table : what a reader keeps of the file while it is open
+
+    Raises
+    ------
+    CorruptDataError
+        If the file is missing or cannot be read.
+    """
+
+    __slots__ = ("_descriptor", "identity", "path", "size", "table")
+
+    def __init__(self, path: str) -> None:
+        self._descriptor = -1
+        self.path = path
+        self.table: NDArray[Any] | None = None
+        try:
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            found = os.fstat(self._descriptor)
+        except (FileNotFoundError, NotADirectoryError):
+            raise chunks.damaged("the file is missing", Path(path)) from None
+        except OSError as error:
+            raise self._unreadable(error) from error
+        self.size = found.st_size
+        self.identity: Identity = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+    def read(self, size: int, offset: int) -> bytes:
+        """``size`` bytes at ``offset``."""
+        try:
+            piece = os.pread(self._descriptor, size, offset)
+        except OSError as error:
+            raise self._unreadable(error) from error
+        if len(piece) == size:
+            return piece
+        whole = np.empty(size, dtype=np.uint8)
+        self.read_into(whole, offset)
+        return whole.tobytes()
+
+    def read_into(self, out: NDArray[np.uint8], offset: int) -> None:
+        """Fill contiguous bytes with those at ``offset``."""
+        view = out.data
+        done = 0
+        while done < len(view):
+            try:
+                # one call gives at most 2 GiB
+                got = os.preadv(self._descriptor, [view[done:]], offset + done)
+            except OSError as error:
+                raise self._unreadable(error) from error
+            if not got:
+                raise chunks.damaged(f"the file ends before byte {offset + len(view):,}", Path(self.path))
+            done += got
+
+    def _unreadable(self, error: OSError) -> Exception:
+        return chunks.damaged(f"the file cannot be read ({error.strerror})", Path(self.path))
+
+    def __del__(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+
+class OpenFiles:
+    """The files of one reader among those that the process keeps open, which are the ones used last.
+
+    A file that another thread pushes out is closed only when its read is done.
+    """
+
+    _kept: ClassVar[OrderedDict[tuple[int, str], ReadFile]] = OrderedDict()
+    _lock: ClassVar[threading.Lock] = threading.Lock()
+    _numbers: ClassVar[count[int]] = count()
+
+    def __init__(self) -> None:
+        self._owner = next(self._numbers)
+
+    def get(self, path: str) -> ReadFile:
+        """The file at ``path``, opened if it is not.
+
+        Raises
+        ------
+        CorruptDataError
+            If it is missing or cannot be read.
+        """
+        key = self._owner, path
+        with self._lock:
+            file = self._kept.get(key)
+            if file is not None:
+                self._kept.move_to_end(key)
+                return file
+        file = ReadFile(path)
+        with self._lock:
+            self._kept[key] = file
+            pushed_out = self._kept.popitem(last=False)[1] if len(self._kept) > MOST_OPEN else None
+        del pushed_out
+        return file
+
+    def close(self) -> None:
+        """Let go of all files of this reader."""
+        with self._lock:
+            closed = [self._kept.pop(key) for key in list(self._kept) if key[0] == self._owner]
+        del closed

@@ -1,0 +1,116 @@
+"""Entries of sparse rows in the order of their columns, in memory and parked on disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.sparse import SparseRows
+
+_LOW_BITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRun:
+    """Entries in the order of their columns, those of a column in the order of their rows.
+
+    Attributes
+    ----------
+    columns, rows : (n_entries,) int32
+    data : (n_entries,) float32
+    """
+
+    columns: NDArray[np.int32]
+    rows: NDArray[np.int32]
+    data: NDArray[np.float32]
+
+    def occurring(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+        """The columns that occur, where each begins, and how many entries it has."""
+        changes = np.flatnonzero(np.diff(self.columns, prepend=-1))
+        lengths = np.diff(changes, append=len(self.columns))
+        return self.columns[changes], changes, lengths
+
+    def count(self, counts: NDArray[np.int32]) -> None:
+        """Add the entries of each column to ``counts``."""
+        columns, _, lengths = self.occurring()
+        counts[columns] += lengths.astype(np.int32)
+
+
+def by_column(features: SparseRows, first_row: int) -> ColumnRun:
+    """The entries of some rows, counted from ``first_row`` on, in the order of their columns."""
+    # 16 bits at a time, which NumPy sorts in linear time
+    order = np.argsort((features.indices & (2**_LOW_BITS - 1)).astype(np.uint16), kind="stable")
+    if features.n_features > 2**_LOW_BITS:
+        high = (features.indices >> _LOW_BITS).astype(np.uint16)[order]
+        order = order[np.argsort(high, kind="stable")]
+    rows = features.row_of_entries.astype(np.int32) + np.int32(first_row)
+    data = np.asarray(features.data, dtype=np.float32)
+    return ColumnRun(features.indices[order], rows[order], data[order])
+
+
+class Spill:
+    """Runs parked in a file that is gone afterwards; ranges of columns are read back.
+
+    Parameters
+    ----------
+    path : of the file, which must not exist
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        self._end = 0
+        # of each run: where it begins and its entries
+        self._runs: list[tuple[int, int]] = []
+        self._read: list[int] = []
+
+    def append(self, run: ColumnRun) -> None:
+        """Park a run."""
+        self._runs.append((self._end, len(run.columns)))
+        self._read.append(0)
+        for part in (run.columns, run.rows, run.data):
+            view = part.view(np.uint8).data
+            done = 0
+            while done < len(view):
+                done += os.pwrite(self._descriptor, view[done:], self._end + done)
+            self._end += len(view)
+
+    def read(self, stop: int) -> Iterator[ColumnRun]:
+        """The entries of every run before column ``stop`` that have not been read yet."""
+        for number, (offset, entries) in enumerate(self._runs):
+            low = self._read[number]
+            high = self._place(offset, entries, low, stop)
+            self._read[number] = high
+            starts = (offset, offset + 4 * entries, offset + 8 * entries)
+            columns, rows, data = (
+                np.frombuffer(self._bytes(4 * (high - low), start + 4 * low), np.uint8) for start in starts
+            )
+            yield ColumnRun(columns.view(np.int32), rows.view(np.int32), data.view(np.float32))
+
+    def _place(self, offset: int, entries: int, low: int, column: int) -> int:
+        """The first entry of a run, from ``low`` on, whose column is ``column`` or a later one."""
+        high = entries
+        while low < high:
+            middle = (low + high) // 2
+            found = int.from_bytes(self._bytes(4, offset + 4 * middle), "little")
+            low, high = (middle + 1, high) if found < column else (low, middle)
+        return low
+
+    def _bytes(self, size: int, offset: int) -> bytes:
+        found = os.pread(self._descriptor, size, offset)
+        if len(found) < size:
+            raise OSError("a parked file is shorter than what was written to it")
+        return found
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+        self._path.unlink()

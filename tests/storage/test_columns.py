@@ -1,0 +1,267 @@
+"""The feature-major copy: the same numbers as the rows, readable by plain zarr, added whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zarr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.core.sparse import converted
+from distkern.storage import _sharded, _transpose
+from distkern.storage.columns import FOLDER
+from distkern.storage.dataset import Dataset, Split, open_dataset
+from distkern.storage.ingest import add_columns, write_dataset
+
+
+def make(path: Path, n_rows: int = 90, n_columns: int = 13, *, is_sparse: bool, **options: Any) -> Dataset:
+    generator = np.random.default_rng(n_rows + n_columns)
+    shape = n_rows, n_columns
+    features = generator.normal(size=shape) * (generator.random(shape) < 0.3)
+    if n_columns > 2:
+        features[:, 2] = 0
+    labels = np.arange(n_rows) % 3
+    settings_ = {"rows_per_shard": 7, "scale": "none", "sparse": is_sparse} | options
+    return write_dataset([(features, labels)], path, **settings_)
+
+
+def table(split: Split, blocks: tuple[int, ...]) -> np.ndarray:
+    parts = [np.asarray(converted(split.reader(block)().features, sparse=False)) for block in blocks]
+    return np.concatenate(parts)
+
+
+def files_of(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+@settings(max_examples=25)
+@given(
+    rows=st.integers(2, 200),
+    columns=st.integers(1, 40),
+    per_shard=st.integers(3, 60),
+    is_sparse=st.booleans(),
+    file_bytes=st.sampled_from([1, 2000, 2**25]),
+    piece_bytes=st.sampled_from([1, 3000, 2**26]),
+    most_entries=st.sampled_from([1, 20, 10**6]),
+    with_rows=st.booleans(),
+)
+def test_columns_equal_the_rows(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: int,
+    columns: int,
+    per_shard: int,
+    is_sparse: bool,
+    file_bytes: int,
+    piece_bytes: int,
+    most_entries: int,
+    with_rows: bool,
+) -> None:
+    path = tmp_path_factory.mktemp("columns") / "d.zarr"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_sharded, "FILE_BYTES", file_bytes)
+        patch.setattr(_transpose, "_PIECE_BYTES", piece_bytes)
+        patch.setattr(_transpose, "_MOST_ENTRIES", most_entries)
+        data = make(path, rows, columns, is_sparse=is_sparse, rows_per_shard=per_shard, columns=with_rows)
+        if not with_rows:
+            assert not data.train.has_columns
+            data = add_columns(path)
+        assert data.train.has_columns
+        for number, blocks in enumerate(data.train.groups):
+            expected = table(data.train, blocks)
+            group = data.train.group(number)()
+            found = group.columns(np.arange(columns))
+            assert found.shape == (columns, len(expected))
+            assert_array_equal(np.asarray(converted(found, sparse=False)), expected.T)
+    shutil.rmtree(path)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_the_data_set_stays_what_it_was(tmp_path: Path, is_sparse: bool) -> None:
+    before = make(tmp_path / "d.zarr", is_sparse=is_sparse)
+    contents = {file: file.read_bytes() for file in files_of(before.path)}
+    after = add_columns(before.path)
+    assert after.fingerprint == before.fingerprint
+    assert before.train.has_columns
+    for file, content in contents.items():
+        assert file.read_bytes() == content
+    added = {file.relative_to(before.path) for file in files_of(before.path)} - {
+        file.relative_to(before.path) for file in contents
+    }
+    assert {file.parts[0] for file in added} == {FOLDER}
+    together = make(tmp_path / "e.zarr", is_sparse=is_sparse, columns=True)
+    assert together.fingerprint == before.fingerprint
+    assert together.options == before.options
+    for file in files_of(before.path):
+        assert (together.path / file.relative_to(before.path)).read_bytes() == file.read_bytes()
+
+
+@pytest.mark.parametrize("file_bytes", [150, 2**25])
+def test_plain_zarr_reads_a_dense_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_bytes: int
+) -> None:
+    monkeypatch.setattr(_sharded, "FILE_BYTES", file_bytes)
+    data = make(tmp_path / "d.zarr", is_sparse=False, columns=True)
+    root = zarr.open_group(data.path / FOLDER, mode="r")
+    for number, blocks in enumerate(data.train.groups):
+        array: Any = root[str(number)]
+        expected = table(data.train, blocks)
+        assert array.shape == expected.shape[::-1]
+        assert array.chunks == (1, len(expected))
+        files = len(files_of(data.path / FOLDER / str(number))) - 1
+        assert (files > 1) == (file_bytes == 150)
+        assert_array_equal(array[...], expected.T)
+        assert_array_equal(array[4], expected[:, 4])
+
+
+@pytest.mark.parametrize("file_bytes", [500, 2**25])
+def test_plain_zarr_reads_a_sparse_copy_in_the_layout_of_anndata(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_bytes: int
+) -> None:
+    monkeypatch.setattr(_sharded, "FILE_BYTES", file_bytes)
+    data = make(tmp_path / "d.zarr", 5000, 20, is_sparse=True, rows_per_shard=2500, columns=True)
+    for number, blocks in enumerate(data.train.groups):
+        group = zarr.open_group(data.path / FOLDER / str(number), mode="r")
+        expected = table(data.train, blocks)
+        assert dict(group.attrs) == {
+            "encoding-type": "csc_matrix", "encoding-version": "0.1.0", "shape": list(expected.shape),
+        }  # fmt: skip
+        arrays: Any = [group[name][...] for name in ("data", "indices", "indptr")]
+        assert [array.dtype.name for array in arrays] == ["float32", "int32", "int64"]
+        assert_array_equal(sparse.csc_array(tuple(arrays), shape=expected.shape).toarray(), expected)
+
+
+def test_a_copy_without_entries(tmp_path: Path) -> None:
+    data = write_dataset(
+        [(np.zeros((20, 3)), np.arange(20) % 2)], tmp_path / "d.zarr", rows_per_shard=5, columns=True
+    )
+    assert data.is_sparse
+    found = data.train.group(1)().columns(np.array([0, 2, 2]))
+    assert_array_equal(np.asarray(converted(found, sparse=False)), np.zeros((3, 5)))
+    assert zarr.open_group(data.path / FOLDER / "1", mode="r")["data"].shape == (0,)
+
+
+def test_regression_and_no_targets(tmp_path: Path) -> None:
+    for task in ("regression", "none"):
+        data = make(tmp_path / f"{task}.zarr", is_sparse=False, task=task, columns=True)
+        group = data.train.group(0)()
+        assert (group.targets is None) == (task == "none")
+        assert group.columns(np.array([1])).shape == (1, group.n_rows)
+
+
+def test_adding_twice_is_refused_unless_it_is_wanted(tmp_path: Path) -> None:
+    path = make(tmp_path / "d.zarr", is_sparse=True, columns=True).path
+    before = (path / FOLDER / "manifest.json").stat().st_ino
+    with pytest.raises(InputError, match="has a feature-major copy already"):
+        add_columns(path)
+    assert (path / FOLDER / "manifest.json").stat().st_ino == before
+    add_columns(path, overwrite=True)
+    assert (path / FOLDER / "manifest.json").stat().st_ino != before
+
+
+def test_the_copy_of_other_data_is_refused_and_replaced(tmp_path: Path) -> None:
+    data = make(tmp_path / "d.zarr", is_sparse=False)
+    other = make(tmp_path / "e.zarr", is_sparse=False, seed=1, columns=True)
+    shutil.copytree(other.path / FOLDER, data.path / FOLDER)
+    for use in (lambda: data.train.has_columns, lambda: data.train.group(0)):
+        with pytest.raises(CorruptDataError, match=r"manifest\.json.*other data.*--columns"):
+            use()
+    added = add_columns(data.path)
+    assert_array_equal(
+        added.train.group(0)().columns(np.arange(13)), table(added.train, added.train.groups[0]).T
+    )
+
+
+@pytest.mark.parametrize("damage", ["text", "edited", "newer", "not an object", "cut"])
+def test_a_damaged_manifest_of_the_copy_is_refused(tmp_path: Path, damage: str) -> None:
+    data = make(tmp_path / "d.zarr", is_sparse=True, columns=True)
+    file = data.path / FOLDER / "manifest.json"
+    content = json.loads(file.read_text())
+    changed = {
+        "text": "what?",
+        "edited": json.dumps(content | {"n_features": 12}),
+        "newer": json.dumps(content | {"encoding-version": 2}),
+        "not an object": "[]",
+        "cut": file.read_text()[:-20],
+    }[damage]
+    file.write_text(changed)
+    kind = InputError if damage == "newer" else CorruptDataError
+    with pytest.raises(kind, match=r"columns/manifest\.json"):
+        _ = open_dataset(data.path).train.has_columns
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("calls", [1, 5, 13])
+def test_an_interruption_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_sparse: bool, calls: int
+) -> None:
+    monkeypatch.setattr(_transpose, "_MOST_ENTRIES", 10)
+    data = make(tmp_path / "d.zarr", is_sparse=is_sparse)
+    before = files_of(data.path)
+    seen = []
+
+    def progress(what: str, rows: int, n_bytes: int) -> None:
+        seen.append((what, rows))
+        if len(seen) == calls:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        add_columns(data.path, progress=progress)
+    assert files_of(data.path) == before
+    assert sorted(os.listdir(data.path)) == ["manifest.json", "train", "zarr.json"]
+    add_columns(data.path, progress=lambda *step: seen.append(step[:2]))
+    assert seen[-1] == (f"writing columns, group {len(data.train.groups)} of {len(data.train.groups)}", 90)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_a_disk_without_room_is_found_out_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_sparse: bool
+) -> None:
+    data = make(tmp_path / "d.zarr", is_sparse=is_sparse)
+    needed = add_columns(data.path).train.column_copy
+    assert needed is not None
+    shutil.rmtree(data.path / FOLDER)
+    monkeypatch.setattr(_transpose, "free_bytes", lambda path: needed.stored_bytes - 1)
+    with pytest.raises(InputError, match=r"d\.zarr: the disk is full.*needed"):
+        add_columns(data.path)
+    assert not (data.path / FOLDER).exists()
+    monkeypatch.setattr(_transpose, "free_bytes", lambda path: needed.stored_bytes)
+    assert add_columns(data.path).train.has_columns
+
+
+def test_what_the_copy_takes_is_what_it_says(tmp_path: Path) -> None:
+    for is_sparse in (False, True):
+        data = make(
+            tmp_path / f"{is_sparse}.zarr", 3000, 9, is_sparse=is_sparse, columns=True, rows_per_shard=400
+        )
+        copy = data.train.column_copy
+        assert copy is not None
+        found = [file for file in files_of(data.path / FOLDER) if not file.name.endswith(".json")]
+        assert sum(file.stat().st_size for file in found) == copy.stored_bytes
+
+
+def test_more_features_than_are_counted_in_memory_are_refused(tmp_path: Path) -> None:
+    rows = sparse.csr_array((np.ones(4), ([0, 1, 2, 3], [0, 1, 2, 10**9])), shape=(4, 10**9 + 1))
+    with pytest.raises(InputError, match=r"1,000,000,001 features.*33,554,432"):
+        write_dataset([(rows, np.arange(4) % 2)], tmp_path / "d.zarr", columns=True)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_damaged_shard_is_not_copied(tmp_path: Path) -> None:
+    data = make(tmp_path / "d.zarr", is_sparse=False)
+    file = data.path / "train" / "features" / "c" / "3" / "0"
+    content = bytearray(file.read_bytes())
+    content[9] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(CorruptDataError, match="features/c/3/0"):
+        add_columns(data.path)
+    assert not open_dataset(data.path).train.has_columns

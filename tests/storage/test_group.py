@@ -1,0 +1,267 @@
+"""Single rows and columns of stored groups: right, checked, and in bounded memory."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from test_columns import files_of, make, table
+
+import distkern
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.core.sparse import Rows, SparseRows, converted, stacked
+from distkern.storage import _descriptors, _sharded
+from distkern.storage.columns import FOLDER
+from distkern.storage.dataset import Dataset
+from distkern.storage.group import StoredGroup
+
+BOTH = pytest.mark.parametrize("data", ["dense", "sparse"], indirect=True)
+
+
+@pytest.fixture
+def data(tmp_path: Path, request: pytest.FixtureRequest) -> Dataset:
+    return made(tmp_path / "d.zarr", is_sparse=request.param == "sparse", columns=True)
+
+
+def made(path: Path, *, is_sparse: bool, **options: Any) -> Dataset:
+    return make(path, 300, 31, is_sparse=is_sparse, rows_per_shard=20, **options)
+
+
+def dense(rows: Rows) -> np.ndarray:
+    return np.asarray(converted(rows, sparse=False))
+
+
+def opened(data: Dataset, number: int) -> StoredGroup:
+    group = data.train.group(number)()
+    assert isinstance(group, StoredGroup)
+    return group
+
+
+@BOTH
+def test_a_group_gives_what_its_blocks_hold(data: Dataset) -> None:
+    generator = np.random.default_rng(0)
+    for number, blocks in enumerate(data.train.groups):
+        group = opened(data, number)
+        expected = table(data.train, blocks)
+        assert (group.n_rows, group.n_features) == expected.shape
+        positions = generator.integers(0, group.n_rows, 50)
+        columns = generator.integers(0, group.n_features, 50)
+        for found, wanted in (
+            (group.rows(positions), expected[positions]),
+            (group.columns(columns), expected[:, columns].T),
+            (group.rows(positions[:0]), expected[:0]),
+            (group.columns(columns[:0]), expected.T[:0]),
+        ):
+            assert isinstance(found, SparseRows) == data.is_sparse
+            assert found.dtype == np.float32
+            assert found.shape == wanted.shape
+            assert_array_equal(dense(found), wanted)
+            if isinstance(found, np.ndarray):
+                assert found.flags.c_contiguous
+        whole = list(group.blocks())
+        assert [block.index for block in whole] == list(blocks)
+        assert_array_equal(dense(stacked([block.features for block in whole])), expected)
+        assert_array_equal(dense(group.block(len(blocks) - 1).features), dense(whole[-1].features))
+        assert group.targets is not None
+        assert group.targets.dtype == np.int32
+        assert_array_equal(group.targets, np.concatenate([block.targets for block in whole]))
+
+
+@BOTH
+def test_what_is_not_in_the_group_is_refused(data: Dataset) -> None:
+    group = opened(data, 0)
+    for wrong in (-1, group.n_rows):
+        with pytest.raises(IndexError, match="rows"):
+            group.rows(np.array([0, wrong]))
+    for wrong in (-1, group.n_features):
+        with pytest.raises(IndexError, match="columns"):
+            group.columns(np.array([wrong, 0]))
+
+
+@BOTH
+def test_another_process_reads_the_same_without_heavy_imports(data: Dataset, tmp_path: Path) -> None:
+    opener = pickle.dumps(data.train.group(1))
+    assert len(opener) < 4000
+    (tmp_path / "opener").write_bytes(opener)
+    code = (
+        "import pickle, sys, numpy as np; group = pickle.load(open('opener', 'rb'))();"
+        "group.rows(np.array([3])); group.targets;"
+        "found = group.columns(np.array([4, 5]));"
+        "print(float((found if isinstance(found, np.ndarray) else found.data).sum(dtype='f8')));"
+        "names = ('sklearn', 'pandas', 'pyarrow', 'numba', 'dask', 'scipy', 'rich', 'click');"
+        "print([name for name in names if name in sys.modules])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(Path(distkern.__file__).parents[1])},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    expected = table(data.train, data.train.groups[1])[:, 4:6].sum(dtype="f8")
+    total, imported = run.stdout.splitlines()
+    assert float(total) == pytest.approx(expected)
+    assert imported == "[]"
+
+
+@BOTH
+def test_without_a_copy_the_mend_is_a_command(data: Dataset) -> None:
+    shutil.rmtree(data.path / FOLDER)
+    train = made(data.path, is_sparse=data.is_sparse, overwrite=True, test_fraction=0.2).train
+    assert not train.has_columns
+    group = train.group(0)()
+    assert group.rows(np.array([0])).shape == (1, 31)
+    with pytest.raises(InputError, match=r"d\.zarr.*add it with `distkern shard d\.zarr --columns`"):
+        group.columns(np.array([0]))
+    test = train.dataset.test
+    assert test is not None
+    assert not test.has_columns
+
+
+@BOTH
+def test_every_flipped_byte_is_noticed(data: Dataset) -> None:
+    files = [*files_of(data.path / FOLDER / "2"), *files_of(data.path / "train" / "features")]
+    files = [file for file in files if file.name != "zarr.json"]
+    shards = {str(block) for block in data.train.groups[2]}
+    looked_at = 0
+    for file in files:
+        relative = file.relative_to(data.path).parts
+        shard = relative[2] if data.is_sparse else relative[3]
+        if relative[0] == "train" and shard not in shards:
+            continue
+        looked_at += 1
+        whole = file.read_bytes()
+        for position in [*range(0, len(whole), 149), len(whole) - 1]:
+            changed = bytearray(whole)
+            changed[position] ^= 1 << position % 8
+            file.write_bytes(changed)
+            group = opened(data, 2)
+            read_all = group.rows if relative[0] == "train" else group.columns
+            # the padding of the last inner chunk and the places between chunks are checked as well
+            with pytest.raises(CorruptDataError) as caught:
+                read_all(np.arange(group.n_rows if relative[0] == "train" else group.n_features))
+            assert caught.value.where == str(file)
+            assert caught.value.mend
+        file.write_bytes(whole)
+    assert looked_at == (3 if data.is_sparse else 1) * (1 + len(shards))
+    group = opened(data, 2)
+    assert_array_equal(dense(group.columns(np.arange(31))), dense(group.rows(np.arange(group.n_rows))).T)
+
+
+@BOTH
+@pytest.mark.parametrize("damage", ["missing", "of another group", "of other data", "short", "long"])
+def test_every_wrong_file_is_noticed(data: Dataset, tmp_path: Path, damage: str) -> None:
+    other = made(tmp_path / "e.zarr", is_sparse=data.is_sparse, columns=True, seed=1)
+    name = "indptr/c/0" if data.is_sparse else "c/0/0"
+    rows_of = "features/{}/indptr/c/0" if data.is_sparse else "features/c/{}/0"
+    shard = data.train.groups[1][0]
+    for file, group_file, other_file in (
+        (f"{FOLDER}/1/{name}", f"{FOLDER}/2/{name}", other.path / f"{FOLDER}/1/{name}"),
+        *[
+            (
+                "train/" + rows_of.format(shard),
+                "train/" + rows_of.format(0),
+                other.path / "train" / rows_of.format(shard),
+            )
+        ],
+    ):
+        path = data.path / file
+        content = path.read_bytes()
+        if damage == "missing":
+            path.unlink()
+        elif damage == "of another group":
+            path.write_bytes((data.path / group_file).read_bytes())
+        elif damage == "of other data":
+            path.write_bytes(other_file.read_bytes())
+        else:
+            path.write_bytes(content[:-4] if damage == "short" else content + b"\0")
+        group = opened(data, 1)
+        read = group.columns if file.startswith(FOLDER) else group.rows
+        with pytest.raises(CorruptDataError) as caught:
+            read(np.array([0]))
+        assert caught.value.where == str(path)
+        path.write_bytes(content)
+
+
+@BOTH
+def test_a_shard_is_checked_once_by_each_group(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_descriptors, "MOST_OPEN", 1)
+    group = opened(data, 0)
+    group.rows(np.arange(group.n_rows))
+    (path, size, _), *_ = data.train.reader(0).feature_files()
+    file = Path(path)
+    kept = file.stat()
+    changed = bytearray(file.read_bytes())
+    changed[0] ^= 1
+    # the same file, by all that can be seen without reading it: what was checked is not read again
+    with open(file, "r+b") as stream:
+        stream.write(changed)
+    os.utime(file, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    assert file.stat().st_size == size
+    group.rows(np.array([0]))
+    with pytest.raises(CorruptDataError):
+        opened(data, 0).rows(np.array([0]))
+    # another file in its place is looked at anew
+    replacement = file.with_name("new")
+    replacement.write_bytes(changed)
+    os.replace(replacement, file)
+    with pytest.raises(CorruptDataError):
+        group.rows(np.array([0]))
+
+
+@BOTH
+def test_few_files_are_open_and_threads_do_not_mind(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("open files are counted in Linux's /proc")
+    gc.collect()
+    before = len(os.listdir("/proc/self/fd"))
+    monkeypatch.setattr(_descriptors, "MOST_OPEN", 3)
+    groups = [opened(data, number) for number in range(len(data.train.groups))]
+    expected = [table(data.train, blocks) for blocks in data.train.groups]
+
+    def look(number: int) -> bool:
+        group, rows = groups[number % len(groups)], expected[number % len(groups)]
+        position = np.array([number % len(rows)])
+        same = np.array_equal(dense(group.rows(position)), rows[position])
+        return same and np.array_equal(dense(group.columns(position % 31)), rows[:, position % 31].T)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(look, range(800)))
+    assert len(os.listdir("/proc/self/fd")) <= before + 3
+    groups.clear()
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before
+
+
+@BOTH
+def test_memory_does_not_grow_with_the_reads(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_sharded, "FILE_BYTES", 1000)
+    shutil.rmtree(data.path / FOLDER)
+    data = made(data.path, is_sparse=data.is_sparse, columns=True, overwrite=True)
+    group = opened(data, 0)
+
+    def read() -> None:
+        for number in range(300):
+            group.rows(np.array([number % group.n_rows]))
+            group.columns(np.array([number % 31]))
+
+    read()
+    tracemalloc.start()
+    try:
+        start, _ = tracemalloc.get_traced_memory()
+        for _ in range(3):
+            read()
+        end, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert end - start < 20_000
