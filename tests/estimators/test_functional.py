@@ -202,3 +202,9 @@ def test_a_kernel_outside_its_domain_names_the_column(kind):
     features[7, 1] = -0.5
     with pytest.raises(InputError, match=r"(?s)row.*column|column.*row"):
         KINDS[kind](kernel="chi2", gamma="scale").fit(features, labels)
+
+
+@pytest.mark.parametrize("kind", [distkern.DSGClassifier, distkern.SVRGClassifier])
+def test_the_defaults_learn(kind):
+    model = kind(random_state=0).fit(*classes(4000))
+    assert model.score(*classes(seed=1)) > 0.9

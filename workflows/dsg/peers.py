@@ -35,7 +35,9 @@ def classify(options: argparse.Namespace, dataset) -> None:  # type: ignore[no-u
     features, codes = load(dataset.train)
     fresh, truth = load(dataset.test)
     fresh, truth = fresh[: options.test_rows], truth[: options.test_rows]
-    sampler = RBFSampler(gamma=options.gamma, n_components=options.features, random_state=0).fit(features[:1])
+    sampler = RBFSampler(gamma=options.gamma, n_components=options.features, random_state=options.seed).fit(
+        features[:1]
+    )
     share = options.seconds / len(options.alpha)
     for alpha in options.alpha:
         model = SGDClassifier(loss="log_loss", alpha=alpha, average=True, random_state=0)
@@ -61,7 +63,9 @@ def regress(options: argparse.Namespace, dataset) -> None:  # type: ignore[no-un
     features, targets = load(dataset.train)
     fresh, truth = load(dataset.test)
     start = time.perf_counter()
-    basis = Nystroem(gamma=options.gamma, n_components=options.features, random_state=0).fit(features)
+    basis = Nystroem(gamma=options.gamma, n_components=options.features, random_state=options.seed).fit(
+        features
+    )
     made, made_fresh = basis.transform(features), basis.transform(fresh)
     for alpha in options.alpha:
         model = Ridge(alpha=alpha).fit(made, targets)
@@ -81,6 +85,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=180.0)
     parser.add_argument("--test-rows", type=int, default=20_000)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     dataset = distkern.open_dataset(options.data)
     with threadpoolctl.threadpool_limits(options.threads):
