@@ -121,7 +121,7 @@ def measuring_pass(
         process_bytes=process_bytes,
     )
     name = "held out" if split == "test" else "objective"
-    return Reduce(name, measure, Sums.add, model, split=split, cost=cost)
+    return Reduce(name, measure, Sums.add, model, split=split, cost=cost, measures_only=True)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--loss", default="logistic")
     parser.add_argument("--features", type=int, default=16384)
     parser.add_argument("--batches", type=int, default=64)
-    parser.add_argument("--step", type=float, nargs="+", default=[0.5, 1.0, 2.0])
+    parser.add_argument("--step", type=float, nargs="+", default=[0.25, 0.5, 1.0, 2.0])
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     best: dict[str, list[dict[str, Any]]] = {}
