@@ -91,7 +91,9 @@ def test_driver_killed_at_random_times_and_resumed(data: Dataset, tmp_path: Path
         # the nannies of a local cluster notice and go; the workers are theirs
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=60)
-        if not (out / "model.json").exists():
+        # killed after its last step, a run may leave checkpoints beside a whole model
+        whole_already = (out / "model.json").exists()
+        if not whole_already:
             with pytest.raises(InputError):
                 load_model(out)
             checkpoints = sorted(path.name for path in out.glob("checkpoints/stage-*"))
@@ -101,7 +103,7 @@ def test_driver_killed_at_random_times_and_resumed(data: Dataset, tmp_path: Path
             np.testing.assert_array_equal(mine, expected)
         lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
         assert [line["stage"] for line in lines] == list(range(7))
-        assert not (out / "checkpoints").exists()
+        assert whole_already or not (out / "checkpoints").exists()
     assert len(resumed_from) > 2, "the kills should hit several stages"
 
 
