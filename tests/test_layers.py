@@ -44,9 +44,11 @@ ARROWS = {
         "core",
         "monitor.metrics",
     ),
+    "jobs": ("engine.checkpoint", "engine.events", "storage", "core"),
     "demo": ("core",),
     "cli": (
         "estimators",
+        "jobs",
         "dashboard",
         "monitor",
         "demo",

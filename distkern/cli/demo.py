@@ -114,7 +114,7 @@ def _run(
             memory_limit=memory_limit,
             params=_DIGITS if data is None else {},
         )
-        model, history = run_job(job, dataset, terminal=terminal, resume=resume)
+        model, history = run_job(job, dataset, listeners=(terminal,), resume=resume)
     measured = _evaluate(model, dataset, job)
     return summary(job, dataset, measured, history[-1], time.monotonic() - started)
 

@@ -18,7 +18,10 @@ from distkern.core.errors import DistkernError, InputError
 #: exit statuses
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
-_COMMANDS = ("shard", "plan", "train", "evaluate", "predict", "inspect", "demo")
+_COMMANDS = (
+    "shard", "plan", "train", "evaluate", "predict", "inspect", "demo",
+    "submit", "jobs", "status", "logs", "cancel", "fetch",
+)  # fmt: skip
 _MENDS = {
     errno.ENOSPC: "free some space or write elsewhere",
     errno.EDQUOT: "free some space or write elsewhere",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from distkern.cli import options
+
+if TYPE_CHECKING:
+    from distkern.engine.events import Listener
 
 
 @click.command()
@@ -19,12 +22,20 @@ from distkern.cli import options
     default=None,
     help="Serve Dask's dashboard (default: for local workers only).",
 )
+@click.option(
+    "--retries",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="When a tcp:// or tls:// scheduler fails: connect again and go on, up to N times.",
+)
 @options.as_json
 def train(
     job_file: Path | None,
     settings: tuple[str, ...],
     resume: bool,
     dashboard: bool | None,
+    retries: int,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -46,13 +57,22 @@ def train(
       n_cores = 512
     """
     from distkern.cli.job import make_estimator, open_for, resolve_job
+    from distkern.cli.supervision import guards, supervised
     from distkern.cli.training import memory_line, run_job
     from distkern.monitor.terminal import Terminal
 
     job = resolve_job(job_file, flags, settings)
     dataset = open_for(make_estimator(job), job.data)
     with Terminal() as terminal:
-        _, history = run_job(job, dataset, terminal=terminal, resume=resume, dashboard=dashboard)
+        listeners: list[Listener] = [*guards(job), terminal]
+        _, history = supervised(
+            job,
+            lambda tried: run_job(
+                job, dataset, listeners=listeners, resume=resume or tried > 0, dashboard=dashboard
+            ),
+            retries,
+            terminal.line,
+        )
     if as_json:
         click.echo(json.dumps({"model": job.out, **history[-1]}))
         return

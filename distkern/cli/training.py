@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,15 +18,16 @@ if TYPE_CHECKING:
     from distkern.cli.job import Job
     from distkern.engine.events import Listener
     from distkern.engine.executors import AbstractExecutor
-    from distkern.monitor.terminal import Terminal
     from distkern.storage.dataset import Dataset
 
 
 def run_job(
-    job: Job, dataset: Dataset, *, terminal: Terminal, resume: bool = False, dashboard: bool | None = None
-) -> tuple[Any, list[dict[str, Any]]]:
+    job: Job, dataset: Dataset, *, listeners: Sequence[Listener], resume: bool = False, dashboard: bool |
+    None = None, on_cluster: bool = False,
+) -> tuple[Any, list[dict[str, Any]]]:  # fmt: skip
     """Train what ``job`` describes on ``dataset``, save it under ``job.out`` and write its report there.
 
+    ``on_cluster`` says that this is a task of the job's scheduler: its passes go through the client there.
     Returns the fitted estimator and the lines of its ``metrics.jsonl``.
 
     Raises
@@ -53,12 +55,12 @@ def run_job(
         estimator,
         dataset.train,
         test=dataset.test,
-        scheduler=job.scheduler,
+        scheduler=None if on_cluster else job.scheduler,
         workers=job.workers,
         memory_limit=job.memory_limit,
         out=job.out,
         resume=resume,
-        listeners=(terminal, recorder),
+        listeners=(*listeners, recorder),
         dashboard=_has_page(job, dashboard),
         opened=partial(_show_page, job) if shown else None,
     )
@@ -67,6 +69,22 @@ def run_job(
     facts = run_facts(job, dataset, fitted, history, seconds)
     write_report(Path(job.out) / "report.html", facts, history, recorder.totals)
     return fitted, history
+
+
+def complete_run(job: Job, dataset: Dataset) -> None:
+    """Add the report to a finished model whose run ended before it was written, and clear up after it."""
+    from distkern.engine.checkpoint import CheckpointFolder
+    from distkern.estimators.persistence import load_model
+    from distkern.monitor.metrics import read
+    from distkern.monitor.report import write_report
+
+    folder = Path(str(job.out))
+    if not (folder / "report.html").exists():
+        history = read(folder / "metrics.jsonl")
+        seconds = history[-1]["seconds"] if history else 0.0
+        facts = run_facts(job, dataset, load_model(folder), history, seconds)
+        write_report(folder / "report.html", facts, history, ())
+    CheckpointFolder(folder / "checkpoints", {}).remove()
 
 
 def _has_page(job: Job, dashboard: bool | None) -> bool:

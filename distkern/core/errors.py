@@ -42,6 +42,10 @@ class MemoryBudgetError(InputError):
     """The plan does not fit the memory limit."""
 
 
+class ClusterError(DistkernError):
+    """The cluster failed and not the job: a resumed run may succeed."""
+
+
 class DivergenceError(DistkernError, ArithmeticError):
     """A solver left the finite numbers."""
 

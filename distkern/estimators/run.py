@@ -236,6 +236,9 @@ def _tidy(folder: Path) -> None:
     """Remove what a run that failed before its first checkpoint has left: nobody can use it."""
     if CheckpointFolder(folder / "checkpoints", {}).stages():
         return
+    # of a job, another driver may be at work here, or have finished
+    if (folder / "job.json").exists():
+        return
     with suppress(OSError):
         (folder / "metrics.jsonl").unlink(missing_ok=True)
         if (folder / "checkpoints").is_dir():

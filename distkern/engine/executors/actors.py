@@ -16,7 +16,7 @@ from distributed import Client
 from distributed.protocol import pickle as dask_pickle
 from numpy.typing import NDArray
 
-from distkern.core.errors import DistkernError
+from distkern.core.errors import ClusterError
 from distkern.core.types import AbstractSource
 from distkern.engine.executors.calls import LOST, Calls
 from distkern.engine.party import Party
@@ -163,14 +163,14 @@ class ActorParties(AbstractParties):
                 if self._calls.reach(address):
                     return address
             if not workers and waited > _NO_WORKERS_SECONDS:
-                raise DistkernError("the cluster has had no workers for 5 minutes; resume with --resume")
+                raise ClusterError("the cluster has had no workers for 5 minutes; resume with --resume")
             time.sleep(0.1)
 
     def _report(self, place: _Place) -> None:
         self._lost(place.address)
 
-    def _hopeless(self) -> DistkernError:
-        return DistkernError(
+    def _hopeless(self) -> ClusterError:
+        return ClusterError(
             f"workers that held the state of '{self._step.name}' died {_ATTEMPTS} times in a row (out of "
             "memory?): see `distkern plan`, and raise --memory-limit"
         )

@@ -13,7 +13,7 @@ from distributed.actor import ProxyRPC
 from distributed.scheduler import NoWorkerError
 from distributed.utils import TimeoutError as DaskTimeoutError
 
-from distkern.core.errors import DistkernError
+from distkern.core.errors import ClusterError
 from distkern.engine.party import ResidentError
 
 #: instead of an answer: the worker or the actor is gone
@@ -88,7 +88,7 @@ class Calls:
 
         Raises
         ------
-        DistkernError
+        ClusterError
             If the scheduler is gone.
         """
         known: dict[str, bool] = self._client.sync(self._listed)
@@ -99,7 +99,7 @@ class Calls:
         try:
             identity = await self._client.scheduler.identity(n_workers=-1)
         except _FAILED as error:
-            raise DistkernError("the connection to the scheduler was lost; resume with --resume") from error
+            raise ClusterError("the connection to the scheduler was lost; resume with --resume") from error
         return {
             address: worker.get("status", "running") == "running"
             for address, worker in identity["workers"].items()

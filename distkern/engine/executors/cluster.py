@@ -14,7 +14,7 @@ from distributed import Client, Future, LocalCluster, get_client
 from distributed.comm import get_address_host
 from distributed.utils import TimeoutError as DaskTimeoutError
 
-from distkern.core.errors import DistkernError, InputError
+from distkern.core.errors import ClusterError, InputError
 from distkern.core.types import AbstractSource
 from distkern.engine.budget import Machine
 from distkern.engine.cache import forget
@@ -37,6 +37,8 @@ _CLUSTER_CONFIG = {
     # all tasks of a pass go out at once: their results are small, and waiting for each costs 5 ms
     "distributed.scheduler.worker-saturation": "inf",
 }
+#: what a client raises whose scheduler does not answer, or that has given up on it and has none any more
+_AWAY = (OSError, DaskTimeoutError, RuntimeError, AttributeError)
 
 
 class ClusterExecutor(AbstractExecutor):
@@ -80,7 +82,7 @@ class ClusterExecutor(AbstractExecutor):
     ) -> Timed:
         graph, leaves, last = reduce_graph(step, plan, source)
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-            futures = self._client.get(graph, [*last, *leaves], sync=False)
+            futures = self._send(graph, [*last, *leaves])
         partials, pending = futures[: len(last)], {leaf.key: leaf for leaf in futures[len(last) :]}
         del futures
         n_leaves = len(pending)
@@ -95,7 +97,8 @@ class ClusterExecutor(AbstractExecutor):
         try:
             return fold(step.combine, *self._result(partials))
         except BaseException:
-            self._client.cancel(partials)
+            with contextlib.suppress(*_AWAY):
+                self._client.cancel(partials)
             raise
 
     def ordered(self, calls: Iterator[Call], ahead: int) -> Iterator[Timed]:
@@ -108,7 +111,7 @@ class ClusterExecutor(AbstractExecutor):
                     if batch:
                         token = f"distkern-call-{uuid.uuid4().hex[:12]}"
                         graph, keys = call_graph(batch, token)
-                        waiting.extend(self._client.get(graph, keys, sync=False))
+                        waiting.extend(self._send(graph, keys))
                 if not waiting:
                     return
                 yield self._result([waiting.popleft()])[0]
@@ -123,6 +126,15 @@ class ClusterExecutor(AbstractExecutor):
             return LocalParties(step, plan, source, saved)
         return ActorParties(self._client, step, plan, source, saved, lost)
 
+    def _send(self, graph: Any, keys: list[Any]) -> list[Future]:
+        try:
+            futures: list[Future] = self._client.get(graph, keys, sync=False)
+            return futures
+        except Exception as error:
+            if self._client.status in ("running", "connecting"):
+                raise
+            raise ClusterError("the connection to the scheduler was lost; resume with --resume") from error
+
     def _result(self, futures: list[Future]) -> list[Timed]:
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
@@ -132,20 +144,20 @@ class ClusterExecutor(AbstractExecutor):
             results: list[Timed] = self._client.gather(futures)
             return results
         except KilledWorker as error:
-            raise DistkernError(
+            raise ClusterError(
                 f"a task was on several workers when they died ({error.args[0]}): most likely they ran out "
                 "of memory; see `distkern plan`, and raise --memory-limit"
             ) from error
         except FutureCancelledError as error:
-            raise DistkernError("the connection to the scheduler was lost; resume with --resume") from error
+            raise ClusterError("the connection to the scheduler was lost; resume with --resume") from error
         except NoWorkerError as error:
-            raise DistkernError(
+            raise ClusterError(
                 "the cluster has had no workers for 5 minutes; resume with --resume"
             ) from error
 
     def worker_peaks(self) -> dict[str, int]:
         # a worker that dies meanwhile is simply not measured
-        with contextlib.suppress(OSError, DaskTimeoutError):
+        with contextlib.suppress(*_AWAY):
             peaks = self._client.run(peak_resident_bytes, on_error="ignore")
             return {str(address): int(peak) for address, peak in peaks.items()}
         return {}
@@ -153,7 +165,7 @@ class ClusterExecutor(AbstractExecutor):
     def forget_blocks(self) -> None:
         # workers that run on after this run, on a cluster of the user's, get their memory back
         if self._client.cluster is None:
-            with contextlib.suppress(OSError, DaskTimeoutError):
+            with contextlib.suppress(*_AWAY):
                 self._client.run(forget, on_error="ignore")
 
     def close(self) -> None:

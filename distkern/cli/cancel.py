@@ -1,0 +1,45 @@
+"""``distkern cancel``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from distkern.cli import known_jobs, options
+
+
+@click.command()
+@click.argument("identifier", metavar="ID")
+@known_jobs.runs
+@known_jobs.scheduler
+@options.as_json
+def cancel(identifier: str, runs: Path, scheduler: str | None, as_json: bool) -> None:
+    """Stop a job; its last checkpoint stays.
+
+    The driver looks several times in every stage whether it shall stop. To go on later: `distkern submit` or
+    `distkern train` with the same job and --resume.
+
+    \b
+    Example:
+      distkern cancel csvrg-20250131-235959-1a2b
+    """
+    from distkern.core.errors import InputError
+    from distkern.engine.executors.jobs import job_scheduler
+    from distkern.jobs.record import OVER
+
+    with job_scheduler(scheduler) as asked:
+        folder = known_jobs.find(identifier, runs, asked)
+        record, state = folder.record(), folder.state()
+        if state in OVER and state != "lost":
+            raise InputError(
+                f"is {state} already", where=f"job {identifier}", mend="there is nothing to stop"
+            )
+        folder.ask_to_stop()
+        if asked is not None:
+            asked.stop(identifier, record.submission)
+    if as_json:
+        click.echo(json.dumps({"id": identifier, "was": state}))
+    else:
+        click.echo(f"job {identifier} was {state} and stops within a stage; its last checkpoint stays")

@@ -1,0 +1,59 @@
+"""``distkern fetch``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import click
+
+from distkern.cli import known_jobs, options
+
+_PARTS = ("model.json", "arrays", "metrics.jsonl", "report.html")
+
+
+@click.command()
+@click.argument("identifier", metavar="ID")
+@click.option("--out", required=True, metavar="M", type=click.Path(path_type=Path), help="Folder to make.")
+@known_jobs.runs
+@known_jobs.scheduler
+@options.as_json
+def fetch(identifier: str, out: Path, runs: Path, scheduler: str | None, as_json: bool) -> None:
+    """Copy the model of a finished job.
+
+    \b
+    Example:
+      distkern fetch csvrg-20250131-235959-1a2b --out m
+    """
+    from distkern.core.errors import InputError
+    from distkern.engine.executors.jobs import job_scheduler
+    from distkern.estimators.persistence import load_model
+    from distkern.storage.atomic import staged_folder
+
+    with job_scheduler(scheduler) as asked:
+        folder = known_jobs.find(identifier, runs, asked)
+    state = folder.state()
+    if state != "finished":
+        raise InputError(
+            f"is {state} and has no model", where=f"job {identifier}",
+            mend=f"wait for it: `distkern logs {identifier} --follow`"
+            if state in ("queued", "running")
+            else f"see `distkern logs {identifier}`",
+        )  # fmt: skip
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError("is there already", where=f"--out {out}", mend="give a new folder")
+    with staged_folder(out) as staged:
+        for part in _PARTS:
+            source = folder.path / part
+            if source.is_dir():
+                shutil.copytree(source, staged.path / part)
+            elif source.exists():
+                shutil.copy2(source, staged.path / part)
+        # reads every array against its checksum
+        load_model(staged.path)
+        staged.commit()
+    if as_json:
+        click.echo(json.dumps({"id": identifier, "model": str(out)}))
+    else:
+        click.echo(f"model in {out}")

@@ -1,0 +1,89 @@
+"""``distkern jobs``."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from distkern.cli import known_jobs, options
+
+
+@click.command()
+@known_jobs.runs
+@known_jobs.scheduler
+@options.as_json
+def jobs(runs: Path, scheduler: str | None, as_json: bool) -> None:
+    """List the jobs of a folder of runs, and those that a scheduler knows.
+
+    No scheduler is needed: what jobs are and did is written beside their models.
+
+    \b
+    Example:
+      distkern jobs --runs /shared/models --scheduler tcp://10.0.0.5:8786
+    """
+    from rich.console import Console
+
+    from distkern.cli.tables import table
+    from distkern.engine.executors.jobs import job_scheduler
+    from distkern.jobs.index import JobIndex
+    from distkern.monitor.text import in_time
+
+    found = {name: _facts(name, folder) for name, folder in JobIndex(runs)}
+    with job_scheduler(scheduler) as asked:
+        told = {} if asked is None else asked.jobs()
+    for name, facts in told.items():
+        if name not in found:
+            from distkern.jobs.folder import JobFolder
+
+            found[name] = _facts(name, JobFolder(facts["out"]), facts)
+    rows = sorted(found.values(), key=lambda facts: (facts["submitted"] or 0.0, facts["id"]))
+    if as_json:
+        click.echo(json.dumps({"jobs": rows}))
+        return
+    if not rows:
+        click.echo(f"no jobs in {Path(runs).absolute()}; give --runs FOLDER (or DISTKERN_RUNS)")
+        return
+    now = time.time()
+    lines = [
+        (
+            row["id"], row["state"], row["algorithm"], _stage(row),
+            "-" if row["submitted"] is None else in_time(max(0.0, now - row["submitted"])),
+        )
+        for row in rows
+    ]  # fmt: skip
+    console = Console(highlight=False, width=max(80, *(len(row["id"]) + 50 for row in rows)))
+    console.print(table(("id", "state", "algorithm", "stage", "age"), lines, text=(0, 1, 2)))
+
+
+def _stage(row: dict[str, Any]) -> str:
+    if row["stage"] is None:
+        return "-"
+    return str(row["stage"]) if row["stages"] is None else f"{row['stage']} of {row['stages']}"
+
+
+def _facts(name: str, folder: Any, told: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A line about a job; one whose folder is gone, or is not seen from here, has what others tell of it."""
+    from distkern.core.errors import InputError
+
+    try:
+        facts = known_jobs.facts_of(folder)
+    except InputError:
+        if told is None:
+            return {
+                "id": name, "state": "removed", "algorithm": "-", "out": str(folder.path), "stage": None,
+                "stages": None, "submitted": None,
+            }  # fmt: skip
+        states = {"pending": "running", "finished": "finished", "error": "failed", "cancelled": "cancelled"}
+        return {
+            "id": name, "state": states.get(told["scheduler_state"], "lost"), "algorithm": told["algorithm"],
+            "out": told["out"], "stage": None, "stages": None, "submitted": told["submitted"],
+        }  # fmt: skip
+    if facts["id"] != name:
+        # the folder has a newer job
+        return {**facts, "id": name, "state": "replaced", "stage": None}
+    keys = ("id", "state", "algorithm", "out", "stage", "stages", "submitted")
+    return {key: facts[key] for key in keys}

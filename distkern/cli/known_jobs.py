@@ -1,0 +1,125 @@
+"""Finding a job by its id, and showing it: shared by the commands that look at jobs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from distkern.core.errors import InputError
+
+if TYPE_CHECKING:
+    from distkern.engine.executors.jobs import JobScheduler
+    from distkern.jobs.folder import JobFolder
+
+#: where jobs are looked for
+runs: Callable[[Any], Any] = click.option(
+    "--runs", metavar="FOLDER", envvar="DISTKERN_RUNS", default=".", type=click.Path(path_type=Path),
+    help="The folder where runs lie side by side (default: DISTKERN_RUNS, else this folder).",
+)  # fmt: skip
+
+_TERMINAL_PAUSE = 0.3
+
+
+def address(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """A callback that takes only the address of a running scheduler."""
+    from distkern.cli.job import check_scheduler
+
+    try:
+        if value is None or "://" in check_scheduler(value):
+            return value
+    except InputError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+    raise click.BadParameter(
+        f"{value!r} does not outlive this command; give tcp://HOST:PORT", context, parameter
+    )
+
+
+#: the scheduler to ask as well
+scheduler: Callable[[Any], Any] = click.option(
+    "--scheduler", metavar="ADDRESS", callback=address, help="A scheduler to ask as well: tcp:// or tls://.",
+)  # fmt: skip
+
+
+def find(identifier: str, runs_folder: Path, asked: JobScheduler | None = None) -> JobFolder:
+    """The folder of a job, from the index of the runs folder or else from what the scheduler was told.
+
+    Raises
+    ------
+    InputError
+        If nobody knows the id; the message names the ids there are.
+    """
+    from distkern.jobs.folder import JobFolder
+    from distkern.jobs.index import JobIndex, unknown_job
+
+    index = JobIndex(runs_folder)
+    known = index.names()
+    if identifier in known:
+        return index.folder(identifier)
+    told = {} if asked is None else asked.jobs()
+    if identifier in told:
+        return JobFolder(told[identifier]["out"])
+    where = f"runs folder {index.runs}" + ("" if asked is None else f" and {asked.address}")
+    raise unknown_job(identifier, sorted({*known, *told}), where)
+
+
+def facts_of(folder: JobFolder) -> dict[str, Any]:
+    """What is known of a job, for ``--json``: record, state, last sign of life, last line of metrics."""
+    from distkern.monitor.metrics import read
+
+    record, pulse = folder.record(), folder.pulse()
+    history = read(folder.path / "metrics.jsonl") if (folder.path / "metrics.jsonl").exists() else []
+    state = folder.state()
+    running = state == "running"
+    return {
+        "id": record.id, "state": state, "algorithm": record.algorithm, "data": record.data,
+        "out": record.out, "scheduler": record.scheduler, "host": record.host or None,
+        "worker": record.worker or None, "epoch": record.epoch, "submitted": record.submitted,
+        "started": record.started, "finished": record.finished, "error": record.error or None,
+        "stage": history[-1]["stage"] if history else None, "stages": pulse.get("stages"),
+        "pass": pulse.get("pass") if running else None, "done": pulse.get("done") if running else None,
+        "heartbeat": pulse.get("time"), "metrics": history[-1] if history else None,
+    }  # fmt: skip
+
+
+def follow(folder: JobFolder, *, wait: bool) -> str:
+    """Show a job's log as ``train`` shows its run, with ``wait`` until the job is over; return its state.
+
+    Ctrl-C ends the looking and not the job.
+    """
+    from distkern.jobs.log import LogReader
+    from distkern.jobs.record import OVER
+    from distkern.monitor.terminal import Terminal
+
+    identifier = folder.record().id
+    reader = LogReader(folder.log)
+    try:
+        with Terminal() as terminal:
+            while True:
+                # the state first: what is written before it changes is still to be read
+                state = folder.state()
+                for event in reader.new():
+                    terminal(event)
+                if not wait or state in OVER:
+                    return state
+                time.sleep(_TERMINAL_PAUSE)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"job {identifier} goes on: see it again with `distkern logs {identifier} --follow`, stop it "
+            f"with `distkern cancel {identifier}`"
+        ) from None
+
+
+def ending(folder: JobFolder, state: str) -> str:
+    """One line: how a job ended and what to do next."""
+    record = folder.record()
+    said = {
+        "finished": f"model in {record.out}; copy it with `distkern fetch {record.id} --out M`",
+        "failed": record.error,
+        "cancelled": "its last checkpoint is left; `distkern submit ... --resume` goes on",
+        "lost": f"{record.error or 'its driver is silent'}; `distkern submit ... --resume` goes on",
+    }
+    return f"job {record.id} {state}: {said[state]}" if state in said else f"job {record.id} is {state}"

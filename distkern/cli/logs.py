@@ -1,0 +1,29 @@
+"""``distkern logs``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from distkern.cli import known_jobs
+
+
+@click.command()
+@click.argument("identifier", metavar="ID")
+@click.option("--follow", is_flag=True, help="Go on until the job is over; Ctrl-C does not stop it.")
+@known_jobs.runs
+@known_jobs.scheduler
+def logs(identifier: str, follow: bool, runs: Path, scheduler: str | None) -> None:
+    """Show what a job did, as `distkern train` shows it.
+
+    \b
+    Example:
+      distkern logs csvrg-20250131-235959-1a2b --follow
+    """
+    from distkern.engine.executors.jobs import job_scheduler
+
+    with job_scheduler(scheduler) as asked:
+        folder = known_jobs.find(identifier, runs, asked)
+    state = known_jobs.follow(folder, wait=follow)
+    click.echo(known_jobs.ending(folder, state))

@@ -1,0 +1,67 @@
+"""``distkern status``."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import click
+
+from distkern.cli import known_jobs, options
+
+
+@click.command()
+@click.argument("identifier", metavar="ID")
+@known_jobs.runs
+@known_jobs.scheduler
+@options.as_json
+def status(identifier: str, runs: Path, scheduler: str | None, as_json: bool) -> None:
+    """Say how a job is: its state, stage, last figures, and where it runs.
+
+    States: queued, running, finished, failed, cancelled, lost (its driver was silent for a minute, or its
+    cluster failed; submitted again with --resume it goes on).
+
+    \b
+    Example:
+      distkern status csvrg-20250131-235959-1a2b --runs /shared/models
+    """
+    from rich.console import Console
+
+    from distkern.cli.tables import fact_table
+    from distkern.engine.executors.jobs import job_scheduler
+    from distkern.monitor.text import in_error, in_number, in_time
+
+    with job_scheduler(scheduler) as asked:
+        folder = known_jobs.find(identifier, runs, asked)
+        facts = known_jobs.facts_of(folder)
+        if asked is not None:
+            facts["scheduler_state"] = asked.jobs().get(identifier, {}).get("scheduler_state", "unknown")
+            waits = facts["state"] in ("queued", "running") and facts["scheduler"] == asked.address
+            if waits and not asked.drives(identifier):
+                # the store hears of it only by the driver's silence
+                facts["state"] = "lost"
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    now = time.time()
+    shown = {"state": facts["state"]}
+    if facts["error"]:
+        shown["error"] = facts["error"]
+    if facts["stage"] is not None:
+        shown["stage"] = f"{facts['stage']}" + (f" of {facts['stages']}" if facts["stages"] else "")
+    if facts["pass"]:
+        shown["at"] = f"{facts['pass']}, {100 * (facts['done'] or 0.0):.0f} %"
+    metrics = facts["metrics"]
+    if metrics is not None:
+        shown["objective"] = in_number(metrics["objective"])
+        shown["train error"] = in_error(metrics, "train_error")
+        shown["test error"] = in_error(metrics, "test_error")
+    if facts["host"]:
+        shown["driver"] = f"{facts['host']}, {facts['worker']} (start {facts['epoch']})"
+    if facts["heartbeat"] and facts["state"] in ("running", "lost"):
+        shown["last seen"] = f"{in_time(max(0.0, now - facts['heartbeat']))} ago"
+    shown["submitted"] = f"{in_time(max(0.0, now - facts['submitted']))} ago to {facts['scheduler']}"
+    shown["algorithm"], shown["data"], shown["out"] = facts["algorithm"], facts["data"], facts["out"]
+    click.echo(f"job {facts['id']}")
+    Console(highlight=False, width=80).print(fact_table(shown))

@@ -1,0 +1,137 @@
+"""``distkern submit``."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from distkern.cli import options
+
+if TYPE_CHECKING:
+    from distkern.cli.job import Job
+    from distkern.engine.executors.jobs import JobScheduler
+    from distkern.jobs.folder import JobFolder
+    from distkern.jobs.record import Record
+
+
+@click.command()
+@options.job
+@click.option("--resume", is_flag=True, help="Go on from the last checkpoint in the model's folder.")
+@click.option(
+    "--retries",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    help="How often the cluster starts the driver again when it fails.",
+)
+@click.option(
+    "--runs",
+    metavar="FOLDER",
+    envvar="DISTKERN_RUNS",
+    type=click.Path(path_type=Path),
+    help="Where `distkern jobs` will look (default: DISTKERN_RUNS, else the folder that holds the model's).",
+)
+@click.option("--wait", is_flag=True, help="Show the job until it is over; Ctrl-C does not stop it.")
+@options.as_json
+def submit(
+    job_file: Path | None,
+    settings: tuple[str, ...],
+    resume: bool,
+    retries: int,
+    runs: Path | None,
+    wait: bool,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Train on a cluster, without this machine: its scheduler runs the driver too.
+
+    Takes what `distkern train` takes, and the address of a scheduler. The data set and the model's folder
+    must be on a place that this machine and all workers share. Prints the job's id last.
+
+    \b
+    Example:
+      distkern submit job.toml --scheduler tcp://10.0.0.5:8786
+
+    Then `distkern status ID`, `logs ID --follow`, `cancel ID` and `fetch ID --out M` from any machine.
+    """
+    from distkern.cli.job import make_estimator, open_for, resolve_job
+    from distkern.cli.known_jobs import ending, follow
+    from distkern.core.errors import DistkernError, InputError
+    from distkern.estimators.run import check_folder
+    from distkern.jobs.folder import JobFolder
+
+    job = resolve_job(job_file, flags, settings)
+    if "://" not in job.scheduler:
+        raise InputError(
+            "a job needs the address of a running scheduler", where="--scheduler",
+            mend="give --scheduler tcp://HOST:PORT, or run it here with `distkern train`",
+        )  # fmt: skip
+    if job.out is None:
+        raise InputError("no folder for the model given", where="--out", mend="add --out M")
+    # another machine has another working folder
+    job = job.model_copy(update={"data": os.path.abspath(job.data), "out": os.path.abspath(job.out)})
+    open_for(make_estimator(job), job.data)
+    folder = JobFolder(str(job.out))
+    check_folder(folder.path, resume)
+    record = _send(job, folder, retries, folder.path.parent if runs is None else runs)
+    if as_json:
+        click.echo(json.dumps({"id": record.id, "out": record.out, "scheduler": record.scheduler}))
+    else:
+        click.echo(f"{job.algorithm} on {Path(job.data).name} to {job.scheduler}: job {record.id}")
+    if wait:
+        state = follow(folder, wait=True)
+        if state != "finished":
+            raise DistkernError(ending(folder, state))
+
+
+def _refuse_if_driven(folder: JobFolder, scheduler: JobScheduler) -> None:
+    """Refuse a folder whose job is waiting or running, unless its scheduler was restarted or gave it up.
+
+    A driver that lives on all the same stops when the new one claims the job.
+    """
+    if not folder.has_job:
+        return
+    record = folder.record()
+    if record.scheduler != scheduler.address or scheduler.drives(record.id):
+        folder.refuse_if_driven()
+
+
+def _send(job: Job, folder: JobFolder, retries: int, runs: Path) -> Record:
+    """Write the job down and hand its driver to the scheduler."""
+    from distkern.cli.on_cluster import train_described
+    from distkern.engine.executors.jobs import JobScheduler
+    from distkern.jobs.driver import drive
+    from distkern.jobs.index import JobIndex
+    from distkern.jobs.probe import check_store
+    from distkern.jobs.record import Record, new_id
+
+    description = job.model_dump()
+    with JobScheduler(job.scheduler) as scheduler:
+        _refuse_if_driven(folder, scheduler)
+        fresh = not folder.path.exists()
+        try:
+            check_store(folder.path, job.data, scheduler.everywhere, "--out")
+        except BaseException:
+            if fresh:
+                folder.discard()
+            raise
+        # a run that goes on keeps its name
+        old = folder.record() if folder.has_job else None
+        record = Record(
+            id=new_id(job.algorithm) if old is None else old.id, algorithm=job.algorithm, data=job.data,
+            out=str(job.out), description=description, scheduler=job.scheduler,
+            submission=1 if old is None else old.submission + 1, epoch=0 if old is None else old.epoch,
+        )  # fmt: skip
+        folder.go_on()
+        folder.write(record)
+        JobIndex(runs).add(record.id, folder.path)
+        facts = {"out": record.out, "algorithm": record.algorithm, "submitted": record.submitted}
+        scheduler.submit(
+            drive, record.out, description, train_described, name=record.id, submission=record.submission,
+            retries=retries, facts=facts,
+        )  # fmt: skip
+    return record

@@ -1,0 +1,210 @@
+"""The driver of a job: runs on a worker, may be started again at any time, trains once."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from distkern.core.errors import DistkernError
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.events import Event, Listener
+from distkern.jobs.faults import is_fault_of_cluster
+from distkern.jobs.fence import Fence, FencedError
+from distkern.jobs.folder import JobFolder
+from distkern.jobs.log import LogFile
+from distkern.jobs.record import BEAT_SECONDS, CANCELLED, FAILED, FINISHED, LOST, RUNNING, Record
+from distkern.jobs.redact import redact
+
+#: trains a job: its description, the listeners of the run, whether to go on from its checkpoint; where the
+#: model is there already, trains nothing and adds what is missing beside it
+Train: TypeAlias = Callable[[dict[str, Any], Sequence[Listener], bool], None]
+
+#: seconds between two looks for the wish that the job stops
+_LOOK_SECONDS = 0.5
+#: starts of a driver in one stage after which the job is given up
+MOST_STARTS = 10
+
+
+class CancelledJobError(DistkernError):
+    """Somebody asked the job to stop."""
+
+
+class Guard:
+    """A listener that stops a run that was cancelled or that another driver has taken over.
+
+    It must hear of a stage before whoever writes it down. Only the thread that made it can be stopped:
+    progress is told by others as well.
+    """
+
+    def __init__(self, folder: JobFolder, fence: Fence, asked_to_stop: Callable[[], bool]) -> None:
+        self._folder, self._fence, self._asked = folder, fence, asked_to_stop
+        self._thread = threading.get_ident()
+        self._looked = 0.0
+
+    def __call__(self, event: Event) -> None:
+        """Raise if the run must not go on."""
+        if threading.get_ident() != self._thread:
+            return
+        if event.kind in ("run_started", "stage_finished", "run_finished"):
+            self._fence.check()
+        # a finished stage is written before the run stops, and what has finished is not cancelled any more
+        if event.kind in ("stage_finished", "run_finished"):
+            return
+        recently = time.monotonic() - self._looked < _LOOK_SECONDS
+        if recently and event.kind.startswith("pass_"):
+            return
+        self._looked = time.monotonic()
+        self._fence.check()
+        if self._folder.asked_to_stop() or self._asked():
+            raise CancelledJobError("cancelled")
+
+
+class Heartbeat:
+    """A listener that writes signs of life every two seconds, from a thread of its own, while entered."""
+
+    def __init__(self, folder: JobFolder, fence: Fence) -> None:
+        self._folder, self._fence = folder, fence
+        self._facts: dict[str, Any] = {"epoch": fence.epoch}
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="distkern-heartbeat", daemon=True)
+
+    def __call__(self, event: Event) -> None:
+        """Remember what the run is at."""
+        if event.kind == "pass_started":
+            self._facts = {**self._facts, "stage": event["stage"], "pass": event["name"], "done": 0.0}
+        elif event.kind == "pass_progress":
+            self._facts = {**self._facts, "done": round(event["rows_done"] / max(1, event["rows"]), 3)}
+        elif event.kind == "run_started":
+            self._facts = {**self._facts, "stages": event["stages"]}
+
+    def __enter__(self) -> Heartbeat:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._over.set()
+        self._thread.join(timeout=10 * BEAT_SECONDS)
+        self._write()
+
+    def _beat(self) -> None:
+        while True:
+            self._write()
+            if self._over.wait(BEAT_SECONDS):
+                return
+
+    def _write(self) -> None:
+        # a store that is away for a moment makes the job look silent, which it then is
+        with suppress(OSError, DistkernError):
+            if self._fence.holds():
+                self._folder.beat(self._facts)
+
+
+def drive(
+    out: str, description: dict[str, Any], train: Train, *, worker: str = "",
+    asked_to_stop: Callable[[], bool] = lambda: False, progressed: Callable[[], None] = lambda: None,
+    connected: Callable[[], bool] = lambda: True,
+) -> dict[str, Any]:  # fmt: skip
+    """Train the job of the folder ``out``, from its last checkpoint; do nothing if that has been done.
+
+    Parameters
+    ----------
+    out : folder with the job's record
+    description : what ``train`` is given
+    train : trains; on return the model is in ``out``
+    worker : address of the worker this runs on
+    asked_to_stop : a second way, beside the file, of hearing that the job is cancelled
+    progressed : called when it starts and after every checkpoint
+    connected : whether the scheduler is there; without it, whatever goes wrong is the cluster's fault
+
+    Returns
+    -------
+    dict with ``id``, ``state`` and ``error``; a job that fails by its own fault is over, not an exception
+
+    Raises
+    ------
+    Exception
+        If the cluster failed: who runs this may run it again.
+    """
+    folder = JobFolder(out)
+    record = folder.record()
+    if folder.has_model:
+        record = _finish(folder, record)
+        # the model is what the job was for: what is beside it must not fail it
+        with suppress(OSError, DistkernError):
+            train(description, (), True)
+        return _told(record)
+    if folder.asked_to_stop():
+        if record.state != CANCELLED:
+            folder.write(record := record.changed(state=CANCELLED, finished=time.time()))
+        return _told(record)
+    stages = CheckpointFolder(Path(out) / "checkpoints", {}).stages()
+    progress = (record.submission, stages[-1] if stages else -1)
+    hopeless = folder.starts_at(progress) >= MOST_STARTS
+    fence = folder.claim(progress)
+    record = record.changed(
+        state=RUNNING, started=time.time(), finished=None, epoch=fence.epoch, host=socket.gethostname(),
+        worker=worker, error="",
+    )  # fmt: skip
+    folder.write(record)
+    log = LogFile(folder.log, fence)
+    log.say(f"job {record.id}: driver {fence.epoch} on {record.host}, process {os.getpid()}")
+
+    def saved(event: Event) -> None:
+        if event.kind == "checkpoint_saved":
+            progressed()
+
+    with Heartbeat(folder, fence) as heartbeat:
+        try:
+            if hopeless:
+                raise DistkernError(
+                    f"its driver died {MOST_STARTS} times in a row in stage {progress[1] + 1} (out of "
+                    "memory?): see `distkern plan`, give the workers more memory, and submit it with --resume"
+                )
+            # what happened to the hosts before this start is no sign of what the job does to this one
+            progressed()
+            train(description, (Guard(folder, fence, asked_to_stop), log, heartbeat, saved), bool(stages))
+            record = _finish(folder, record)
+        except FencedError as error:
+            # the newer driver owns the record
+            return {"id": record.id, "state": "superseded", "error": str(error)}
+        except CancelledJobError:
+            record = _end(folder, fence, record, CANCELLED, "")
+        except BaseException as error:
+            what = redact(" ".join((str(error) or type(error).__name__).split()))
+            if not connected() and not isinstance(error, DistkernError):
+                # a client whose scheduler is gone fails in many ways
+                record = _end(folder, fence, record, LOST, "the connection to the scheduler was lost")
+                raise
+            if isinstance(error, Exception) and not is_fault_of_cluster(error):
+                named = what if isinstance(error, DistkernError) else f"{type(error).__name__}: {what}"
+                record = _end(folder, fence, record, FAILED, named)
+            else:
+                record = _end(folder, fence, record, LOST, what)
+                log.say(f"job {record.id}: {what}")
+                raise
+        log.say(f"job {record.id}: {record.state}{f' ({record.error})' if record.error else ''}")
+    return _told(record)
+
+
+def _finish(folder: JobFolder, record: Record) -> Record:
+    if record.state != FINISHED:
+        record = record.changed(state=FINISHED, finished=time.time(), error="")
+        folder.write(record)
+    return record
+
+
+def _end(folder: JobFolder, fence: Fence, record: Record, state: str, error: str) -> Record:
+    record = record.changed(state=state, finished=time.time(), error=error)
+    if fence.holds():
+        folder.write(record)
+    return record
+
+
+def _told(record: Record) -> dict[str, Any]:
+    return {"id": record.id, "state": record.state, "error": record.error}

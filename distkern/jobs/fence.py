@@ -1,0 +1,104 @@
+"""Fences: of two drivers that both believe to run a job, the older one stops.
+
+A driver claims a job by creating the next of the files ``epoch-00001``, ``epoch-00002``, ..., which only one
+can create. It holds the job as long as no newer one is there, and looks before each stage is written. What it
+could write between a look and the next claim is what the newer driver would write: same job, same bits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from distkern.core.errors import DistkernError
+from distkern.storage.atomic import explained
+
+_NAME = re.compile(r"epoch-(\d{5,})")
+
+
+class FencedError(DistkernError):
+    """Another driver has taken the job over."""
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A claim to a job: ``epoch`` in ``folder``."""
+
+    folder: Path
+    epoch: int
+
+    def holds(self) -> bool:
+        """Whether nobody has claimed the job since."""
+        return newest(self.folder) <= self.epoch
+
+    def check(self) -> None:
+        """Raise :class:`FencedError` if somebody has."""
+        latest = newest(self.folder)
+        if latest > self.epoch:
+            raise FencedError(
+                f"another driver has taken over the run in {self.folder.parent} (epoch {latest}, this one is "
+                f"{self.epoch}): this one stops"
+            )
+
+
+def newest(folder: Path) -> int:
+    """The newest epoch of a job; 0 if nobody has claimed it."""
+    try:
+        found = (_NAME.fullmatch(name) for name in os.listdir(folder))
+        return max((int(match[1]) for match in found if match), default=0)
+    except FileNotFoundError:
+        return 0
+
+
+def starts_at(folder: Path, progress: Sequence[int]) -> int:
+    """How many of the last claims, in a row, were made when the job was as far as ``progress`` says."""
+    starts = 0
+    for epoch in range(newest(folder), 0, -1):
+        try:
+            claimed = json.loads((folder / f"epoch-{epoch:05d}").read_text(encoding="utf-8"))["progress"]
+        except (OSError, ValueError, KeyError):
+            # its driver died while it wrote: it got no further
+            claimed = list(progress)
+        if claimed != list(progress):
+            break
+        starts += 1
+    return starts
+
+
+def claim(folder: Path, progress: Sequence[int] = ()) -> Fence:
+    """Become the newest driver of a job.
+
+    ``progress`` says how far the job is; see :func:`starts_at`.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written.
+    """
+    owner = json.dumps(
+        {"host": socket.gethostname(), "pid": os.getpid(), "time": time.time(), "progress": list(progress)}
+    )
+    with explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    while True:
+        epoch = newest(folder) + 1
+        path = folder / f"epoch-{epoch:05d}"
+        try:
+            # create-if-absent is the one operation that every shared file system decides alone
+            descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+        except FileExistsError:
+            continue
+        except OSError:
+            with explained(path):
+                raise
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(owner + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        return Fence(folder, epoch)

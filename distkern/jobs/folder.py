@@ -1,0 +1,140 @@
+"""The folder of a run, as a job sees it: record, signs of life, the wish that it stops, fences, log."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.jobs.fence import Fence, claim, starts_at
+from distkern.jobs.record import LOST_SECONDS, OVER, Record, from_json, state_of
+from distkern.storage.atomic import explained, write_text_atomic
+
+#: what a job leaves in the folder of its run, beside what the run leaves
+RECORD, LOG, CANCEL, OWN = "job.json", "log.jsonl", "cancel", ".job"
+
+
+class JobFolder:
+    """A job's part of the folder ``out`` of its run.
+
+    Attributes
+    ----------
+    path : the folder
+    log : of events, one a line
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.log = self.path / LOG
+        self._own = self.path / OWN
+
+    @property
+    def has_job(self) -> bool:
+        """Whether a job was ever submitted to this folder."""
+        return (self.path / RECORD).is_file()
+
+    @property
+    def has_model(self) -> bool:
+        """Whether training has finished: ``model.json`` is written last, once, and whole."""
+        return (self.path / "model.json").is_file()
+
+    def record(self) -> Record:
+        """What the folder says of its job.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
+        file = self.path / RECORD
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            raise InputError(
+                "holds no job (no job.json)",
+                where=str(self.path),
+                mend="give the folder that a job trains to",
+            ) from None
+        return from_json(text, str(file))
+
+    def write(self, record: Record) -> None:
+        """Replace the record, whole or not at all."""
+        with explained(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        write_text_atomic(self.path / RECORD, record.to_json())
+
+    def discard(self) -> None:
+        """Remove a folder in which nothing was trained; what others put there stays."""
+        shutil.rmtree(self._own, ignore_errors=True)
+        with suppress(OSError):
+            self.path.rmdir()
+
+    # -- signs of life
+
+    def beat(self, facts: dict[str, Any]) -> None:
+        """Write down that the driver is alive, and what it is at."""
+        write_text_atomic(self._own / "heartbeat", json.dumps({"time": time.time(), **facts}) + "\n")
+
+    def pulse(self) -> dict[str, Any]:
+        """The last sign of life: ``time`` and what the driver was at; empty if there was none."""
+        try:
+            pulse: dict[str, Any] = json.loads((self._own / "heartbeat").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return pulse
+
+    def state(self, now: float | None = None) -> str:
+        """The job's state: one of :data:`distkern.jobs.record.STATES`."""
+        return state_of(
+            self.record(), self.pulse().get("time"), asked_to_stop=self.asked_to_stop(),
+            has_model=self.has_model, now=time.time() if now is None else now,
+        )  # fmt: skip
+
+    # -- stopping
+
+    def ask_to_stop(self) -> None:
+        """Ask the job's driver to stop at its next look."""
+        with explained(self.path):
+            (self.path / CANCEL).touch()
+
+    def asked_to_stop(self) -> bool:
+        """Whether somebody asked the job to stop."""
+        return (self.path / CANCEL).exists()
+
+    def go_on(self) -> None:
+        """Take back the wish that it stops."""
+        with explained(self.path):
+            (self.path / CANCEL).unlink(missing_ok=True)
+
+    # -- who drives
+
+    def claim(self, progress: Sequence[int] = ()) -> Fence:
+        """Become the job's driver; an older one stops at its next look."""
+        return claim(self._own, progress)
+
+    def starts_at(self, progress: Sequence[int]) -> int:
+        """How many of the last drivers, in a row, started when the job was as far as ``progress`` says."""
+        return starts_at(self._own, progress)
+
+    def refuse_if_driven(self) -> None:
+        """Raise :class:`InputError` if a job of this folder is waiting or running."""
+        if not self.has_job:
+            return
+        try:
+            record, state = self.record(), self.state()
+        except CorruptDataError:
+            # half a disk's worth of trouble must not lock the folder
+            return
+        if state not in OVER:
+            raise InputError(
+                f"is the folder of job {record.id}, which is {state}", where=str(self.path),
+                mend=f"wait for it (`distkern logs {record.id} --follow`), stop it (`distkern cancel "
+                f"{record.id}`), or use another folder; a job that has been silent for "
+                f"{LOST_SECONDS:.0f} seconds counts as lost",
+            )  # fmt: skip

@@ -1,0 +1,69 @@
+"""Which jobs there are: a file for each, in the folder where runs lie side by side."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from distkern.core.errors import InputError
+from distkern.jobs.folder import JobFolder
+from distkern.storage.atomic import explained, write_text_atomic
+
+_FOLDER = ".distkern-jobs"
+
+
+class JobIndex:
+    """The jobs of a folder of runs, found without a scheduler.
+
+    Parameters
+    ----------
+    runs : the folder; where a run lies below it, the index names it by its path from there, so that hosts
+        may see the store at different places
+    """
+
+    def __init__(self, runs: str | os.PathLike[str]) -> None:
+        self.runs = Path(os.path.abspath(runs))
+        self._folder = self.runs / _FOLDER
+
+    def add(self, identifier: str, out: Path) -> None:
+        """Write down where a job's run lies."""
+        place = Path(os.path.abspath(out))
+        text = str(place.relative_to(self.runs)) if place.is_relative_to(self.runs) else str(place)
+        with explained(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+        write_text_atomic(self._folder / f"{identifier}.json", json.dumps({"out": text}) + "\n")
+
+    def names(self) -> list[str]:
+        """The ids of all jobs, in order."""
+        if not self._folder.is_dir():
+            return []
+        return sorted(path.stem for path in self._folder.glob("*.json"))
+
+    def folder(self, identifier: str) -> JobFolder:
+        """The run of a job.
+
+        Raises
+        ------
+        InputError
+            If there is no such job; the message names those there are.
+        """
+        known = self.names()
+        if identifier not in known:
+            raise unknown_job(identifier, known, f"runs folder {self.runs}")
+        entry = json.loads((self._folder / f"{identifier}.json").read_text(encoding="utf-8"))
+        return JobFolder(self.runs / entry["out"])
+
+    def __iter__(self) -> Iterator[tuple[str, JobFolder]]:
+        for name in self.names():
+            yield name, self.folder(name)
+
+
+def unknown_job(identifier: str, known: list[str], where: str) -> InputError:
+    """The error for an id that is none of those ``known``."""
+    shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
+    return InputError(
+        f"no job {identifier!r}", where=where,
+        mend=f"known are: {shown}" if known else "there are no jobs; give --runs FOLDER (or DISTKERN_RUNS)",
+    )  # fmt: skip

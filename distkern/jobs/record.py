@@ -1,0 +1,116 @@
+"""What is known of a job: the record that its folder keeps, and the state that follows from it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from distkern.core.errors import CorruptDataError
+from distkern.jobs.redact import redact
+
+QUEUED, RUNNING, FINISHED = "queued", "running", "finished"
+FAILED, CANCELLED, LOST = "failed", "cancelled", "lost"
+STATES = (QUEUED, RUNNING, FINISHED, FAILED, CANCELLED, LOST)
+#: nothing more will happen to such a job by itself
+OVER = (FINISHED, FAILED, CANCELLED, LOST)
+
+#: seconds between two signs of life of a driver
+BEAT_SECONDS = 2.0
+#: seconds without one after which a running job counts as lost; clocks of hosts may differ by less
+LOST_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Record:
+    """A job, as ``job.json`` in its folder says it.
+
+    Attributes
+    ----------
+    id : name of the job
+    algorithm, data, out : what is trained on what, and the folder of the model
+    state : as it was last written; see :func:`state_of`
+    description : the job file's keys, without passwords
+    scheduler : address
+    submitted, started, finished : seconds since 1970, None before it happened
+    submission : how often it was submitted
+    epoch : of the driver that last claimed the job
+    host, worker : where that driver runs
+    error : one line, of a failed or lost job
+    """
+
+    id: str
+    algorithm: str
+    data: str
+    out: str
+    state: str = QUEUED
+    description: dict[str, Any] = field(default_factory=dict)
+    scheduler: str = ""
+    submitted: float = field(default_factory=time.time)
+    submission: int = 1
+    started: float | None = None
+    finished: float | None = None
+    epoch: int = 0
+    host: str = ""
+    worker: str = ""
+    error: str = ""
+
+    def to_json(self) -> str:
+        """The record as text, without passwords."""
+        return json.dumps(redact(asdict(self)), indent=1) + "\n"
+
+    def changed(self, **changes: Any) -> Record:
+        """The record with some fields changed."""
+        return replace(self, **changes)
+
+
+def from_json(text: str, where: str) -> Record:
+    """The record that :meth:`Record.to_json` wrote; keys of newer versions are passed over.
+
+    Raises
+    ------
+    CorruptDataError
+        If it is not such a text.
+    """
+    try:
+        values = json.loads(text)
+        known = {part.name for part in fields(Record)}
+        return Record(**{name: value for name, value in values.items() if name in known})
+    except (ValueError, TypeError, AttributeError) as error:
+        raise CorruptDataError(
+            f"is not the record of a job ({error})", where=where, mend="remove it and submit again"
+        ) from None
+
+
+def new_id(algorithm: str) -> str:
+    """A name for a job that sorts by time and is not used twice: ``csvrg-20250131-235959-1a2b``."""
+    return f"{algorithm}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+
+
+def state_of(
+    record: Record, beat: float | None, *, asked_to_stop: bool, has_model: bool, now: float
+) -> str:  # fmt: skip
+    """The state of a job now.
+
+    Parameters
+    ----------
+    record : as last written
+    beat : when its driver last gave a sign of life, in seconds since 1970
+    asked_to_stop : somebody asked it to stop
+    has_model : the finished model is there
+    now : seconds since 1970
+    """
+    last = max(record.started or 0.0, beat or 0.0)
+    silent = record.state == LOST or (record.state == RUNNING and now - last > LOST_SECONDS)
+    if has_model and (silent or record.state != RUNNING):
+        # the record may be older: its driver died before it wrote it, or `distkern train` finished the run
+        return FINISHED
+    if record.state in (FAILED, CANCELLED):
+        return record.state
+    if asked_to_stop and (silent or record.state == QUEUED):
+        # whoever still starts it will stop at once
+        return CANCELLED
+    # a finished job whose model was taken away is as good as lost
+    return LOST if silent or record.state == FINISHED else record.state

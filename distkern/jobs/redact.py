@@ -1,0 +1,29 @@
+"""Passwords stay out of records and logs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+#: scheme://user:password@ or scheme://:password@
+_PASSWORD = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s:@'\"]*:)[^@/\s'\"]+@")
+#: name=value, of a query or a line of settings, where the name says that the value is secret
+_NAMED = re.compile(
+    r"(?i)\b((?:[a-z0-9_]*_)?(?:password|passwd|secret|token|api_?key|secret_?key))=[^\s&'\"]+"
+)
+_SECRET_KEY = re.compile(r"(?i)(password|passwd|secret|token|api_?key|credential|storage_options|^environ)")
+
+
+def redact(value: Any) -> Any:
+    """A value of JSON without passwords: in URLs, after ``password=`` and its like, under such keys."""
+    if isinstance(value, str):
+        return _NAMED.sub(r"\1=***", _PASSWORD.sub(r"\1***@", value))
+    if isinstance(value, Mapping):
+        return {
+            str(name): "***" if _SECRET_KEY.search(str(name)) and inner else redact(inner)
+            for name, inner in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [redact(inner) for inner in value]
+    return value

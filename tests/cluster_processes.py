@@ -1,0 +1,110 @@
+"""A Dask cluster of real processes on loopback, whose parts tests kill and start again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+_LOGS = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
+
+def free_port() -> int:
+    """A port that nobody listens to."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+class Processes:
+    """A scheduler and workers without nannies, one thread each, started as users start them.
+
+    Parameters
+    ----------
+    folder : for the workers' scratch files
+    settings : environment variables of all of them
+    """
+
+    def __init__(self, folder: Path, n_workers: int = 2, **settings: str) -> None:
+        self.folder, self.n_workers = folder, n_workers
+        self.port = free_port()
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self._settings = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False", **settings}
+        self.scheduler: subprocess.Popen[bytes] | None = None
+        self.workers: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Processes:
+        self.start_scheduler()
+        for _ in range(self.n_workers):
+            self.add_worker()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for process in (*self.workers, self.scheduler):
+            if process is not None:
+                process.kill()
+                process.wait()
+
+    def _start(self, *command: str) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **self._settings}
+        return subprocess.Popen([sys.executable, "-m", "dask", *command], env=environment, **_LOGS)
+
+    def start_scheduler(self) -> None:
+        """Start the scheduler, always at the same address."""
+        self.scheduler = self._start(
+            "scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard", "--no-show"
+        )
+
+    def kill_scheduler(self) -> None:
+        """Kill the scheduler; its workers notice and end."""
+        assert self.scheduler is not None
+        self.scheduler.send_signal(signal.SIGKILL)
+        self.scheduler.wait()
+
+    def add_worker(self) -> None:
+        """Start one more worker."""
+        options = ["--no-nanny", "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1"]
+        options += ["--local-directory", str(self.folder / "scratch"), "--death-timeout", "60"]
+        self.workers.append(self._start("worker", self.address, *options))
+
+    def replace_workers(self) -> None:
+        """End what is left of the workers and start as many anew."""
+        for process in self.workers:
+            process.kill()
+            process.wait()
+        self.workers = []
+        for _ in range(self.n_workers):
+            self.add_worker()
+
+    def kill_worker(self, pid: int) -> None:
+        """Kill one worker and start another."""
+        [process] = [process for process in self.workers if process.pid == pid]
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self.workers.remove(process)
+        self.add_worker()
+
+    def worker_pids(self) -> list[int]:
+        """The processes of the workers."""
+        return [process.pid for process in self.workers]
+
+
+def distkern(*arguments: str, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "distkern", *arguments], capture_output=True, text=True, timeout=timeout,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+def wait_for(holds: object, seconds: float = 60.0) -> None:
+    """Wait until ``holds()`` is true."""
+    assert callable(holds)
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.05)

@@ -1,0 +1,222 @@
+"""Schedulers, workers and networks fail under jobs: none is lost, none trained twice, the bits stay."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cluster_processes import Processes, distkern, wait_for
+from distkern.estimators import load_model
+from distkern.jobs.folder import JobFolder
+from distkern.storage.ingest import write_dataset
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+
+FAULTS = int(os.environ.get("DISTKERN_FAULTS", "50"))
+STAGES = 40
+SETTINGS = ["--set", "n_cores=60", "--set", f"stages={STAGES}", "--set", "tol=0.0", "--set", "lam=64.0"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    def chunks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for number in range(4):
+            features = np.random.default_rng(number).normal(size=(10_000, 8)).astype(np.float32)
+            yield features, (np.abs(features[:, :3]).sum(axis=1) > 2.4).astype(int)
+
+    path = tmp_path_factory.mktemp("faults") / "d.zarr"
+    write_dataset(chunks(), path, rows_per_shard=5000)
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model of a run that nothing happened to."""
+    out = tmp_path_factory.mktemp("whole") / "m"
+    run = distkern("train", "--data", str(data), "--out", str(out), "--scheduler", "threads", *SETTINGS)
+    assert run.returncode == 0, run.stderr
+    return out
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Processes]:
+    with Processes(tmp_path) as processes:
+        yield processes
+
+
+def check_same(out: Path, whole: Path) -> None:
+    mine, expected = load_model(out), load_model(whole)
+    np.testing.assert_array_equal(mine.coef_, expected.coef_)
+    np.testing.assert_array_equal(mine.landmarks_, expected.landmarks_)
+    stages = [json.loads(line)["stage"] for line in (out / "metrics.jsonl").read_text().splitlines()]
+    assert stages == list(range(STAGES + 1))
+    wait_for(lambda: not (out / "checkpoints").exists(), 30)
+
+
+def send(data: Path, out: Path, cluster: Processes, *flags: str) -> None:
+    """Submit a job; while a scheduler and its workers come up, that takes more than one try."""
+    deadline = time.monotonic() + 120
+    while True:
+        run = distkern(
+            "submit",
+            "--data",
+            str(data),
+            "--out",
+            str(out),
+            "--scheduler",
+            cluster.address,
+            *SETTINGS,
+            *flags,
+        )
+        if run.returncode == 0:
+            return
+        assert "scheduler" in run.stderr, run.stderr
+        assert time.monotonic() < deadline, run.stderr
+
+
+def saved(out: Path, stage: int) -> bool:
+    found = sorted(out.glob("checkpoints/stage-*"))
+    return bool(found) and int(found[-1].name[-5:]) >= stage
+
+
+def restart_everything(cluster: Processes) -> None:
+    cluster.kill_scheduler()
+    cluster.start_scheduler()
+    cluster.replace_workers()
+
+
+def test_train_with_retries_outlives_its_scheduler(
+    data: Path, whole: Path, cluster: Processes, tmp_path: Path
+) -> None:
+    out = tmp_path / "m"
+    run = subprocess.Popen(
+        [sys.executable, "-m", "distkern", "train", "--data", str(data), "--out", str(out), "--scheduler",
+         cluster.address, "--retries", "5", *SETTINGS],
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    wait_for(lambda: saved(out, 5))
+    cluster.kill_scheduler()
+    # longer than the client tries to reach it again
+    time.sleep(25)
+    cluster.start_scheduler()
+    cluster.replace_workers()
+    _, errors = run.communicate(timeout=180)
+    assert run.returncode == 0, errors
+    assert "the connection to the scheduler was lost" in errors
+    assert "try 1 of 5 in 1 s, from the last checkpoint" in errors
+    assert "resumed after stage" in errors
+    check_same(out, whole)
+
+
+def test_without_retries_a_lost_scheduler_leaves_a_run_to_resume(
+    data: Path, whole: Path, cluster: Processes, tmp_path: Path
+) -> None:
+    out = tmp_path / "m"
+    command = ["train", "--data", str(data), "--out", str(out), "--scheduler", cluster.address, *SETTINGS]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "distkern", *command],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    wait_for(lambda: saved(out, 5))
+    cluster.kill_scheduler()
+    _, errors = run.communicate(timeout=120)
+    assert run.returncode == 1
+    assert "the connection to the scheduler was lost; resume with --resume" in errors.splitlines()[-1]
+    cluster.start_scheduler()
+    cluster.replace_workers()
+    again = distkern(*command, "--resume")
+    assert again.returncode == 0, again.stderr
+    check_same(out, whole)
+
+
+def test_a_job_goes_on_after_its_scheduler_was_restarted(
+    data: Path, whole: Path, cluster: Processes, tmp_path: Path
+) -> None:
+    out = tmp_path / "m"
+    send(data, out, cluster)
+    wait_for(lambda: saved(out, 5))
+    name = JobFolder(out).record().id
+    restart_everything(cluster)
+    send(data, out, cluster, "--resume")
+    assert JobFolder(out).record().id == name
+    wait_for(lambda: JobFolder(out).state() == "finished")
+    check_same(out, whole)
+
+
+def test_a_driver_may_lose_more_hosts_than_dask_allows_a_task(
+    data: Path, whole: Path, cluster: Processes, tmp_path: Path
+) -> None:
+    out = tmp_path / "m"
+    send(data, out, cluster)
+    # Dask gives a task up at the fourth death of its worker
+    for death in range(1, 7):
+        wait_for(lambda death=death: JobFolder(out).record().epoch == death)
+        wait_for(lambda death=death: saved(out, 3 * death))
+        cluster.kill_worker(driver_pid(out))
+    wait_for(lambda: JobFolder(out).state() == "finished")
+    assert JobFolder(out).record().epoch == 7
+    check_same(out, whole)
+
+
+def test_random_faults(data: Path, whole: Path, cluster: Processes, tmp_path: Path) -> None:
+    generator = random.Random(0)
+    met: dict[str, int] = {}
+    number = 0
+    out = tmp_path / "job-0"
+    send(data, out, cluster)
+    for _ in range(FAULTS):
+        folder = JobFolder(out)
+        if folder.state() == "finished":
+            check_finished(out, whole)
+            number += 1
+            out = tmp_path / f"job-{number}"
+            send(data, out, cluster)
+            folder = JobFolder(out)
+        time.sleep(generator.uniform(0.1, 4.0))
+        kind = generator.choice(["driver", "driver", "other worker", "scheduler"])
+        pid = driver_pid(out)
+        workers = cluster.worker_pids()
+        if kind == "scheduler":
+            restart_everything(cluster)
+            if not folder.has_model:
+                send(data, out, cluster, "--resume")
+        elif kind == "driver" and pid in workers:
+            cluster.kill_worker(pid)
+        else:
+            kind = "other worker"
+            cluster.kill_worker(generator.choice([other for other in workers if other != pid]))
+        met[kind] = met.get(kind, 0) + 1
+    wait_for(lambda: JobFolder(out).state() in ("finished", "failed", "cancelled"), 300)
+    check_finished(out, whole)
+    print(f"faults: {met}; jobs: {number + 1}")
+
+
+def driver_pid(out: Path) -> int:
+    claims = sorted((out / ".job").glob("epoch-*"))
+    try:
+        return int(json.loads(claims[-1].read_text())["pid"]) if claims else -1
+    except ValueError:
+        # just being written
+        return -1
+
+
+def check_finished(out: Path, whole: Path) -> None:
+    """Finished, with the bits of the undisturbed run, and no stage trained after the end."""
+    folder = JobFolder(out)
+    assert folder.state() == "finished", folder.record()
+    check_same(out, whole)
+    kinds = [json.loads(line)["kind"] for line in folder.log.read_text().splitlines()]
+    assert kinds.count("run_finished") <= 1
+    if "run_finished" in kinds:
+        assert "run_started" not in kinds[kinds.index("run_finished") :]

@@ -1,0 +1,222 @@
+"""Records, fences, the index and the log: what the store keeps of a job."""
+
+from __future__ import annotations
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from distkern.core.errors import ClusterError, CorruptDataError, DivergenceError, InputError
+from distkern.engine.events import Event
+from distkern.jobs import log as log_module
+from distkern.jobs.faults import is_fault_of_cluster, with_retries
+from distkern.jobs.fence import FencedError, claim, newest
+from distkern.jobs.folder import JobFolder
+from distkern.jobs.index import JobIndex
+from distkern.jobs.log import LogFile, LogReader
+from distkern.jobs.record import LOST_SECONDS, Record, from_json, new_id, state_of
+from distkern.jobs.redact import redact
+
+
+def record(**changes: object) -> Record:
+    return Record("j-1", "csvrg", "/d.zarr", "/m").changed(**changes)
+
+
+def test_passwords_are_not_written(tmp_path: Path) -> None:
+    secret = "hunter2"
+    job = record(
+        data=f"https://me:{secret}@host/d.zarr", error=f"cannot open https://me:{secret}@host/d?token={secret}",
+        description={"data": f"s3://key:{secret}@b/d", "password": secret, "params": {"gamma": 4.0}},
+    )  # fmt: skip
+    folder = JobFolder(tmp_path)
+    folder.write(job)
+    LogFile(folder.log, folder.claim()).say(f"reading https://me:{secret}@host/d.zarr")
+    for file in (tmp_path / "job.json", folder.log):
+        assert secret not in file.read_text()
+    kept = folder.record()
+    assert kept.data == "https://me:***@host/d.zarr"
+    assert kept.description["params"] == {"gamma": 4.0}
+    assert (
+        redact("tcp://10.0.0.5:8786 and tls://10.0.0.5:8786") == "tcp://10.0.0.5:8786 and tls://10.0.0.5:8786"
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "beat", "asked", "has_model", "now"),
+    [
+        ("queued", None, False, False, "queued"),
+        ("queued", None, True, False, "cancelled"),
+        ("running", 990.0, False, False, "running"),
+        ("running", 990.0, True, False, "running"),
+        ("running", 1000.0 - LOST_SECONDS - 1, False, False, "lost"),
+        ("running", 1000.0 - LOST_SECONDS - 1, True, False, "cancelled"),
+        ("running", None, False, True, "finished"),
+        ("running", 999.0, False, True, "running"),
+        ("lost", 999.0, False, False, "lost"),
+        ("cancelled", 999.0, True, False, "cancelled"),
+        ("cancelled", None, True, True, "finished"),
+        ("failed", 999.0, False, False, "failed"),
+        ("finished", 999.0, False, True, "finished"),
+        ("finished", 999.0, False, False, "lost"),
+    ],
+)
+def test_the_state_follows_from_record_signs_of_life_and_wishes(
+    written: str, beat: float | None, asked: bool, has_model: bool, now: str
+) -> None:
+    job = record(state=written, submitted=1.0, started=None if written == "queued" else 900.0)
+    assert state_of(job, beat, asked_to_stop=asked, has_model=has_model, now=1000.0) == now
+
+
+def test_a_record_comes_back_and_a_broken_one_is_named(tmp_path: Path) -> None:
+    job = record(state="failed", error="no")
+    assert from_json(job.to_json(), "here") == job
+    newer = {**json.loads(job.to_json()), "from a newer version": 1}
+    assert from_json(json.dumps(newer), "here") == job
+    for text in ("{", "[]", '{"id": "x"}'):
+        with pytest.raises(CorruptDataError, match="here"):
+            from_json(text, "here")
+    with pytest.raises(InputError, match="holds no job"):
+        JobFolder(tmp_path / "nothing").record()
+
+
+def test_of_many_claims_each_has_its_own_epoch(tmp_path: Path) -> None:
+    start = threading.Barrier(8)
+
+    def race(_: int) -> int:
+        start.wait()
+        return claim(tmp_path / "own").epoch
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(pool.map(race, range(8))) == list(range(1, 9))
+    assert newest(tmp_path / "own") == 8
+
+
+def test_an_older_claim_is_refused(tmp_path: Path) -> None:
+    first = claim(tmp_path)
+    first.check()
+    second = claim(tmp_path)
+    second.check()
+    assert not first.holds()
+    with pytest.raises(FencedError, match="epoch 2, this one is 1"):
+        first.check()
+
+
+def test_a_folder_with_a_living_job_is_refused(tmp_path: Path) -> None:
+    folder = JobFolder(tmp_path)
+    folder.refuse_if_driven()
+    folder.write(record())
+    with pytest.raises(InputError, match="j-1, which is queued"):
+        folder.refuse_if_driven()
+    folder.ask_to_stop()
+    folder.refuse_if_driven()
+
+
+def test_the_index_moves_with_the_store(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    JobIndex(tmp_path / "here").add("a", tmp_path / "here" / "m")
+    JobIndex(tmp_path / "here").add("b", tmp_path / "elsewhere")
+    (tmp_path / "here").rename(tmp_path / "there")
+    index = JobIndex(tmp_path / "there")
+    assert index.folder("a").path == tmp_path / "there" / "m"
+    assert index.folder("b").path == tmp_path / "elsewhere"
+    with pytest.raises(InputError, match=r"no job 'c'; known are: a, b"):
+        index.folder("c")
+    with pytest.raises(InputError, match=r"there are no jobs; give --runs"):
+        JobIndex(tmp_path / "empty").folder("c")
+
+
+def test_ids_are_not_used_twice() -> None:
+    assert len({new_id("avm") for _ in range(20)}) == 20
+
+
+def progress(done: int, name: str = "scan") -> Event:
+    return Event(
+        "pass_progress",
+        {
+            "name": name,
+            "stage": 1,
+            "tasks_done": done,
+            "tasks": 9,
+            "rows_done": done,
+            "rows": 9,
+            "bytes_done": 0,
+        },
+    )
+
+
+def begun(name: str) -> Event:
+    return Event("pass_started", {"name": name, "stage": 1, "tasks": 9, "rows": 9, "bytes": 9})
+
+
+def ended(name: str) -> Event:
+    return Event("pass_finished", {"name": name, "stage": 1, "seconds": 0.1, "rows": 9, "bytes": 9})
+
+
+def test_the_log_tells_of_passes_once_a_second_and_of_all_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(log_module.time, "monotonic", lambda: clock[0])
+    log = LogFile(tmp_path / "log.jsonl", claim(tmp_path / "own"))
+    reader = LogReader(tmp_path / "log.jsonl")
+    log(begun("slow"))
+    for step in range(50):
+        clock[0] += 0.1
+        log(progress(step, "slow"))
+    log(ended("slow"))
+    kinds = [event.kind for event in reader.new()]
+    assert kinds[0] == "pass_started"
+    assert kinds[-1] == "pass_finished"
+    assert 3 <= kinds.count("pass_progress") <= 5
+    for number in range(1000):
+        clock[0] += 0.003
+        log(begun(f"quick {number}"))
+        log(ended(f"quick {number}"))
+    log(Event("stage_finished", {"metrics": {"stage": 1, "objective": float("inf")}}))
+    events = list(reader.new())
+    assert len(events) <= 10
+    assert events[-1]["metrics"] == {"stage": 1, "objective": None}
+    # a pass that begins between two lines is told of before its progress
+    clock[0] += 0.01
+    log(begun("late"))
+    clock[0] += 2.0
+    log(progress(1, "late"))
+    assert [event.kind for event in reader.new()] == ["pass_started", "pass_progress"]
+
+
+def test_half_a_line_waits_and_a_fenced_log_is_silent(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    reader = LogReader(path)
+    assert list(reader.new()) == []
+    old = LogFile(path, claim(tmp_path / "own"))
+    old.say("one")
+    new = LogFile(path, claim(tmp_path / "own"))
+    old.say("lost")
+    new.say("two")
+    with path.open("a") as file:
+        file.write('{"time": 1.0, "kind": "message", "te')
+    assert [event["text"] for event in reader.new()] == ["one", "two"]
+    with path.open("a") as file:
+        file.write('xt": "three"}\n{"time": 2.0, "kind": "of a newer version"}\nnonsense\n')
+    assert [event["text"] for event in reader.new()] == ["three"]
+
+
+def test_only_the_cluster_s_faults_are_tried_again() -> None:
+    said: list[str] = []
+    slept: list[float] = []
+
+    def run(tried: int) -> int:
+        if tried < 3:
+            raise ConnectionResetError(104, "reset") if tried % 2 else ClusterError("lost")
+        return tried
+
+    assert with_retries(run, 3, said.append, sleep=slept.append) == 3
+    assert slept == [1.0, 2.0, 4.0]
+    assert said[0] == "lost; try 1 of 3 in 1 s, from the last checkpoint"
+    with pytest.raises(ClusterError):
+        with_retries(run, 0, said.append, sleep=slept.append)
+    for error in (InputError("wrong"), DivergenceError("inf"), OSError(28, "full"), ZeroDivisionError()):
+        assert not is_fault_of_cluster(error)
