@@ -14,6 +14,7 @@ from distkern.core.version import __version__
 if TYPE_CHECKING:
     from distkern.estimators import AVMClassifier, CSVRGClassifier, PegasosClassifier, load_model
     from distkern.estimators.random_features import RandomFeatures
+    from distkern.estimators.simba import SIMBAClassifier
     from distkern.estimators.svrg import SVRGClassifier, SVRGRegressor
     from distkern.kernels import kernel_matrix
     from distkern.storage.dataset import open_dataset
@@ -26,6 +27,7 @@ __all__ = [
     "DSGRegressor",
     "PegasosClassifier",
     "RandomFeatures",
+    "SIMBAClassifier",
     "SVRGClassifier",
     "SVRGRegressor",
     "__version__",
@@ -35,6 +37,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "SIMBAClassifier": "distkern.estimators.simba",
     "SVRGRegressor": "distkern.estimators.svrg",
     "SVRGClassifier": "distkern.estimators.svrg",
     "DSGRegressor": "distkern.estimators.dsg",

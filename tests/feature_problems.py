@@ -67,23 +67,24 @@ class RowsSource(AbstractSource):
 class Runner(PlainRunner):
     """Answers Rounds with residents in this process, one for each party of groups."""
 
-    def __init__(self, train, test=(), parties=1, rebuild=False):
+    def __init__(self, train, test=(), parties=1, rebuild=False, group=Group):
         super().__init__(train, test)
-        self.parties, self.rebuild = parties, rebuild
-        self.residents, self.saved, self.asked = {}, {}, []
+        self.parties, self.rebuild, self.group = parties, rebuild, group
+        self.residents, self.saved, self.dealt, self.asked, self.answers = {}, {}, {}, [], []
 
     def _reduce(self, step):
         if not isinstance(step, Rounds):
             return super()._reduce(step)
         groups = groups_of([block.n_rows for block in self.blocks["train"]])
         openers = {
-            number: lambda group=group: Group([self.blocks["train"][block] for block in group])
+            number: lambda group=group: self.group([self.blocks["train"][block] for block in group])
             for number, group in enumerate(groups)
         }
         operand = pickle.loads(pickle.dumps(step.operand))
 
+        dealt = np.array_split(np.arange(len(groups)), self.parties)
+
         def opened(saved):
-            dealt = np.array_split(np.arange(len(groups)), self.parties)
             return [
                 step.open(
                     {int(group): openers[int(group)] for group in own},
@@ -109,9 +110,11 @@ class Runner(PlainRunner):
             log.append(message)
             answers = [resident.answer(pickle.loads(pickle.dumps(message))) for resident in residents]
             self.residents[step.name] = residents
+            self.dealt[step.name] = [own.tolist() for own in dealt if len(own)]
             total = answers[0]
             for answer in answers[1:]:
                 total = step.combine(total, answer)
+            self.answers.append(total)
             return total
 
         self.exchange_log = log
@@ -122,8 +125,8 @@ class Runner(PlainRunner):
         for name, residents in self.residents.items():
             self.saved[name] = {
                 group: {key: array.copy() for key, array in resident.saved(group).items()}
-                for resident in residents
-                for group in resident.openers
+                for resident, own in zip(residents, self.dealt[name], strict=True)
+                for group in own
             }
 
 

@@ -198,9 +198,15 @@ def make_estimator(job: Job) -> Any:
     for name in job.params:
         if name not in parameters:
             raise unknown_name(f"hyperparameter of {job.algorithm}", name, parameters)
-    estimator = estimator_type(**job.params, random_state=job.seed)
-    for name, value in job.params.items():
-        _check_choice(name, value, estimator_type._parameter_constraints.get(name, []))
+    constraints = estimator_type._parameter_constraints
+    params = {
+        # TOML has no null
+        name: None if value in ("none", "None") and None in constraints.get(name, []) else value
+        for name, value in job.params.items()
+    }
+    estimator = estimator_type(**params, random_state=job.seed)
+    for name, value in params.items():
+        _check_choice(name, value, constraints.get(name, []))
     try:
         estimator.check_parameters()
     except InputError as error:

@@ -18,6 +18,9 @@ class Purpose(IntEnum):
     SHUFFLE = 6
     TEST_SPLIT = 7
     GENERATE = 8
+    VALIDATION = 9
+    ROW_DRAWS = 10
+    COLUMN_DRAWS = 11
 
 
 def stream(seed: int, purpose: Purpose, *index: int) -> np.random.Generator:

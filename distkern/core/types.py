@@ -93,6 +93,10 @@ class AbstractGroup(ABC):
             If the data has no feature-major copy; the message gives the command that adds it.
         """
 
+    def column_bytes(self) -> int | None:
+        """What all columns together take in memory; None where that is not known before they are read."""
+        return None
+
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
         """All rows of the group, a block at a time, in order."""

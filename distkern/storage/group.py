@@ -116,6 +116,12 @@ class StoredGroup(AbstractGroup):
             self.n_features,
         )
 
+    def column_bytes(self) -> int | None:
+        if self._copy is None or not self._is_sparse:
+            return None
+        entries = sum(reader.entry.entries or 0 for reader in self._readers)
+        return 8 * (entries + self.n_features + 1)
+
     def columns(self, columns: Indices) -> Rows:
         wanted = np.asarray(columns)
         _check_range(wanted, self.n_features, "columns")
@@ -125,6 +131,8 @@ class StoredGroup(AbstractGroup):
             for row, column in zip(found.view(np.uint8), wanted.tolist(), strict=True):
                 arrays["values"].read_into(column, row)
             return found
+        if len(wanted) > 1 and (np.diff(wanted) == 1).all():
+            return self._consecutive_columns(arrays, int(wanted[0]), int(wanted[-1]) + 1)
         data, indices, lengths = [np.empty(0, np.float32)], [np.empty(0, np.int32)], [0]
         for column in wanted.tolist():
             start, stop = arrays["indptr"].values(column, column + 2, np.int64).tolist()
@@ -134,6 +142,14 @@ class StoredGroup(AbstractGroup):
         return SparseRows(
             np.concatenate(data), np.concatenate(indices), np.cumsum(lengths, dtype=np.int64), self.n_rows
         )
+
+    def _consecutive_columns(self, arrays: dict[str, ShardedReader], first: int, end: int) -> SparseRows:
+        ends = arrays["indptr"].values(first, end + 1, np.int64)
+        start, stop = int(ends[0]), int(ends[-1])
+        return SparseRows(
+            arrays["data"].values(start, stop, np.float32), arrays["indices"].values(start, stop, np.int32),
+            ends - start, self.n_rows,
+        )  # fmt: skip
 
     @cached_property
     def _arrays(self) -> dict[str, ShardedReader]:

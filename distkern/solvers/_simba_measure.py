@@ -1,0 +1,234 @@
+"""What SIMBA measures in passes over all rows: norms, margins, errors, and the slack that suits a margin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.bases.base import AbstractBasis
+from distkern.bases.linear import LinearBasis
+from distkern.core.types import Block, groups_of
+from distkern.solvers._simba_messages import HoldOut
+from distkern.solvers._simba_products import products, squares
+
+#: bins of the margins of rows of norm at most 1, which lie in [-2, 2]
+BINS = 2**13
+_REACH = 2.0
+#: margins that are worked on at once
+_STRIP_NUMBERS = 2**16
+
+
+@dataclass(frozen=True)
+class Norms:
+    """The largest squared norm, how many rows are zero, and how many the model f = 0 mistakes."""
+
+    largest: float
+    n_zero: int
+    n_mistaken: int
+
+    @staticmethod
+    def join(first: Norms, second: Norms) -> Norms:
+        """Of the rows of both."""
+        return Norms(
+            max(first.largest, second.largest), first.n_zero + second.n_zero,
+            first.n_mistaken + second.n_mistaken,
+        )  # fmt: skip
+
+
+def measure_norms(block: Block, basis: AbstractBasis) -> Norms:
+    """Of the features of a block."""
+    if isinstance(basis, LinearBasis):
+        found = squares(block.features)
+    else:
+        found = np.zeros(block.n_rows)
+        for tile in basis.tiles(block.features):
+            found[tile.rows] = squares(tile.values)
+    assert block.targets is not None
+    # f = 0 means code 0, with one output and with several
+    mistaken = np.count_nonzero(block.targets)
+    return Norms(float(found.max(initial=0.0)), int(np.count_nonzero(found == 0)), int(mistaken))
+
+
+@dataclass(frozen=True)
+class LaneModel:
+    """f(x) = phi(x) coef + intercept in every lane: the operand of the measuring passes.
+
+    Attributes
+    ----------
+    basis : phi
+    coefficients, intercepts : (size, n_lanes) and (n_lanes,), lane = candidate * n_outputs + output
+    n_outputs : 1: f > 0 means code 1; more: the largest f tells the code
+    hold_out : which training rows are held out; None for rows that are all alike
+    block_rows : of the training split
+    """
+
+    basis: AbstractBasis
+    coefficients: NDArray[np.float64]
+    intercepts: NDArray[np.float64]
+    n_outputs: int
+    hold_out: HoldOut | None
+    block_rows: tuple[int, ...]
+
+    def strips(self, block: Block) -> Iterator[tuple[Block, NDArray[np.float64], NDArray[np.bool_]]]:
+        """Rows of a block, their f (n_rows, n_lanes), and which of them are held out."""
+        held = self._held(block)
+        rows = max(_STRIP_NUMBERS // len(self.intercepts), 256)
+        for start in range(0, block.n_rows, rows):
+            part = slice(start, start + rows)
+            strip = block.take(part)
+            if isinstance(self.basis, LinearBasis):
+                values = products(strip.features, self.coefficients)
+            else:
+                values = self.basis.combine(strip.features, self.coefficients).astype(np.float64)
+            values += self.intercepts
+            yield strip, values, held[part]
+
+    def _held(self, block: Block) -> NDArray[np.bool_]:
+        if self.hold_out is None or self.hold_out.fraction == 0:
+            return np.zeros(block.n_rows, dtype=bool)
+        group, start = _place(self.block_rows, block.index)
+        return _mask(self.hold_out, self.block_rows, group)[start : start + block.n_rows]
+
+
+@lru_cache(maxsize=2)
+def _places(block_rows: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    found = []
+    for group, blocks in enumerate(groups_of(block_rows)):
+        start = 0
+        for block in blocks:
+            found.append((group, start))
+            start += block_rows[block]
+    return tuple(found)
+
+
+def _place(block_rows: tuple[int, ...], block: int) -> tuple[int, int]:
+    """The group of a block, and its first row's place in it."""
+    return _places(block_rows)[block]
+
+
+@lru_cache(maxsize=4)
+def _mask(hold_out: HoldOut, block_rows: tuple[int, ...], group: int) -> NDArray[np.bool_]:
+    return hold_out.mask(group, sum(block_rows[block] for block in groups_of(block_rows)[group]))
+
+
+@dataclass(frozen=True)
+class Mistakes:
+    """Of every candidate, (n_candidates,) int64.
+
+    Attributes
+    ----------
+    active, held : among the rows that take part, and among the held-out ones
+    n_active : rows that take part
+    """
+
+    active: NDArray[np.int64]
+    held: NDArray[np.int64]
+    n_active: int
+
+    @staticmethod
+    def add(first: Mistakes, second: Mistakes) -> Mistakes:
+        """Of the rows of both."""
+        return Mistakes(
+            first.active + second.active, first.held + second.held, first.n_active + second.n_active
+        )
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Histograms of the margins y f of the rows that take part, by lane, and mistakes.
+
+    Attributes
+    ----------
+    counts, sums : (n_lanes, BINS) margins in each bin of [-2, 2], and their sum
+    mistakes : of the candidates, right only where there is one output
+    """
+
+    counts: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    mistakes: Mistakes
+
+    @staticmethod
+    def add(first: Margins, second: Margins) -> Margins:
+        """Of the rows of both."""
+        return Margins(
+            first.counts + second.counts, first.sums + second.sums,
+            Mistakes.add(first.mistakes, second.mistakes),
+        )  # fmt: skip
+
+    def best_margin(self, lane: int, slack: float) -> float:
+        """max{g : sum_i [g - m_i]_+ <= slack}: the value of (3) at this (w, b) with the best slacks.
+
+        The rows of the bin in which g lies are taken to be at their mean, those of other bins count exactly.
+        """
+        counts, sums = self.counts[lane].astype(np.float64), self.sums[lane]
+        below, sum_below = np.cumsum(counts), np.cumsum(sums)
+        edges = np.linspace(-_REACH, _REACH, BINS + 1)[1:]
+        needed = below * edges - sum_below
+        place = int(np.searchsorted(needed, slack, side="right"))
+        if place >= BINS:
+            return float((slack + sum_below[-1]) / below[-1])
+        before = below[place] - counts[place]
+        sum_before = sum_below[place] - sums[place]
+        mean = sums[place] / counts[place] if counts[place] else edges[place]
+        if before > 0 and (slack + sum_before) / before <= mean:
+            return float((slack + sum_before) / before)
+        return float((slack + sum_below[place]) / below[place])
+
+    def hinge(self, lane: int, margin: float) -> float:
+        """sum_i [margin - m_i]_+, by the means of bins."""
+        counts, sums = self.counts[lane], self.sums[lane]
+        means = np.divide(sums, counts, out=np.full(BINS, np.inf), where=counts > 0)
+        below = means < margin
+        return float(margin * counts[below].sum() - sums[below].sum())
+
+
+def measure_margins(block: Block, model: LaneModel) -> Margins:
+    """A block's share of the histograms; with one output, of the mistakes as well."""
+    lanes = len(model.intercepts)
+    counts, sums = np.zeros((lanes, BINS), np.int64), np.zeros((lanes, BINS))
+    mistakes = _none(model)
+    for strip, values, held in model.strips(block):
+        assert strip.targets is not None
+        if model.n_outputs == 1:
+            mistakes = Mistakes.add(mistakes, _mistakes(strip.targets, values, held, model))
+        active = values[~held]
+        codes = strip.targets[~held]
+        for lane in range(lanes):
+            wanted = 1 if model.n_outputs == 1 else lane % model.n_outputs
+            margins = np.where(codes == wanted, active[:, lane], -active[:, lane])
+            places = np.clip((margins + _REACH) * (BINS / (2 * _REACH)), 0, BINS - 1).astype(np.int64)
+            counts[lane] += np.bincount(places, minlength=BINS)
+            sums[lane] += np.bincount(places, margins, minlength=BINS)
+    return Margins(counts, sums, mistakes)
+
+
+def measure_mistakes(block: Block, model: LaneModel) -> Mistakes:
+    """A block's mistakes."""
+    found = _none(model)
+    for strip, values, held in model.strips(block):
+        assert strip.targets is not None
+        found = Mistakes.add(found, _mistakes(strip.targets, values, held, model))
+    return found
+
+
+def _none(model: LaneModel) -> Mistakes:
+    candidates = len(model.intercepts) // model.n_outputs
+    return Mistakes(np.zeros(candidates, np.int64), np.zeros(candidates, np.int64), 0)
+
+
+def _mistakes(
+    codes: NDArray[np.int32], values: NDArray[np.float64], held: NDArray[np.bool_], model: LaneModel
+) -> Mistakes:
+    outputs = values.reshape(len(values), -1, model.n_outputs)
+    right = (
+        (outputs[:, :, 0] > 0) == (codes == 1)[:, None]
+        if model.n_outputs == 1
+        else outputs.argmax(axis=2) == codes[:, None]
+    )
+    wrong = ~right
+    active = ~held
+    return Mistakes(wrong[active].sum(axis=0), wrong[held].sum(axis=0), int(np.count_nonzero(active)))

@@ -1,0 +1,187 @@
+"""What the driver of SIMBA and the residents of its rows say to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.rng import Purpose, stream
+from distkern.core.sparse import Rows
+
+#: bins of a histogram of keys, and the candidates that are sorted
+N_BINS = 1024
+MOST_CANDIDATES = 2048
+
+#: what is asked of a lane in a :class:`Select`
+IDLE, COUNT, GATHER, TIES = 0, 1, 2, 3
+
+
+@dataclass(frozen=True)
+class Slacks:
+    """Which rows have slack: 2 before a place in the order (key falling, group, row), ``rests`` at it.
+
+    Attributes
+    ----------
+    keys, groups : (n_lanes,) int64 of the row at the place; keys are the bits of q
+    ties : (n_lanes,) int64, rows of that group with that key before the place
+    rests : (n_lanes,) slack of the row at the place
+    """
+
+    keys: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    ties: NDArray[np.int64]
+    rests: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Update:
+    """The multiplicative update of q in round t.
+
+    Attributes
+    ----------
+    columns : (n_columns,) int64
+    coefficients : (n_lanes, n_columns): <w, x> is estimated by their sum with x's numbers
+    b : (n_lanes,)
+    eta : of the update
+    factors : (n_lanes,) powers of two that q is multiplied with before it, or None
+    slacks : new ones, or None for those of before
+    """
+
+    columns: NDArray[np.int64]
+    coefficients: NDArray[np.float64]
+    b: NDArray[np.float64]
+    eta: float
+    factors: NDArray[np.float64] | None
+    slacks: Slacks | None
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A round: an update, if any, and then the draw of the rows of round ``draw_for``, if not None."""
+
+    update: Update | None
+    draw_for: int | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Of some groups, in order.
+
+    Attributes
+    ----------
+    sums : (n_groups, n_lanes, 2) of q and, with an intercept, of q y
+    entries : numbers of the columns that were read
+    keys : (n_draws,) of the winners of an exponential race among the groups
+    groups : (n_draws,) which they are
+    masses : (n_draws, n_lanes) q of the row drawn from the winner
+    signs : (n_draws, n_outputs) its y
+    rows : the row itself; None where all q are 0
+    """
+
+    sums: NDArray[np.float64]
+    entries: int
+    keys: NDArray[np.float64]
+    groups: NDArray[np.int64]
+    masses: NDArray[np.float64]
+    signs: NDArray[np.int8]
+    rows: tuple[Rows | None, ...]
+
+    def joined(self, other: Answer) -> Answer:
+        """With the answer of later groups."""
+        later = other.keys < self.keys
+        rows = tuple(
+            theirs if wins else own for own, theirs, wins in zip(self.rows, other.rows, later, strict=True)
+        )
+        return Answer(
+            np.concatenate([self.sums, other.sums]), self.entries + other.entries,
+            np.where(later, other.keys, self.keys), np.where(later, other.groups, self.groups),
+            np.where(later[:, None], other.masses, self.masses),
+            np.where(later[:, None], other.signs, self.signs), rows,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Select:
+    """Asks about the keys of rows, lane by lane.
+
+    Attributes
+    ----------
+    modes : (n_lanes,) int8: COUNT keys in bins of 2^shift from ``lows`` on; GATHER those of the first bin;
+        count in each group the TIES with ``lows``; or IDLE
+    lows, shifts : (n_lanes,) int64
+    """
+
+    modes: NDArray[np.int8]
+    lows: NDArray[np.int64]
+    shifts: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Of some groups, in order.
+
+    Attributes
+    ----------
+    above : (n_lanes,) keys above all bins
+    counts : (n_lanes, N_BINS)
+    ties : (n_groups, n_lanes)
+    candidates : (n, 4) int64: lane, key, group, row
+    """
+
+    above: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    ties: NDArray[np.int64]
+    candidates: NDArray[np.int64]
+
+    def joined(self, other: Selected) -> Selected:
+        """With the answer of later groups."""
+        return Selected(
+            self.above + other.above, self.counts + other.counts, np.concatenate([self.ties, other.ties]),
+            np.concatenate([self.candidates, other.candidates]),
+        )  # fmt: skip
+
+
+def join(first: Any, second: Any) -> Any:
+    """Two answers to the same message, of earlier and of later groups."""
+    return first.joined(second)
+
+
+@dataclass(frozen=True)
+class HoldOut:
+    """Which training rows are held out: a share of every group, drawn from (seed, group).
+
+    Attributes
+    ----------
+    fraction : of the rows; 0 holds out none
+    seed : of the draw
+    """
+
+    fraction: float
+    seed: int
+
+    def count(self, n_rows: int) -> int:
+        """How many of the rows of a group are held out: never all, and none of a group of one row."""
+        return min(round(self.fraction * n_rows), n_rows - 1)
+
+    def mask(self, group: int, n_rows: int) -> NDArray[np.bool_]:
+        """(n_rows,) of a group: True for those that are held out."""
+        mask = np.zeros(n_rows, dtype=bool)
+        if self.fraction > 0:
+            drawn = stream(self.seed, Purpose.VALIDATION, group).permutation(n_rows)
+            mask[drawn[: self.count(n_rows)]] = True
+        return mask
+
+
+def shifted(slacks: Slacks, factors: NDArray[np.float64]) -> Slacks:
+    """The same places after q has been multiplied with powers of two."""
+    _, exponents = np.frexp(factors)
+    return replace(slacks, keys=slacks.keys + ((exponents.astype(np.int64) - 1) << 52))
+
+
+def aligned(array: NDArray[Any]) -> NDArray[Any]:
+    """The array as compiled loops take it: what another process has sent may lie at odd addresses."""
+    flags = array.flags
+    return array if flags.c_contiguous and flags.aligned else np.require(array, requirements=("C", "A"))

@@ -1,0 +1,398 @@
+"""SIMBA: linear support vector machines from single rows and single columns (simba.txt, Algorithm 1)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.bases.base import AbstractBasis
+from distkern.bases.random_features import RandomFeatureBasis
+from distkern.core.errors import InputError
+from distkern.core.sparse import COMPILED_BYTES
+from distkern.core.types import groups_of
+from distkern.passes import Cost, Exchange, Reduce, Rounds
+from distkern.solvers._simba_columns import COLUMN_BYTES, ROW_BYTES
+from distkern.solvers._simba_measure import (
+    BINS,
+    LaneModel,
+    Margins,
+    Mistakes,
+    Norms,
+    measure_margins,
+    measure_mistakes,
+    measure_norms,
+)  # fmt: skip
+from distkern.solvers._simba_messages import Ask, HoldOut, Update, join
+from distkern.solvers._simba_primal import Primal, RoundRunner, Schedule
+from distkern.solvers._simba_resident import Operand, open_simba
+from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
+from distkern.solvers.feature_choice import FeatureChoice
+
+#: candidates of a search for nu
+SEARCHED = tuple(float(nu) for nu in np.geomspace(3e-4, 3e-2, 9))
+
+
+@dataclass(frozen=True)
+class SIMBAState:
+    """Lanes are candidates of nu times outputs, lane = candidate * n_outputs + output.
+
+    Attributes
+    ----------
+    gamma : of the kernel, 1 without one
+    landmarks : (0, n_features)
+    radius : the largest norm of a training row's features, in units of the features
+    n_zero : training rows without features
+    u, behind : (n_lanes, size) float64, ``banked`` and ``sums_of_b`` (n_lanes,), and ``weight``: see
+        :class:`~distkern.solvers._simba_primal.Primal`
+    round : rounds done
+    stage : stages done, and ``stale`` of them since the fewest held-out rows were mistaken
+    accesses, accesses_nonzero : features looked at by the rounds, size a row and n a column; the rows' and
+        columns' own numbers
+    coefficients, intercept : (size, n_outputs) and (n_outputs,) of the model: of the best stage and candidate
+    margins : (n_outputs,) of the model, in units of the largest norm
+    nu : of the model
+    held_error : of the model on the held-out rows, NaN without any
+    objective, train_error, test_error : of the model, on the training rows that are not held out
+    """
+
+    gamma: float
+    landmarks: NDArray[Any]
+    radius: float
+    n_zero: int
+    u: NDArray[np.float64]
+    behind: NDArray[np.float64]
+    banked: NDArray[np.float64]
+    sums_of_b: NDArray[np.float64]
+    weight: float
+    round: int
+    stage: int
+    stale: int
+    accesses: int
+    accesses_nonzero: int
+    coefficients: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    margins: NDArray[np.float64]
+    nu: float
+    held_error: float
+    objective: float
+    train_error: float
+    test_error: float | None
+
+
+@dataclass(frozen=True)
+class SIMBA(AbstractSolver[SIMBAState]):
+    """Sublinear importance-sampling bi-stochastic algorithm for the soft-margin problem (simba.txt, (3)).
+
+    max over |w| <= 1, |b| <= 1, 0 <= xi <= 2, sum xi <= n nu of min_i y_i (<w, x_i> + b) + xi_i, for rows
+    divided by the largest norm. Round t with eta_t = sqrt(log n / t): draw a row by p = q / |q|_1 and add
+    y x / sqrt(2 t) to u; w = u / max(1, |u|); b = sign(p'y); draw a column j by w_j^2; then multiply q_i with
+    1 - eta v_i + eta^2 v_i^2 where v_i = clip(y_i (x_ij |w|^2 / w_j + b) + xi_i, 1 / eta). The model is the
+    average of w and b.
+
+    Deviations from Algorithm 1: steps fall with t, as in the paper's experiments, instead of being fixed for
+    a horizon; its line 2 starts from u_0 and line 11 has eta (printed nu), line 13 p_(t+1). Slacks are kept
+    for ``selection_every`` rounds. q is kept above 1e-60 of a sum of n. Averages may be weighted. The slacks
+    of the model are the best for its w and b, which is never worse than the average of the slacks (water
+    filling over a histogram of margins); it is then scaled to the soft-margin problem by Lemma 2.1: w / gamma
+    and b / gamma for a margin gamma > 0, and left as it is otherwise.
+
+    Several outputs and candidates of nu are lanes with q, u, b and xi of their own that share what is read: a
+    lane is drawn uniformly, then a row by its p (a column by its w^2), and the others use it with importance
+    weights, so every lane's estimates stay unbiased. With one lane this is the paper's algorithm.
+
+    Parameters
+    ----------
+    features : "linear" features, of data with a feature-major copy, or "random" ones
+    nus : one value in [0, 1], or several to choose among by the held-out rows
+    fit_intercept : whether there is b
+    max_rounds : T
+    max_feature_accesses : stop after the round that reaches so many; None: no limit
+    rows_per_round, columns_per_round : times the outputs: drawn in a round and averaged
+    selection_every : rounds that the slacks are kept
+    averaging : w_t and b_t have weight t^averaging
+    stages : the rounds are cut into so many; the model is measured after each
+    validation_fraction : of the training rows, which never take part
+    patience : stop after so many stages without fewer mistakes on the held-out rows; None: never
+    """
+
+    features: FeatureChoice
+    nus: tuple[float, ...] = SEARCHED
+    fit_intercept: bool = True
+    max_rounds: int = 20_000
+    max_feature_accesses: float | None = None
+    rows_per_round: int = 1
+    columns_per_round: int = 1
+    selection_every: int = 16
+    averaging: int = 2
+    stages: int = 10
+    validation_fraction: float = 0.1
+    patience: int | None = 3
+
+    name = "simba"
+
+    def __post_init__(self) -> None:
+        if self.features.kind not in ("linear", "random"):
+            raise InputError(
+                f"{self.features.kind!r} features have no single columns", where="features",
+                mend="use 'linear' or 'random'",
+            )  # fmt: skip
+        if not self.nus or not all(0 <= nu <= 1 for nu in self.nus):
+            raise InputError(f"is {self.nus!r}", where="nu", mend="use a number from 0 to 1")
+        for option, count in (
+            ("max_rounds", self.max_rounds), ("rows_per_round", self.rows_per_round),
+            ("columns_per_round", self.columns_per_round), ("selection_every", self.selection_every),
+            ("stages", self.stages), ("patience", 1 if self.patience is None else self.patience),
+        ):  # fmt: skip
+            if count < 1:
+                raise InputError(f"is {count!r}", where=option, mend="use a whole number >= 1")
+        if self.averaging < 0:
+            raise InputError(f"is {self.averaging!r}", where="averaging", mend="use a whole number >= 0")
+        if self.max_feature_accesses is not None and not self.max_feature_accesses > 0:
+            raise InputError(
+                f"is {self.max_feature_accesses!r}", where="max_feature_accesses", mend="use a number > 0"
+            )
+        if not 0 <= self.validation_fraction < 1:
+            raise InputError(
+                f"is {self.validation_fraction!r}", where="validation_fraction", mend="use a number in [0, 1)"
+            )
+        if not self.validation_fraction and (len(self.nus) > 1 or self.patience is not None):
+            raise InputError(
+                "nothing is held out, but the held-out error is to choose", where="validation_fraction",
+                mend="use a number > 0, or give one nu and patience none",
+            )  # fmt: skip
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether held-out rows decide anything."""
+        return len(self.nus) > 1 or self.patience is not None
+
+    def state_type(self) -> type[SIMBAState]:
+        return SIMBAState
+
+    def step_hint(self) -> str:
+        return "SIMBA has none; look for features that are not finite"
+
+    def init(self, problem: Problem) -> Steps[SIMBAState]:
+        landmarks, gamma = yield from self.features.begin(problem)
+        basis = self.features.basis_for(problem, landmarks, gamma)
+        if self.features.kind == "linear":
+            # refuses data without single columns before anything is computed
+            exchange: Exchange = yield self._rounds(problem, self._operand(problem, gamma))
+            lanes = len(self.nus) * problem.n_outputs
+            zeros = np.zeros((lanes, 1))
+            exchange(Ask(Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, None), None))
+        norms: Norms = yield self._norms(problem, basis)
+        if norms.largest == 0:
+            raise InputError(
+                "all features of all training rows are zero", where="the data", mend="give rows with features"
+            )
+        if not math.isfinite(norms.largest):
+            raise InputError(
+                "the norm of a training row is beyond all numbers", where="the data", mend="scale the data"
+            )
+        lanes, size, outputs = len(self.nus) * problem.n_outputs, basis.size, problem.n_outputs
+        test_error = None
+        if problem.has_test:
+            zero = LaneModel(
+                basis, np.zeros((size, outputs)), np.zeros(outputs), outputs, None, problem.block_rows
+            )
+            test: Mistakes = yield self._errors(problem, zero, "test")
+            test_error = int(test.active[0]) / test.n_active
+        return SIMBAState(
+            gamma=gamma, landmarks=np.asarray(landmarks), radius=math.sqrt(norms.largest),
+            n_zero=norms.n_zero,
+            u=np.zeros((lanes, size)), behind=np.zeros((lanes, size)), banked=np.zeros(lanes),
+            sums_of_b=np.zeros(lanes), weight=0.0, round=0, stage=0, stale=0, accesses=0, accesses_nonzero=0,
+            coefficients=np.zeros((size, outputs)), intercept=np.zeros(outputs), margins=np.zeros(outputs),
+            nu=self.nus[0], held_error=math.nan, objective=float(outputs),
+            train_error=norms.n_mistaken / problem.n_rows, test_error=test_error,
+        )  # fmt: skip
+
+    def stage(self, problem: Problem, state: SIMBAState) -> Steps[SIMBAState]:
+        exchange: Exchange = yield self._rounds(problem, self._operand(problem, state.gamma))
+        primal = Primal(
+            state.u.copy(), state.behind.copy(), state.banked.copy(), state.sums_of_b.copy(), state.weight
+        )
+        runner = RoundRunner(
+            self._schedule(problem, state), primal, exchange, state.u.shape[1], problem.dtype
+        )
+        first, last = state.round + 1, min(state.round + self._rounds_per_stage, self.max_rounds)
+        limit = math.inf if self.max_feature_accesses is None else self.max_feature_accesses
+        done = runner.run(first, last + 1, limit - state.accesses) - 1
+        after = replace(
+            state, u=primal.u, behind=primal.behind, banked=primal.banked, sums_of_b=primal.sums_of_b,
+            weight=primal.weight, round=done, stage=state.stage + 1,
+            accesses=state.accesses + runner.accesses,
+            accesses_nonzero=state.accesses_nonzero + runner.entries,
+        )  # fmt: skip
+        return (yield from self._measured(problem, after, primal))
+
+    def finished(self, state: SIMBAState) -> bool:
+        if self.max_feature_accesses is not None and state.accesses >= self.max_feature_accesses:
+            return True
+        return state.round >= self.max_rounds or (self.patience is not None and state.stale >= self.patience)
+
+    def measures(self, state: SIMBAState) -> Measures:
+        norm = float(np.sqrt(np.square(state.coefficients).sum()))
+        extra = {
+            "rounds": float(state.round), "nu": state.nu, "margin": float(state.margins.min()),
+            "norm": norm * state.radius, "zero_rows": float(state.n_zero),
+            "validation_error": state.held_error,
+        }  # fmt: skip
+        accesses = (state.accesses, state.accesses_nonzero)
+        size = int(np.count_nonzero(state.coefficients.any(axis=1)))
+        return Measures(state.objective, state.train_error, state.test_error, size, extra, accesses)
+
+    def outline(self, problem: Problem) -> list[Outline]:
+        stages = float(self.stages)
+        passes = [
+            Outline(self._norms(problem, None), 1.0), Outline(self._rounds(problem, None), stages),
+            Outline(self._margins(problem, None), stages),
+        ]  # fmt: skip
+        if problem.n_outputs > 1:
+            passes.append(Outline(self._errors(problem, None, "train"), stages))
+        if problem.has_test:
+            passes.append(Outline(self._errors(problem, None, "test"), stages + 1.0))
+        return passes
+
+    # -- rounds
+
+    @property
+    def _rounds_per_stage(self) -> int:
+        return -(-self.max_rounds // self.stages)
+
+    def _hold_out(self, problem: Problem) -> HoldOut:
+        return HoldOut(self.validation_fraction if self.holds_out else 0.0, problem.seed)
+
+    def n_held_out(self, problem: Problem) -> int:
+        """Training rows that never take part."""
+        hold_out = self._hold_out(problem)
+        groups = groups_of(problem.block_rows)
+        return sum(hold_out.count(sum(problem.block_rows[block] for block in group)) for group in groups)
+
+    def _operand(self, problem: Problem, gamma: float) -> Operand:
+        return Operand(
+            problem.n_outputs, len(self.nus), self.rows_per_round * problem.n_outputs, self.fit_intercept,
+            problem.dtype, self._hold_out(problem), problem.seed, self._random_basis(problem, gamma),
+        )  # fmt: skip
+
+    def _random_basis(self, problem: Problem, gamma: float) -> RandomFeatureBasis | None:
+        basis = self.features.basis_for(problem, np.empty((0, problem.n_features)), gamma)
+        return basis if isinstance(basis, RandomFeatureBasis) else None
+
+    def _schedule(self, problem: Problem, state: SIMBAState) -> Schedule:
+        return Schedule(
+            np.repeat(self.nus, problem.n_outputs), problem.n_rows - self.n_held_out(problem), problem.n_rows,
+            state.radius, self.columns_per_round * problem.n_outputs, self.selection_every, self.averaging,
+            self.fit_intercept, problem.seed, self._random_basis(problem, state.gamma),
+        )  # fmt: skip
+
+    def _rounds(self, problem: Problem, operand: Operand | None) -> Rounds:
+        lanes, outputs = len(self.nus) * problem.n_outputs, problem.n_outputs
+        size, itemsize = self.features.expected_size(problem), problem.dtype.itemsize
+        n_columns, n_draws = self.columns_per_round * outputs, self.rows_per_round * outputs
+        sparse = problem.sparse_numbers is not None and self.features.kind == "linear"
+        # of dense columns those of a group and their joint copy; of sparse ones what is expected to be there
+        share = min(1.0, problem.row_numbers / problem.n_features) if sparse else 1.0
+        seconds = lanes * (1.2e-9 + n_columns * share * 1e-9)
+        if self.features.kind == "random":
+            seconds += n_columns * (10e-9 + 1e-9 * problem.row_numbers)
+        groups = len(groups_of(problem.block_rows))
+        row_bytes = problem.row_numbers * itemsize + 16
+        return Rounds(
+            "rounds", open_simba, join, operand,
+            n_rounds=self._rounds_per_stage,
+            state_bytes_per_row=9.0 * lanes + outputs + 16 + 2 * n_columns * share * (itemsize + 4),
+            seconds_per_row=seconds,
+            answer_bytes=groups * lanes * 16 + n_draws * (row_bytes + 8 * lanes) + lanes * BINS * 8,
+            cost=Cost(
+                workspace_bytes=COLUMN_BYTES + ROW_BYTES + lanes * 2**17,
+                # the driver's variables before the stage, now, and their average
+                driver_bytes=8 * size * (5 * lanes + 2 * outputs),
+                process_bytes=max(COMPILED_BYTES, self.features.footprint(problem).process_bytes),
+            ),
+        )  # fmt: skip
+
+    # -- measuring
+
+    def _measured(self, problem: Problem, state: SIMBAState, primal: Primal) -> Steps[SIMBAState]:
+        """The state with the best model so far and its figures."""
+        outputs, candidates = problem.n_outputs, len(self.nus)
+        n_held = self.n_held_out(problem)
+        n_active = problem.n_rows - n_held
+        w, b = primal.averaged()
+        basis = self.features.basis_for(problem, state.landmarks, state.gamma)
+        unscaled = LaneModel(
+            basis, np.ascontiguousarray(w.T) / state.radius, b, outputs, self._hold_out(problem),
+            problem.block_rows,
+        )  # fmt: skip
+        found: Margins = yield self._margins(problem, unscaled)
+        slacks = np.repeat(self.nus, outputs) * n_active
+        gammas = np.array([found.best_margin(lane, slack) for lane, slack in enumerate(slacks.tolist())])
+        scales = np.where(gammas > 0, gammas, 1.0)
+        model = replace(
+            unscaled, coefficients=unscaled.coefficients / scales, intercepts=unscaled.intercepts / scales
+        )
+        mistakes = found.mistakes
+        if outputs > 1:
+            mistakes = yield self._errors(problem, model, "train")
+        held = mistakes.held / n_held if n_held else np.full(candidates, math.nan)
+        # of candidates that do as well, the one with the smallest norm
+        best = int(np.flatnonzero(mistakes.held == mistakes.held.min())[-1])
+        if n_held and state.stage > 1 and held[best] > state.held_error:
+            return replace(state, stale=state.stale + 1)
+        improved = not n_held or state.stage == 1 or held[best] < state.held_error
+        lanes = slice(best * outputs, (best + 1) * outputs)
+        chosen = replace(
+            model, coefficients=np.ascontiguousarray(model.coefficients[:, lanes]),
+            intercepts=model.intercepts[lanes], hold_out=None,
+        )  # fmt: skip
+        test_error = None
+        if problem.has_test:
+            test: Mistakes = yield self._errors(problem, chosen, "test")
+            test_error = int(test.active[0]) / test.n_active
+        hinge = sum(found.hinge(lane, scales[lane]) / scales[lane] for lane in range(*lanes.indices(len(b))))
+        return replace(
+            state, stale=0 if improved else state.stale + 1, coefficients=chosen.coefficients,
+            intercept=chosen.intercepts, margins=gammas[lanes], nu=self.nus[best],
+            held_error=float(held[best]),
+            objective=hinge / n_active, train_error=int(mistakes.active[best]) / n_active,
+            test_error=test_error,
+        )  # fmt: skip
+
+    def _norms(self, problem: Problem, basis: AbstractBasis | None) -> Reduce[Norms]:
+        return Reduce("norms", measure_norms, Norms.join, basis, cost=self._cost(problem, 0, 64))
+
+    def _margins(self, problem: Problem, model: LaneModel | None) -> Reduce[Margins]:
+        lanes = len(self.nus) * problem.n_outputs
+        return Reduce(
+            "margins", measure_margins, Margins.add, model,
+            cost=self._cost(problem, lanes, lanes * BINS * 16),
+            measures_only=not self.holds_out,
+        )  # fmt: skip
+
+    def _errors(self, problem: Problem, model: LaneModel | None, split: str) -> Reduce[Mistakes]:
+        lanes = problem.n_outputs * (len(self.nus) if split == "train" else 1)
+        return Reduce(
+            "errors" if split == "train" else "held out", measure_mistakes, Mistakes.add, model, split=split,
+            cost=self._cost(problem, lanes, 16 * len(self.nus)),
+            measures_only=split == "test" or not self.holds_out,
+        )  # fmt: skip
+
+    def _cost(self, problem: Problem, lanes: int, result_bytes: int) -> Cost:
+        footprint, itemsize = self.features.footprint(problem), problem.dtype.itemsize
+        basis = self.features.basis_for(problem, np.empty((0, problem.n_features)), 1.0)
+        operand = footprint.size * lanes * (16 + itemsize)
+        # f in both precisions, margins and their bins, of a strip
+        strip = 2**16 * 48 + 256 * lanes * 48
+        return Cost(
+            workspace_bytes=basis.workspace_bytes(problem.row_numbers) + operand + strip + result_bytes,
+            result_bytes=result_bytes,
+            flops_per_row=footprint.flops_per_row + 2.0 * problem.row_numbers * lanes,
+            entries_per_row=footprint.entries_per_row,
+            process_bytes=max(footprint.process_bytes, COMPILED_BYTES),
+        )

@@ -1,0 +1,228 @@
+"""SIMBA from end to end: dense and sparse shards, every scheduler, models on disk, the command line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from test_pegasos_classifier import topics
+
+from distkern.cli.main import main
+from distkern.core.errors import InputError
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.estimators import load_model
+from distkern.estimators.run import evaluate, plan, predict_to, train
+from distkern.estimators.simba import SIMBAClassifier
+from distkern.storage.dataset import Dataset, open_dataset
+from distkern.storage.ingest import write_dataset
+
+KINDS: dict[str, dict[str, Any]] = {
+    "linear": {"nu": 0.01, "patience": None, "validation_fraction": 0.0},
+    "search": {},
+    "random": {
+        "nu": 0.02,
+        "patience": 2,
+        "features": "random",
+        "n_features": 128,
+        "gamma": 0.7,
+        "max_rounds": 400,
+    },
+}
+every_kind = pytest.mark.parametrize("kind", list(KINDS))
+
+
+def small(kind: str = "linear", **parameters: Any) -> SIMBAClassifier:
+    return SIMBAClassifier(**{"random_state": 0, "stages": 2, "max_rounds": 800} | KINDS[kind] | parameters)
+
+
+@pytest.fixture(scope="module")
+def datasets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Dataset]:
+    X, y = topics()
+    folder = tmp_path_factory.mktemp("data")
+    return {
+        form: write_dataset(
+            [(X[:1000], y[:1000])], folder / f"{form}.zarr", [(X[1000:], y[1000:])], rows_per_shard=130,
+            sparse=form == "sparse", scale="none", columns=True,
+        )
+        for form in ("dense", "sparse")
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def without_columns(datasets: dict[str, Dataset], tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    X, y = topics()
+    path = tmp_path_factory.mktemp("rows") / "rows.zarr"
+    return write_dataset([(X, y)], path, rows_per_shard=130, sparse=True, scale="none")
+
+
+def same(first: SIMBAClassifier, second: SIMBAClassifier) -> None:
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+    np.testing.assert_array_equal(first.intercept_, second.intercept_)
+    for mine, theirs in zip(first.history_, second.history_, strict=True):
+        for name in ("objective", "train_error", "feature_accesses"):
+            assert mine[name] == theirs[name]
+
+
+def test_arrays_matrices_and_shards_of_either_form_give_the_same_bits(datasets: dict[str, Dataset]) -> None:
+    X, y = topics()
+    dense = small().fit(X, y)
+    same(small().fit(sparse.csr_matrix(X), y), dense)
+    assert dense.score(X, y) > 0.9
+    stored = small().fit(datasets["dense"].train)
+    same(small().fit(datasets["sparse"].train), stored)
+    counts = stored.history_[-1]
+    assert counts["feature_accesses"] == 800 * (1000 + 200)
+
+
+@every_kind
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_train_evaluate_predict_plan_and_load(
+    kind: str, form: str, datasets: dict[str, Dataset], tmp_path: Path
+) -> None:
+    data = datasets[form]
+    planned = plan(small(kind), data.train, test=data.test, scheduler="synchronous")
+    assert {"norms", "rounds", "margins", "held out"} <= {step.name for step in planned.passes}
+    model = train(small(kind), data.train, test=data.test, scheduler="synchronous", out=tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    last = model.history_[-1]
+    on_test = evaluate(again, data.test, scheduler="synchronous")
+    assert on_test["error"] == pytest.approx(last["test_error"], abs=5e-3)
+    assert on_test["accuracy"] > 0.8
+    on_train = evaluate(again, data.train, scheduler="synchronous")
+    if kind == "linear":
+        # nothing is held out, so the figures are of the same rows
+        assert on_train["error"] == pytest.approx(last["train_error"], abs=2e-3)
+        assert on_train["objective"] == pytest.approx(last["objective"], rel=1e-3)
+    assert predict_to(again, data.test, tmp_path / "p.npy", scheduler="synchronous") == 200
+    X, _ = topics()
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+@every_kind
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_the_same_bits_on_every_scheduler(kind: str, form: str, datasets: dict[str, Dataset]) -> None:
+    data = datasets[form]
+    expected = train(small(kind), data.train, test=data.test, scheduler="synchronous")
+    same(train(small(kind), data.train, test=data.test, scheduler="threads", workers=3), expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "form"), [("search", "sparse"), pytest.param("random", "dense", marks=pytest.mark.slow)]
+)
+def test_the_same_bits_on_local_workers(
+    kind: str, form: str, datasets: dict[str, Dataset], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # an exchange that costs nothing is worth it even for few rows
+    monkeypatch.setattr("distkern.engine.plan.EXCHANGE_SECONDS", -1.0)
+    data = datasets[form]
+    planned = plan(small(kind), data.train, scheduler="local", workers=2)
+    assert "rounds on 2 workers" in [step.mode for step in planned.passes]
+    expected = train(small(kind), data.train, scheduler="synchronous")
+    same(train(small(kind), data.train, scheduler="local", workers=2), expected)
+
+
+@every_kind
+def test_a_resumed_run_has_the_same_bits(kind: str, datasets: dict[str, Dataset], tmp_path: Path) -> None:
+    train_split = datasets["sparse"].train
+    whole = train(small(kind, stages=3), train_split, scheduler="synchronous")
+
+    def stop(event: Any) -> None:
+        if event.kind == "checkpoint_saved" and event.fields["stage"] == 1:
+            raise KeyboardInterrupt
+
+    job = {"out": tmp_path / "m", "scheduler": "synchronous"}
+    with pytest.raises(KeyboardInterrupt):
+        train(small(kind, stages=3), train_split, listeners=[stop], **job)
+    assert CheckpointFolder(tmp_path / "m" / "checkpoints", {}).stages()[-1] == 1
+    same(train(small(kind, stages=3), train_split, resume=True, **job), whole)
+
+
+def test_batches_of_rows_and_columns_need_fewer_rounds() -> None:
+    X, y = topics()
+    one = small(max_rounds=4000).fit(X[:1000], y[:1000])
+    many = small(max_rounds=400, rows_per_round=10, columns_per_round=10).fit(X[:1000], y[:1000])
+    assert many.score(X[1000:], y[1000:]) >= one.score(X[1000:], y[1000:]) - 0.02
+    assert many.history_[-1]["feature_accesses"] == one.history_[-1]["feature_accesses"]
+
+
+def test_several_classes() -> None:
+    X, y = topics()
+    y = y + 2 * (X[:, 0:200:3].sum(axis=1) > 1.2)
+    model = small("search", max_rounds=3000).fit(X, y)
+    assert model.coef_.shape == (200, len(np.unique(y)))
+    assert model.score(X, y) > 0.75
+
+
+def test_random_features_need_no_columns(without_columns: Dataset) -> None:
+    model = small("random", max_rounds=400).fit(without_columns.train)
+    X, y = topics()
+    assert model.score(X, y) > 0.85
+
+
+def test_without_columns_it_says_what_to_run(without_columns: Dataset, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no feature-major copy") as caught:
+        train(small(), without_columns.train, scheduler="synchronous", out=tmp_path / "m")
+    assert "distkern shard rows.zarr --columns" in str(caught.value)
+    assert not (tmp_path / "m").exists()
+    copy = tmp_path / "copy.zarr"
+    shutil.copytree(without_columns.path, copy)
+    assert main(["shard", str(copy), "--columns"]) == 0
+    assert small().fit(open_dataset(copy).train).score(*topics()) > 0.85
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"nu": -0.1}, "nu"),
+        ({"nu": 1.1}, "nu"),
+        ({"nu": "best"}, "nu"),
+        ({"nu": "search", "validation_fraction": 0.0}, "validation_fraction"),
+        ({"max_rounds": 0}, "max_rounds"),
+        ({"features": "cores"}, "features"),
+        ({"n_features": 64}, "n_features=64 has no effect.*set features to 'random'"),
+        ({"kernel": "chi2", "features": "random"}, "no random features|has none|chi2"),
+    ],
+)
+def test_unusable_hyperparameters_are_refused(parameters: dict[str, Any], message: str) -> None:
+    X, y = topics(60)
+    with pytest.raises(ValueError, match=message):
+        SIMBAClassifier(**parameters).fit(-X, y)
+
+
+def test_one_class_is_refused() -> None:
+    X, _ = topics(60)
+    with pytest.raises(ValueError, match="class"):
+        small().fit(X, np.zeros(60))
+
+
+def test_from_the_command_line(
+    datasets: dict[str, Dataset], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, model = str(datasets["sparse"].path), str(tmp_path / "m")
+
+    def run(*arguments: str) -> str:
+        assert main(list(arguments)) == 0
+        return capsys.readouterr().out
+
+    job = ("--data", data, "--algorithm", "simba", "--scheduler", "synchronous", "--seed", "1")
+    settings = [
+        part
+        for setting in ("nu=0.01", "max_rounds=900", "patience=none", "validation_fraction=0")
+        for part in ("--set", setting)
+    ]
+    assert json.loads(run("plan", *job, *settings, "--json"))["fits"] is True
+    run("train", *job, *settings, "--out", model)
+    figures = json.loads(run("evaluate", model, "--data", data, "--scheduler", "synchronous", "--json"))
+    assert figures["accuracy"] > 0.85
+    assert json.loads(run("inspect", model, "--json"))["class"] == "SIMBAClassifier"
+    lines = [json.loads(line) for line in (tmp_path / "m" / "metrics.jsonl").read_text().splitlines()]
+    assert lines[-1]["rounds"] == 900
+    assert lines[-1]["feature_accesses"] == 900 * (1000 + 200)
+    assert 0 < lines[-1]["feature_accesses_nonzero"] < lines[-1]["feature_accesses"]
+    assert main(["train", *job, "--set", "nu=-1", "--out", str(tmp_path / "n")]) == 2
+    assert "nu" in capsys.readouterr().err

@@ -1,0 +1,239 @@
+"""SIMBA against Algorithm 1 written out, against the optimum of (3), and with rows dealt out differently."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from distkern.core.errors import InputError
+from distkern.core.types import Block
+from distkern.kernels import find_kernel
+from distkern.landmarks.uniform import Uniform
+from distkern.solvers._simba_messages import Ask
+from distkern.solvers.coreset import KernelChoice
+from distkern.solvers.feature_choice import FeatureChoice
+from simba_problems import margin_rows, optimum, plain_loop, run, signed, simba, value
+
+CORES = FeatureChoice("cores", KernelChoice(find_kernel("rbf"), 1.0), landmarks=Uniform(5))
+
+
+def same(first, second, but=()):
+    for field in dataclasses.fields(first):
+        if field.name not in but:
+            np.testing.assert_array_equal(getattr(first, field.name), getattr(second, field.name))
+
+
+def weights(runner):
+    """(lanes, n) q after the last stage."""
+    saved = runner.saved["rounds"]
+    return np.concatenate([saved[group]["q"] for group in sorted(saved)], axis=1)
+
+
+def columns_of(runner):
+    """The columns of every round."""
+    updates = [message.update for message in runner.asked if isinstance(message, Ask) and message.update]
+    return [update.columns.tolist() for update in updates if update.eta > 0]
+
+
+def draws_of(runner, blocks):
+    """(rows, columns) of every round, rows numbered through; found by what the rows hold."""
+    x = np.concatenate([np.asarray(block.features) for block in blocks])
+    rounds, rows = [], None
+    for message, answer in zip(runner.asked, runner.answers, strict=True):
+        if not isinstance(message, Ask):
+            continue
+        if message.update is not None and len(message.update.columns) and rows is not None:
+            rounds.append((rows, message.update.columns.tolist()))
+        if message.draw_for is not None:
+            rows = [
+                int(np.flatnonzero((x == np.asarray(row)).all(axis=1))[0])
+                for row in answer.rows
+                if row is not None
+            ]
+    return rounds
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("averaging", [0, 2])
+@pytest.mark.parametrize("batch", [1, 3])
+def test_equals_algorithm_1_written_out(fit_intercept, averaging, batch):
+    blocks = margin_rows()
+    solver = simba(
+        fit_intercept=fit_intercept, averaging=averaging, rows_per_round=batch, columns_per_round=batch
+    )
+    states, runner = run(solver, blocks)
+    rows, y = signed(blocks)
+    draws = draws_of(runner, blocks)
+    assert len(draws) == 200
+    u, q, w, b = plain_loop(
+        rows, y, 0.05, draws, fit_intercept=fit_intercept, averaging=averaging, selection_every=16,
+        stage_rounds=100,
+    )  # fmt: skip
+    last = states[-1]
+    np.testing.assert_allclose(last.u[0], u, rtol=1e-9, atol=1e-12)
+    found = np.concatenate(
+        [runner.saved["rounds"][group]["q"][0] for group in sorted(runner.saved["rounds"])]
+    )
+    np.testing.assert_allclose(found / found.sum(), q / q.sum(), rtol=1e-9)
+    gamma = value(rows, y, 0.05, w, b)
+    assert gamma > 0
+    np.testing.assert_allclose(last.margins[0], gamma, rtol=1e-3)
+    np.testing.assert_allclose(
+        last.coefficients[:, 0] * last.radius * last.margins[0], w, rtol=1e-9, atol=1e-12
+    )
+    np.testing.assert_allclose(last.intercept[0] * last.margins[0], b, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_gap_to_the_optimum_is_what_the_rounds_promise(fit_intercept):
+    """eps = C sqrt(log n / T) with C = 0.25 for every one of 20 seeds, and half of that in the mean."""
+    blocks = margin_rows(40, 5, noise=0.05, blocks=4)
+    rows, y = signed(blocks)
+    best = optimum(rows, y, 0.1, fit_intercept=fit_intercept)
+    gaps = []
+    for seed in range(20):
+        states, _ = run(
+            simba(nus=(0.1,), max_rounds=1600, stages=1, fit_intercept=fit_intercept, averaging=0),
+            blocks, seed=seed,
+        )  # fmt: skip
+        last = states[-1]
+        # the model in units of the largest norm, with |w| <= 1
+        w, b = last.coefficients[:, 0] * last.radius, last.intercept[0]
+        scale = last.margins[0] if last.margins[0] > 0 else 1.0
+        assert np.linalg.norm(w * scale) <= 1 + 1e-9
+        assert abs(b * scale) <= 1
+        gaps.append(best - value(rows, y, 0.1, w * scale, b * scale))
+    promised = np.sqrt(np.log(40) / 1600)
+    assert min(gaps) > -1e-6
+    assert max(gaps) < 0.25 * promised
+    assert np.mean(gaps) < 0.125 * promised
+
+
+@pytest.mark.parametrize("settings", [
+    {}, {"nus": (0.01, 0.05, 0.2), "validation_fraction": 0.2, "patience": 3},
+    {"rows_per_round": 4, "columns_per_round": 4},
+])  # fmt: skip
+def test_the_same_bits_however_the_rows_are_dealt_out_and_stored(settings):
+    dense, _ = run(simba(**settings), margin_rows(dtype="float32"))
+    sparse_blocks = margin_rows(dtype="float32", sparse=True)
+    for parties, rebuild in ((1, False), (2, False), (3, True)):
+        sparse, _ = run(simba(**settings), sparse_blocks, parties=parties, rebuild=rebuild)
+        same(dense[-1], sparse[-1], but=("accesses_nonzero",))
+    assert sparse[-1].accesses_nonzero < dense[-1].accesses_nonzero
+
+
+def test_a_resumed_run_has_the_same_bits():
+    whole, _ = run(simba(max_rounds=300, stages=4), margin_rows())
+    resumed, _ = run(simba(max_rounds=300, stages=4), margin_rows(), resume_after=2)
+    assert len(whole) == 5
+    same(whole[-1], resumed[-1])
+
+
+def test_accesses_are_d_a_row_and_n_a_column():
+    blocks = margin_rows(300, 12)
+    batched = simba(rows_per_round=3, columns_per_round=2, max_rounds=50, stages=1)
+    states, runner = run(batched, blocks)
+    assert states[-1].accesses == 50 * (3 * 12 + 2 * 300)
+    x = np.concatenate([block.features for block in blocks])
+    wanted = sum(
+        np.count_nonzero(x[rows]) + np.count_nonzero(x[:, columns])
+        for rows, columns in draws_of(runner, blocks)
+    )
+    sparse, _ = run(
+        simba(rows_per_round=3, columns_per_round=2, max_rounds=50, stages=1),
+        margin_rows(300, 12, sparse=True),
+    )
+    assert sparse[-1].accesses_nonzero == wanted
+    assert sparse[-1].accesses == states[-1].accesses
+    limited, _ = run(simba(max_feature_accesses=5000, max_rounds=10_000), blocks)
+    # the round that reaches the limit is the last
+    assert limited[-1].round == -(-5000 // 312)
+    assert limited[-1].accesses == 312 * limited[-1].round
+
+
+def test_held_out_rows_take_no_part():
+    blocks = margin_rows()
+    solver = simba(nus=(0.02, 0.1), validation_fraction=0.25, patience=5)
+    problem_rows = 300
+    _, runner = run(solver, blocks)
+    q = weights(runner)
+    held = (q == 0).all(axis=0)
+    assert ((q == 0).any(axis=0) == held).all()
+    assert abs(np.count_nonzero(held) - problem_rows / 4) <= 8
+    x = np.concatenate([block.features for block in blocks])
+    drawn = {row for rows, _ in draws_of(runner, blocks) for row in rows}
+    assert len(drawn) > 50
+    assert not held[sorted(drawn)].any()
+    assert len(x) == problem_rows
+
+
+def test_a_search_takes_the_candidate_with_the_fewest_held_out_mistakes():
+    blocks = margin_rows(600, 10, noise=0.05)
+    states, _ = run(
+        simba(nus=(1e-4, 0.1, 1.0), max_rounds=1500, stages=3, validation_fraction=0.2, patience=5), blocks
+    )
+    assert states[-1].nu == 0.1
+    assert states[-1].held_error < 0.2
+    alone, _ = run(simba(nus=(0.1,), max_rounds=1500), blocks)
+    assert abs(states[-1].train_error - alone[-1].train_error) < 0.05
+
+
+def test_stops_when_the_held_out_error_stands_still():
+    states, _ = run(
+        simba(max_rounds=100_000, stages=200, validation_fraction=0.2, patience=2), margin_rows(noise=0.3)
+    )
+    assert states[-1].stale == 2
+    assert states[-1].stage < 100
+    errors = [state.held_error for state in states[1:]]
+    assert errors[-1] == errors[-3] == min(errors)
+
+
+def test_several_classes_share_what_is_read():
+    blocks = margin_rows(600, 10, classes=3, noise=0.02)
+    test = margin_rows(300, 10, classes=3, noise=0.0)[:1]
+    states, _ = run(simba(nus=(0.02,), max_rounds=4000, stages=2), blocks, outputs=3, test=test)
+    assert states[-1].coefficients.shape == (10, 3)
+    assert states[-1].train_error < 0.15
+    assert states[-1].test_error is not None
+    assert states[-1].accesses == 4000 * 3 * (10 + 600)
+
+
+def test_random_features_are_those_of_the_basis():
+    """SIMBA over regenerated columns is SIMBA over the matrix of features."""
+    blocks = margin_rows(240, 4, blocks=8)
+    features = FeatureChoice("random", KernelChoice(find_kernel("rbf"), 0.3), 64)
+    states, runner = run(simba(features=features), blocks)
+    basis = features.basis(4, np.dtype(float), np.empty((0, 4)), 0.3, 0)
+    explicit = [Block(basis.evaluate(block.features), block.targets, None, block.index) for block in blocks]
+    wanted, other = run(simba(), explicit)
+    assert [draw[1] for draw in draws_of(other, explicit)] == columns_of(runner)
+    np.testing.assert_allclose(states[-1].u, wanted[-1].u, rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(states[-1].coefficients, wanted[-1].coefficients, rtol=1e-4, atol=1e-7)
+    assert states[-1].accesses == wanted[-1].accesses
+
+
+def test_rows_of_zeros_are_counted_and_harmless():
+    blocks = margin_rows()
+    blocks[3].features[:5] = 0
+    states, _ = run(simba(), blocks)
+    assert states[0].n_zero == 5
+    assert np.isfinite(states[-1].coefficients).all()
+    for block in blocks:
+        block.features[:] = 0
+    with pytest.raises(InputError, match="all features of all training rows are zero"):
+        run(simba(), blocks)
+
+
+@pytest.mark.parametrize(("settings", "where"), [
+    ({"nus": (-0.1,)}, "nu"), ({"nus": (1.5,)}, "nu"), ({"nus": ()}, "nu"), ({"max_rounds": 0}, "max_rounds"),
+    ({"rows_per_round": 0}, "rows_per_round"), ({"validation_fraction": 1.0}, "validation_fraction"),
+    ({"max_feature_accesses": -5}, "max_feature_accesses"), ({"averaging": -1}, "averaging"),
+    ({"nus": (0.1, 0.2)}, "validation_fraction"), ({"patience": 3}, "validation_fraction"),
+    ({"features": CORES}, "features"),
+])  # fmt: skip
+def test_refuses_what_makes_no_sense(settings, where):
+    with pytest.raises(InputError) as caught:
+        simba(**settings)
+    assert caught.value.where == where

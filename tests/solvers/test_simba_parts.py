@@ -1,0 +1,169 @@
+"""SIMBA's parts: rows and columns are drawn by the right masses, and selection is that of a full sort."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from distkern.core.types import groups_of
+from distkern.solvers._simba_messages import Ask, HoldOut, Slacks, Update
+from distkern.solvers._simba_primal import Primal, RoundRunner, Schedule
+from distkern.solvers._simba_resident import Operand, open_simba
+from distkern.solvers._simba_selection import select
+from simba_problems import Group, margin_rows, signed
+
+
+class Exchange:
+    """Residents of the groups of some blocks, dealt out to parties."""
+
+    def __init__(self, blocks, *, lanes=1, n_draws=1, q=None, parties=1, seed=0):
+        groups = [[blocks[b] for b in group] for group in groups_of([block.n_rows for block in blocks])]
+        operand = Operand(1, lanes, n_draws, True, np.dtype(float), HoldOut(0.0, 0), seed)
+        ends = np.cumsum([0, *(sum(block.n_rows for block in group) for group in groups)])
+        self.ends = ends
+        saved = {}
+        if q is not None:
+            saved = {g: {"q": q[:, ends[g] : ends[g + 1]]} for g in range(len(groups))}
+        self.residents = []
+        for own in np.array_split(np.arange(len(groups)), parties):
+            openers = {int(g): lambda group=groups[g]: Group(group) for g in own}
+            self.residents.append(
+                open_simba(openers, operand, {int(g): saved[int(g)] for g in own} if saved else {})
+            )
+        self.count = 0
+
+    def __call__(self, message):
+        self.count += 1
+        answers = [resident.answer(message) for resident in self.residents]
+        total = answers[0]
+        for answer in answers[1:]:
+            total = total.joined(answer)
+        return total
+
+    def marked(self):
+        """(lanes, n) slack of every row as the residents have it, after a round."""
+        parts = []
+        for resident in self.residents:
+            for segment in resident._segments:
+                xi = 2.0 * segment.marks
+                for lane, row in enumerate(segment.rest_rows):
+                    if row >= 0:
+                        xi[lane, row] = segment.rests[lane]
+                parts.append(xi)
+        return np.concatenate(parts, axis=1)
+
+
+def nothing(lanes, slacks=None):
+    """An update that changes no q."""
+    zeros = np.zeros((lanes, 1))
+    return Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, slacks)
+
+
+def weights(n, kind, generator):
+    if kind == "spread":
+        return np.exp(generator.standard_normal(n) * 8)
+    if kind == "tied":
+        return np.exp2(generator.integers(-3, 3, n).astype(float))
+    if kind == "near":
+        return 1 + 1e-12 * generator.random(n)
+    return np.ones(n)
+
+
+@pytest.mark.parametrize("kind", ["spread", "tied", "near", "equal"])
+@pytest.mark.parametrize("parties", [1, 3])
+def test_selection_is_that_of_a_full_sort(kind, parties):
+    generator = np.random.default_rng(5)
+    blocks = margin_rows(9000, 2, blocks=20)
+    q = np.stack([weights(9000, kind, generator), weights(9000, "spread", generator)])
+    q[:, ::7] = 0
+    positive = np.count_nonzero(q[0])
+    exchange = Exchange(blocks, lanes=2, q=q, parties=parties)
+    last = None
+    for ranks in ([0, 0], [1, positive - 1], [positive // 3, 17], [2500, 2501], [positive - 1, 1]):
+        rests = generator.random(2) * 2
+        last = select(exchange, np.array(ranks), rests, 9000, last)
+        exchange(Ask(nothing(2, last), None))
+        found = exchange.marked()
+        for lane, rank in enumerate(ranks):
+            order = np.argsort(-q[lane], kind="stable")
+            wanted = np.zeros(9000)
+            wanted[order[:rank]] = 2.0
+            wanted[order[rank]] = rests[lane]
+            np.testing.assert_array_equal(found[lane], wanted)
+
+
+def test_the_threshold_of_before_saves_exchanges():
+    generator = np.random.default_rng(0)
+    blocks = margin_rows(30_000, 2, blocks=20)
+    q = np.exp(generator.standard_normal((1, 30_000)) * 3)
+    exchange = Exchange(blocks, q=q)
+    rank = np.array([300])
+    first = select(exchange, rank, np.ones(1), 30_000, None)
+    before = exchange.count
+    assert before <= 4
+    again = select(exchange, rank, np.ones(1), 30_000, first)
+    assert exchange.count - before == 2
+    assert isinstance(again, Slacks)
+    np.testing.assert_array_equal(first.keys, again.keys)
+
+
+@pytest.mark.parametrize("parties", [1, 3])
+def test_rows_are_drawn_by_their_weight(parties):
+    generator = np.random.default_rng(1)
+    blocks = margin_rows(60, 8, blocks=6)
+    q = generator.random((1, 60)) ** 4
+    q[0, 5:9] = 0
+    draws = 400
+    exchange = Exchange(blocks, n_draws=draws, q=q, parties=parties, seed=3)
+    x = np.concatenate([block.features for block in blocks])
+    counts = np.zeros(60)
+    for t in range(1, 51):
+        answer = exchange(Ask(None, t))
+        rows = np.concatenate([np.asarray(row) for row in answer.rows])
+        found = (rows[:, None] == x[None]).all(axis=2).argmax(axis=1)
+        np.testing.assert_array_equal(answer.masses[:, 0], q[0, found])
+        counts += np.bincount(found, minlength=60)
+    p = q[0] / q[0].sum()
+    total = 50 * draws
+    assert np.abs(counts - total * p).max() < 4.5 * np.sqrt(total * p.max())
+    chi_square = np.sum((counts - total * p)[p > 0] ** 2 / (total * p[p > 0]))
+    # 55 degrees of freedom: mean 55, standard deviation 10.5
+    assert chi_square < 55 + 4 * 10.5
+    np.testing.assert_allclose(answer.sums[:, 0, 0].sum(), q.sum())
+    y = np.concatenate([np.where(block.targets == 1, 1, -1) for block in blocks])
+    np.testing.assert_allclose(answer.sums[:, 0, 1].sum(), (q[0] * y).sum())
+
+
+def test_lanes_that_share_draws_have_unbiased_estimates():
+    """The mean of the first step is that of rows drawn by each lane's own p, and of columns <w, x>."""
+    generator = np.random.default_rng(2)
+    blocks = margin_rows(50, 4, blocks=5)
+    rows, _ = signed(blocks)
+    radius = np.linalg.norm(np.concatenate([block.features for block in blocks]), axis=1).max()
+    q = generator.random((2, 50)) ** 2
+    q[0, :25] *= 0.05
+    u = generator.standard_normal((2, 4)) * 3
+    steps, products = [], []
+    asked = {}
+    for seed in range(6000):
+        exchange = Exchange(blocks, lanes=2, n_draws=1, q=q, seed=seed)
+        primal = Primal(u.copy(), np.zeros((2, 4)), np.zeros(2), np.zeros(2), 0.0)
+        schedule = Schedule(np.array([0.1, 0.1]), 50, 50, radius, 1, 16, 0, True, seed, None)
+
+        def recorded(message, exchange=exchange):
+            asked["last"] = message
+            return exchange(message)
+
+        RoundRunner(schedule, primal, recorded, 4, np.dtype(float)).run(1, 2, np.inf)
+        steps.append(primal.u - u)
+        update = asked["last"].update
+        x = np.concatenate([block.features for block in blocks])[7]
+        w = primal.u / np.maximum(1, np.linalg.norm(primal.u, axis=1))[:, None]
+        products.append(update.coefficients[:, 0] * x[update.columns[0]] - w @ (x / radius))
+    for lane in range(2):
+        p = q[lane] / q[lane].sum()
+        own = np.array(steps)[:, lane]
+        errors = own.std(axis=0) / np.sqrt(len(own))
+        assert (np.abs(own.mean(axis=0) - p @ rows / np.sqrt(2)) < 4 * errors).all()
+        own = np.array(products)[:, lane]
+        assert abs(own.mean()) < 4 * own.std() / np.sqrt(len(own))
