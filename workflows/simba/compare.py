@@ -76,7 +76,7 @@ def methods(options: argparse.Namespace) -> list[tuple[str, str, list[str]]]:
     for nu in options.nu:
         simba = [f"nu={nu}", stages, "patience=none", "validation_fraction=0.0"]
         found.append(("SIMBA", f"nu={nu:g}", [*simba, f"max_rounds={options.rounds}"]))
-        batched = [f"max_rounds={options.rounds // 16}", "rows_per_round=16", "columns_per_round=16"]
+        batched = [f"max_rounds={options.rounds // 10}", "rows_per_round=16", "columns_per_round=16"]
         found.append(("SIMBA, 16 x 16", f"nu={nu:g}", [*simba, *batched]))
     for lam in options.lam:
         # a short run too, for the beginning of the curve
@@ -97,7 +97,7 @@ def run(options: argparse.Namespace, family: str, settings: list[str], seed: int
                 sys.executable, "-m", "distkern", "train", "--data", options.data, "--algorithm", algorithm,
                 "--out", str(out), "--seed", str(seed), "--scheduler", "threads", *chosen,
             ],
-            check=True, stdout=subprocess.DEVNULL,
+            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
     lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
     return [line for line in lines if line["feature_accesses"] > 0]
