@@ -26,10 +26,9 @@ def cancel(identifier: str, runs: Path, scheduler: str | None, as_json: bool) ->
       distkern cancel csvrg-20250131-235959-1a2b
     """
     from distkern.core.errors import InputError
-    from distkern.engine.executors.jobs import job_scheduler
     from distkern.jobs.record import OVER
 
-    with job_scheduler(scheduler) as asked:
+    with known_jobs.ask(scheduler) as asked:
         folder = known_jobs.find(identifier, runs, asked)
         record, state = folder.record(), folder.state()
         if state in OVER and state != "lost":

@@ -55,6 +55,7 @@ def evaluate(
     from distkern.estimators import load_model
     from distkern.estimators.run import evaluate as evaluate_model
 
+    options.use_certificates(scheduler)
     fitted = load_model(model)
     source = find_split(data, split)
     measured: dict[str, Any] = evaluate_model(

@@ -27,11 +27,10 @@ def fetch(identifier: str, out: Path, runs: Path, scheduler: str | None, as_json
       distkern fetch csvrg-20250131-235959-1a2b --out m
     """
     from distkern.core.errors import InputError
-    from distkern.engine.executors.jobs import job_scheduler
     from distkern.estimators.persistence import load_model
     from distkern.storage.atomic import staged_folder
 
-    with job_scheduler(scheduler) as asked:
+    with known_jobs.ask(scheduler) as asked:
         folder = known_jobs.find(identifier, runs, asked)
     state = folder.state()
     if state != "finished":

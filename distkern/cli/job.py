@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from distkern.cli import options
 from distkern.core.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -158,9 +159,11 @@ def resolve_job(path: Path | None, flags: Mapping[str, Any], settings: Sequence[
             "no data set given", where=where, mend='add --data D.zarr, or data = "D.zarr" to a job file'
         )
     try:
-        return Job(**merged)
+        job = Job(**merged)
     except (ValidationError, InputError) as error:
         raise _explain(error, where, given) from None
+    options.use_certificates(job.scheduler)
+    return job
 
 
 def _explain(error: ValidationError | InputError, where: str, given: Mapping[str, Any]) -> InputError:

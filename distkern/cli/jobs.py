@@ -28,12 +28,11 @@ def jobs(runs: Path, scheduler: str | None, as_json: bool) -> None:
     from rich.console import Console
 
     from distkern.cli.tables import table
-    from distkern.engine.executors.jobs import job_scheduler
     from distkern.jobs.index import JobIndex
     from distkern.monitor.text import in_time
 
     found = {name: _facts(name, folder) for name, folder in JobIndex(runs)}
-    with job_scheduler(scheduler) as asked:
+    with known_jobs.ask(scheduler) as asked:
         told = {} if asked is None else asked.jobs()
     for name, facts in told.items():
         if name not in found:

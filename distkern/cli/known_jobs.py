@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from distkern.cli import options
 from distkern.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,10 +40,22 @@ def address(context: click.Context, parameter: click.Parameter, value: str | Non
     )
 
 
-#: the scheduler to ask as well
-scheduler: Callable[[Any], Any] = click.option(
+_scheduler = click.option(
     "--scheduler", metavar="ADDRESS", callback=address, help="A scheduler to ask as well: tcp:// or tls://.",
 )  # fmt: skip
+
+
+def scheduler(command: Any) -> Any:
+    """``--scheduler``, the scheduler to ask as well, and who one is to it."""
+    return _scheduler(options.certificates(command))
+
+
+def ask(address: str | None) -> AbstractContextManager[JobScheduler | None]:
+    """The scheduler to ask, if one was given."""
+    from distkern.engine.executors.jobs import job_scheduler
+
+    options.use_certificates(address)
+    return job_scheduler(address)
 
 
 def find(identifier: str, runs_folder: Path, asked: JobScheduler | None = None) -> JobFolder:

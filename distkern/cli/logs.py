@@ -21,9 +21,8 @@ def logs(identifier: str, follow: bool, runs: Path, scheduler: str | None) -> No
     Example:
       distkern logs csvrg-20250131-235959-1a2b --follow
     """
-    from distkern.engine.executors.jobs import job_scheduler
 
-    with job_scheduler(scheduler) as asked:
+    with known_jobs.ask(scheduler) as asked:
         folder = known_jobs.find(identifier, runs, asked)
     state = known_jobs.follow(folder, wait=follow)
     click.echo(known_jobs.ending(folder, state))

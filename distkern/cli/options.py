@@ -59,6 +59,52 @@ def _check_scheduler(context: click.Context, parameter: click.Parameter, value: 
         raise click.BadParameter(str(error), context, parameter) from None
 
 
+_CERTIFICATES = "distkern.certificates"
+
+
+def _certificate(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        context.meta.setdefault(_CERTIFICATES, {})[parameter.name] = value
+
+
+def use_certificates(scheduler: str | None) -> None:
+    """Make what ``--tls-...`` of this command line named known to Dask.
+
+    Raises
+    ------
+    InputError
+        If the scheduler is none at a tls:// address, or a file does not do.
+    """
+    context = click.get_current_context(silent=True)
+    given = {} if context is None else context.meta.get(_CERTIFICATES, {})
+    if not given:
+        return
+    from distkern.core.errors import InputError
+    from distkern.engine.executors.certificates import use_certificates
+
+    if not (scheduler or "").startswith("tls://"):
+        option = f"--{next(iter(given)).replace('_', '-')}"
+        raise InputError(
+            f"has no effect with scheduler {scheduler or 'local'!r}", where=option,
+            mend="give --scheduler tls://HOST:PORT, or leave it out",
+        )  # fmt: skip
+    use_certificates(given.get("tls_ca"), given.get("tls_cert"), given.get("tls_key"))
+
+
+def _certificate_option(name: str, what: str) -> Callable[[Any], Any]:
+    return click.option(
+        f"--tls-{name}", metavar="FILE", type=click.Path(exists=True, dir_okay=False), expose_value=False,
+        callback=_certificate, help=f"For tls:// schedulers: {what} (PEM).",
+    )  # fmt: skip
+
+
+#: who one is to a scheduler at a tls:// address; a command that has them calls :func:`use_certificates`
+certificates = _all(
+    _certificate_option("ca", "the authority's certificate"),
+    _certificate_option("cert", "your certificate"),
+    _certificate_option("key", "its key"),
+)
+
 #: where tasks run
 scheduling = _all(
     click.option(
@@ -70,6 +116,7 @@ scheduling = _all(
     ),
     click.option("--workers", type=click.IntRange(min=1), help="How many threads or processes."),
     memory_limit(),
+    certificates,
 )
 
 #: a job file and the flags that override it

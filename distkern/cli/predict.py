@@ -50,6 +50,7 @@ def predict(
         raise InputError(
             f"{out!r} has an unknown ending", where="--out", mend=f"end it in one of {', '.join(_ENDINGS)}"
         )
+    options.use_certificates(scheduler)
     fitted = load_model(model)
     if proba and decision:
         raise InputError("excludes --decision", where="--proba", mend="give one of them")

@@ -29,10 +29,9 @@ def status(identifier: str, runs: Path, scheduler: str | None, as_json: bool) ->
     from rich.console import Console
 
     from distkern.cli.tables import fact_table
-    from distkern.engine.executors.jobs import job_scheduler
     from distkern.monitor.text import in_error, in_number, in_time
 
-    with job_scheduler(scheduler) as asked:
+    with known_jobs.ask(scheduler) as asked:
         folder = known_jobs.find(identifier, runs, asked)
         facts = known_jobs.facts_of(folder)
         if asked is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import shutil
 import stat
@@ -12,12 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import dask
+import numpy as np
 import pytest
 import yaml
 from distributed import Client
 
+from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.engine.executors.cluster import connect
+from distkern.storage.ingest import write_dataset
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 
@@ -101,7 +105,7 @@ def test_a_member_of_the_team_gets_in(certificates: Path, scheduler: str) -> Non
 def test_a_stranger_does_not(certificates: Path, scheduler: str) -> None:
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "3s"}),
-        pytest.raises(InputError, match="no Dask scheduler answers"),
+        pytest.raises(InputError, match="no certificate was given"),
     ):
         connect(scheduler)
     # a stranger may well know the team's public certificate
@@ -125,3 +129,73 @@ def test_keys_are_private_and_names_are_not_overwritten(repository: Path, certif
     for bad in ("ca", "../eve", "a b"):
         assert make(repository, team, bad).returncode == 2
     assert make(repository, team).returncode == 2
+
+
+@pytest.fixture
+def plain_settings() -> Iterator[None]:
+    """What a command sets is gone after the test."""
+    before = copy.deepcopy(dask.config.config)
+    dask.config.set({"distributed.comm.timeouts.connect": "3s"})
+    yield
+    dask.config.config.clear()
+    dask.config.config.update(before)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((200, 3), dtype=np.float32)
+    path = tmp_path_factory.mktemp("data") / "d.zarr"
+    write_dataset([(X, X[:, 0] > 0)], path, scale="none")
+    return path
+
+
+def options_of(folder: Path, name: str, ca: Path | None = None) -> list[str]:
+    files = {"ca": ca or folder / "ca.pem", "cert": folder / f"{name}.pem", "key": folder / f"{name}.key"}
+    return [part for what, file in files.items() for part in (f"--tls-{what}", str(file))]
+
+
+def train(data: Path, out: Path, scheduler: str, *more: str) -> int:
+    settings = ("--algorithm", "pegasos", "--set", "stages=1")
+    job = ("--data", str(data), "--out", str(out), "--scheduler", scheduler)
+    return main(["train", *job, *settings, *more])
+
+
+@pytest.mark.usefixtures("plain_settings")
+def test_training_with_the_files_named(
+    certificates: Path, scheduler: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given, where = options_of(certificates / "team", "alice"), ("--scheduler", scheduler)
+    assert train(data, tmp_path / "m", scheduler, *given) == 0
+    assert (
+        main(["evaluate", str(tmp_path / "m"), "--data", str(data), "--split", "train", *where, *given]) == 0
+    )
+    capsys.readouterr()
+    assert main(["jobs", "--runs", str(tmp_path), "--scheduler", scheduler, *given]) == 0
+    # neither the key nor where it lies is anywhere in what was written
+    secret = (certificates / "team" / "alice.key").read_text().splitlines()[1]
+    for file in tmp_path.rglob("*"):
+        if file.is_file():
+            assert secret.encode() not in file.read_bytes()
+            assert b"alice.key" not in file.read_bytes()
+
+
+@pytest.mark.usefixtures("plain_settings")
+def test_the_reason_is_said(
+    certificates: Path, scheduler: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    team, strangers = certificates / "team", certificates / "strangers"
+
+    def refused(*more: str, where: str = scheduler) -> str:
+        assert train(data, tmp_path / "m", where, *more) == 2
+        return capsys.readouterr().err
+
+    assert "no certificate was given" in refused()
+    assert "not the authority's" in refused(*options_of(strangers, "mallory"))
+    stranger = refused(*options_of(strangers, "mallory", ca=team / "ca.pem"))
+    assert "does not take this certificate" in stranger
+    mixed = ["--tls-ca", str(team / "ca.pem"), "--tls-cert", str(team / "alice.pem")]
+    assert "key values mismatch" in refused(*mixed, "--tls-key", str(team / "worker.key"))
+    assert "--tls-ca" in refused("--tls-ca", str(data / "distkern.json"), *mixed[2:])
+    assert "has no effect with scheduler 'threads'" in refused(*mixed, where="threads")
+    assert not (tmp_path / "m").exists()

@@ -20,6 +20,7 @@ from distkern.engine.budget import Machine
 from distkern.engine.cache import forget
 from distkern.engine.executors.actors import ActorParties
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress
+from distkern.engine.executors.certificates import why_refused
 from distkern.engine.executors.graph import call_graph, reduce_graph
 from distkern.engine.executors.local import available_cores
 from distkern.engine.plan import ReducePlan, RoundsPlan
@@ -209,6 +210,12 @@ def connect(address: str) -> ClusterExecutor:
     try:
         client = Client(address, timeout="20s", set_as_default=False)
     except (OSError, TypeError, ValueError, DaskTimeoutError) as error:
+        reason = why_refused(address) if address.startswith("tls://") else None
+        if reason is not None:
+            raise InputError(
+                f"no way into this scheduler: {reason}", where=f"--scheduler {address}",
+                mend="give --tls-ca, --tls-cert and --tls-key, or set DASK_CONFIG to settings that name them",
+            ) from error  # fmt: skip
         raise InputError(
             f"no Dask scheduler answers ({error or type(error).__name__})",
             where=f"--scheduler {address}",
