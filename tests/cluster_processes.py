@@ -26,13 +26,14 @@ class Processes:
     Parameters
     ----------
     folder : for the workers' scratch files
+    host : of all of them; a driver takes all but 127.0.0.1 for another machine
     settings : environment variables of all of them
     """
 
-    def __init__(self, folder: Path, n_workers: int = 2, **settings: str) -> None:
-        self.folder, self.n_workers = folder, n_workers
+    def __init__(self, folder: Path, n_workers: int = 2, *, host: str = "127.0.0.1", **settings: str) -> None:
+        self.folder, self.n_workers, self.host = folder, n_workers, host
         self.port = free_port()
-        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.address = f"tcp://{host}:{self.port}"
         self._settings = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False", **settings}
         self.scheduler: subprocess.Popen[bytes] | None = None
         self.workers: list[subprocess.Popen[bytes]] = []
@@ -56,7 +57,7 @@ class Processes:
     def start_scheduler(self) -> None:
         """Start the scheduler, always at the same address."""
         self.scheduler = self._start(
-            "scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard", "--no-show"
+            "scheduler", "--host", self.host, "--port", str(self.port), "--no-dashboard", "--no-show"
         )
 
     def kill_scheduler(self) -> None:

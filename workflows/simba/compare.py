@@ -95,7 +95,7 @@ def run(options: argparse.Namespace, family: str, settings: list[str], seed: int
         subprocess.run(
             [
                 sys.executable, "-m", "distkern", "train", "--data", options.data, "--algorithm", algorithm,
-                "--out", str(out), "--seed", str(seed), "--scheduler", "threads", *chosen,
+                "--out", str(out), "--seed", str(seed), "--scheduler", "threads", "--resume", *chosen,
             ],
             check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip

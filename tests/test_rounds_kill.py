@@ -1,0 +1,103 @@
+"""Rounds on a cluster of real processes: killed workers and a killed driver change no bit of SIMBA's model."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import distkern
+from cluster_processes import Processes
+from distkern.estimators import load_model
+from distkern.estimators.run import train
+from distkern.estimators.simba import SIMBAClassifier
+from distkern.storage.dataset import Dataset
+from distkern.storage.ingest import write_dataset
+
+SETTINGS = {"nu": 0.02, "max_rounds": 6000, "stages": 6, "patience": None, "validation_fraction": 0.0}
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((40_000, 60), dtype=np.float32)
+    y = X[:, :20].sum(axis=1) + generator.standard_normal(40_000) > 0
+    folder = tmp_path_factory.mktemp("rounds")
+    return write_dataset(
+        [(X[:36_000], y[:36_000])], folder / "d.zarr", [(X[36_000:], y[36_000:])], rows_per_shard=3000,
+        scale="none", columns=True,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def whole(data: Dataset) -> SIMBAClassifier:
+    return train(
+        SIMBAClassifier(random_state=3, **SETTINGS), data.train, test=data.test, scheduler="synchronous"
+    )
+
+
+def start(data: Dataset, out: Path, address: str, *flags: str) -> subprocess.Popen[str]:
+    given = [f"{name}={'none' if value is None else value}" for name, value in SETTINGS.items()]
+    settings = [part for setting in given for part in ("--set", setting)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "distkern", "train", "--data", str(data.path), "--out", str(out),
+         "--algorithm", "simba", "--seed", "3", "--scheduler", address, *settings, *flags],
+        env={**os.environ, "PYTHONPATH": str(Path(distkern.__file__).parents[1])},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def finish(process: subprocess.Popen[str], out: Path, whole: SIMBAClassifier) -> None:
+    _, errors = process.communicate(timeout=240)
+    assert process.returncode == 0, errors
+    model = load_model(out)
+    np.testing.assert_array_equal(model.coef_, whole.coef_)
+    np.testing.assert_array_equal(model.intercept_, whole.intercept_)
+
+
+def under_way(out: Path, stage: int) -> None:
+    """Wait for the checkpoint of a stage."""
+    deadline = time.monotonic() + 120
+    while not list(out.glob(f"checkpoints/stage-*{stage}")):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_workers_killed_in_the_middle_of_rounds(
+    data: Dataset, whole: SIMBAClassifier, tmp_path: Path
+) -> None:
+    generator = random.Random(0)
+    with Processes(tmp_path, 3, host="127.0.0.2") as cluster:
+        process = start(data, tmp_path / "m", cluster.address)
+        for stage in (1, 2, 4):
+            under_way(tmp_path / "m", stage)
+            time.sleep(generator.uniform(0, 0.5))
+            victim = generator.choice(cluster.workers)
+            victim.send_signal(signal.SIGKILL)
+            victim.wait()
+            cluster.workers.remove(victim)
+            if stage > 1:
+                # the first time, the others take over
+                cluster.add_worker()
+        finish(process, tmp_path / "m", whole)
+
+
+def test_a_driver_killed_in_the_middle_of_rounds(
+    data: Dataset, whole: SIMBAClassifier, tmp_path: Path
+) -> None:
+    with Processes(tmp_path, 2, host="127.0.0.2") as cluster:
+        process = start(data, tmp_path / "m", cluster.address)
+        under_way(tmp_path / "m", 3)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        finish(start(data, tmp_path / "m", cluster.address, "--resume"), tmp_path / "m", whole)
