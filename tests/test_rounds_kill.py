@@ -1,4 +1,4 @@
-"""Rounds on a cluster of real processes: killed workers and a killed driver change no bit of SIMBA's model."""
+"""Rounds on a cluster of real processes: killed workers and a killed driver change no bit of the model."""
 
 from __future__ import annotations
 
