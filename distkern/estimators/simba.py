@@ -33,9 +33,9 @@ class SIMBAClassifier(AbstractFeatureClassifier):
     features : "linear" (the rows themselves, dense or sparse) or "random" (random features of ``kernel``)
     kernel, gamma, n_features, sampler : of "random"; gamma is a number, "scale" or "median"
     fit_intercept : learn b in [-1, 1] (in units of the largest norm)
-    max_rounds : rounds; each reads one row and one column (times the outputs)
+    max_rounds : rounds
     max_feature_accesses : stop after so many, counted as n_features a row and n_rows a column; None: no limit
-    rows_per_round, columns_per_round : read in a round and averaged; more rows first: they help more
+    rows_per_round, columns_per_round : read in a round (times the outputs) and averaged; the paper reads 1 of each
     selection_every : rounds after which it is chosen anew which rows may fall short
     averaging : the model is the mean of the iterates weighted with round^averaging; 0: the paper's
     stages : the model is measured after each
@@ -75,7 +75,7 @@ class SIMBAClassifier(AbstractFeatureClassifier):
         self, *, nu: float | str = "search", features: str = "linear", kernel: str = "rbf",
         gamma: float | str = "scale", n_features: int = 1024, sampler: str = "monte_carlo",
         fit_intercept: bool = True, max_rounds: int = 20_000, max_feature_accesses: float | None = None,
-        rows_per_round: int = 1, columns_per_round: int = 1, selection_every: int = 16, averaging: int = 2,
+        rows_per_round: int = 4, columns_per_round: int = 1, selection_every: int = 16, averaging: int = 2,
         stages: int = 10, validation_fraction: float = 0.1, patience: int | None = 3,
         random_state: Any = None,
     ) -> None:  # fmt: skip

@@ -37,7 +37,9 @@ every_kind = pytest.mark.parametrize("kind", list(KINDS))
 
 
 def small(kind: str = "linear", **parameters: Any) -> SIMBAClassifier:
-    return SIMBAClassifier(**{"random_state": 0, "stages": 2, "max_rounds": 800} | KINDS[kind] | parameters)
+    return SIMBAClassifier(
+        **{"random_state": 0, "stages": 2, "max_rounds": 800, "rows_per_round": 1} | KINDS[kind] | parameters
+    )
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +214,13 @@ def test_from_the_command_line(
     job = ("--data", data, "--algorithm", "simba", "--scheduler", "synchronous", "--seed", "1")
     settings = [
         part
-        for setting in ("nu=0.01", "max_rounds=900", "patience=none", "validation_fraction=0")
+        for setting in (
+            "nu=0.01",
+            "max_rounds=900",
+            "rows_per_round=1",
+            "patience=none",
+            "validation_fraction=0",
+        )
         for part in ("--set", setting)
     ]
     assert json.loads(run("plan", *job, *settings, "--json"))["fits"] is True

@@ -75,7 +75,7 @@ def methods(options: argparse.Namespace) -> list[tuple[str, str, list[str]]]:
     found = []
     for nu in options.nu:
         simba = [f"nu={nu}", stages, "patience=none", "validation_fraction=0.0"]
-        found.append(("SIMBA", f"nu={nu:g}", [*simba, f"max_rounds={options.rounds}"]))
+        found.append(("SIMBA", f"nu={nu:g}", [*simba, f"max_rounds={options.rounds}", "rows_per_round=1"]))
         batched = [f"max_rounds={options.rounds // 10}", "rows_per_round=16", "columns_per_round=16"]
         found.append(("SIMBA, 16 x 16", f"nu={nu:g}", [*simba, *batched]))
     for lam in options.lam:
