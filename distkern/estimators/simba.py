@@ -35,7 +35,8 @@ class SIMBAClassifier(AbstractFeatureClassifier):
     fit_intercept : learn b in [-1, 1] (in units of the largest norm)
     max_rounds : rounds
     max_feature_accesses : stop after so many, counted as n_features a row and n_rows a column; None: no limit
-    rows_per_round, columns_per_round : read in a round (times the outputs) and averaged; the paper reads 1 of each
+    rows_per_round, columns_per_round : read in a round (times the outputs) and averaged; 1 of each in the
+        paper
     selection_every : rounds after which it is chosen anew which rows may fall short
     averaging : the model is the mean of the iterates weighted with round^averaging; 0: the paper's
     stages : the model is measured after each
