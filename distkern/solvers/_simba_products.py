@@ -14,19 +14,37 @@ from distkern.core.sparse import Rows, SparseRows
 
 
 def _dense_products(rows, coefficients, values):  # type: ignore[no-untyped-def]
-    for row in range(rows.shape[0]):
-        for column in range(rows.shape[1]):
-            number = rows[row, column]
-            for lane in range(values.shape[1]):
-                values[row, lane] += number * coefficients[column, lane]
+    # four rows at once, because each of their sums waits for its last addition
+    whole = rows.shape[0] // 4 * 4
+    for lane in range(values.shape[1]):
+        own = coefficients[lane]
+        for row in range(0, whole, 4):
+            first, second, third, fourth = rows[row], rows[row + 1], rows[row + 2], rows[row + 3]
+            a = b = c = d = 0.0
+            for column in range(rows.shape[1]):
+                a += first[column] * own[column]
+                b += second[column] * own[column]
+                c += third[column] * own[column]
+                d += fourth[column] * own[column]
+            values[row, lane] = a
+            values[row + 1, lane] = b
+            values[row + 2, lane] = c
+            values[row + 3, lane] = d
+        for row in range(whole, rows.shape[0]):
+            a = 0.0
+            for column in range(rows.shape[1]):
+                a += rows[row, column] * own[column]
+            values[row, lane] = a
 
 
 def _sparse_products(data, indices, indptr, coefficients, values):  # type: ignore[no-untyped-def]
     for row in range(values.shape[0]):
-        for entry in range(indptr[row], indptr[row + 1]):
-            number = data[entry]
-            for lane in range(values.shape[1]):
-                values[row, lane] += number * coefficients[indices[entry], lane]
+        for lane in range(values.shape[1]):
+            own = coefficients[lane]
+            total = 0.0
+            for entry in range(indptr[row], indptr[row + 1]):
+                total += data[entry] * own[indices[entry]]
+            values[row, lane] = total
 
 
 def _dense_squares(rows, squares):  # type: ignore[no-untyped-def]
@@ -47,14 +65,13 @@ def _sparse_squares(data, indptr, squares):  # type: ignore[no-untyped-def]
 
 def products(rows: Rows, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
     """X coef, (n_rows, n_lanes), every number added up in the order of the columns."""
-    values = np.zeros((rows.shape[0], coefficients.shape[1]))
+    values = np.empty((rows.shape[0], coefficients.shape[1]))
+    lanes = np.ascontiguousarray(coefficients.T)
     if isinstance(rows, SparseRows):
-        _loop("sparse products", rows.data.dtype)(
-            *_parts(rows), np.ascontiguousarray(coefficients), values
-        )  # fmt: skip
+        _loop("sparse products", rows.data.dtype)(*_parts(rows), lanes, values)
     else:
         dense = np.ascontiguousarray(rows)
-        _loop("dense products", dense.dtype)(dense, np.ascontiguousarray(coefficients), values)
+        _loop("dense products", dense.dtype)(dense, lanes, values)
     return values
 
 
