@@ -4,8 +4,9 @@
 
 Trains both by the command line on one data set (made with --columns), each with every value of its trade-off
 parameter and every seed; the parameter is then chosen by test error, as simba.txt does. Writes curves.json
-and an SVG for each of the three axes, and prints what each method had looked at when its error (mean over the
-seeds) was first within q times Pegasos' best. Passes that only measure are counted in none of the three.
+and, for each of the three axes, an SVG of the lowest error with any parameter; prints what each method had
+looked at when its error (mean over the seeds) was first within q times Pegasos' best. Passes that only
+measure are counted in none of the three.
 """
 
 from __future__ import annotations
@@ -55,11 +56,7 @@ def main() -> None:
     (options.out / "curves.json").write_text(json.dumps(families, indent=1))
     table(families)
     for axis, title in AXES.items():
-        lines = {
-            f"{family} {label}": [(line[axis], line["test_error"]) for line in curve]
-            for family, curves in families.items()
-            for label, curve in curves.items()
-        }
+        lines = {family: envelope(curves, axis) for family, curves in families.items()}
         draw(
             options.out / f"{axis}.svg",
             f"Test error on {Path(options.data).stem}",
@@ -109,6 +106,13 @@ def mean(runs: list[list[dict[str, Any]]]) -> Curve:
         {name: float(np.mean([line[name] for line in stage])) for name in (*AXES, "test_error")}
         for stage in zip(*runs, strict=False)
     ]
+
+
+def envelope(curves: dict[str, Curve], axis: str) -> list[tuple[float, float]]:
+    """The lowest error with any parameter at each place of the axis, or before it."""
+    points = sorted((line[axis], line["test_error"]) for curve in curves.values() for line in curve)
+    lowest = np.minimum.accumulate([error for _, error in points])
+    return [(place, float(error)) for (place, _), error in zip(points, lowest, strict=True)]
 
 
 def table(families: dict[str, dict[str, Curve]]) -> None:
