@@ -66,54 +66,58 @@ def _add_up(q, signs, strips, signed, sums):  # type: ignore[no-untyped-def]
 
 
 def _update(  # type: ignore[no-untyped-def]
-    q, signs, marks, rest_rows, rests, strips, dots, data, places, starts, dense, coefficients, b, eta,
-    signed, sums,
+    q, signs, marks, rest_rows, rests, strips, dots, cursors, data, places, starts, dense, coefficients, b,
+    eta, signed, sums,
 ):  # fmt: skip
     n_columns = starts.shape[0] - 1
-    n_rows = q.shape[1]
-    for lane in range(q.shape[0]):
-        own = signs[lane % signs.shape[0]]
-        for column in range(n_columns):
-            factor = coefficients[lane, column]
-            begin = starts[column]
-            if dense:
-                for i in range(n_rows):
-                    dots[i] += factor * data[begin + i]
-            else:
-                for entry in range(begin, starts[column + 1]):
-                    dots[places[entry]] += factor * data[entry]
-        shift = eta * b[lane]
-        slack = 2.0 * eta
-        rest = rest_rows[lane]
-        special = 0.0
-        if rest >= 0:
-            x = own[rest] * (eta * dots[rest] + shift) + eta * rests[lane]
-            x = min(max(x, -1.0), 1.0)
-            special = q[lane, rest] * ((x * x - x) + 1.0)
-        for strip in range(strips.shape[0] - 1):
-            start, stop = strips[strip], strips[strip + 1]
-            q_strip, y, mark, dot = (
+    for column in range(n_columns):
+        cursors[column] = starts[column]
+    for strip in range(strips.shape[0] - 1):
+        start, stop = strips[strip], strips[strip + 1]
+        dot = dots[: stop - start]
+        for lane in range(q.shape[0]):
+            for i in range(stop - start):
+                dot[i] = 0.0
+            for column in range(n_columns):
+                factor = coefficients[lane, column]
+                if dense:
+                    values = data[starts[column] + start : starts[column] + stop]
+                    for i in range(stop - start):
+                        dot[i] += factor * values[i]
+                else:
+                    entry = cursors[column]
+                    while entry < starts[column + 1] and places[entry] < stop:
+                        dot[places[entry] - start] += factor * data[entry]
+                        entry += 1
+            q_strip, y, mark = (
                 q[lane, start:stop],
-                own[start:stop],
+                signs[lane % signs.shape[0], start:stop],
                 marks[lane, start:stop],
-                dots[start:stop],
             )
+            shift = eta * b[lane]
+            slack = 2.0 * eta
+            rest = rest_rows[lane] - start
+            special = 0.0
+            if 0 <= rest < stop - start:
+                x = y[rest] * (eta * dot[rest] + shift) + eta * rests[lane]
+                x = min(max(x, -1.0), 1.0)
+                special = q_strip[rest] * ((x * x - x) + 1.0)
             for i in range(stop - start):
                 x = y[i] * (eta * dot[i] + shift) + slack * mark[i]
                 x = 1.0 if x > 1.0 else x
                 x = -1.0 if x < -1.0 else x
                 q_strip[i] *= (x * x - x) + 1.0
-            if start <= rest < stop:
-                q_strip[rest - start] = special
+            if 0 <= rest < stop - start:
+                q_strip[rest] = special
             total, difference = strip_sums(q_strip, y, signed)
             sums[lane, strip, 0] = total
             sums[lane, strip, 1] = difference
-        if dense:
-            for i in range(n_rows):
-                dots[i] = 0.0
-        else:
-            for entry in range(starts[0], starts[n_columns]):
-                dots[places[entry]] = 0.0
+        if not dense:
+            for column in range(n_columns):
+                entry = cursors[column]
+                while entry < starts[column + 1] and places[entry] < stop:
+                    entry += 1
+                cursors[column] = entry
 
 
 def _group_sums(sums, group_strips, totals):  # type: ignore[no-untyped-def]
@@ -246,16 +250,17 @@ def update_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
     """q *= 1 - eta v + eta^2 v^2 in every lane with v = clip(y (sum_c coef_c x_c + b) + xi, 1 / eta); sums.
 
     Takes q (lanes, n), signs (outputs, n), marks (lanes, n) with xi = 2 where they are 1, the row of each
-    lane that has xi = ``rests`` (-1: none), strips, a zeroed buffer ``dots`` (n,), the columns (``data``,
-    ``places`` and ``starts``; dense ones without places), coefficients (lanes, columns), b, eta, and whether
-    sums of q y are wanted. Eta is multiplied with each term of v rather than with v.
+    lane that has xi = ``rests`` (-1: none), strips, buffers ``dots`` (rows of a strip) and ``cursors``
+    (columns,), the columns (``data``, ``places`` and ``starts``; dense ones without places, the places of
+    others in order), coefficients (lanes, columns), b, eta, and whether sums of q y are wanted. Eta is
+    multiplied with each term of v rather than with v.
     """
     array, _, number, flag = _types()
     arguments = (
         array("f8", 2), array("i1", 2), array("u1", 2), array("i8", 1), array("f8", 1, writable=False),
-        array("i8", 1), array("f8", 1), array(dtype, 1, writable=False), array("i4", 1, writable=False),
-        array("i8", 1, writable=False), flag, array("f8", 2, writable=False), array("f8", 1, writable=False),
-        number, flag, array("f8", 3),
+        array("i8", 1), array("f8", 1), array("i8", 1), array(dtype, 1, writable=False),
+        array("i4", 1, writable=False), array("i8", 1, writable=False), flag,
+        array("f8", 2, writable=False), array("f8", 1, writable=False), number, flag, array("f8", 3),
     )  # fmt: skip
     return compile_loop(_update, arguments, helpers={"strip_sums": strip_sums}, exact=True)
 

@@ -100,7 +100,7 @@ class _Segment:
         self.marks = np.zeros((lanes, n_rows), dtype=np.uint8)
         self.rest_rows = np.full(lanes, -1, dtype=np.int64)
         self.rests = np.zeros(lanes)
-        self.dots = np.zeros(n_rows)
+        self.dots = np.empty(loops.STRIP)
         self.sums = np.zeros((lanes, len(self.strips) - 1, 2))
         self.reader = ColumnReader(list(groups.values()), self.offsets, column_bytes)
         loops.add_up_loop()(self.q, self.signs, self.strips, operand.fit_intercept, self.sums)
@@ -116,9 +116,9 @@ class _Segment:
         places = np.empty(0, np.int32) if columns is None else columns.places
         starts = np.zeros(1, np.int64) if columns is None else columns.starts
         loops.update_loop(self.operand.dtype)(
-            self.q, self.signs, self.marks, self.rest_rows, self.rests, self.strips, self.dots, data, places,
-            starts, columns is not None and columns.dense, aligned(update.coefficients), aligned(update.b),
-            update.eta,
+            self.q, self.signs, self.marks, self.rest_rows, self.rests, self.strips, self.dots,
+            np.empty(len(starts) - 1, np.int64), data, places, starts,
+            columns is not None and columns.dense, aligned(update.coefficients), aligned(update.b), update.eta,
             self.operand.fit_intercept, self.sums,
         )  # fmt: skip
         return int(data.size)

@@ -306,7 +306,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
         return Rounds(
             "rounds", open_simba, join, operand,
             n_rounds=self._rounds_per_stage,
-            state_bytes_per_row=9.0 * lanes + outputs + 16 + 2 * n_columns * share * (itemsize + 4),
+            state_bytes_per_row=9.0 * lanes + outputs + 8 + 2 * n_columns * share * (itemsize + 4),
             seconds_per_row=seconds,
             answer_bytes=groups * lanes * 16 + n_draws * (row_bytes + 8 * lanes) + lanes * BINS * 8,
             cost=Cost(
