@@ -118,8 +118,8 @@ class _Segment:
         loops.update_loop(self.operand.dtype)(
             self.q, self.signs, self.marks, self.rest_rows, self.rests, self.strips, self.dots,
             np.empty(len(starts) - 1, np.int64), data, places, starts,
-            columns is not None and columns.dense, aligned(update.coefficients), aligned(update.b), update.eta,
-            self.operand.fit_intercept, self.sums,
+            columns is not None and columns.dense, aligned(update.coefficients), aligned(update.b),
+            update.eta, self.operand.fit_intercept, self.sums,
         )  # fmt: skip
         return int(data.size)
 

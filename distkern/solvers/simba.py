@@ -298,7 +298,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
         sparse = problem.sparse_numbers is not None and self.features.kind == "linear"
         # of dense columns those of a group and their joint copy; of sparse ones what is expected to be there
         share = min(1.0, problem.row_numbers / problem.n_features) if sparse else 1.0
-        seconds = lanes * (1.2e-9 + n_columns * share * 1e-9)
+        seconds = lanes * (0.8e-9 + n_columns * share * 0.3e-9) + n_columns * share * 1e-9
         if self.features.kind == "random":
             seconds += n_columns * (10e-9 + 1e-9 * problem.row_numbers)
         groups = len(groups_of(problem.block_rows))
