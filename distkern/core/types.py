@@ -93,6 +93,11 @@ class AbstractGroup(ABC):
             If the data has no feature-major copy; the message gives the command that adds it.
         """
 
+    def columns_into(self, columns: Indices, places: Sequence[Floats]) -> None:
+        """Fill ``places[i]``, (n_rows,), with dense column i of ``columns``; raises as :meth:`columns`."""
+        for place, values in zip(places, np.asarray(self.columns(columns)), strict=True):
+            place[:] = values
+
     def column_bytes(self) -> int | None:
         """What all columns together take in memory; None where that is not known before they are read."""
         return None
@@ -151,6 +156,7 @@ class AbstractSource(ABC):
     is_sparse : blocks hold :class:`SparseRows`
     in_memory : the rows lie in this very process, so sending them elsewhere costs more than it saves
     is_graph : blocks are the results of a lazy graph (:meth:`graph`), which only an executor can run
+    reader_bytes : what a process takes to be able to read at all, beside the blocks: a store's driver
     """
 
     block_rows: tuple[int, ...]
@@ -160,6 +166,7 @@ class AbstractSource(ABC):
     is_sparse: bool = False
     in_memory: bool = False
     is_graph: bool = False
+    reader_bytes: int = 0
 
     @abstractmethod
     def reader(self, index: int) -> Reader:

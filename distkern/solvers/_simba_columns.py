@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,32 +59,93 @@ class LastUsed(Generic[Kept]):
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of consecutive groups, one after the other.
+    """Columns of consecutive groups.
 
     Attributes
     ----------
     data : numbers, all of dense columns, or those that are not zero
-    places : int32 row of each number; empty for dense columns
-    starts : (n_columns + 1,) int64, where each begins
+    places : int32 row of each number, in order within a column; empty for dense columns
+    starts : (n_columns + 1,) int64, where each begins, and of sparse ones where the last ends
     dense : whether all numbers are there
+    n_entries : numbers of the columns
     """
 
     data: Floats
     places: NDArray[np.int32]
     starts: NDArray[np.int64]
     dense: bool
+    n_entries: int
 
 
 _NO_PLACES = np.empty(0, dtype=np.int32)
 
 
-class ColumnReader:
-    """Columns of consecutive groups as if they were one: all are read at once where there is room for them.
+class AbstractColumnReader(ABC):
+    """Columns of consecutive groups as if they were one."""
+
+    @abstractmethod
+    def read(self, columns: NDArray[np.int64]) -> Columns:
+        """The given columns, in that order; one may come twice. Good until the next call."""
+
+
+class DenseColumnReader(AbstractColumnReader):
+    """Keeps the columns that were used last in a buffer of its own.
 
     Parameters
     ----------
     groups : with the rows of each numbered from its offset on
     offsets : (n_groups + 1,)
+    limit_bytes : of the buffer, if it is enough for the columns of a round
+    dtype : of the numbers
+    """
+
+    def __init__(
+        self, groups: list[AbstractGroup], offsets: NDArray[np.int64], limit_bytes: int, dtype: np.dtype[Any]
+    ) -> None:
+        self._groups, self._offsets = groups, offsets.tolist()
+        n_rows = int(offsets[-1])
+        self._room = min(max(limit_bytes // (n_rows * dtype.itemsize), 1), groups[0].n_features)
+        # not a fresh array for each column: where freed memory goes back to the system at once, as on Dask's
+        # workers, touching it for the first time takes longer than reading the column
+        self._buffer: Floats = np.empty((self._room, n_rows), dtype=dtype)
+        self._kept: OrderedDict[int, int] = OrderedDict()
+
+    def read(self, columns: NDArray[np.int64]) -> Columns:
+        wanted = columns.tolist()
+        distinct = dict.fromkeys(wanted)
+        if len(distinct) > self._room:
+            self._room = len(distinct)
+            self._buffer = np.empty((self._room, self._buffer.shape[1]), dtype=self._buffer.dtype)
+            self._kept.clear()
+        missing = []
+        for column in distinct:
+            if column in self._kept:
+                self._kept.move_to_end(column)
+            else:
+                missing.append(column)
+        if missing:
+            self._fetch(missing)
+        n_rows = self._buffer.shape[1]
+        starts = np.array([self._kept[column] * n_rows for column in wanted] + [0], dtype=np.int64)
+        return Columns(self._buffer.reshape(-1), _NO_PLACES, starts, True, len(wanted) * n_rows)
+
+    def _fetch(self, missing: list[int]) -> None:
+        slots: list[int] = []
+        for _ in missing:
+            free = len(self._kept) + len(slots) < self._room
+            slots.append(len(self._kept) + len(slots) if free else self._kept.popitem(last=False)[1])
+        numbers = np.array(missing, dtype=np.int64)
+        for group, start, stop in zip(self._groups, self._offsets[:-1], self._offsets[1:], strict=True):
+            group.columns_into(numbers, [self._buffer[slot, start:stop] for slot in slots])
+        self._kept.update(zip(missing, slots, strict=True))
+
+
+class SparseColumnReader(AbstractColumnReader):
+    """Reads all columns at once where there is room for them, and else keeps those that were used last.
+
+    Parameters
+    ----------
+    groups, offsets : as in :class:`DenseColumnReader`
     limit_bytes : of what is kept, and of what making it takes
     """
 
@@ -96,7 +158,6 @@ class ColumnReader:
         self._whole: Columns | None = None
 
     def read(self, columns: NDArray[np.int64]) -> Columns:
-        """The given columns, in that order; one may come twice."""
         wanted = columns.tolist()
         if self._fits:
             return self._of_whole(wanted)
@@ -106,22 +167,18 @@ class ColumnReader:
             for column, fresh in zip(missing, self._fetch(missing), strict=True):
                 found[column] = fresh
                 self._kept.put(column, fresh, fresh.data.nbytes + fresh.places.nbytes)
-        parts = [part for column in wanted if (part := found[column]) is not None]
-        return _joined(parts)
+        return _joined([part for column in wanted if (part := found[column]) is not None])
 
     def _of_whole(self, wanted: list[int]) -> Columns:
         if self._whole is None:
             self._whole = self._all()
         whole = self._whole
         bounds = [(int(whole.starts[column]), int(whole.starts[column + 1])) for column in wanted]
-        return _joined([
-            Columns(whole.data[start:stop], whole.places[start:stop], np.array([0, stop - start]), False)
-            for start, stop in bounds
-        ])  # fmt: skip
+        return _joined([_sparse(whole.data[start:stop], whole.places[start:stop]) for start, stop in bounds])
 
     def _all(self) -> Columns:
         columns = np.arange(self._groups[0].n_features)
-        parts = [part for group in self._groups if isinstance(part := group.columns(columns), SparseRows)]
+        parts = self._parts(columns)
         counts = [np.diff(part.indptr) for part in parts]
         starts = np.concatenate([[0], np.cumsum(np.sum(counts, axis=0))])
         data = np.empty(starts[-1], dtype=parts[0].data.dtype)
@@ -131,35 +188,44 @@ class ColumnReader:
             targets = np.arange(part.data.size) + np.repeat(free - part.indptr[:-1], count)
             data[targets], places[targets] = part.data, part.indices + np.int32(offset)
             free += count
-        return Columns(data, places, starts, False)
+        return Columns(data, places, starts, False, data.size)
 
     def _fetch(self, columns: list[int]) -> Iterator[Columns]:
-        numbers = np.array(columns, dtype=np.int64)
-        parts = [group.columns(numbers) for group in self._groups]
+        parts = self._parts(np.array(columns, dtype=np.int64))
         for place in range(len(columns)):
-            sparse = [part for part in parts if isinstance(part, SparseRows)]
-            if sparse:
-                spans = [slice(part.indptr[place], part.indptr[place + 1]) for part in sparse]
-                data = np.concatenate([part.data[span] for part, span in zip(sparse, spans, strict=True)])
-                places = np.concatenate([
-                    part.indices[span] + np.int32(offset)
-                    for part, span, offset in zip(sparse, spans, self._offsets, strict=False)
-                ])  # fmt: skip
-                yield Columns(data, places, np.array([0, data.size]), False)
-            else:
-                values = np.concatenate([part[place] for part in parts if not isinstance(part, SparseRows)])
-                yield Columns(values, _NO_PLACES, np.array([0, values.size]), True)
+            spans = [slice(part.indptr[place], part.indptr[place + 1]) for part in parts]
+            data = np.concatenate([part.data[span] for part, span in zip(parts, spans, strict=True)])
+            places = np.concatenate([
+                part.indices[span] + np.int32(offset)
+                for part, span, offset in zip(parts, spans, self._offsets, strict=False)
+            ])  # fmt: skip
+            yield _sparse(data, places)
+
+    def _parts(self, columns: NDArray[np.int64]) -> list[SparseRows]:
+        return [part for group in self._groups if isinstance(part := group.columns(columns), SparseRows)]
+
+
+def column_reader(
+    groups: list[AbstractGroup], offsets: NDArray[np.int64], limit_bytes: int, dtype: np.dtype[Any]
+) -> AbstractColumnReader:
+    """The reader that suits the data; raises as :meth:`~distkern.core.types.AbstractGroup.columns`."""
+    if isinstance(groups[0].columns(np.zeros(1, dtype=np.int64)), SparseRows):
+        return SparseColumnReader(groups, offsets, limit_bytes)
+    return DenseColumnReader(groups, offsets, limit_bytes, dtype)
+
+
+def _sparse(data: Floats, places: NDArray[np.int32]) -> Columns:
+    """One sparse column."""
+    return Columns(data, places, np.array([0, data.size]), False, data.size)
 
 
 def _joined(parts: list[Columns]) -> Columns:
-    """Columns one after the other."""
+    """Sparse columns one after the other."""
     if len(parts) == 1:
         return parts[0]
     starts = np.concatenate([[0], np.cumsum([part.data.size for part in parts])]).astype(np.int64)
-    return Columns(
-        np.concatenate([part.data for part in parts]),
-        np.concatenate([part.places for part in parts]), starts, parts[0].dense,
-    )  # fmt: skip
+    data = np.concatenate([part.data for part in parts])
+    return Columns(data, np.concatenate([part.places for part in parts]), starts, False, data.size)
 
 
 class RowReader:

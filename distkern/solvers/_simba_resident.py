@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,13 @@ from distkern.core.sparse import Rows
 from distkern.core.types import AbstractGroup, GroupOpener
 from distkern.passes import AbstractResident
 from distkern.solvers import _simba_loops as loops
-from distkern.solvers._simba_columns import COLUMN_BYTES, ColumnReader, RowReader, with_features
+from distkern.solvers._simba_columns import (
+    COLUMN_BYTES,
+    AbstractColumnReader,
+    RowReader,
+    column_reader,
+    with_features,
+)  # fmt: skip
 from distkern.solvers._simba_messages import (
     COUNT,
     GATHER,
@@ -102,7 +109,10 @@ class _Segment:
         self.rests = np.zeros(lanes)
         self.dots = np.empty(loops.STRIP)
         self.sums = np.zeros((lanes, len(self.strips) - 1, 2))
-        self.reader = ColumnReader(list(groups.values()), self.offsets, column_bytes)
+        self.reader: AbstractColumnReader | None = None
+        self._open_reader = partial(
+            column_reader, list(groups.values()), self.offsets, column_bytes, operand.dtype
+        )
         loops.add_up_loop()(self.q, self.signs, self.strips, operand.fit_intercept, self.sums)
 
     def update(self, update: Update) -> int:
@@ -111,7 +121,11 @@ class _Segment:
             self._mark(update.slacks)
         if update.factors is not None:
             loops.rescale_loop()(self.q, aligned(update.factors), FLOOR)
-        columns = self.reader.read(aligned(update.columns)) if len(update.columns) else None
+        columns = None
+        if len(update.columns):
+            if self.reader is None:
+                self.reader = self._open_reader()
+            columns = self.reader.read(aligned(update.columns))
         data = np.empty(0, self.operand.dtype) if columns is None else columns.data
         places = np.empty(0, np.int32) if columns is None else columns.places
         starts = np.zeros(1, np.int64) if columns is None else columns.starts
@@ -121,7 +135,7 @@ class _Segment:
             columns is not None and columns.dense, aligned(update.coefficients), aligned(update.b),
             update.eta, self.operand.fit_intercept, self.sums,
         )  # fmt: skip
-        return int(data.size)
+        return 0 if columns is None else columns.n_entries
 
     def _mark(self, slacks: Slacks) -> None:
         loops.mark_loop()(

@@ -1,0 +1,67 @@
+"""What events and checkpoints cost: the same fit with and without all that listens, in turns.
+
+    python workflows/benchmarks/watching.py covtype.zarr --landmarks 143
+
+Fits CSVRG + ODM with local worker processes: bare, and with everything that `distkern train` adds: a checkpoint
+after every stage, metrics.jsonl, the terminal's lines and the dashboard's page. Prints the seconds of both and
+their ratio, pair by pair.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import distkern
+from distkern import dashboard
+from distkern.engine.executors import open_executor
+from distkern.monitor.metrics import MetricsFile
+from distkern.monitor.terminal import Terminal
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data")
+    parser.add_argument("--landmarks", type=int, default=143)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--stages", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=7)
+    options = parser.parse_args()
+    train = distkern.open_dataset(options.data).train
+    model = distkern.CSVRGClassifier(
+        gamma=4.0, n_cores=options.landmarks, landmarks="uniform", stages=options.stages, tol=0.0,
+        random_state=0,
+    )  # fmt: skip
+    ratios = []
+    with open_executor("local", workers=options.workers, dashboard=True) as executor:
+        dashboard.install(executor.client)
+        model.fit_with(train, executor=executor)  # compiles
+        for _ in range(options.repeats):
+            start = time.perf_counter()
+            model.fit_with(train, executor=executor)
+            bare = time.perf_counter() - start
+            with tempfile.TemporaryDirectory() as folder:
+                facts = {"algorithm": "csvrg", "out": folder, "data": options.data}
+                listeners = [
+                    Terminal(io.StringIO()),
+                    MetricsFile(Path(folder, "metrics.jsonl")), dashboard.forwarder(executor.client, facts),
+                ]  # fmt: skip
+                start = time.perf_counter()
+                model.fit_with(
+                    train, executor=executor, listeners=listeners, checkpoints=Path(folder, "checkpoints")
+                )
+                watched = time.perf_counter() - start
+            ratios.append(watched / bare)
+            print(f"bare {bare:.3f} s, watched {watched:.3f} s, ratio {ratios[-1]:.3f}")
+    print(f"median ratio {statistics.median(ratios):.3f}")
+
+
+if __name__ == "__main__":
+    main()
