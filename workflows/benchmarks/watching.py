@@ -2,9 +2,9 @@
 
     python workflows/benchmarks/watching.py covtype.zarr --landmarks 143
 
-Fits CSVRG + ODM with local worker processes: bare, and with everything that `distkern train` adds: a checkpoint
-after every stage, metrics.jsonl, the terminal's lines and the dashboard's page. Prints the seconds of both and
-their ratio, pair by pair.
+Fits CSVRG + ODM with local worker processes: bare, and with everything that `distkern train` adds: a
+checkpoint after every stage, metrics.jsonl, the terminal's lines and the dashboard's page. Prints the seconds
+of both and their ratio, pair by pair.
 """
 
 from __future__ import annotations
