@@ -18,16 +18,16 @@ INTERVAL = 0.2
 PAUSE = 10.0
 #: events that wait at most; the oldest are given up
 MOST_WAITING = 2000
-_PATIENT = ("pass_started", "pass_progress", "pass_finished")
+_URGENT = ("run_started", "run_finished", "worker_lost", "message")
 _LOST = (OSError, RuntimeError, TimeoutError, ValueError, AttributeError)
 
 
 class Forwarder:
     """A listener that sends what happens to the scheduler's topic :data:`TOPIC`.
 
-    A message is ``{"run": facts, "events": [{"kind", "time", "fields"}, ...]}``. Events of passes are sent
-    together every 0.2 seconds, and of progress only the newest; all others at once. A scheduler that does
-    not answer never stops the run: the engine notices by itself.
+    A message is ``{"run": facts, "events": [{"kind", "time", "fields"}, ...]}``. Events of passes and stages
+    are sent together every 0.2 seconds by a thread, and of progress only the newest; all others at once. A
+    scheduler that does not answer never stops the run: the engine notices by itself.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Forwarder:
         self._waiting: list[dict[str, Any]] = []
         self._lock, self._sending = threading.Lock(), threading.Lock()
         self._timer: threading.Timer | None = None
-        self._resume_at = self._sent = 0.0
+        self._resume_at = 0.0
 
     def __call__(self, event: Event) -> None:
         record = {"kind": event.kind, "time": float(event.time), "fields": plain(event.fields)}
@@ -58,7 +58,7 @@ class Forwarder:
                 self._waiting.append(record)
                 # only a scheduler that does not answer makes so many wait
                 del self._waiting[:-MOST_WAITING]
-            at_once = event.kind not in _PATIENT or time.monotonic() - self._sent > INTERVAL
+            at_once = event.kind in _URGENT
             if not at_once and self._timer is None:
                 self._timer = threading.Timer(INTERVAL, self.flush)
                 self._timer.daemon = True
@@ -76,7 +76,7 @@ class Forwarder:
                 now = time.monotonic()
                 if not self._waiting or now < self._resume_at:
                     return
-                events, self._waiting, self._sent = self._waiting, [], now
+                events, self._waiting = self._waiting, []
             try:
                 self._client.log_event(TOPIC, {"run": self.run, "events": events})
             except _LOST:

@@ -70,6 +70,7 @@ def test_progress_is_throttled_and_the_newest_arrives() -> None:
         done += 1
         forward(progress(done))
     forward(Event("stage_finished", {"metrics": {}}))
+    forward.flush()
     assert len(client.sent) <= 7
     assert client.events[-2]["fields"]["tasks_done"] == done
     assert client.events[-1]["kind"] == "stage_finished"
@@ -82,9 +83,17 @@ def test_a_lone_event_of_a_pass_does_not_wait_for_the_next() -> None:
     forward(progress(1))
     forward(progress(2))
     deadline = time.monotonic() + 20 * INTERVAL
-    while len(client.events) < 2 and time.monotonic() < deadline:
+    while not client.events and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert [event["fields"]["tasks_done"] for event in client.events] == [1, 2]
+    assert [event["fields"]["tasks_done"] for event in client.events] == [2]
+
+
+def test_what_matters_most_is_sent_at_once() -> None:
+    client = FakeClient()
+    forward = Forwarder(client, {})
+    forward(progress(1))
+    forward(Event("worker_lost", {"address": "tcp://10.0.0.7:8786"}))
+    assert [event["kind"] for event in client.events] == ["pass_progress", "worker_lost"]
 
 
 @pytest.mark.parametrize(
