@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import click
 
 from distkern.cli import known_jobs, options
+from distkern.storage.places import Place
 
 
 @click.command()
@@ -15,7 +15,7 @@ from distkern.cli import known_jobs, options
 @known_jobs.runs
 @known_jobs.scheduler
 @options.as_json
-def cancel(identifier: str, runs: Path, scheduler: str | None, as_json: bool) -> None:
+def cancel(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -> None:
     """Stop a job; its last checkpoint stays.
 
     The driver looks several times in every stage whether it shall stop. To go on later: `distkern submit` or

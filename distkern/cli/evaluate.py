@@ -29,7 +29,7 @@ _NAMES = {
 
 @click.command()
 @click.argument("model", metavar="M")
-@click.option("--data", required=True, metavar="D.zarr", help="The sharded data set.")
+@click.option("--data", required=True, metavar="D.zarr", help="The sharded data set, a folder or a URL.")
 @click.option(
     "--split", type=click.Choice(["train", "test"]), default="test", show_default=True, help="Which rows."
 )

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-import shutil
-from pathlib import Path
 
 import click
 
 from distkern.cli import known_jobs, options
+from distkern.storage.places import Place, copy_to_local
 
 _PARTS = ("model.json", "arrays", "metrics.jsonl", "report.html")
 
 
 @click.command()
 @click.argument("identifier", metavar="ID")
-@click.option("--out", required=True, metavar="M", type=click.Path(path_type=Path), help="Folder to make.")
+@click.option("--out", required=True, metavar="M", type=options.PLACE, help="Folder or URL to make.")
 @known_jobs.runs
 @known_jobs.scheduler
 @options.as_json
-def fetch(identifier: str, out: Path, runs: Path, scheduler: str | None, as_json: bool) -> None:
+def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_json: bool) -> None:
     """Copy the model of a finished job.
 
     \b
@@ -45,10 +44,8 @@ def fetch(identifier: str, out: Path, runs: Path, scheduler: str | None, as_json
     with staged_folder(out) as staged:
         for part in _PARTS:
             source = folder.path / part
-            if source.is_dir():
-                shutil.copytree(source, staged.path / part)
-            elif source.exists():
-                shutil.copy2(source, staged.path / part)
+            if source.exists():
+                copy_to_local(source, staged.path / part)
         # reads every array against its checksum
         load_model(staged.path)
         staged.commit()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +12,7 @@ import numpy as np
 from distkern.cli import options
 from distkern.core.errors import InputError
 from distkern.monitor.text import in_bytes
+from distkern.storage.places import Place
 
 _MARKS = {
     "manifest.json": "data set",
@@ -23,9 +23,9 @@ _MARKS = {
 
 
 @click.command(name="inspect")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=options.PLACE)
 @options.as_json
-def inspect(path: Path, as_json: bool) -> None:
+def inspect(path: Place, as_json: bool) -> None:
     """Say what a data set, a model or an unfinished run is.
 
     \b
@@ -62,7 +62,7 @@ class Found:
     history: list[dict[str, Any]] = field(default_factory=list)
 
 
-def kind_of(path: Path) -> str:
+def kind_of(path: Place) -> str:
     """What lies at ``path``: "data set", "model" or "unfinished run"; :class:`InputError` if none of them."""
     if not path.exists():
         raise InputError("no such file or folder", where=str(path), mend="check the path")
@@ -76,7 +76,7 @@ def kind_of(path: Path) -> str:
     )
 
 
-def _dataset(path: Path) -> Found:
+def _dataset(path: Place) -> Found:
     from distkern.cli.shard import column_facts
     from distkern.cli.training import data_facts
     from distkern.storage.dataset import open_dataset
@@ -101,7 +101,7 @@ def _dataset(path: Path) -> Found:
     return Found(record, facts)
 
 
-def _model(path: Path) -> Found:
+def _model(path: Place) -> Found:
     from distkern.cli.training import hyperparameters
     from distkern.estimators import load_model
 
@@ -117,7 +117,7 @@ def _model(path: Path) -> Found:
     return Found(record, facts, hyperparameters(model), history)
 
 
-def _run(path: Path) -> Found:
+def _run(path: Place) -> Found:
     history = _history(path)
     folder = path / "checkpoints"
     entries = folder.iterdir() if folder.is_dir() else ()
@@ -134,7 +134,7 @@ def _run(path: Path) -> Found:
 _READERS = {"data set": _dataset, "model": _model, "unfinished run": _run}
 
 
-def _history(path: Path) -> list[dict[str, Any]]:
+def _history(path: Place) -> list[dict[str, Any]]:
     from distkern.monitor.metrics import read
 
     metrics = path / "metrics.jsonl"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from distkern.cli import options
 from distkern.core.errors import InputError, unknown_name
+from distkern.storage.places import Place, place_of
 
 if TYPE_CHECKING:
     from distkern.storage.dataset import Dataset
@@ -33,8 +33,8 @@ class Job(BaseModel):
     Attributes
     ----------
     algorithm : name of an estimator
-    data : the sharded data set
-    out : folder of the model
+    data : the sharded data set, a folder or a URL
+    out : folder or URL of the model
     seed : of every random choice
     scheduler : "synchronous", "threads", "processes", "local", or a tcp:// or tls:// address
     workers : how many threads or processes (None: as many as there are cores)
@@ -57,6 +57,13 @@ class Job(BaseModel):
     @classmethod
     def _bytes(cls, value: object) -> object:
         return parse_bytes(value) if isinstance(value, str) else value
+
+    @field_validator("data", "out")
+    @classmethod
+    def _place(cls, value: str | None) -> str | None:
+        if value is not None:
+            place_of(value)
+        return value
 
     @field_validator("scheduler")
     @classmethod
@@ -119,11 +126,10 @@ def _toml_value(text: str) -> Any:
     return parsed["value"] if len(parsed) == 1 else text
 
 
-def read_job(path: Path) -> dict[str, Any]:
+def read_job(path: Place) -> dict[str, Any]:
     """The keys of a job file, not yet checked; :class:`InputError` if it is not a TOML file."""
     try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
+        return tomllib.loads(path.read_bytes().decode("utf-8"))
     except FileNotFoundError:
         raise InputError("no such file", where=str(path), mend="give the path of a job file") from None
     except IsADirectoryError:
@@ -132,7 +138,7 @@ def read_job(path: Path) -> dict[str, Any]:
         raise InputError(f"not a TOML file: {error}", where=str(path), mend="correct it there") from None
 
 
-def resolve_job(path: Path | None, flags: Mapping[str, Any], settings: Sequence[str] = ()) -> Job:
+def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence[str] = ()) -> Job:
     """The job of a file, overridden by flags (those that are not None) and by ``--set``.
 
     Raises

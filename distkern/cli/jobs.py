@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from typing import Any
 
 import click
 
 from distkern.cli import known_jobs, options
+from distkern.storage.places import Place, absolute
 
 
 @click.command()
 @known_jobs.runs
 @known_jobs.scheduler
 @options.as_json
-def jobs(runs: Path, scheduler: str | None, as_json: bool) -> None:
+def jobs(runs: Place, scheduler: str | None, as_json: bool) -> None:
     """List the jobs of a folder of runs, and those that a scheduler knows.
 
     No scheduler is needed: what jobs are and did is written beside their models.
@@ -44,7 +44,7 @@ def jobs(runs: Path, scheduler: str | None, as_json: bool) -> None:
         click.echo(json.dumps({"jobs": rows}))
         return
     if not rows:
-        click.echo(f"no jobs in {Path(runs).absolute()}; give --runs FOLDER (or DISTKERN_RUNS)")
+        click.echo(f"no jobs in {absolute(runs)}; give --runs FOLDER (or DISTKERN_RUNS)")
         return
     now = time.time()
     lines = [

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from distkern.cli import options
 from distkern.core.errors import InputError
+from distkern.storage.places import Place
 
 if TYPE_CHECKING:
     from distkern.engine.executors.jobs import JobScheduler
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 #: where jobs are looked for
 runs: Callable[[Any], Any] = click.option(
-    "--runs", metavar="FOLDER", envvar="DISTKERN_RUNS", default=".", type=click.Path(path_type=Path),
-    help="The folder where runs lie side by side (default: DISTKERN_RUNS, else this folder).",
+    "--runs", metavar="FOLDER", envvar="DISTKERN_RUNS", default=".", type=options.PLACE,
+    help="The folder or URL where runs lie side by side (default: DISTKERN_RUNS, else this folder).",
 )  # fmt: skip
 
 _TERMINAL_PAUSE = 0.3
@@ -58,7 +58,7 @@ def ask(address: str | None) -> AbstractContextManager[JobScheduler | None]:
     return job_scheduler(address)
 
 
-def find(identifier: str, runs_folder: Path, asked: JobScheduler | None = None) -> JobFolder:
+def find(identifier: str, runs_folder: Place, asked: JobScheduler | None = None) -> JobFolder:
     """The folder of a job, from the index of the runs folder or else from what the scheduler was told.
 
     Raises

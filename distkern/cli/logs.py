@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from distkern.cli import known_jobs
+from distkern.storage.places import Place
 
 
 @click.command()
@@ -14,7 +13,7 @@ from distkern.cli import known_jobs
 @click.option("--follow", is_flag=True, help="Go on until the job is over; Ctrl-C does not stop it.")
 @known_jobs.runs
 @known_jobs.scheduler
-def logs(identifier: str, follow: bool, runs: Path, scheduler: str | None) -> None:
+def logs(identifier: str, follow: bool, runs: Place, scheduler: str | None) -> None:
     """Show what a job did, as `distkern train` shows it.
 
     \b

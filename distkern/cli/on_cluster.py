@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from distkern.storage.places import place_of
 
 if TYPE_CHECKING:
     from distkern.engine.events import Listener
@@ -24,7 +25,7 @@ def train_described(description: dict[str, Any], listeners: Sequence[Listener], 
 
     job = Job(**description)
     dataset = open_for(make_estimator(job), job.data)
-    if (Path(str(job.out)) / "model.json").exists():
+    if (place_of(str(job.out)) / "model.json").exists():
         complete_run(job, dataset)
         return
     run_job(job, dataset, listeners=listeners, resume=resume, on_cluster=True)

@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[Any]
+else:
+    # older versions of click do not take the type
+    _ParamType = click.ParamType
+
+
+class PlaceType(_ParamType):
+    """A path or a URL, which arrives as a :data:`distkern.storage.places.Place`."""
+
+    name = "place"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        from distkern.core.errors import InputError
+        from distkern.storage.places import place_of
+
+        try:
+            return place_of(value)
+        except InputError as error:
+            self.fail(str(error), parameter, context)
+
+
+PLACE = PlaceType()
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the facts as one JSON object.")
 
@@ -121,10 +144,10 @@ scheduling = _all(
 
 #: a job file and the flags that override it
 job = _all(
-    click.argument("job_file", metavar="[JOB.toml]", required=False, type=click.Path(path_type=Path)),
-    click.option("--data", metavar="D.zarr", help="The sharded data set."),
+    click.argument("job_file", metavar="[JOB.toml]", required=False, type=PLACE),
+    click.option("--data", metavar="D.zarr", help="The sharded data set, a folder or a URL."),
     click.option("--algorithm", metavar="NAME", help="For instance csvrg (the default) or avm."),
-    click.option("--out", metavar="M", help="Folder of the model."),
+    click.option("--out", metavar="M", help="Folder or URL of the model."),
     click.option(
         "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A hyperparameter; may be repeated."
     ),

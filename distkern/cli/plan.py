@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import click
 
 from distkern.cli import options
+from distkern.storage.places import Place
 
 _FIELDS = ("name", "times", "tasks", "rows", "bytes_read", "mode", "worker_bytes", "driver_bytes")
 
@@ -16,7 +16,7 @@ _FIELDS = ("name", "times", "tasks", "rows", "bytes_read", "mode", "worker_bytes
 @click.command()
 @options.job
 @options.as_json
-def plan(job_file: Path | None, settings: tuple[str, ...], as_json: bool, **flags: Any) -> None:
+def plan(job_file: Place | None, settings: tuple[str, ...], as_json: bool, **flags: Any) -> None:
     """Say what a training job will read and how much memory it will take, before anything runs.
 
     Takes what `distkern train` takes. Exits with status 2 if the job does not fit its memory limit, naming

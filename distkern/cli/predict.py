@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import click
 
 from distkern.cli import options
 from distkern.cli.evaluate import find_split
 from distkern.core.errors import InputError
+from distkern.storage.places import place_of
 
 _ENDINGS = (".zarr", ".csv", ".npy")
 
 
 @click.command()
 @click.argument("model", metavar="M")
-@click.option("--data", required=True, metavar="D.zarr", help="The sharded data set.")
-@click.option("--out", required=True, metavar="P", help="Where to: a path that ends in .zarr, .csv or .npy.")
+@click.option("--data", required=True, metavar="D.zarr", help="The sharded data set, a folder or a URL.")
+@click.option("--out", required=True, metavar="P", help="A path or URL that ends in .zarr, .csv or .npy.")
 @click.option(
     "--split", type=click.Choice(["train", "test"]), default="test", show_default=True, help="Which rows."
 )
@@ -71,6 +71,6 @@ def predict(
         memory_limit=memory_limit,
     )
     if as_json:
-        click.echo(json.dumps({"n": source.n_rows, "out": str(Path(out)), "decision": decision}))
+        click.echo(json.dumps({"n": source.n_rows, "out": str(place_of(out)), "decision": decision}))
     else:
         click.echo(f"{source.n_rows:,} predictions in {out}")

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +17,7 @@ from distkern.core import interrupts
 from distkern.core.errors import InputError
 from distkern.formats._files import COMPRESSIONS, known_formats
 from distkern.monitor.text import in_bytes, in_time
+from distkern.storage.places import Place, size_of_tree
 from distkern.storage.scaling import KINDS
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _format_help() -> str:
 
 @click.command(cls=_SeveralTests)
 @click.argument("src", nargs=-1, required=True)
-@click.option("--out", type=click.Path(path_type=Path), help="Folder to make, D.zarr.")
+@click.option("--out", type=options.PLACE, help="Folder or URL to make, D.zarr.")
 @click.option(
     "--test",
     multiple=True,
@@ -129,7 +129,7 @@ def _format_help() -> str:
 def shard(
     context: click.Context,
     src: tuple[str, ...],
-    out: Path | None,
+    out: Place | None,
     test: tuple[str, ...],
     test_fraction: float | None,
     target: str | None,
@@ -198,13 +198,12 @@ _OF_THE_COPY = ("src", "columns", "overwrite", "as_json")
 def _add_columns(
     context: click.Context, src: tuple[str, ...], columns: bool, overwrite: bool, as_json: bool
 ) -> None:
-    from distkern.storage.ingest import add_columns
-    from distkern.storage.manifest import FILE
+    from distkern.storage.ingest import add_columns, is_dataset
 
-    is_dataset = Path(src[0], FILE).is_file()
-    if not columns or len(src) > 1 or not is_dataset:
+    is_made = is_dataset(src[0])
+    if not columns or len(src) > 1 or not is_made:
         mend = "give the folder to make, --out D.zarr"
-        if is_dataset and len(src) == 1:
+        if is_made and len(src) == 1:
             mend = f"give --columns to add the feature-major copy to {src[0]}"
         elif columns:
             mend += ", or one data set, which gets its feature-major copy in place"
@@ -238,7 +237,7 @@ def _splits(dataset: Dataset) -> dict[str, Split]:
 
 
 def _bytes_on_disk(dataset: Dataset) -> int:
-    return sum(file.stat().st_size for file in dataset.path.rglob("*") if file.is_file())
+    return size_of_tree(dataset.path)
 
 
 def _facts(dataset: Dataset, seconds: float) -> dict[str, Any]:
@@ -266,7 +265,7 @@ def column_facts(dataset: Dataset) -> dict[str, int] | None:
     return None if copy is None else {"groups": len(copy.groups), "bytes": copy.stored_bytes}
 
 
-def _closing_line(dataset: Dataset, out: Path, seconds: float, notices: list[str]) -> str:
+def _closing_line(dataset: Dataset, out: Place, seconds: float, notices: list[str]) -> str:
     splits = _splits(dataset)
     rows = " + ".join(f"{split.n_rows:,} {name}" for name, split in splits.items())
     form = "sparse " if dataset.is_sparse else ""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 
 import click
 
 from distkern.cli import known_jobs, options
+from distkern.storage.places import Place
 
 
 @click.command()
@@ -16,7 +16,7 @@ from distkern.cli import known_jobs, options
 @known_jobs.runs
 @known_jobs.scheduler
 @options.as_json
-def status(identifier: str, runs: Path, scheduler: str | None, as_json: bool) -> None:
+def status(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -> None:
     """Say how a job is: its state, stage, last figures, and where it runs.
 
     States: queued, running, finished, failed, cancelled, lost (its driver was silent for a minute, or its

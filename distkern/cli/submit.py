@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from distkern.cli import options
+from distkern.storage.places import Place, absolute, place_of
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
@@ -32,17 +31,17 @@ if TYPE_CHECKING:
     "--runs",
     metavar="FOLDER",
     envvar="DISTKERN_RUNS",
-    type=click.Path(path_type=Path),
+    type=options.PLACE,
     help="Where `distkern jobs` will look (default: DISTKERN_RUNS, else the folder that holds the model's).",
 )
 @click.option("--wait", is_flag=True, help="Show the job until it is over; Ctrl-C does not stop it.")
 @options.as_json
 def submit(
-    job_file: Path | None,
+    job_file: Place | None,
     settings: tuple[str, ...],
     resume: bool,
     retries: int,
-    runs: Path | None,
+    runs: Place | None,
     wait: bool,
     as_json: bool,
     **flags: Any,
@@ -50,7 +49,8 @@ def submit(
     """Train on a cluster, without this machine: its scheduler runs the driver too.
 
     Takes what `distkern train` takes, and the address of a scheduler. The data set and the model's folder
-    must be on a place that this machine and all workers share. Prints the job's id last.
+    must be on a place that this machine and all workers share: a common folder, or URLs of a store. Prints
+    the job's id last.
 
     \b
     Example:
@@ -73,7 +73,7 @@ def submit(
     if job.out is None:
         raise InputError("no folder for the model given", where="--out", mend="add --out M")
     # another machine has another working folder
-    job = job.model_copy(update={"data": os.path.abspath(job.data), "out": os.path.abspath(job.out)})
+    job = job.model_copy(update={"data": str(absolute(job.data)), "out": str(absolute(job.out))})
     open_for(make_estimator(job), job.data)
     folder = JobFolder(str(job.out))
     check_folder(folder.path, resume)
@@ -81,7 +81,7 @@ def submit(
     if as_json:
         click.echo(json.dumps({"id": record.id, "out": record.out, "scheduler": record.scheduler}))
     else:
-        click.echo(f"{job.algorithm} on {Path(job.data).name} to {job.scheduler}: job {record.id}")
+        click.echo(f"{job.algorithm} on {place_of(job.data).name} to {job.scheduler}: job {record.id}")
     if wait:
         state = follow(folder, wait=True)
         if state != "finished":
@@ -100,7 +100,7 @@ def _refuse_if_driven(folder: JobFolder, scheduler: JobScheduler) -> None:
         folder.refuse_if_driven()
 
 
-def _send(job: Job, folder: JobFolder, retries: int, runs: Path) -> Record:
+def _send(job: Job, folder: JobFolder, retries: int, runs: Place) -> Record:
     """Write the job down and hand its driver to the scheduler."""
     from distkern.cli.on_cluster import train_described
     from distkern.engine.executors.jobs import JobScheduler

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from distkern.cli import options
+from distkern.storage.places import Place, place_of
 
 if TYPE_CHECKING:
     from distkern.engine.events import Listener
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 )
 @options.as_json
 def train(
-    job_file: Path | None,
+    job_file: Place | None,
     settings: tuple[str, ...],
     resume: bool,
     dashboard: bool | None,
@@ -77,6 +77,6 @@ def train(
         click.echo(json.dumps({"model": job.out, **history[-1]}))
         return
     click.echo(memory_line(history[-1], job.memory_limit))
-    click.echo(f"model in {job.out}, report in {Path(str(job.out)) / 'report.html'}")
+    click.echo(f"model in {job.out}, report in {place_of(str(job.out)) / 'report.html'}")
     if dataset.test is not None:
         click.echo(f"next: distkern evaluate {job.out} --data {job.data}")

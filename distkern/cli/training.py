@@ -7,12 +7,12 @@ import platform
 import time
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from distkern.core.errors import InputError
+from distkern.storage.places import place_of
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
@@ -65,9 +65,10 @@ def run_job(
         opened=partial(_show_page, job) if shown else None,
     )
     seconds = time.monotonic() - started
-    history = read(Path(job.out) / "metrics.jsonl")
+    folder = place_of(job.out)
+    history = read(folder / "metrics.jsonl")
     facts = run_facts(job, dataset, fitted, history, seconds)
-    write_report(Path(job.out) / "report.html", facts, history, recorder.totals)
+    write_report(folder / "report.html", facts, history, recorder.totals)
     return fitted, history
 
 
@@ -78,7 +79,7 @@ def complete_run(job: Job, dataset: Dataset) -> None:
     from distkern.monitor.metrics import read
     from distkern.monitor.report import write_report
 
-    folder = Path(str(job.out))
+    folder = place_of(str(job.out))
     if not (folder / "report.html").exists():
         history = read(folder / "metrics.jsonl")
         seconds = history[-1]["seconds"] if history else 0.0
@@ -133,7 +134,7 @@ def run_facts(
         del headline["test error"]
     limit = "none" if job.memory_limit is None else f"{in_bytes(job.memory_limit)} a worker"
     return {
-        "title": f"{type(fitted).__name__} on {Path(dataset.path).name}",
+        "title": f"{type(fitted).__name__} on {dataset.path.name}",
         "summary": f"{dataset.n_rows:,} rows x {dataset.n_features:,} features, seed {job.seed}, "
         f"finished {time.strftime('%Y-%m-%d %H:%M:%S %Z')}",
         "headline": headline,

@@ -46,6 +46,10 @@ class ClusterError(DistkernError):
     """The cluster failed and not the job: a resumed run may succeed."""
 
 
+class StoreError(ClusterError):
+    """A store of objects does not answer, after several tries: a resumed run may succeed."""
+
+
 class DivergenceError(DistkernError, ArithmeticError):
     """A solver left the finite numbers."""
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,11 +18,14 @@ from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.sparse import SparseRows, from_arrays, to_arrays
 from distkern.engine.rounds import Saved
 from distkern.storage.arrays import array_names, load_arrays, save_arrays
+from distkern.storage.places import Place, is_whole, remove_tree
 
 State = TypeVar("State")
 
 _KEPT = 2
-_FORMAT = 1
+_FORMAT = 2
+#: smaller arrays of a state are kept together, because each array of its own takes some milliseconds
+_PACKED_BYTES = 2**20
 _NAME = re.compile(r"stage-(\d{5})")
 
 
@@ -41,7 +43,7 @@ class Checkpoint:
 class SavedGroups(Mapping[int, dict[str, "NDArray[Any]"]]):
     """The arrays of a resident state in a checkpoint, by group; each group is read when it is asked for."""
 
-    def __init__(self, path: Path, position: int, names: Iterable[str]) -> None:
+    def __init__(self, path: Place, position: int, names: Iterable[str]) -> None:
         self._path = path
         self._prefix = f"resident.{position}."
         self._names: dict[int, list[str]] = {}
@@ -70,7 +72,7 @@ class CheckpointFolder:
         parameters; compared key by key
     """
 
-    def __init__(self, path: Path, identity: dict[str, Any]) -> None:
+    def __init__(self, path: Place, identity: dict[str, Any]) -> None:
         self.path = path
         self._identity: dict[str, Any] = json.loads(json.dumps(identity))
 
@@ -78,13 +80,13 @@ class CheckpointFolder:
         """Stages with a checkpoint, in order."""
         if not self.path.is_dir():
             return []
-        found = (_NAME.fullmatch(entry.name) for entry in self.path.iterdir())
-        return sorted(int(match[1]) for match in found if match)
+        found = ((entry, _NAME.fullmatch(entry.name)) for entry in self.path.iterdir())
+        return sorted(int(match[1]) for entry, match in found if match and is_whole(entry))
 
     def save(
         self, stage: int, state: Any, history: list[dict[str, Any]], counters: dict[str, float],
         residents: Mapping[str, Iterable[tuple[int, dict[str, NDArray[Any]]]]] | None = None,
-    ) -> Path:  # fmt: skip
+    ) -> Place:  # fmt: skip
         """Write the checkpoint of a stage; older ones but the last are removed once it is safe on disk.
 
         ``residents`` gives for each resident state its groups, which are taken and written one at a time.
@@ -98,8 +100,10 @@ class CheckpointFolder:
                 arrays |= to_arrays(f"state.{part.name}", value)
             else:
                 scalars[part.name] = value
+        packed = {name: arrays.pop(name) for name in list(arrays) if arrays[name].nbytes <= _PACKED_BYTES}
         header = {
             "format": _FORMAT,
+            "packed": {name: [values.dtype.str, values.shape] for name, values in packed.items()},
             "stage": stage,
             "identity": self._identity,
             "scalars": scalars,
@@ -108,12 +112,13 @@ class CheckpointFolder:
             "residents": list(residents),
         }
         # the header is an array too, so that the checkpoint is one atomic, checksummed unit
+        arrays["packed"] = np.frombuffer(b"".join(map(_bytes_of, packed.values())), dtype=np.uint8)
         arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
         path = self.path / f"stage-{stage:05d}"
         self.path.mkdir(parents=True, exist_ok=True)
         save_arrays(path, chain(arrays.items(), _flat(residents)))
         for old in self.stages()[:-_KEPT]:
-            shutil.rmtree(self.path / f"stage-{old:05d}", ignore_errors=True)
+            remove_tree(self.path / f"stage-{old:05d}")
         return path
 
     def load(self, state_type: type[State]) -> Checkpoint | None:
@@ -142,6 +147,7 @@ class CheckpointFolder:
                 continue
             header = json.loads(arrays.pop("header").tobytes())
             self._compare(header, path)
+            arrays |= _unpacked(arrays.pop("packed"), header["packed"])
             # state.landmarks, or of sparse landmarks state.landmarks.data and its fellows
             fields = {name.split(".")[1] for name in arrays}
             values = {name: from_arrays(f"state.{name}", arrays) for name in fields}
@@ -168,7 +174,7 @@ class CheckpointFolder:
                 continue
         return None
 
-    def _compare(self, header: dict[str, Any], path: Path) -> None:
+    def _compare(self, header: dict[str, Any], path: Place) -> None:
         if header["format"] > _FORMAT:
             raise InputError(
                 f"written by a newer version (format {header['format']})",
@@ -186,10 +192,25 @@ class CheckpointFolder:
 
     def remove(self) -> None:
         """Remove the folder, once the model is safe."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        remove_tree(self.path)
 
 
-def _header(path: Path) -> dict[str, Any]:
+def _bytes_of(values: NDArray[Any]) -> bytes:
+    return np.ascontiguousarray(values).tobytes()
+
+
+def _unpacked(packed: NDArray[np.uint8], parts: Mapping[str, list[Any]]) -> dict[str, NDArray[Any]]:
+    """The arrays that were kept together, by name, from their types and shapes."""
+    arrays, start = {}, 0
+    for name, (kind, shape) in parts.items():
+        dtype = np.dtype(kind)
+        stop = start + dtype.itemsize * math.prod(shape)
+        arrays[name] = packed[start:stop].view(dtype).reshape(shape).copy()
+        start = stop
+    return arrays
+
+
+def _header(path: Place) -> dict[str, Any]:
     header: dict[str, Any] = json.loads(load_arrays(path, ["header"])["header"].tobytes())
     return header
 

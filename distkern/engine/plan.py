@@ -46,13 +46,14 @@ class Extent:
     cacheable: bool = False
     run: str = ""
     in_memory: bool = False
+    reader_bytes: int = 0
 
     @classmethod
     def of(cls, source: AbstractSource, run: str = "") -> Extent:
         return cls(
             source.block_rows, source.row_bytes, not source.is_graph,
             cacheable=bool(run) and not (source.is_graph or source.in_memory), run=run,
-            in_memory=source.in_memory,
+            in_memory=source.in_memory, reader_bytes=source.reader_bytes,
         )  # fmt: skip
 
     def keep(self, machine: Machine) -> Keep:
@@ -158,7 +159,7 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
     task_bytes = (
         2 * extent.largest_block_bytes + step.cost.workspace_bytes + (FAN_IN + 1) * step.cost.result_bytes
     )
-    kept = extent.kept_bytes(machine)
+    kept = extent.reader_bytes + extent.kept_bytes(machine)
     driver = DRIVER_BASE_BYTES + kept + len(groups) * TASK_BYTES + 2 * step.cost.result_bytes
     driver += step.cost.driver_bytes
     worker = WORKER_BASE_BYTES + step.cost.process_bytes + kept + task_bytes
@@ -205,7 +206,7 @@ def plan_stream(step: Stream[Any], extent: Extent, machine: Machine) -> StreamPl
     visit_bytes = 2 * extent.largest_block_bytes
     ahead = machine.n_workers + 1 if load == "workers" else LOADS_AHEAD
     pieces_in_driver = (2 * threads + 2) * piece_bytes
-    kept = extent.kept_bytes(machine)
+    kept = extent.reader_bytes + extent.kept_bytes(machine)
     worker = WORKER_BASE_BYTES + kept + 2 * visit_bytes
     driver = DRIVER_BASE_BYTES + kept + cost.workspace_bytes * max(threads, 1) + pieces_in_driver
     driver += cost.driver_bytes
@@ -265,7 +266,7 @@ def plan_rounds(step: Rounds, extent: Extent, machine: Machine) -> RoundsPlan:
     # a group's arrays once more, while they are saved or restored, and a block that is read from
     copied = int(max(rows) * step.state_bytes_per_row) + extent.largest_block_bytes
     answers = 2 * len(parties) * step.answer_bytes
-    kept = extent.kept_bytes(machine)
+    kept = extent.reader_bytes + extent.kept_bytes(machine)
     driver = DRIVER_BASE_BYTES + kept + copied + answers + step.cost.driver_bytes
     worker = WORKER_BASE_BYTES + kept
     if on_workers:

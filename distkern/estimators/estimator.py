@@ -14,7 +14,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -41,6 +40,7 @@ from distkern.estimators.prediction import predict_rows
 from distkern.passes import Reduce
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.storage.dataset import Split
+from distkern.storage.places import Location, Place, place_of
 from distkern.storage.scaling import Scaling
 
 _FEW_BYTES = 16 * 2**20
@@ -166,7 +166,7 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
     def fit_with(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,
         test: Split | None = None, executor: AbstractExecutor | None = None, listeners: Sequence[Listener] =
-        (), checkpoints: Path | None = None, resume: bool = False,
+        (), checkpoints: Place | None = None, resume: bool = False,
     ) -> Self:  # fmt: skip
         """Fit, with a test split to measure after each stage, a given executor, listeners and checkpoints."""
         self.check_parameters()
@@ -317,11 +317,11 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "coef_")
         return self
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: Location) -> None:
         """Write a model folder that :func:`distkern.load_model` reads; see there for what it holds."""
         from distkern.estimators.persistence import save_model
 
-        save_model(self._fitted(), Path(path))
+        save_model(self._fitted(), place_of(path))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,13 +12,14 @@ from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.version import __version__
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import write_text_atomic
+from distkern.storage.places import Location, Place, place_of, remove_tree
 from distkern.storage.scaling import Scaling
 
 ENCODING_TYPE = "distkern-model"
 ENCODING_VERSION = 1
 
 
-def save_model(model: Any, path: Path) -> None:
+def save_model(model: Any, path: Place) -> None:
     """Write ``model.json`` and ``arrays`` into the folder ``path``.
 
     ``arrays`` is written whole first and ``model.json`` last, so a folder with a ``model.json`` is a whole
@@ -46,13 +45,13 @@ def save_model(model: Any, path: Path) -> None:
     path.mkdir(parents=True, exist_ok=True)
     (path / "model.json").unlink(missing_ok=True)
     if (path / "arrays").exists():
-        shutil.rmtree(path / "arrays")
+        remove_tree(path / "arrays")
     save_arrays(path / "arrays", model._arrays())
     write_text_atomic(path / "model.json", json.dumps(description, indent=1) + "\n")
 
 
-def load_model(path: str | Path) -> Any:
-    """The fitted estimator that :meth:`save` or ``distkern train`` wrote to the folder ``path``.
+def load_model(path: Location) -> Any:
+    """The fitted estimator that :meth:`save` or ``distkern train`` wrote to the folder or URL ``path``.
 
     Raises
     ------
@@ -63,7 +62,7 @@ def load_model(path: str | Path) -> Any:
     """
     from distkern.estimators.names import algorithms
 
-    folder = Path(path)
+    folder = place_of(path)
     description = read_description(folder)
     kinds = algorithms()
     kind = kinds.get(description["algorithm"])
@@ -91,7 +90,7 @@ def load_model(path: str | Path) -> Any:
     return model
 
 
-def read_description(folder: Path) -> dict[str, Any]:
+def read_description(folder: Place) -> dict[str, Any]:
     """The checked content of ``model.json``."""
     file = folder / "model.json"
     if not file.is_file():

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from distkern.core import interrupts
-from distkern.core.errors import InputError, MemoryBudgetError
+from distkern.core.errors import DistkernError, InputError, MemoryBudgetError, StoreError
 from distkern.engine.budget import MIB, Machine, format_bytes
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
@@ -25,6 +24,7 @@ from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Outline
 from distkern.storage.atomic import explained
 from distkern.storage.dataset import Split
+from distkern.storage.places import Location, Place, URLPlace, place_of, remove_tree
 
 #: what a training run leaves in its folder
 _OF_A_RUN = {
@@ -118,7 +118,7 @@ def _advice(name: str, needed: int, limit: int, extent: Extent, otherwise: str) 
 
 def train(
     estimator: AbstractEstimator, source: Split, *, test: Split | None = None, scheduler: str | None =
-    None, workers: int | None = None, memory_limit: int | None = None, out: str | Path | None = None,
+    None, workers: int | None = None, memory_limit: int | None = None, out: Location | None = None,
     resume: bool = False, listeners: Sequence[Listener] = (), dashboard: bool = False,
     opened: Callable[[AbstractExecutor], Sequence[Listener]] | None = None,
 ) -> AbstractEstimator:  # fmt: skip
@@ -128,7 +128,7 @@ def train(
     ----------
     test : measured after every stage
     scheduler, workers, memory_limit, dashboard : see :func:`distkern.engine.executors.open_executor`
-    out : folder of the model; None keeps it in memory
+    out : folder or URL of the model; None keeps it in memory
     resume : go on from the newest checkpoint in ``out``, which must be of the same data and job
     opened : called with the executor before training; the listeners it returns hear of the run as well
 
@@ -138,7 +138,7 @@ def train(
         If ``out`` holds a model or an unfinished run that this one would overwrite, or the plan does not fit.
     """
     estimator.check_parameters()
-    folder = None if out is None else Path(out)
+    folder = None if out is None else place_of(out)
     if folder is not None:
         check_folder(folder, resume)
     if memory_limit is not None:
@@ -169,7 +169,8 @@ def train(
             CheckpointFolder(folder / "checkpoints", {}).remove()
     except BaseException as error:
         if folder is not None:
-            _tidy(folder)
+            if not isinstance(error, StoreError):
+                _tidy(folder)
             if isinstance(error, KeyboardInterrupt) and not error.args:
                 raise Interrupted(_farewell(folder)) from error
         raise
@@ -194,7 +195,7 @@ def _executor(
             executor.close()
 
 
-def _farewell(folder: Path) -> str:
+def _farewell(folder: Place) -> str:
     saved = CheckpointFolder(folder / "checkpoints", {}).stages()
     if not saved:
         return "interrupted before the first checkpoint: run the same command again"
@@ -203,7 +204,7 @@ def _farewell(folder: Path) -> str:
     )
 
 
-def check_folder(folder: Path, resume: bool) -> None:
+def check_folder(folder: Place, resume: bool) -> None:
     """Refuse a folder that a run cannot train to.
 
     Raises
@@ -215,7 +216,7 @@ def check_folder(folder: Path, resume: bool) -> None:
         raise InputError(
             "holds a finished model", where=str(folder), mend="train to another folder or remove it"
         )
-    if not resume and (folder / "checkpoints").is_dir() and any((folder / "checkpoints").iterdir()):
+    if not resume and _is_unfinished(folder):
         raise InputError(
             "holds an unfinished run", where=str(folder), mend="use --resume, or remove the folder"
         )
@@ -232,8 +233,20 @@ def check_folder(folder: Path, resume: bool) -> None:
         )
 
 
-def _tidy(folder: Path) -> None:
+def _is_unfinished(folder: Place) -> bool:
+    checkpoints = folder / "checkpoints"
+    if isinstance(checkpoints, URLPlace):
+        # half a checkpoint of a writer that died is written over
+        return bool(CheckpointFolder(checkpoints, {}).stages())
+    return checkpoints.is_dir() and any(checkpoints.iterdir())
+
+
+def _tidy(folder: Place) -> None:
     """Remove what a run that failed before its first checkpoint has left: nobody can use it."""
+    if isinstance(folder, URLPlace):
+        with suppress(DistkernError, OSError):
+            _tidy_store(folder)
+        return
     if CheckpointFolder(folder / "checkpoints", {}).stages():
         return
     # of a job, another driver may be at work here, or have finished
@@ -246,7 +259,15 @@ def _tidy(folder: Path) -> None:
         folder.rmdir()
 
 
-def _checkpointed_history(folder: Path) -> list[dict[str, Any]]:
+def _tidy_store(folder: URLPlace) -> None:
+    if CheckpointFolder(folder / "checkpoints", {}).stages() or (folder / "job.json").exists():
+        return
+    if not (folder / "model.json").exists():
+        (folder / "metrics.jsonl").unlink(missing_ok=True)
+        remove_tree(folder / "checkpoints")
+
+
+def _checkpointed_history(folder: Place) -> list[dict[str, Any]]:
     newest = CheckpointFolder(folder / "checkpoints", {}).newest_header()
     return [] if newest is None else newest["history"]
 
@@ -279,7 +300,7 @@ def evaluate(
 
 
 def predict_to(
-    model: AbstractEstimator, source: Split, out: str | Path, *, output: str = "label",
+    model: AbstractEstimator, source: Split, out: Location, *, output: str = "label",
     scheduler: str | None = None, workers: int | None = None, memory_limit: int | None = None,
 ) -> int:  # fmt: skip
     """Write the predictions of all rows of a split, shard by shard, to ``.zarr``, ``.csv`` or ``.npy``.
@@ -304,7 +325,7 @@ def predict_to(
     start = 0
     with (
         open_prediction_writer(
-            Path(out), source.n_rows, columns, dtype, max(source.block_rows), labels
+            place_of(out), source.n_rows, columns, dtype, max(source.block_rows), labels
         ) as writer,
         _executor(scheduler, workers, memory_limit) as executor,
     ):

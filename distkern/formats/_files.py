@@ -7,34 +7,40 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO, cast
 
 from distkern.core import registry
-from distkern.core.errors import InputError
+from distkern.core.errors import DistkernError, InputError
+from distkern.core.urls import is_url, no_driver, redact_urls, refuse_password
 from distkern.formats.base import AbstractFormat, RawChunk, ReadOptions
 
 COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".bz2": "bz2"}
 _PACKAGE = "distkern.formats"
+_WEB = ("http://", "https://")
 
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """One file to read: its path or URL as shown to the user, its format, and how it is compressed."""
+    """One file to read: its path or URL as shown to the user, its format, and how it is compressed.
+
+    ``query`` is what follows the question mark of a web address, which is not shown.
+    """
 
     url: str
     format: str
     compression: str | None = None
+    query: str = field(default="", repr=False)
 
     @property
     def is_local(self) -> bool:
-        return not _is_url(self.url)
+        return not is_url(self.url)
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
         """The decompressed bytes; whatever goes wrong with the file becomes an :class:`InputError`."""
         with _explained(self):
-            file_system, path = _file_system(self.url)
+            file_system, path = _file_system(self.url + self.query)
             with file_system.open(path, "rb", compression=self.compression) as stream:
                 yield cast(BinaryIO, stream)
 
@@ -63,19 +69,16 @@ def expand(sources: Iterable[str | os.PathLike[str]], format_name: str | None = 
     return files
 
 
-def _is_url(source: str) -> bool:
-    return "://" in source
-
-
 def _expand_one(source: str, format_name: str | None) -> list[InputFile]:
-    with _explained(InputFile(source, "")):
-        paths, from_folder = _remote(source) if _is_url(source) else _local(source)
+    refuse_password(source)
+    with _explained(InputFile(redact_urls(source), "")):
+        paths, from_folder = _remote(source) if is_url(source) else _local(source)
     found = [_identify(path, format_name, quiet=from_folder) for path in paths]
     files = [file for file in found if file is not None]
     if not files:
         raise InputError(
             "the folder has no file of a known format",
-            where=source,
+            where=redact_urls(source),
             mend=f"known extensions: {_known_extensions()}; or give --format",
         )
     return files
@@ -106,7 +109,7 @@ def _remote(source: str) -> tuple[Sequence[str], bool]:
     if glob.has_magic(path) and not file_system.exists(path):
         matches = sorted(str(item) for item in file_system.glob(path))
         if not matches:
-            raise InputError("no file matches the pattern", where=source, mend="check the URL")
+            raise InputError("no file matches the pattern", where=redact_urls(source), mend="check the URL")
         return [file_system.unstrip_protocol(item) for item in matches], False
     if file_system.isfile(path):
         return [source], False
@@ -114,11 +117,12 @@ def _remote(source: str) -> tuple[Sequence[str], bool]:
         inside = sorted(item["name"] for item in file_system.ls(path, detail=True) if item["type"] == "file")
         visible = [item for item in inside if os.path.basename(item)[0] not in "._"]
         return [file_system.unstrip_protocol(item) for item in visible], True
-    raise InputError("file not found", where=source, mend="check the URL")
+    raise InputError("file not found", where=redact_urls(source), mend="check the URL")
 
 
 def _identify(url: str, format_name: str | None, *, quiet: bool) -> InputFile | None:
-    lower = url.lower().partition("?")[0] if _is_url(url) else url.lower()
+    shown, mark, query = url.partition("?") if url.startswith(_WEB) else (url, "", "")
+    lower = shown.lower()
     stem, suffix = os.path.splitext(lower)
     compression = COMPRESSIONS.get(suffix)
     extension = os.path.splitext(stem)[1] if compression else suffix
@@ -127,17 +131,17 @@ def _identify(url: str, format_name: str | None, *, quiet: bool) -> InputFile | 
             if compression and not kind.is_text:
                 raise InputError(
                     f"{kind.name} files are read in place and cannot be compressed as a whole",
-                    where=url,
+                    where=shown,
                     mend="decompress the file first",
                 )
-            return InputFile(url, kind.name, compression)
+            return InputFile(shown, kind.name, compression, mark + query)
     if quiet:
         return None
     raise InputError(
         f"unknown extension {extension!r}"
         if extension
         else "the name has no extension to tell the format by",
-        where=url,
+        where=shown,
         mend=f"known: {_known_extensions()}; or give --format {'|'.join(known_formats())}",
     )
 
@@ -150,9 +154,12 @@ def _known_extensions() -> str:
 def _file_system(url: str) -> tuple[Any, str]:
     import fsspec
 
-    if not _is_url(url):
+    if not is_url(url):
         return fsspec.filesystem("file"), url
-    file_system, path = fsspec.core.url_to_fs(url)
+    try:
+        file_system, path = fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        raise no_driver(url, error) from error
     return file_system, str(path)
 
 
@@ -164,12 +171,10 @@ def _explained(file: InputFile) -> Iterator[None]:
 
     try:
         yield
-    except InputError:
+    except DistkernError:
         raise
     except (EOFError, zlib.error, lzma.LZMAError) as error:
         raise _damaged(file, error) from error
-    except ImportError as error:
-        raise InputError(first_line(error), where=file.url, mend="install the package it names") from error
     except OSError as error:
         # gzip and bz2 report damage as an OSError without a number; remote file systems do so for theirs
         if file.compression is not None and error.errno is None:
@@ -179,7 +184,7 @@ def _explained(file: InputFile) -> Iterator[None]:
             f"cannot be read ({reason})", where=file.url, mend="check path and permissions"
         ) from error
     except ValueError as error:
-        if not _is_url(file.url) or file.format:
+        if not is_url(file.url) or file.format:
             raise
         raise InputError(
             f"cannot be opened ({first_line(error)})", where=file.url, mend="check the URL"
@@ -188,7 +193,7 @@ def _explained(file: InputFile) -> Iterator[None]:
 
 def first_line(error: Exception) -> str:
     """What an exception says, cut to its first line: messages of the package are one line."""
-    text = str(error).strip()
+    text = redact_urls(str(error).strip())
     return text.splitlines()[0].rstrip(".") if text else type(error).__name__
 
 

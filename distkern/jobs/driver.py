@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from distkern.core.errors import DistkernError
@@ -18,8 +17,18 @@ from distkern.jobs.faults import is_fault_of_cluster
 from distkern.jobs.fence import Fence, FencedError
 from distkern.jobs.folder import JobFolder
 from distkern.jobs.log import LogFile
-from distkern.jobs.record import BEAT_SECONDS, CANCELLED, FAILED, FINISHED, LOST, RUNNING, Record
+from distkern.jobs.record import (
+    BEAT_SECONDS,
+    CANCELLED,
+    FAILED,
+    FINISHED,
+    LOST,
+    RUNNING,
+    STORE_BEAT_SECONDS,
+    Record,
+)
 from distkern.jobs.redact import redact
+from distkern.storage.places import URLPlace
 
 #: trains a job: its description, the listeners of the run, whether to go on from its checkpoint; where the
 #: model is there already, trains nothing and adds what is missing beside it
@@ -27,6 +36,8 @@ Train: TypeAlias = Callable[[dict[str, Any], Sequence[Listener], bool], None]
 
 #: seconds between two looks for the wish that the job stops
 _LOOK_SECONDS = 0.5
+#: the same for runs in a store, where a look is two or three requests
+_STORE_LOOK_SECONDS = 5.0
 #: starts of a driver in one stage after which the job is given up
 MOST_STARTS = 10
 
@@ -44,6 +55,7 @@ class Guard:
 
     def __init__(self, folder: JobFolder, fence: Fence, asked_to_stop: Callable[[], bool]) -> None:
         self._folder, self._fence, self._asked = folder, fence, asked_to_stop
+        self._pause = _STORE_LOOK_SECONDS if isinstance(folder.path, URLPlace) else _LOOK_SECONDS
         self._thread = threading.get_ident()
         self._looked = 0.0
 
@@ -56,7 +68,7 @@ class Guard:
         # a finished stage is written before the run stops, and what has finished is not cancelled any more
         if event.kind in ("stage_finished", "run_finished"):
             return
-        recently = time.monotonic() - self._looked < _LOOK_SECONDS
+        recently = time.monotonic() - self._looked < self._pause
         if recently and event.kind.startswith("pass_"):
             return
         self._looked = time.monotonic()
@@ -66,11 +78,12 @@ class Guard:
 
 
 class Heartbeat:
-    """A listener that writes signs of life every two seconds, from a thread of its own, while entered."""
+    """A listener that writes signs of life every few seconds, from a thread of its own, while entered."""
 
     def __init__(self, folder: JobFolder, fence: Fence) -> None:
         self._folder, self._fence = folder, fence
         self._facts: dict[str, Any] = {"epoch": fence.epoch}
+        self._pause = STORE_BEAT_SECONDS if isinstance(folder.path, URLPlace) else BEAT_SECONDS
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="distkern-heartbeat", daemon=True)
 
@@ -95,7 +108,7 @@ class Heartbeat:
     def _beat(self) -> None:
         while True:
             self._write()
-            if self._over.wait(BEAT_SECONDS):
+            if self._over.wait(self._pause):
                 return
 
     def _write(self) -> None:
@@ -143,7 +156,7 @@ def drive(
         if record.state != CANCELLED:
             folder.write(record := record.changed(state=CANCELLED, finished=time.time()))
         return _told(record)
-    stages = CheckpointFolder(Path(out) / "checkpoints", {}).stages()
+    stages = CheckpointFolder(folder.path / "checkpoints", {}).stages()
     progress = (record.submission, stages[-1] if stages else -1)
     hopeless = folder.starts_at(progress) >= MOST_STARTS
     fence = folder.claim(progress)

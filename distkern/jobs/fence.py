@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from distkern.core.errors import DistkernError
 from distkern.storage.atomic import explained
+from distkern.storage.places import Place, create_exclusively
 
 _NAME = re.compile(r"epoch-(\d{5,})")
 
@@ -30,7 +31,7 @@ class FencedError(DistkernError):
 class Fence:
     """A claim to a job: ``epoch`` in ``folder``."""
 
-    folder: Path
+    folder: Place
     epoch: int
 
     def holds(self) -> bool:
@@ -47,16 +48,16 @@ class Fence:
             )
 
 
-def newest(folder: Path) -> int:
+def newest(folder: Place) -> int:
     """The newest epoch of a job; 0 if nobody has claimed it."""
     try:
-        found = (_NAME.fullmatch(name) for name in os.listdir(folder))
+        found = (_NAME.fullmatch(entry.name) for entry in folder.iterdir())
         return max((int(match[1]) for match in found if match), default=0)
     except FileNotFoundError:
         return 0
 
 
-def starts_at(folder: Path, progress: Sequence[int]) -> int:
+def starts_at(folder: Place, progress: Sequence[int]) -> int:
     """How many of the last claims, in a row, were made when the job was as far as ``progress`` says."""
     starts = 0
     for epoch in range(newest(folder), 0, -1):
@@ -71,7 +72,7 @@ def starts_at(folder: Path, progress: Sequence[int]) -> int:
     return starts
 
 
-def claim(folder: Path, progress: Sequence[int] = ()) -> Fence:
+def claim(folder: Place, progress: Sequence[int] = ()) -> Fence:
     """Become the newest driver of a job.
 
     ``progress`` says how far the job is; see :func:`starts_at`.
@@ -82,7 +83,13 @@ def claim(folder: Path, progress: Sequence[int] = ()) -> Fence:
         If the folder cannot be written.
     """
     owner = json.dumps(
-        {"host": socket.gethostname(), "pid": os.getpid(), "time": time.time(), "progress": list(progress)}
+        {
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "time": time.time(),
+            "progress": list(progress),
+            "claim": secrets.token_hex(8),
+        }
     )
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -91,14 +98,10 @@ def claim(folder: Path, progress: Sequence[int] = ()) -> Fence:
         path = folder / f"epoch-{epoch:05d}"
         try:
             # create-if-absent is the one operation that every shared file system decides alone
-            descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+            create_exclusively(path, owner + "\n")
         except FileExistsError:
             continue
         except OSError:
             with explained(path):
                 raise
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(owner + "\n")
-            file.flush()
-            os.fsync(file.fileno())
         return Fence(folder, epoch)

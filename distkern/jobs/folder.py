@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
-from distkern.core.errors import CorruptDataError, InputError
+from distkern.core.errors import CorruptDataError, InputError, StoreError
 from distkern.jobs.fence import Fence, claim, starts_at
 from distkern.jobs.record import LOST_SECONDS, OVER, Record, from_json, state_of
 from distkern.storage.atomic import explained, write_text_atomic
+from distkern.storage.places import Location, place_of, remove_tree
 
 #: what a job leaves in the folder of its run, beside what the run leaves
 RECORD, LOG, CANCEL, OWN = "job.json", "log.jsonl", "cancel", ".job"
@@ -29,8 +27,8 @@ class JobFolder:
     log : of events, one a line
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+    def __init__(self, path: Location) -> None:
+        self.path = place_of(path)
         self.log = self.path / LOG
         self._own = self.path / OWN
 
@@ -71,7 +69,7 @@ class JobFolder:
 
     def discard(self) -> None:
         """Remove a folder in which nothing was trained; what others put there stays."""
-        shutil.rmtree(self._own, ignore_errors=True)
+        remove_tree(self._own)
         with suppress(OSError):
             self.path.rmdir()
 
@@ -85,7 +83,7 @@ class JobFolder:
         """The last sign of life: ``time`` and what the driver was at; empty if there was none."""
         try:
             pulse: dict[str, Any] = json.loads((self._own / "heartbeat").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, StoreError):
             return {}
         return pulse
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 from distkern.core.errors import InputError
+from distkern.core.urls import is_url
 from distkern.jobs.folder import JobFolder
 from distkern.storage.atomic import explained, write_text_atomic
+from distkern.storage.places import Location, Place, absolute
 
 _FOLDER = ".distkern-jobs"
 
@@ -23,14 +23,14 @@ class JobIndex:
         may see the store at different places
     """
 
-    def __init__(self, runs: str | os.PathLike[str]) -> None:
-        self.runs = Path(os.path.abspath(runs))
+    def __init__(self, runs: Location) -> None:
+        self.runs = absolute(runs)
         self._folder = self.runs / _FOLDER
 
-    def add(self, identifier: str, out: Path) -> None:
+    def add(self, identifier: str, out: Place) -> None:
         """Write down where a job's run lies."""
-        place = Path(os.path.abspath(out))
-        text = str(place.relative_to(self.runs)) if place.is_relative_to(self.runs) else str(place)
+        place, runs = str(absolute(out)), str(self.runs)
+        text = place.removeprefix(runs).lstrip("/") if place.startswith(f"{runs.rstrip('/')}/") else place
         with explained(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
         write_text_atomic(self._folder / f"{identifier}.json", json.dumps({"out": text}) + "\n")
@@ -39,7 +39,7 @@ class JobIndex:
         """The ids of all jobs, in order."""
         if not self._folder.is_dir():
             return []
-        return sorted(path.stem for path in self._folder.glob("*.json"))
+        return sorted(path.stem for path in self._folder.iterdir() if path.suffix == ".json")
 
     def folder(self, identifier: str) -> JobFolder:
         """The run of a job.
@@ -53,7 +53,9 @@ class JobIndex:
         if identifier not in known:
             raise unknown_job(identifier, known, f"runs folder {self.runs}")
         entry = json.loads((self._folder / f"{identifier}.json").read_text(encoding="utf-8"))
-        return JobFolder(self.runs / entry["out"])
+        out = str(entry["out"])
+        # what does not lie below the runs is named in full
+        return JobFolder(out if is_url(out) else self.runs / out)
 
     def __iter__(self) -> Iterator[tuple[str, JobFolder]]:
         for name in self.names():

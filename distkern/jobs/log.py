@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import threading
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from distkern.core.errors import DistkernError
@@ -16,16 +14,21 @@ from distkern.engine.events import KINDS, Event
 from distkern.jobs.fence import Fence
 from distkern.jobs.redact import redact
 from distkern.storage.atomic import explained
+from distkern.storage.places import Location, Place, URLPlace, place_of, read_range, size_of_file
 
-#: seconds between two lines about passes
-INTERVAL = 1.0
+#: seconds between two lines about passes, and between two times that an object is written anew for them
+INTERVAL, STORE_INTERVAL = 1.0, 10.0
+#: events that do not wait, in a store
+_AT_ONCE = ("run_started", "stage_finished", "run_finished", "message")
 _OF_A_PASS = ("pass_started", "pass_progress", "pass_finished")
 
 
 class LogFile:
     """A listener that appends events to a file, those of passes at most once a second.
 
-    A pass that is over sooner leaves no line. A driver that has lost its claim writes no more.
+    A pass that is over sooner leaves no line. A driver that has lost its claim writes no more. An object of a
+    store cannot be added to: it is written anew with all lines at the ends of stages, with messages, and else
+    every ten seconds.
 
     Parameters
     ----------
@@ -33,10 +36,13 @@ class LogFile:
     fence : the claim to the job
     """
 
-    def __init__(self, path: Path, fence: Fence) -> None:
+    def __init__(self, path: Place, fence: Fence) -> None:
         self._path, self._fence = path, fence
         self._lock = threading.Lock()
-        self._written = -INTERVAL
+        self._interval = STORE_INTERVAL if isinstance(path, URLPlace) else INTERVAL
+        self._written = -self._interval
+        self._lines: list[str] | None = None
+        self._sent = -self._interval
         self._started: Event | None = None
         self._told = False
 
@@ -51,7 +57,7 @@ class LogFile:
             if self._told and event.kind == "pass_finished":
                 self._append([event])
                 return
-            if time.monotonic() - self._written < INTERVAL:
+            if time.monotonic() - self._written < self._interval:
                 return
             self._written = time.monotonic()
             # a reader measures rates from the start of the pass
@@ -67,8 +73,24 @@ class LogFile:
         if not self._fence.holds():
             return
         lines = "".join(_line(event, self._fence.epoch) for event in events)
+        if isinstance(self._path, URLPlace):
+            self._send(self._path, lines, any(event.kind in _AT_ONCE for event in events))
+            return
         with explained(self._path), self._path.open("a", encoding="utf-8") as file:
             file.write(lines)
+
+    def _send(self, place: URLPlace, lines: str, at_once: bool) -> None:
+        if self._lines is None:
+            # of the drivers before this one
+            try:
+                self._lines = [place.read_text()]
+            except FileNotFoundError:
+                self._lines = []
+        self._lines.append(lines)
+        if at_once or time.monotonic() - self._sent >= self._interval:
+            self._sent = time.monotonic()
+            self._lines = ["".join(self._lines)]
+            place.write_text(self._lines[0])
 
 
 def _line(event: Event, epoch: int) -> str:
@@ -110,23 +132,36 @@ class LogReader:
     path : the file, which need not be there yet
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = Path(path)
+    def __init__(self, path: Location) -> None:
+        self._path = place_of(path)
         self._position = 0
 
     def new(self) -> Iterator[Event]:
         """The events since the last call; a line that is being written waits for the next one."""
         try:
-            with self._path.open("rb") as file:
-                file.seek(self._position)
-                for line in file:
-                    if not line.endswith(b"\n"):
-                        return
-                    self._position += len(line)
-                    event = to_event(line.decode("utf-8", errors="replace"))
-                    if event is not None:
-                        yield event
+            if isinstance(self._path, URLPlace):
+                yield from self._events(self._rest(self._path))
+            else:
+                with self._path.open("rb") as file:
+                    file.seek(self._position)
+                    yield from self._events(file)
         except FileNotFoundError:
             return
         except OSError as error:
             raise DistkernError(f"{self._path}: cannot be read ({error.strerror})") from error
+
+    def _events(self, lines: Iterable[bytes]) -> Iterator[Event]:
+        for line in lines:
+            if not line.endswith(b"\n"):
+                return
+            self._position += len(line)
+            event = to_event(line.decode("utf-8", errors="replace"))
+            if event is not None:
+                yield event
+
+    def _rest(self, place: URLPlace) -> list[bytes]:
+        size = size_of_file(place)
+        # a new object is asked for nothing behind its end
+        if size <= self._position:
+            return []
+        return read_range(place, self._position, size).splitlines(keepends=True)

@@ -6,12 +6,12 @@ import os
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from distkern.core.errors import InputError
 from distkern.jobs.folder import OWN
 from distkern.storage.atomic import explained
+from distkern.storage.places import Place, place_of
 
 
 def look(out: str, token: str, data: str) -> str:
@@ -23,7 +23,7 @@ def look(out: str, token: str, data: str) -> str:
     token : name of a file that the submitter has written there
     data : the data set
     """
-    own = Path(out) / OWN
+    own = place_of(out) / OWN
     if not (own / token).is_file():
         return f"does not see the folder {out} as it is here"
     mine = own / f"{token}-{os.getpid()}"
@@ -32,13 +32,13 @@ def look(out: str, token: str, data: str) -> str:
         mine.unlink()
     except OSError as error:
         return f"cannot write to {out} ({error.strerror})"
-    if not Path(data).exists():
+    if not place_of(data).exists():
         return f"does not see the data set {data}"
     return ""
 
 
 def check_store(
-    out: Path, data: str, everywhere: Callable[..., Mapping[str, Any]], where: str
+    out: Place, data: str, everywhere: Callable[..., Mapping[str, Any]], where: str
 ) -> None:  # fmt: skip
     """Refuse places that not every worker can use, before a job that would fail there is submitted.
 

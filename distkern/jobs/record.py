@@ -19,6 +19,8 @@ OVER = (FINISHED, FAILED, CANCELLED, LOST)
 
 #: seconds between two signs of life of a driver
 BEAT_SECONDS = 2.0
+#: the same for runs in a store, where each is a request
+STORE_BEAT_SECONDS = 10.0
 #: seconds without one after which a running job counts as lost; clocks of hosts may differ by less
 LOST_SECONDS = 60.0
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-#: scheme://user:password@ or scheme://:password@
-_PASSWORD = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s:@'\"]*:)[^@/\s'\"]+@")
+from distkern.core.urls import redact_urls
+
 #: name=value, of a query or a line of settings, where the name says that the value is secret
 _NAMED = re.compile(
     r"(?i)\b((?:[a-z0-9_]*_)?(?:password|passwd|secret|token|api_?key|secret_?key))=[^\s&'\"]+"
@@ -16,9 +16,9 @@ _SECRET_KEY = re.compile(r"(?i)(password|passwd|secret|token|api_?key|credential
 
 
 def redact(value: Any) -> Any:
-    """A value of JSON without passwords: in URLs, after ``password=`` and its like, under such keys."""
+    """A value of JSON without secrets: in URLs, after ``password=`` and its like, under such keys."""
     if isinstance(value, str):
-        return _NAMED.sub(r"\1=***", _PASSWORD.sub(r"\1***@", value))
+        return _NAMED.sub(r"\1=***", redact_urls(value))
     if isinstance(value, Mapping):
         return {
             str(name): "***" if _SECRET_KEY.search(str(name)) and inner else redact(inner)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from distkern.core.errors import CorruptDataError
 from distkern.engine.events import Event
-from distkern.storage.atomic import explained, write_text_atomic
+from distkern.storage.atomic import append_text, write_text_atomic
+from distkern.storage.places import Location, place_of
 
 #: the keys of a line, in order; a solver's own figures follow
 FIELDS = (
@@ -23,16 +22,13 @@ FIELDS = (
 class MetricsFile:
     """A listener that appends a line to ``path`` at every finished stage, on disk before it returns."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+    def __init__(self, path: Location) -> None:
+        self.path = place_of(path)
 
     def __call__(self, event: Event) -> None:
         if event.kind != "stage_finished":
             return
-        with explained(self.path), self.path.open("a", encoding="utf-8") as file:
-            file.write(to_line(event["metrics"]))
-            file.flush()
-            os.fsync(file.fileno())
+        append_text(self.path, to_line(event["metrics"]))
 
 
 def to_line(metrics: Mapping[str, Any]) -> str:
@@ -50,15 +46,15 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def rewrite(path: str | os.PathLike[str], history: Iterable[Mapping[str, Any]]) -> None:
+def rewrite(path: Location, history: Iterable[Mapping[str, Any]]) -> None:
     """Replace the file by the lines of ``history``, whole or not at all.
 
     A resumed run does this with its checkpoint's history: stages after the checkpoint are run again.
     """
-    write_text_atomic(Path(path), "".join(to_line(metrics) for metrics in history))
+    write_text_atomic(path, "".join(to_line(metrics) for metrics in history))
 
 
-def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+def read(path: Location) -> list[dict[str, Any]]:
     """The stages of a metrics file, oldest first.
 
     A last line without its line break was being written when the process died, and is left out.
@@ -69,7 +65,8 @@ def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
         If another line is not a JSON object.
     """
     history: list[dict[str, Any]] = []
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(keepends=True), start=1):
+    text = place_of(path).read_text(encoding="utf-8")
+    for number, line in enumerate(text.splitlines(keepends=True), start=1):
         if not line.endswith("\n"):
             break
         try:

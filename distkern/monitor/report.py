@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import html
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from distkern.monitor.balance import balance, bar, key, verdict
@@ -14,6 +12,7 @@ from distkern.monitor.recorder import PassTotal
 from distkern.monitor.stages import stage_figures, stage_table
 from distkern.monitor.text import in_bytes, in_number, in_time
 from distkern.storage.atomic import write_text_atomic
+from distkern.storage.places import Location
 
 _STYLE = (
     VARIABLES
@@ -38,7 +37,7 @@ svg .title { font-weight: 600; fill: var(--ink); } svg .grid { stroke: var(--rul
 
 
 def write_report(
-    path: str | os.PathLike[str],
+    path: Location,
     facts: Mapping[str, Any],
     history: Sequence[Mapping[str, Any]],
     passes: Sequence[PassTotal] = (),
@@ -53,7 +52,7 @@ def write_report(
     history : the lines of ``metrics.jsonl``, one per stage
     passes : what the passes of the run took
     """
-    write_text_atomic(Path(path), render(facts, history, passes))
+    write_text_atomic(path, render(facts, history, passes))
 
 
 def render(

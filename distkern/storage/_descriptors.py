@@ -6,13 +6,15 @@ import os
 import threading
 from collections import OrderedDict
 from itertools import count
-from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.urls import is_url
 from distkern.storage import chunks
+from distkern.storage._file_systems import asked
+from distkern.storage.places import URLPlace, read_range
 
 
 def _most_open() -> int:
@@ -57,7 +59,7 @@ class ReadFile:
             self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             found = os.fstat(self._descriptor)
         except (FileNotFoundError, NotADirectoryError):
-            raise chunks.damaged("the file is missing", Path(path)) from None
+            raise chunks.damaged("the file is missing", path) from None
         except OSError as error:
             raise self._unreadable(error) from error
         self.size = found.st_size
@@ -86,15 +88,70 @@ class ReadFile:
             except OSError as error:
                 raise self._unreadable(error) from error
             if not got:
-                raise chunks.damaged(f"the file ends before byte {offset + len(view):,}", Path(self.path))
+                raise chunks.damaged(f"the file ends before byte {offset + len(view):,}", self.path)
             done += got
 
     def _unreadable(self, error: OSError) -> Exception:
-        return chunks.damaged(f"the file cannot be read ({error.strerror})", Path(self.path))
+        return chunks.damaged(f"the file cannot be read ({error.strerror})", self.path)
 
     def __del__(self) -> None:
         if self._descriptor >= 0:
             os.close(self._descriptor)
+
+
+#: least bytes that are asked of a store at a time: what is read next is mostly right behind
+_WINDOW_BYTES = 2**16
+
+
+class RemoteFile:
+    """An object of a store, read at any place; a :class:`ReadFile` in all else.
+
+    The last bytes that came are kept, at most twice :data:`_WINDOW_BYTES`.
+    """
+
+    __slots__ = ("_place", "_window", "identity", "path", "size", "table")
+
+    def __init__(self, url: str) -> None:
+        self.path = url
+        self.table: NDArray[Any] | None = None
+        self._place = URLPlace(url)
+        self._window = (0, b"")
+        try:
+            info = asked(url, lambda system, path: system.info(path))
+        except FileNotFoundError:
+            raise chunks.damaged("the file is missing", url) from None
+        self.size = int(info["size"])
+        changed = str([info.get(key) for key in ("ETag", "etag", "LastModified", "mtime", "created")])
+        self.identity: Identity = (0, chunks.crc32c(np.frombuffer(changed.encode(), np.uint8)), self.size, 0)
+
+    def read(self, size: int, offset: int) -> bytes:
+        """``size`` bytes at ``offset``."""
+        # one assignment, so that another thread finds the old window or the new
+        start, window = self._window
+        if not start <= offset <= offset + size <= start + len(window):
+            start, window = offset, self._fetched(offset, min(offset + size + _WINDOW_BYTES, self.size))
+            # a long piece is not read again, what is behind it is
+            kept = min(size, max(0, len(window) - 2 * _WINDOW_BYTES))
+            self._window = (start + kept, window[kept:] if kept else window)
+        piece = window[offset - start : offset - start + size]
+        if len(piece) != size:
+            raise chunks.damaged(f"the file ends before byte {offset + size:,}", self.path)
+        return piece
+
+    def _fetched(self, start: int, stop: int) -> bytes:
+        if stop <= start:
+            return b""
+        try:
+            return read_range(self._place, start, stop)
+        except FileNotFoundError:
+            raise chunks.damaged("the file is missing", self.path) from None
+
+    def read_into(self, out: NDArray[np.uint8], offset: int) -> None:
+        """Fill contiguous bytes with those at ``offset``."""
+        out[...] = np.frombuffer(self.read(len(out), offset), dtype=np.uint8)
+
+
+AnyFile: TypeAlias = ReadFile | RemoteFile
 
 
 class OpenFiles:
@@ -103,15 +160,15 @@ class OpenFiles:
     A file that another thread pushes out is closed only when its read is done.
     """
 
-    _kept: ClassVar[OrderedDict[tuple[int, str], ReadFile]] = OrderedDict()
+    _kept: ClassVar[OrderedDict[tuple[int, str], AnyFile]] = OrderedDict()
     _lock: ClassVar[threading.Lock] = threading.Lock()
     _numbers: ClassVar[count[int]] = count()
 
     def __init__(self) -> None:
         self._owner = next(self._numbers)
 
-    def get(self, path: str) -> ReadFile:
-        """The file at ``path``, opened if it is not.
+    def get(self, path: str) -> AnyFile:
+        """The file at ``path``, a path or a URL, opened if it is not.
 
         Raises
         ------
@@ -124,7 +181,7 @@ class OpenFiles:
             if file is not None:
                 self._kept.move_to_end(key)
                 return file
-        file = ReadFile(path)
+        file = RemoteFile(path) if is_url(path) else ReadFile(path)
         with self._lock:
             self._kept[key] = file
             pushed_out = self._kept.popitem(last=False)[1] if len(self._kept) > MOST_OPEN else None

@@ -17,6 +17,7 @@ from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.sparse import Rows, SparseRows, stacked
 from distkern.formats.base import first_not_finite
 from distkern.storage import chunks
+from distkern.storage.places import Place, URLPlace, place_of
 from distkern.storage.scaling import Scaling
 
 #: anndata's name and version of the layout (its "Sparse arrays" on disk)
@@ -138,16 +139,18 @@ class StoredShard:
     rows: int
     rows_per_shard: int
 
-    def array(self, folder: Path, checksum: int, dtype: str, inner: tuple[int, ...]) -> NDArray[Any]:
+    def array(self, folder: Place, checksum: int, dtype: str, inner: tuple[int, ...]) -> NDArray[Any]:
         """The shard's chunk of an array of all rows."""
         index = (self.index,) + (0,) * len(inner)
         values = self._chunk(folder, checksum, dtype, (self.rows_per_shard, *inner), index)
+        if isinstance(folder, URLPlace):
+            values = values[: self.rows]
         if len(values) != self.rows:
             raise chunks.damaged(f"{len(values)} rows instead of {self.rows}", folder / "zarr.json")
         return values
 
     def sparse_rows(
-        self, folder: Path, checksums: tuple[int, ...], entries: int, n_features: int
+        self, folder: Place, checksums: tuple[int, ...], entries: int, n_features: int
     ) -> SparseRows:
         """The shard's own group, whole."""
         group = folder / str(self.index)
@@ -163,9 +166,13 @@ class StoredShard:
         return SparseRows(data, indices, indptr, n_features)
 
     def _chunk(
-        self, folder: Path, checksum: int, dtype: str, chunk_shape: tuple[int, ...], index: tuple[int, ...]
+        self, folder: Place, checksum: int, dtype: str, chunk_shape: tuple[int, ...], index: tuple[int, ...]
     ) -> NDArray[Any]:
         size = math.prod(chunk_shape) * np.dtype(dtype).itemsize + chunks.CRC_BYTES
+        if isinstance(folder, URLPlace):
+            # the manifest says all that the description of the array does
+            stored = chunks.verified_chunk(chunks.chunk_file(folder, *index), checksum, size)
+            return stored.view(dtype).reshape(chunk_shape)
         # a whole chunk of another shard or of an older data set has a right checksum, but not this one
         if chunks.stored_checksum(folder, *index, size=size) != checksum:
             raise chunks.damaged(
@@ -190,4 +197,4 @@ def _array(folder: str, fingerprint: str) -> Any:
 
     The fingerprint is in the key so that a data set that replaced another is opened anew.
     """
-    return chunks.open_array(Path(folder))
+    return chunks.open_array(place_of(folder))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.errors import CorruptDataError
 from distkern.storage import chunks
-from distkern.storage._descriptors import OpenFiles, ReadFile
+from distkern.storage._descriptors import AnyFile, OpenFiles
 from distkern.storage._sharded import Layout
+from distkern.storage.places import Place
 
 
 class ShardedReader:
@@ -32,7 +32,7 @@ class ShardedReader:
     def __init__(
         self,
         files: OpenFiles,
-        folder: Path,
+        folder: Place,
         n_dimensions: int,
         layout: Layout,
         checksums: tuple[int, ...],
@@ -100,13 +100,13 @@ class ShardedReader:
             raise self._damaged("the stored values are damaged (their checksum is wrong)", file)
         return found
 
-    def _open(self, number: int) -> tuple[ReadFile, NDArray[Any]]:
+    def _open(self, number: int) -> tuple[AnyFile, NDArray[Any]]:
         file = self._files.get(self._paths[number])
         if file.table is None:
             file.table = self._table(file, number)
         return file, file.table
 
-    def _table(self, file: ReadFile, number: int) -> NDArray[Any]:
+    def _table(self, file: AnyFile, number: int) -> NDArray[Any]:
         layout = self._layout
         expected = layout.file_bytes(number)
         if file.size != expected:
@@ -121,5 +121,5 @@ class ShardedReader:
             raise self._damaged("the file is not the one that was written", file)
         return table
 
-    def _damaged(self, what: str, file: ReadFile) -> CorruptDataError:
+    def _damaged(self, what: str, file: AnyFile) -> CorruptDataError:
         return CorruptDataError(what, where=file.path, mend=self._mend)

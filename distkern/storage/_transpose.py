@@ -26,6 +26,7 @@ from distkern.storage.columns import (
     entries_layout,
 )
 from distkern.storage.dataset import Dataset, Split
+from distkern.storage.places import Place
 
 #: rows are transposed in pieces of this size, or of one shard if that is larger
 _PIECE_BYTES = 64 * 2**20
@@ -41,7 +42,7 @@ MOST_FEATURES = 2**25
 Progress = Callable[[str, int, int], None]
 
 
-def write_columns(dataset: Dataset, folder: Path, target: Path, progress: Progress) -> None:
+def write_columns(dataset: Dataset, folder: Path, target: Place, progress: Progress) -> None:
     """Write the copy of the training rows into ``folder``, which must not exist or be empty.
 
     Memory does not grow with rows: a dense group takes about 64 MiB and a few shards, a sparse one about
@@ -84,7 +85,7 @@ def write_columns(dataset: Dataset, folder: Path, target: Path, progress: Progre
     write_text_atomic(folder / FILE, manifest.to_text())
 
 
-def _check_room(split: Split, folder: Path, target: Path) -> None:
+def _check_room(split: Split, folder: Path, target: Place) -> None:
     needed = parked = 0
     for blocks in split.groups:
         rows = sum(split.block_rows[block] for block in blocks)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.storage import chunks
 from distkern.storage.atomic import staged_folder
+from distkern.storage.places import Location, Place, absolute, is_whole
 
 _TYPE = "distkern-arrays"
 _VERSION = 1
@@ -20,7 +19,8 @@ _CHUNK_BYTES = 64 * 2**20
 
 
 def save_arrays(
-    path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]] | Iterable[tuple[str, NDArray[Any]]]
+    path: Location,
+    arrays: Mapping[str, NDArray[Any]] | Iterable[tuple[str, NDArray[Any]]],
 ) -> None:
     """Write arrays (numbers or booleans, any shape) as a zarr v3 group that appears whole or not at all.
 
@@ -54,7 +54,7 @@ def _save(group: chunks.Group, name: str, values: NDArray[Any]) -> None:
         array[...] = values
 
 
-def array_names(path: str | os.PathLike[str]) -> list[str]:
+def array_names(path: Location) -> list[str]:
     """The names of what :func:`save_arrays` wrote, in its order.
 
     Raises
@@ -64,12 +64,14 @@ def array_names(path: str | os.PathLike[str]) -> list[str]:
     CorruptDataError
         If it cannot be read.
     """
-    folder = Path(os.path.abspath(path))
-    if not folder.is_dir():
+    folder = absolute(path)
+    if not is_whole(folder):
         raise InputError("there are no stored arrays", where=str(folder), mend="check the path")
     try:
         group = chunks.open_group(folder)
         attributes = dict(group.attrs)
+    except InputError:
+        raise
     except (OSError, ValueError, KeyError) as error:
         raise chunks.damaged(f"not readable as arrays ({error})", folder) from error
     if attributes.get("encoding-type") != _TYPE:
@@ -85,7 +87,7 @@ def array_names(path: str | os.PathLike[str]) -> list[str]:
     return [str(name) for name in names]
 
 
-def load_arrays(path: str | os.PathLike[str], names: Iterable[str] | None = None) -> dict[str, NDArray[Any]]:
+def load_arrays(path: Location, names: Iterable[str] | None = None) -> dict[str, NDArray[Any]]:
     """Read what :func:`save_arrays` wrote, or the arrays of the given names.
 
     Raises
@@ -95,14 +97,16 @@ def load_arrays(path: str | os.PathLike[str], names: Iterable[str] | None = None
     CorruptDataError
         If anything in it is missing or changed.
     """
-    folder = Path(os.path.abspath(path))
+    folder = absolute(path)
     wanted = array_names(folder) if names is None else names
     return {name: _load(folder / name) for name in wanted}
 
 
-def _load(folder: Path) -> NDArray[Any]:
+def _load(folder: Place) -> NDArray[Any]:
     try:
         array = chunks.open_array(folder)
+    except InputError:
+        raise
     except (OSError, ValueError, KeyError) as error:
         raise chunks.damaged("the array is missing or its description is damaged", folder) from error
     if 0 in array.shape:

@@ -9,11 +9,14 @@ import re
 import secrets
 import shutil
 import socket
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from distkern.core.errors import InputError
+from distkern.storage._upload import put_file, replace_folder
+from distkern.storage.places import Location, Place, URLPlace, place_of
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -29,7 +32,7 @@ _REFUSED = {
 }
 
 
-def write_text_atomic(path: str | os.PathLike[str], text: str) -> None:
+def write_text_atomic(path: Location, text: str) -> None:
     """Write a UTF-8 text file: afterwards, and after any crash, it has the old content or the new.
 
     Raises
@@ -37,7 +40,10 @@ def write_text_atomic(path: str | os.PathLike[str], text: str) -> None:
     InputError
         If the disk is full or the place cannot be written.
     """
-    target = Path(path)
+    target = place_of(path)
+    if isinstance(target, URLPlace):
+        target.write_text(text)
+        return
     partial = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
     with explained(target):
         try:
@@ -53,6 +59,29 @@ def write_text_atomic(path: str | os.PathLike[str], text: str) -> None:
         _fsync(target.parent)
 
 
+def append_text(place: Place, text: str) -> None:
+    """Add to the end of a UTF-8 text file, on disk before this returns.
+
+    An object cannot be added to: it is written anew, which is meant for small ones.
+
+    Raises
+    ------
+    InputError
+        If the disk is full or the place cannot be written.
+    """
+    if isinstance(place, URLPlace):
+        try:
+            before = place.read_bytes()
+        except FileNotFoundError:
+            before = b""
+        place.write_bytes(before + text.encode())
+        return
+    with explained(place), place.open("a", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 class StagedFolder:
     """A folder being built beside its final place.
 
@@ -62,8 +91,10 @@ class StagedFolder:
     path : where to write until :meth:`commit`
     """
 
+    target: Place
+
     def __init__(self, target: Path) -> None:
-        self.target = target
+        self.target = self._final = target
         token = f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
         self.path = target.with_name(f".{target.name}.partial-{token}")
         try:
@@ -79,29 +110,63 @@ class StagedFolder:
         target; elsewhere there is one between two renames.
         """
         fsync_tree(self.path)
-        if not self.target.exists() or _is_empty_folder(self.target):
-            os.replace(self.path, self.target)
-        elif _exchange(self.path, self.target):
+        if not self._final.exists() or _is_empty_folder(self._final):
+            os.replace(self.path, self._final)
+        elif _exchange(self.path, self._final):
             _remove(self.path)
         else:
             old = self.path.with_name(f"{self.path.name}-old")
-            os.rename(self.target, old)
-            os.rename(self.path, self.target)
+            os.rename(self._final, old)
+            os.rename(self.path, self._final)
             _remove(old)
-        _fsync(self.target.parent)
+        _fsync(self._final.parent)
+
+    def publish(self, name: str) -> None:
+        """Put the file ``name`` of this folder, and nothing else, into its place."""
+        _fsync(self.path / name)
+        os.replace(self.path / name, self._final)
+        _fsync(self._final.parent)
 
     def discard(self) -> None:
         """Remove what was written."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
+class StagedUpload(StagedFolder):
+    """A folder being built in this machine's temporary folder, for a place in a store."""
+
+    def __init__(self, target: URLPlace) -> None:
+        here = Path(tempfile.gettempdir(), "distkern-upload")
+        _remove_stale(here)
+        super().__init__(here)
+        self.path.chmod(0o700)
+        self.target = self._place = target
+
+    def commit(self) -> None:
+        """Replace what is at the target: the marks of a whole folder go first and come last."""
+        replace_folder(self.path, self._place)
+
+    def publish(self, name: str) -> None:
+        put_file(self.path / name, self._place)
+
+
 @contextmanager
-def staged_folder(target: str | os.PathLike[str]) -> Iterator[StagedFolder]:
+def staged_folder(target: Location) -> Iterator[StagedFolder]:
     """A :class:`StagedFolder` that is removed unless it is committed inside the context.
 
-    What killed processes of this machine left behind for the same target is removed first.
+    What killed processes of this machine left behind for the same target is removed first. What is meant for
+    a store is built in the temporary folder of this machine, which must have room for it.
     """
-    final = Path(os.path.abspath(target))
+    place = place_of(target)
+    if isinstance(place, URLPlace):
+        with explained(place):
+            upload = StagedUpload(place)
+            try:
+                yield upload
+            finally:
+                upload.discard()
+        return
+    final = Path(os.path.abspath(place))
     with explained(final):
         _remove_stale(final)
         folder = StagedFolder(final)
@@ -112,7 +177,7 @@ def staged_folder(target: str | os.PathLike[str]) -> Iterator[StagedFolder]:
 
 
 @contextmanager
-def explained(target: Path, needed_bytes: int | None = None) -> Iterator[None]:
+def explained(target: Place, needed_bytes: int | None = None) -> Iterator[None]:
     """Turn a full disk and a place that cannot be written into an :class:`InputError` naming ``target``."""
     try:
         yield
@@ -126,8 +191,10 @@ def explained(target: Path, needed_bytes: int | None = None) -> Iterator[None]:
         raise
 
 
-def disk_full(target: Path, needed_bytes: int | None = None) -> InputError:
+def disk_full(target: Place, needed_bytes: int | None = None) -> InputError:
     """The error for a disk without enough room, with what is needed (where known) and what is free."""
+    if isinstance(target, URLPlace):
+        return _no_room_to_stage(target, needed_bytes)
     free = free_bytes(target)
     needed = "" if needed_bytes is None else f"{needed_bytes / 2**20:,.1f} MiB needed, "
     return InputError(
@@ -135,6 +202,15 @@ def disk_full(target: Path, needed_bytes: int | None = None) -> InputError:
         where=str(target),
         mend="free some space or choose another place",
     )
+
+
+def _no_room_to_stage(target: URLPlace, needed_bytes: int | None) -> InputError:
+    folder = Path(tempfile.gettempdir())
+    full = disk_full(folder, needed_bytes)
+    return InputError(
+        f"is built in {folder} first, and {full.what}", where=str(target),
+        mend="free some space there or set TMPDIR to another folder",
+    )  # fmt: skip
 
 
 def free_bytes(target: Path) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 import google_crc32c
 import numpy as np
@@ -12,7 +12,11 @@ import zarr
 from numpy.typing import DTypeLike, NDArray
 from zarr.codecs import BytesCodec, Crc32cCodec
 
-from distkern.core.errors import CorruptDataError
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.storage.places import Place, URLPlace, read_range, size_of_file
+
+if TYPE_CHECKING:
+    from distkern.storage._place_store import PlaceStore
 
 Group: TypeAlias = zarr.Group
 Array: TypeAlias = Any  # zarr.Array is generic over private metadata classes
@@ -58,22 +62,34 @@ def create_array(
     )
 
 
-def open_group(path: Path) -> Group:
+def open_group(path: Place) -> Group:
     """An existing group, to read."""
-    return zarr.open_group(path, mode="r", zarr_format=3)
+    return zarr.open_group(_zarr_store(path), mode="r", zarr_format=3)
 
 
-def open_array(path: Path) -> Array:
+def open_array(path: Place) -> Array:
     """An existing array, to read."""
-    return zarr.open_array(path, mode="r", zarr_format=3)
+    return zarr.open_array(_zarr_store(path), mode="r", zarr_format=3)
 
 
-def chunk_file(array_folder: Path, *index: int) -> Path:
+def _zarr_store(path: Place) -> Path | PlaceStore:
+    if isinstance(path, Path):
+        return path
+    from distkern.storage._place_store import PlaceStore
+
+    return PlaceStore(path)
+
+
+@overload
+def chunk_file(array_folder: Path, *index: int) -> Path: ...
+@overload
+def chunk_file(array_folder: URLPlace, *index: int) -> URLPlace: ...
+def chunk_file(array_folder: Place, *index: int) -> Place:
     """The file of a chunk, by zarr v3's default chunk keys."""
-    return Path(array_folder, "c", *map(str, index))
+    return array_folder / "/".join(("c", *map(str, index)))
 
 
-def stored_checksum(array_folder: Path, *index: int, size: int | None = None) -> int:
+def stored_checksum(array_folder: Place, *index: int, size: int | None = None) -> int:
     """The crc32c that a chunk's file ends with, which covers everything before it.
 
     Raises
@@ -83,10 +99,13 @@ def stored_checksum(array_folder: Path, *index: int, size: int | None = None) ->
     """
     file = chunk_file(array_folder, *index)
     try:
+        if isinstance(file, URLPlace):
+            end = size_of_file(file)
+            _check_size(end, size, file)
+            return int.from_bytes(read_range(file, end - CRC_BYTES, end), "little")
         with open(file, "rb") as stream:
             end = stream.seek(0, 2)
-            if end < CRC_BYTES or (size is not None and end != size):
-                raise damaged(f"the chunk has {end} bytes instead of {size or 'its values'}", file)
+            _check_size(end, size, file)
             stream.seek(end - CRC_BYTES)
             return int.from_bytes(stream.read(CRC_BYTES), "little")
     except (FileNotFoundError, NotADirectoryError):
@@ -95,22 +114,53 @@ def stored_checksum(array_folder: Path, *index: int, size: int | None = None) ->
         raise damaged(f"the chunk cannot be read ({error.strerror})", file) from error
 
 
-def read_block(array: Array, array_folder: Path, *index: int) -> NDArray[Any]:
+def _check_size(end: int, size: int | None, file: Place) -> None:
+    if end < CRC_BYTES or (size is not None and end != size):
+        raise damaged(f"the chunk has {end} bytes instead of {size or 'its values'}", file)
+
+
+def verified_chunk(file: URLPlace, checksum: int, size: int) -> NDArray[np.uint8]:
+    """The bytes of a chunk without its checksum, got with one question.
+
+    Raises
+    ------
+    CorruptDataError
+        If the object is missing, does not have ``size`` bytes, or is not the one with this crc32c.
+    """
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        raise damaged("the chunk is missing", file) from None
+    _check_size(len(content), size, file)
+    if int.from_bytes(content[-CRC_BYTES:], "little") != checksum:
+        raise damaged("the chunk is not the one that was written", file)
+    values = np.frombuffer(content, dtype=np.uint8, count=size - CRC_BYTES)
+    if crc32c(values) != checksum:
+        raise damaged("the stored values are damaged (their checksum is wrong)", file)
+    # arrays that are read may be written to
+    return values.copy()
+
+
+def read_block(array: Array, array_folder: Place, *index: int) -> NDArray[Any]:
     """One chunk of an array, cut to the array's shape; a wrong checksum raises :class:`CorruptDataError`."""
     try:
         return np.asarray(array.get_block_selection(index))
+    except InputError:
+        raise
     except (ValueError, RuntimeError, OSError) as error:
         raise damaged(
             f"the stored values are damaged ({_reason(error)})", chunk_file(array_folder, *index)
         ) from error
 
 
-def read_whole(array: Array, array_folder: Path) -> NDArray[Any]:
+def read_whole(array: Array, array_folder: Place) -> NDArray[Any]:
     """All of an array; a missing chunk or a wrong checksum raises :class:`CorruptDataError`."""
     for index in np.ndindex(*cast("tuple[int, ...]", array.cdata_shape)):
         stored_checksum(array_folder, *index)
     try:
         return np.asarray(array[...])
+    except InputError:
+        raise
     except (ValueError, RuntimeError, OSError) as error:
         raise damaged(f"the stored values are damaged ({_reason(error)})", array_folder) from error
 
@@ -120,6 +170,6 @@ def _reason(error: Exception) -> str:
     return "their checksum is wrong" if "checksum" in str(error) else str(error)
 
 
-def damaged(what: str, where: Path) -> CorruptDataError:
+def damaged(what: str, where: Place | str) -> CorruptDataError:
     """The error for stored data that no longer is what was written."""
     return CorruptDataError(what, where=str(where), mend="make it again or restore it from a copy")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.storage._sharded import Layout
+from distkern.storage.places import Place
 
 TYPE, VERSION = "distkern-columns", 1
 #: the copy's folder inside that of its data set, and the manifest in it
@@ -102,7 +102,7 @@ class ColumnsManifest:
         return json.dumps({**content, "fingerprint": _fingerprint(content)}, indent=1) + "\n"
 
 
-def read_columns(folder: Path, copy_of: str, group_rows: tuple[int, ...]) -> ColumnsManifest | None:
+def read_columns(folder: Place, copy_of: str, group_rows: tuple[int, ...]) -> ColumnsManifest | None:
     """The manifest of the copy of the data set at ``folder``, or None if it has no copy.
 
     Parameters
@@ -154,7 +154,7 @@ def read_columns(folder: Path, copy_of: str, group_rows: tuple[int, ...]) -> Col
     return ColumnsManifest(content["copy_of"], content["n_features"], groups)
 
 
-def no_columns(folder: Path) -> InputError:
+def no_columns(folder: Place) -> InputError:
     """The error for a data set without a copy."""
     return InputError(
         "the data set has no feature-major copy, from which single columns are read",
@@ -163,12 +163,12 @@ def no_columns(folder: Path) -> InputError:
     )
 
 
-def make_again(folder: Path) -> str:
+def make_again(folder: Place) -> str:
     """What to do about a damaged copy."""
     return f"make the copy again with `distkern shard {folder.name} --columns --overwrite`"
 
 
-def _damaged(folder: Path, why: str) -> CorruptDataError:
+def _damaged(folder: Place, why: str) -> CorruptDataError:
     return CorruptDataError(
         f"the manifest of the feature-major copy is damaged ({why})",
         where=str(folder / FOLDER / FILE),

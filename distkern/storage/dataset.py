@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 from distkern.core.sparse import Rows
 from distkern.core.types import AbstractSource, Block, GroupOpener
 from distkern.storage.manifest import Manifest, ShardEntry, read_manifest
+from distkern.storage.places import Location, Place, URLPlace, absolute, place_of
 from distkern.storage.scaling import Scaling
 
 if TYPE_CHECKING:
@@ -23,13 +22,16 @@ if TYPE_CHECKING:
 #: how targets are stored, by task: class codes or numbers
 TARGET_TYPES = {"classification": "int32", "regression": "float64"}
 
+#: what a process takes to speak to a store: s3fs, the largest of fsspec's drivers (measured, rounded up)
+STORE_DRIVER_BYTES = 56 * 2**20
+
 
 class Dataset:
     """A finished data set on disk; nothing but its manifest is read until a shard is.
 
     Attributes
     ----------
-    path : absolute path of its folder
+    path : absolute path of its folder, or its URL
     task : "classification", "regression" or "none"
     train, test : the splits; ``test`` is None if there is none
     classes : (n_classes,) labels in the order of their codes, integers or text; None unless classification
@@ -41,7 +43,7 @@ class Dataset:
     options : how it was made
     """
 
-    def __init__(self, path: Path, manifest: Manifest, fingerprint: str) -> None:
+    def __init__(self, path: Place, manifest: Manifest, fingerprint: str) -> None:
         self.path = path
         self.task = manifest.task
         self.n_features = manifest.n_features
@@ -94,6 +96,8 @@ class Split(AbstractSource):
         self.n_entries = self.entries_of(range(len(entry.shards)))
         self._target_type = TARGET_TYPES.get(dataset.task)
         self._columns: ColumnsManifest | None = None
+        if isinstance(dataset.path, URLPlace):
+            self.reader_bytes = STORE_DRIVER_BYTES
 
     @property
     def row_numbers(self) -> int:
@@ -159,8 +163,8 @@ class Split(AbstractSource):
         return f"<{self.name} rows of {self.dataset!r}, {self.n_blocks:,} shards>"
 
 
-def open_dataset(path: str | os.PathLike[str]) -> Dataset:
-    """Open the data set at ``path``, as ``distkern shard`` makes it.
+def open_dataset(path: Location) -> Dataset:
+    """Open the data set at ``path``, a folder or a URL that fsspec knows, as ``distkern shard`` makes it.
 
     Raises
     ------
@@ -169,7 +173,7 @@ def open_dataset(path: str | os.PathLike[str]) -> Dataset:
     CorruptDataError
         If its manifest is damaged.
     """
-    folder = Path(os.path.abspath(os.path.expanduser(path)))
+    folder = absolute(path)
     manifest, fingerprint = read_manifest(folder)
     return Dataset(folder, manifest, fingerprint)
 
@@ -193,7 +197,7 @@ class ShardReader:
     target_type: str | None
 
     def __call__(self) -> Block:
-        folder = Path(self.path, self.split)
+        folder = place_of(self.path) / self.split
         shard = self._shard
         checksums = self.entry.features_crc32c
         features: Rows
@@ -208,7 +212,7 @@ class ShardReader:
         """The targets alone, as in the block."""
         if self.target_type is None or self.entry.targets_crc32c is None:
             return None
-        folder = Path(self.path, self.split, "targets")
+        folder = place_of(self.path) / self.split / "targets"
         return self._shard.array(folder, self.entry.targets_crc32c, self.target_type, ())
 
     def feature_files(self) -> list[tuple[str, int, int]]:
@@ -218,7 +222,7 @@ class ShardReader:
         """
         from distkern.storage.chunks import CRC_BYTES, chunk_file
 
-        folder = Path(self.path, self.split, "features")
+        folder = place_of(self.path) / self.split / "features"
         checksums = self.entry.features_crc32c
         if isinstance(checksums, int):
             size = 4 * self.rows_per_shard * self.n_features + CRC_BYTES

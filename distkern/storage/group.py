@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +13,12 @@ from numpy.typing import NDArray
 
 from distkern.core.errors import CorruptDataError
 from distkern.core.sparse import Rows, SparseRows
-from distkern.core.types import AbstractGroup, Block, Indices
+from distkern.core.types import AbstractGroup, Block, Floats, Indices
 from distkern.storage import chunks
-from distkern.storage._descriptors import Identity, OpenFiles, ReadFile
+from distkern.storage._descriptors import AnyFile, Identity, OpenFiles
 from distkern.storage._sharded_reader import ShardedReader
 from distkern.storage.columns import FOLDER, GroupEntry, make_again, no_columns
+from distkern.storage.places import place_of
 
 if TYPE_CHECKING:
     from distkern.storage.dataset import ShardReader
@@ -128,8 +128,7 @@ class StoredGroup(AbstractGroup):
         arrays = self._arrays
         if "values" in arrays:
             found = np.empty((len(wanted), self.n_rows), dtype=np.float32)
-            for row, column in zip(found.view(np.uint8), wanted.tolist(), strict=True):
-                arrays["values"].read_into(column, row)
+            self.columns_into(wanted, list(found))
             return found
         if len(wanted) > 1 and (np.diff(wanted) == 1).all():
             return self._consecutive_columns(arrays, int(wanted[0]), int(wanted[-1]) + 1)
@@ -143,6 +142,10 @@ class StoredGroup(AbstractGroup):
             np.concatenate(data), np.concatenate(indices), np.cumsum(lengths, dtype=np.int64), self.n_rows
         )
 
+    def columns_into(self, columns: Indices, places: Sequence[Floats]) -> None:
+        for place, column in zip(places, columns.tolist(), strict=True):
+            self._arrays["values"].read_into(column, place.view(np.uint8))
+
     def _consecutive_columns(self, arrays: dict[str, ShardedReader], first: int, end: int) -> SparseRows:
         ends = arrays["indptr"].values(first, end + 1, np.int64)
         start, stop = int(ends[0]), int(ends[-1])
@@ -153,7 +156,7 @@ class StoredGroup(AbstractGroup):
 
     @cached_property
     def _arrays(self) -> dict[str, ShardedReader]:
-        folder = Path(self._readers[0].path)
+        folder = place_of(self._readers[0].path)
         if self._copy is None:
             raise no_columns(folder)
         own = folder / FOLDER / str(self._number)
@@ -169,7 +172,7 @@ class StoredGroup(AbstractGroup):
             for name, layout in self._copy.layouts(self.n_features).items()
         }
 
-    def _files_of(self, place: int) -> list[ReadFile]:
+    def _files_of(self, place: int) -> list[AnyFile]:
         """The checked files of a shard: features; or data and indices, if there are any, and indptr."""
         return [self._checked(*file) for file in self._shard_files[place]]
 
@@ -178,7 +181,7 @@ class StoredGroup(AbstractGroup):
         """Path, size and checksum of the files of every shard."""
         return [reader.feature_files() for reader in self._readers]
 
-    def _checked(self, path: str, size: int, checksum: int) -> ReadFile:
+    def _checked(self, path: str, size: int, checksum: int) -> AnyFile:
         file = self._files.get(path)
         # by what the file is, because one that was closed may be another when it is opened again
         if self._verified.get(path) != file.identity:
@@ -192,9 +195,9 @@ def _check_range(wanted: NDArray[Any], size: int, what: str) -> None:
         raise IndexError(f"{what} {wanted.min()} to {wanted.max()} of {size:,}")
 
 
-def _verify(file: ReadFile, size: int, checksum: int) -> None:
+def _verify(file: AnyFile, size: int, checksum: int) -> None:
     """Compare a chunk's file with its checksum, a piece in memory at a time."""
-    where = Path(file.path)
+    where = file.path
     if file.size != size:
         raise chunks.damaged(f"the chunk has {file.size:,} bytes instead of {size:,}", where)
     end = size - chunks.CRC_BYTES

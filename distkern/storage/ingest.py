@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,17 +11,20 @@ from numpy.typing import NDArray
 
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.sparse import SparseRows
+from distkern.core.urls import redact_urls
 from distkern.formats._files import InputFile, expand
 from distkern.formats.base import RawChunk, ReadOptions, TargetKind, numeric, refuse_non_finite
 from distkern.storage._transpose import write_columns
+from distkern.storage._upload import is_left_over
 from distkern.storage.atomic import staged_folder
 from distkern.storage.build import Builder, Notice, Options, Progress, Task
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.manifest import FILE, read_manifest
+from distkern.storage.places import Location, Place, URLPlace, absolute, place_of
 from distkern.storage.scaling import ScalingKind
 
-Source: TypeAlias = str | os.PathLike[str]
+Source: TypeAlias = Location
 #: features (n, d), an array or of scipy.sparse; targets (n,) or None
 Generated: TypeAlias = tuple[Any, NDArray[Any] | None]
 
@@ -55,7 +57,7 @@ def shard(
     Parameters
     ----------
     sources, test : files, folders, glob patterns or URLs with the training and the test rows
-    out : folder to make; it appears when it is whole
+    out : folder or URL to make; it appears when it is whole
     test_fraction : this share of the rows (rounded up), drawn at random, becomes the test split instead
     target : column (CSV, Parquet; default the last) or array (.npz) with the target
     task : "classification" (labels), "regression" (numbers) or "none"
@@ -87,14 +89,14 @@ def shard(
             "test rows are given twice", where="--test, --test-fraction", mend="give one of them"
         )
     for source in _listed(sources):
-        if (Path(source) / FILE).is_file() and (Path(source) / "zarr.json").is_file():
+        if is_dataset(source):
             raise InputError(
                 "a data set already, not files to make one from",
-                where=os.fspath(source),
+                where=redact_urls(str(source)),
                 mend="give the files, or --columns without --out to add the feature-major copy to it",
             )
-    train_files = expand(_listed(sources), format)
-    test_files = None if test is None else expand(_listed(test), format)
+    train_files = expand(map(str, _listed(sources)), format)
+    test_files = None if test is None else expand(map(str, _listed(test)), format)
     read_options = ReadOptions(_TARGET_KINDS[task], target, header)
     return _make(
         _read(train_files, read_options),
@@ -188,7 +190,15 @@ def _silent(what: str, rows: int, n_bytes: int) -> None:
 
 
 def _listed(sources: Source | Sequence[Source]) -> list[Source]:
-    return [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    return [sources] if isinstance(sources, str | os.PathLike | URLPlace) else list(sources)
+
+
+def is_dataset(source: Source) -> bool:
+    """Whether a source of rows is a data set already."""
+    if "*" in str(source) or "?" in str(source):
+        return False
+    place = place_of(source)
+    return (place / FILE).is_file() and (place / "zarr.json").is_file()
 
 
 def _read(files: Sequence[InputFile], options: ReadOptions) -> Iterator[RawChunk]:
@@ -239,9 +249,7 @@ def _make(
     progress: Progress | None,
     notice: Notice | None,
 ) -> Dataset:
-    if "://" in os.fspath(out):
-        raise InputError("data sets are written to local folders", where=os.fspath(out), mend="give a path")
-    target = Path(os.path.abspath(os.path.expanduser(out)))
+    target = absolute(out)
     _check_place(target, overwrite)
     with staged_folder(target) as staged:
         builder = Builder(
@@ -252,8 +260,11 @@ def _make(
     return open_dataset(target)
 
 
-def _check_place(target: Path, overwrite: bool) -> None:
-    if not os.path.lexists(target) or (target.is_dir() and not any(target.iterdir())):
+def _check_place(target: Place, overwrite: bool) -> None:
+    if isinstance(target, URLPlace):
+        if not target.exists() or (is_left_over(target) and not (target / FILE).exists()):
+            return
+    elif not os.path.lexists(target) or (target.is_dir() and not any(target.iterdir())):
         return
     if not overwrite:
         raise InputError("already exists", where=str(target), mend="give --overwrite or another --out")

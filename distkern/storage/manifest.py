@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from distkern.core.errors import CorruptDataError, InputError
+from distkern.storage.places import Place, URLPlace
 from distkern.storage.scaling import Scaling
 
 TYPE = "distkern-dataset"
@@ -100,7 +100,7 @@ def _fingerprint(content: dict[str, Any]) -> str:
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
-def read_manifest(folder: Path) -> tuple[Manifest, str]:
+def read_manifest(folder: Place) -> tuple[Manifest, str]:
     """The manifest of the data set at ``folder`` and its fingerprint.
 
     Raises
@@ -175,13 +175,19 @@ def _checksums(stored: int | list[int]) -> int | tuple[int, ...]:
     return stored if isinstance(stored, int) else tuple(stored)
 
 
-def _absent(folder: Path) -> InputError:
+def _absent(folder: Place) -> InputError:
     where = str(folder)
     if not folder.exists():
         return InputError("there is no data set", where=where, mend="check the path or run `distkern shard`")
     if not folder.is_dir():
         mend = f"turn it into a data set first: distkern shard {folder.name} --out {folder.stem}.zarr"
         return InputError("a file, not a data set", where=where, mend=mend)
+    if isinstance(folder, URLPlace):
+        # the manifest is written last
+        return InputError(
+            f"not a data set of distkern, or an unfinished one (no {FILE})", where=where,
+            mend="make one with `distkern shard`, which replaces what a writer that died has left",
+        )  # fmt: skip
     return InputError(
         f"not a data set of distkern, or an unfinished one (no {FILE})",
         where=where,
@@ -189,5 +195,5 @@ def _absent(folder: Path) -> InputError:
     )
 
 
-def _damaged(file: Path, why: str) -> CorruptDataError:
+def _damaged(file: Place, why: str) -> CorruptDataError:
     return CorruptDataError(f"the manifest is damaged ({why})", where=str(file), mend="shard the data again")

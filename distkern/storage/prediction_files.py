@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -15,7 +13,8 @@ from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
-from distkern.storage.atomic import explained, staged_folder
+from distkern.storage.atomic import StagedFolder, explained, staged_folder
+from distkern.storage.places import Place
 from distkern.storage.predictions import create_predictions
 
 
@@ -31,7 +30,7 @@ class Writer(Protocol):
 
 @contextmanager
 def open_prediction_writer(
-    path: Path,
+    path: Place,
     n_rows: int,
     columns: list[str] | None,
     dtype: np.dtype[Any],
@@ -61,14 +60,12 @@ def open_prediction_writer(
         ) as writer:
             yield _Coded(writer, classes) if coded else writer
     elif path.suffix in (".csv", ".npy"):
-        with staged_folder(path) as staged:
-            partial = staged.path / path.name
-            with explained(path), open(partial, "wb") as file:
-                if path.suffix == ".csv":
-                    yield _CsvWriter(file, partial, path, columns or ["prediction"])
-                else:
-                    shape = (n_rows,) if n_outputs is None else (n_rows, n_outputs)
-                    yield _NpyWriter(file, partial, path, shape, dtype)
+        with staged_folder(path) as staged, explained(path), open(staged.path / path.name, "wb") as file:
+            if path.suffix == ".csv":
+                yield _CsvWriter(file, staged, path.name, columns or ["prediction"])
+            else:
+                shape = (n_rows,) if n_outputs is None else (n_rows, n_outputs)
+                yield _NpyWriter(file, staged, path.name, shape, dtype)
     else:
         raise InputError(f"cannot write {path.suffix or 'a file without ending'!r}", where=str(path),
                          mend="end the name in .zarr, .csv or .npy")  # fmt: skip
@@ -91,18 +88,17 @@ class _Coded:
 class _FileWriter:
     """A file that is moved into its place once everything is on disk."""
 
-    def __init__(self, file: IO[bytes], partial: Path, target: Path) -> None:
-        self._file, self._partial, self._target = file, partial, target
+    def __init__(self, file: IO[bytes], staged: StagedFolder, name: str) -> None:
+        self._file, self._staged, self._name = file, staged, name
 
     def commit(self) -> None:
         self._file.flush()
-        os.fsync(self._file.fileno())
-        os.replace(self._partial, self._target)
+        self._staged.publish(self._name)
 
 
 class _CsvWriter(_FileWriter):
-    def __init__(self, file: IO[bytes], partial: Path, target: Path, columns: list[str]) -> None:
-        super().__init__(file, partial, target)
+    def __init__(self, file: IO[bytes], staged: StagedFolder, name: str, columns: list[str]) -> None:
+        super().__init__(file, staged, name)
         self._write_rows([columns])
 
     def write(self, start: int, values: NDArray[Any]) -> None:
@@ -116,9 +112,9 @@ class _CsvWriter(_FileWriter):
 
 class _NpyWriter(_FileWriter):
     def __init__(
-        self, file: IO[bytes], partial: Path, target: Path, shape: tuple[int, ...], dtype: np.dtype[Any]
+        self, file: IO[bytes], staged: StagedFolder, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> None:
-        super().__init__(file, partial, target)
+        super().__init__(file, staged, name)
         self._dtype = dtype
         header = {"descr": npy_format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
         npy_format.write_array_header_2_0(file, header)

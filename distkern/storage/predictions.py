@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.core.errors import InputError
 from distkern.storage import chunks
 from distkern.storage.atomic import StagedFolder, staged_folder
+from distkern.storage.places import Location, place_of
 
 
 class PredictionWriter:
@@ -37,7 +37,7 @@ class PredictionWriter:
 
 @contextmanager
 def create_predictions(
-    path: str | os.PathLike[str],
+    path: Location,
     n_rows: int,
     n_outputs: int | None,
     dtype: DTypeLike,
@@ -56,10 +56,11 @@ def create_predictions(
     InputError
         If ``path`` exists (without ``overwrite``), the disk is full or the place cannot be written.
     """
-    if os.path.exists(path) and not overwrite:
-        raise InputError("already exists", where=os.fspath(path), mend="choose another place or remove it")
+    place = place_of(path)
+    if place.exists() and not overwrite:
+        raise InputError("already exists", where=str(path), mend="choose another place or remove it")
     shape = (n_rows,) if n_outputs is None else (n_rows, n_outputs)
-    with staged_folder(path) as staged:
+    with staged_folder(place) as staged:
         attributes: dict[str, Any] = {"encoding-type": "distkern-predictions", "encoding-version": 1}
         if classes is not None:
             attributes["classes"] = classes

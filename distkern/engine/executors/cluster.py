@@ -209,7 +209,8 @@ def connect(address: str) -> ClusterExecutor:
     """A running scheduler; at least one worker must be there."""
     try:
         client = Client(address, timeout="20s", set_as_default=False)
-    except (OSError, TypeError, ValueError, DaskTimeoutError) as error:
+    except (OSError, TypeError, ValueError, AssertionError, DaskTimeoutError) as error:
+        # a client whose handshake fails late asserts that it is closed when it is not yet
         reason = why_refused(address) if address.startswith("tls://") else None
         if reason is not None:
             raise InputError(

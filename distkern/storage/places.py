@@ -1,0 +1,267 @@
+"""Where things are stored: local paths, and URLs that answer to as much of pathlib as the package uses.
+
+A place is a :class:`pathlib.Path` or a :class:`URLPlace`. What the two do in different ways is a function
+here or in :mod:`distkern.storage.atomic`; everything else is the same method of both. On a store of objects
+a single object appears whole or not at all; a folder, which is but a common beginning of names, counts as
+there when its mark is (:data:`MARKS`), which is written last and removed first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from distkern.core.errors import InputError
+from distkern.core.urls import is_url, local_path, redact_urls, refuse_password
+from distkern.storage._file_systems import asked
+
+#: the objects that make a folder of a store whole; of several, the last one does
+MARKS = ("zarr.json", "manifest.json", "model.json")
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class URLPlace:
+    """An object of a store, or the folder of all objects whose names go on from its own.
+
+    Attributes
+    ----------
+    url : without password, query and slash at the end
+
+    Methods are those of :class:`pathlib.Path`. All raise :class:`~distkern.core.errors.StoreError` when the
+    store does not answer and :class:`~distkern.core.errors.InputError` when it refuses.
+    """
+
+    url: str
+
+    def __str__(self) -> str:
+        return self.url
+
+    def __truediv__(self, name: str) -> URLPlace:
+        return URLPlace(f"{self.url}/{name}")
+
+    @property
+    def name(self) -> str:
+        return self.url.partition("://")[2].rpartition("/")[2] or self.url.partition("://")[2]
+
+    @property
+    def stem(self) -> str:
+        return Path(self.name).stem
+
+    @property
+    def suffix(self) -> str:
+        return Path(self.name).suffix
+
+    @property
+    def parent(self) -> URLPlace:
+        head, _, rest = self.url.partition("://")
+        return URLPlace(f"{head}://{rest.rpartition('/')[0]}") if "/" in rest else self
+
+    # -- looking
+
+    def _info(self) -> dict[str, Any] | None:
+        try:
+            info: dict[str, Any] = asked(self.url, lambda system, path: system.info(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return info
+
+    def exists(self) -> bool:
+        return self._info() is not None
+
+    def is_file(self) -> bool:
+        info = self._info()
+        return info is not None and info["type"] == "file"
+
+    def is_dir(self) -> bool:
+        info = self._info()
+        return info is not None and info["type"] == "directory"
+
+    def iterdir(self) -> Iterator[URLPlace]:
+        """What is right below, in order; nothing if there is no such folder."""
+        try:
+            own, found = asked(self.url, lambda system, path: (path, system.ls(path, detail=False)))
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        # an object with the folder's own name may be among them
+        paths = {str(entry).strip("/") for entry in found} - {own.strip("/")}
+        for name in sorted(path.rpartition("/")[2] for path in paths):
+            yield self / name
+
+    # -- reading and writing
+
+    def read_bytes(self) -> bytes:
+        content: bytes = asked(self.url, lambda system, path: system.cat_file(path))
+        return content
+
+    def read_text(self, encoding: str = "utf-8") -> str:
+        return self.read_bytes().decode(encoding)
+
+    def write_bytes(self, data: bytes) -> int:
+        """Replace the object, whole or not at all."""
+        try:
+            asked(self.url, lambda system, path: system.pipe_file(path, data))
+        except FileNotFoundError as error:
+            raise no_bucket(self) from error
+        return len(data)
+
+    def write_text(self, data: str, encoding: str = "utf-8") -> int:
+        """Replace the object, whole or not at all."""
+        return self.write_bytes(data.encode(encoding))
+
+    def touch(self) -> None:
+        self.write_bytes(b"")
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        try:
+            asked(self.url, lambda system, path: system.rm_file(path))
+        except FileNotFoundError:
+            if not missing_ok:
+                raise
+
+    def mkdir(self, parents: bool = False, exist_ok: bool = False) -> None:
+        """Nothing: a folder is there when something is in it."""
+
+    def rmdir(self) -> None:
+        """Nothing: a folder is gone when nothing is in it."""
+
+
+Place: TypeAlias = Path | URLPlace
+#: what users may give
+Location: TypeAlias = str | os.PathLike[str] | URLPlace
+
+
+def place_of(where: Location) -> Place:
+    """The place that a path or a URL names; ``file://`` is a path.
+
+    Raises
+    ------
+    InputError
+        If the URL has a password or a query in it.
+    """
+    if isinstance(where, (URLPlace, Path)):
+        return where
+    text = os.fspath(where)
+    if not is_url(text):
+        return Path(text)
+    refuse_password(text)
+    path = local_path(text)
+    if path is not None:
+        return Path(path)
+    if "?" in text:
+        raise InputError(
+            "has a question mark in it", where=redact_urls(text),
+            mend="give the URL of a folder or an object of a store, and what else the store needs to know in "
+            "the environment",
+        )  # fmt: skip
+    return URLPlace(text.rstrip("/"))
+
+
+def absolute(where: Location) -> Place:
+    """The place, which names the same for a process with another working folder."""
+    place = place_of(where)
+    return place if isinstance(place, URLPlace) else Path(os.path.abspath(os.path.expanduser(place)))
+
+
+def size_of_file(place: Place) -> int:
+    """Bytes of a file or object; :class:`FileNotFoundError` if there is none."""
+    if isinstance(place, Path):
+        return place.stat().st_size
+    return int(asked(place.url, lambda system, path: system.info(path))["size"])
+
+
+def size_of_tree(place: Place) -> int:
+    """Bytes of all files below."""
+    if isinstance(place, Path):
+        return sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
+    return int(asked(place.url, lambda system, path: system.du(path)))
+
+
+def read_range(place: Place, start: int, stop: int | None = None) -> bytes:
+    """Bytes ``start : stop`` of a file or object; fewer if it ends before."""
+    if isinstance(place, Path):
+        with open(place, "rb") as file:
+            file.seek(start)
+            return file.read() if stop is None else file.read(stop - start)
+    content: bytes = asked(place.url, lambda system, path: system.cat_file(path, start=start, end=stop))
+    return content
+
+
+def create_exclusively(place: Place, text: str) -> None:
+    """Write a file that must not be there; of several who try at once, one does.
+
+    Stores that have a conditional put decide it themselves (S3: ``If-None-Match``). Of others the object is
+    looked for first, and read again afterwards. ``text`` must be the caller's own.
+
+    Raises
+    ------
+    FileExistsError
+        If it is there.
+    """
+    if isinstance(place, Path):
+        descriptor = os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        return
+    content = text.encode()
+    if place.exists():
+        raise FileExistsError(str(place))
+    try:
+        asked(place.url, lambda system, path: system.pipe_file(path, content, mode="create"))
+    except FileExistsError:
+        # the answer to the first of several tries may have been lost, and not the try
+        if place.read_bytes() != content:
+            raise
+    except FileNotFoundError as error:
+        raise no_bucket(place) from error
+    if place.read_bytes() != content:
+        raise FileExistsError(str(place))
+
+
+def copy_to_local(source: Place, target: Path) -> None:
+    """Copy a file, or a folder with all in it, to a path of this machine at which nothing is."""
+    if isinstance(source, Path):
+        import shutil
+
+        if source.is_dir():
+            shutil.copytree(source, target)
+        else:
+            shutil.copy2(source, target)
+        return
+    entries = [*source.iterdir()] if source.is_dir() else []
+    if not entries:
+        asked(source.url, lambda system, path: system.get_file(path, str(target)))
+        return
+    target.mkdir()
+    for entry in entries:
+        copy_to_local(entry, target / entry.name)
+
+
+def remove_tree(place: Place) -> None:
+    """Remove a folder and all in it, its marks first; what is not there is passed over."""
+    if isinstance(place, Path):
+        import shutil
+
+        shutil.rmtree(place, ignore_errors=True)
+        return
+    with suppress(FileNotFoundError):
+        for name in reversed(MARKS):
+            (place / name).unlink(missing_ok=True)
+        asked(place.url, lambda system, path: system.rm(path, recursive=True))
+
+
+def is_whole(folder: Place) -> bool:
+    """Whether a folder that was written as one is there: on a store, whether a mark is."""
+    if isinstance(folder, Path):
+        return folder.is_dir()
+    return any((folder / name).is_file() for name in MARKS)
+
+
+def no_bucket(place: URLPlace) -> InputError:
+    """The error for a place that cannot be written because what holds it is not there."""
+    return InputError("cannot be written: there is no such bucket", where=str(place), mend="check the URL")

@@ -1,0 +1,287 @@
+"""Data sets, models, checkpoints and jobs in S3: the same bits, nothing half-written when the server goes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zarr
+
+from distkern.cli.main import main
+from distkern.cli.on_cluster import train_described
+from distkern.core.errors import InputError, StoreError
+from distkern.engine import budget
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.events import Event
+from distkern.estimators import load_model
+from distkern.estimators.run import evaluate, predict_to
+from distkern.jobs.driver import drive
+from distkern.jobs.folder import JobFolder
+from distkern.jobs.record import Record
+from distkern.storage import _file_systems, places
+from distkern.storage.dataset import Dataset, open_dataset
+from distkern.storage.ingest import add_columns, shard
+from distkern.storage.places import URLPlace
+from s3_runs import STAGES, lines, make, rows, run
+from s3_server import KEY, SECRET, Road
+
+s3fs = pytest.importorskip("s3fs")
+pytest.importorskip("moto.server")
+
+
+def at(kind: str, stage: int, act: Callable[[], None]) -> Callable[[Event], None]:
+    """A listener that acts once, when an event of a stage comes."""
+    done = False
+
+    def listener(event: Event) -> None:
+        nonlocal done
+        here = event.fields.get("stage", event.fields.get("metrics", {}).get("stage"))
+        if event.kind == kind and here == stage and not done:
+            done = True
+            act()
+
+    return listener
+
+
+def test_everything_from_s3_to_s3_has_the_bits_of_local_files(
+    bucket: URLPlace, local: tuple[Dataset, Path], tmp_path: Path
+) -> None:
+    ours, our_model = local
+    theirs = make(bucket / "d.zarr")
+    assert theirs.fingerprint == ours.fingerprint
+    assert not theirs.train.has_columns
+    add_columns(bucket / "d.zarr")
+    theirs = open_dataset(f"{bucket}/d.zarr/")
+    fitted = run(theirs, bucket / "runs" / "m")
+    assert {entry.name for entry in (bucket / "runs" / "m").iterdir()} == {
+        "arrays", "metrics.jsonl", "model.json",
+    }  # fmt: skip
+    loaded, wanted = load_model(f"{bucket}/runs/m"), load_model(our_model)
+    for model in (fitted, loaded):
+        assert model.coef_.tobytes() == wanted.coef_.tobytes()
+    assert lines(bucket / "runs" / "m") == lines(our_model)
+    assert theirs.test is not None
+    assert ours.test is not None
+    figures = [
+        evaluate(model, split, scheduler="threads")
+        for model, split in ((loaded, theirs.test), (wanted, ours.test))
+    ]  # fmt: skip
+    for figure in figures:
+        figure.pop("seconds")
+    assert figures[0] == figures[1]
+    for ending in (".csv", ".npy"):
+        predict_to(loaded, theirs.test, f"{bucket}/p{ending}", output="decision", scheduler="synchronous")
+        predict_to(wanted, ours.test, tmp_path / f"p{ending}", output="decision", scheduler="synchronous")
+        assert (bucket / f"p{ending}").read_bytes() == (tmp_path / f"p{ending}").read_bytes()
+    predict_to(loaded, theirs.test, f"{bucket}/p.zarr", scheduler="synchronous")
+    # anybody's zarr reads what is there; in another process, because it leaves its sessions open
+    code = (
+        "import sys, numpy, zarr\nbucket, out = sys.argv[1:]\n"
+        "predicted = zarr.open_group(f'{bucket}/p.zarr', mode='r')['predictions'][...]\n"
+        "features = zarr.open_array(f'{bucket}/d.zarr/train/features', mode='r')[...]\n"
+        "numpy.savez(out, predicted=predicted, features=features)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(bucket), str(tmp_path / "r.npz")], check=True, timeout=60)
+    with np.load(tmp_path / "r.npz") as arrays:
+        group = dict(arrays)
+    predicted = predict_to(wanted, ours.test, tmp_path / "p.zarr", scheduler="synchronous")
+    kept = zarr.open_group(tmp_path / "p.zarr", mode="r")
+    assert np.array_equal(group["predicted"], kept["predictions"][...])
+    assert group["predicted"].shape == (predicted,)
+    blocks = [theirs.train.reader(index)().features for index in range(theirs.train.n_blocks)]
+    assert np.array_equal(np.concatenate(blocks), group["features"])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rows_and_columns_of_groups(bucket: URLPlace, tmp_path: Path, sparse: bool) -> None:
+    options: dict[str, Any] = {"sparse": sparse, "scale": "none", "columns": True}
+    groups = [
+        data.train.group(1)()
+        for data in (make(tmp_path / "d.zarr", **options), make(bucket / "d", **options))
+    ]
+    for ask in (
+        lambda group: group.rows(np.array([7, 3, 99])),
+        lambda group: group.columns(np.array([4, 0])),
+    ):
+        ours, theirs = (ask(group) for group in groups)
+        if sparse:
+            assert np.array_equal(ours.indices, theirs.indices)
+            ours, theirs = ours.data, theirs.data
+        assert np.array_equal(ours, theirs)
+
+
+def test_raw_files_are_read_from_s3(bucket: URLPlace, tmp_path: Path) -> None:
+    features, labels = rows()
+    text = "a,b,c,d,e,f,y\n" + "".join(
+        f"{','.join(map(str, row))},{label}\n" for row, label in zip(features, labels, strict=True)
+    )
+    (tmp_path / "a.csv").write_text(text)
+    (bucket / "raw" / "a.csv").write_text(text)
+    here = shard(tmp_path / "a.csv", tmp_path / "d.zarr")
+    assert shard(f"{bucket}/raw/*.csv", bucket / "d.zarr").fingerprint == here.fingerprint
+
+
+def test_an_interrupted_run_goes_on_from_its_checkpoint(
+    bucket: URLPlace, local: tuple[Dataset, Path]
+) -> None:
+    dataset, out = make(bucket / "d.zarr"), bucket / "m"
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match="--resume"):
+        run(dataset, out, listeners=[at("checkpoint_saved", 1, interrupt)])
+    assert CheckpointFolder(out / "checkpoints", {}).stages() == [0, 1]
+    with pytest.raises(InputError, match="not finished"):
+        load_model(out)
+    with pytest.raises(InputError, match="--resume"):
+        run(dataset, out)
+    # half a checkpoint of a writer that died is as good as none
+    (out / "checkpoints" / "stage-00002" / "header" / "zarr.json").write_text("{")
+    assert CheckpointFolder(out / "checkpoints", {}).stages() == [0, 1]
+    resumed: list[Event] = []
+    fitted = run(dataset, out, resume=True, listeners=[resumed.append])
+    started = next(event for event in resumed if event.kind == "run_started")
+    assert started["resumed_from"] == 1
+    assert fitted.coef_.tobytes() == load_model(local[1]).coef_.tobytes()
+    assert lines(out) == lines(local[1])
+    assert not (out / "checkpoints").exists()
+
+
+def test_a_server_that_comes_back_is_waited_for(
+    bucket: URLPlace, road: Road, local: tuple[Dataset, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(budget, "CACHE_BYTES", 0)
+    dataset = make(bucket / "d.zarr")
+
+    def outage() -> None:
+        road.cut()
+        threading.Timer(0.7, road.mend).start()
+
+    out = bucket / "m"
+    fitted = run(dataset, out, listeners=[at("pass_started", 2, outage)])
+    assert fitted.coef_.tobytes() == load_model(local[1]).coef_.tobytes()
+    assert load_model(out).coef_.tobytes() == fitted.coef_.tobytes()
+    assert lines(out) == lines(local[1])
+
+
+def test_a_server_that_stays_away_ends_the_run_which_goes_on_later(
+    bucket: URLPlace, road: Road, local: tuple[Dataset, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_file_systems, "PAUSES", (0.1,))
+    # every pass reads from the store
+    monkeypatch.setattr(budget, "CACHE_BYTES", 0)
+    dataset, out = make(bucket / "d.zarr"), bucket / "m"
+    with pytest.raises(StoreError, match=f"{bucket}/d.zarr.*does not answer.*--resume") as caught:
+        run(dataset, out, listeners=[at("pass_started", 2, road.cut)])
+    assert SECRET not in str(caught.value)
+    assert KEY not in str(caught.value)
+    road.mend()
+    assert not (out / "model.json").exists()
+    assert CheckpointFolder(out / "checkpoints", {}).stages() == [0, 1]
+    fitted = run(dataset, out, resume=True)
+    assert fitted.coef_.tobytes() == load_model(local[1]).coef_.tobytes()
+
+
+def test_a_data_set_is_not_there_when_the_server_went_while_it_was_sent(
+    bucket: URLPlace, road: Road, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distkern.storage import _upload
+
+    monkeypatch.setattr(_file_systems, "PAUSES", ())
+    real, sent = _upload.put_file, 0
+
+    def put_file(file: Path, target: URLPlace) -> None:
+        nonlocal sent
+        sent += 1
+        if sent == 6:
+            road.cut()
+        real(file, target)
+
+    monkeypatch.setattr(_upload, "put_file", put_file)
+    with pytest.raises(StoreError, match="does not answer"):
+        make(bucket / "d.zarr")
+    road.mend()
+    with pytest.raises(InputError, match="unfinished"):
+        open_dataset(bucket / "d.zarr")
+    assert (bucket / "d.zarr").exists()
+    assert make(bucket / "d.zarr").n_rows == 900
+
+
+def test_one_of_many_claims_wins(bucket: URLPlace) -> None:
+    def create(number: int) -> bool:
+        try:
+            places.create_exclusively(bucket / "claim", f"claim of {number}")
+        except FileExistsError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(create, range(16))) == 1
+        folder = JobFolder(bucket / "m")
+        epochs = [claim.epoch for claim in threads.map(lambda number: folder.claim((number,)), range(8))]
+    assert sorted(epochs) == [*range(1, 9)]
+
+
+def test_what_is_not_allowed_or_not_there_is_said_in_one_line(
+    bucket: URLPlace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert main(["evaluate", f"{bucket}/m", "--data", f"{bucket}/d.zarr"]) == 2
+    assert f"{bucket}/m: is not a model" in capsys.readouterr().err
+    assert main(["inspect", "s3://no-such-bucket-here/d.zarr"]) == 2
+    np.savez(tmp_path / "d.npz", X=rows()[0], y=rows()[1])
+    assert (
+        main(["shard", str(tmp_path / "d.npz"), "--target", "y", "--out", "s3://no-such-bucket-here/d"]) == 2
+    )
+    assert "no such bucket" in capsys.readouterr().err
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    s3fs.S3FileSystem.clear_instance_cache()
+    assert main(["inspect", f"{bucket}/d.zarr"]) == 2
+    assert "AWS_ACCESS_KEY_ID" in capsys.readouterr().err
+
+
+def test_a_job_in_s3_and_no_key_anywhere(
+    bucket: URLPlace, local: tuple[Dataset, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, out = make(bucket / "d.zarr").path, bucket / "runs" / "m"
+    description = {
+        "algorithm": "csvrg", "data": str(data), "out": str(out), "scheduler": "tcp://h:1",
+        "params": {"n_cores": 16, "stages": STAGES, "tol": 0.0},
+    }  # fmt: skip
+    folder = JobFolder(out)
+    folder.write(Record("j-1", "csvrg", str(data), str(out), description=description))
+    from distkern.jobs.index import JobIndex
+
+    JobIndex(bucket / "runs").add("j-1", out)
+    told = drive(str(out), description, train_described)
+    assert told == {"id": "j-1", "state": "finished", "error": ""}
+    assert load_model(out).coef_.tobytes() == load_model(local[1]).coef_.tobytes()
+    runs = ["--runs", f"{bucket}/runs"]
+    assert main(["jobs", *runs, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["jobs"][0]["state"] == "finished"
+    assert main(["status", "j-1", *runs]) == 0
+    assert main(["logs", "j-1", *runs]) == 0
+    assert "finished" in capsys.readouterr().out
+    for fetched in (f"{bucket}/fetched", str(tmp_path / "fetched")):
+        assert main(["fetch", "j-1", *runs, "--out", fetched]) == 0
+        assert load_model(fetched).coef_.tobytes() == load_model(out).coef_.tobytes()
+    found = {path: s3fs.S3FileSystem().cat_file(path) for path in s3fs.S3FileSystem().find(str(bucket))}
+    found |= {str(path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert {"job.json", "log.jsonl", "model.json", "manifest.json"} <= {
+        name.rpartition("/")[2] for name in found
+    }
+    captured = capsys.readouterr()
+    found["said"] = (captured.out + captured.err).encode()
+    for name, content in found.items():
+        assert KEY.encode() not in content, name
+        assert SECRET.encode() not in content, name
