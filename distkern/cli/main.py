@@ -92,7 +92,8 @@ def explain(error: BaseException) -> tuple[int, str]:
         return WRONG_INPUT, _line(str(error))
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         return INTERRUPTED, f"distkern: {_one_line(str(error)) or 'interrupted'}"
-    if isinstance(error, BrokenPipeError):
+    # rich exits when the reader of its output is gone
+    if isinstance(error, (BrokenPipeError, SystemExit)):
         return FAILED, ""
     if isinstance(error, OSError) and error.errno in _MENDS:
         where = error.filename if error.filename is not None else "output"

@@ -151,3 +151,9 @@ def test_a_closed_pipe_is_silent() -> None:
     os.close(writing)
     assert run.returncode == 1
     assert run.stderr == b""
+
+
+def test_a_reader_that_leaves_is_no_error_to_speak_of() -> None:
+    # of rich, which ends the program so when its output has no reader any more
+    assert entry.explain(SystemExit(1)) == (1, "")
+    assert entry.explain(BrokenPipeError()) == (1, "")
