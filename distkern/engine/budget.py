@@ -23,6 +23,8 @@ WIRE_BYTES_PER_SECOND = 0.6e9
 #: what a round takes beside the work on the state: messages to worker processes (1.2 ms to two of an idle
 #: host, more on a busy one and over a network); and work that is worth waking up a thread for
 EXCHANGE_SECONDS = 3e-3
+#: of making an answer, below which waking a thread for it is not worth it
+AT_ONCE_SECONDS = 2e-2
 THREAD_SECONDS = 1e-4
 #: state of Rounds that the driver keeps when no memory limit is given
 RESIDENT_BYTES = 2**30

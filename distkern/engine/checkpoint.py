@@ -26,6 +26,8 @@ _KEPT = 2
 _FORMAT = 2
 #: smaller arrays of a state are kept together, because each array of its own takes some milliseconds
 _PACKED_BYTES = 2**20
+#: of the header, which is a line of JSON
+_END = b"\n"
 _NAME = re.compile(r"stage-(\d{5})")
 
 
@@ -111,9 +113,9 @@ class CheckpointFolder:
             "counters": counters,
             "residents": list(residents),
         }
-        # the header is an array too, so that the checkpoint is one atomic, checksummed unit
-        arrays["packed"] = np.frombuffer(b"".join(map(_bytes_of, packed.values())), dtype=np.uint8)
-        arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+        # an array as well, so that the checkpoint is one atomic, checksummed unit
+        content = b"".join([json.dumps(header).encode(), _END, *map(_bytes_of, packed.values())])
+        arrays["header"] = np.frombuffer(content, dtype=np.uint8)
         path = self.path / f"stage-{stage:05d}"
         self.path.mkdir(parents=True, exist_ok=True)
         save_arrays(path, chain(arrays.items(), _flat(residents)))
@@ -145,9 +147,9 @@ class CheckpointFolder:
             except CorruptDataError as error:
                 problem = error
                 continue
-            header = json.loads(arrays.pop("header").tobytes())
+            header, packed = _split(arrays.pop("header"))
             self._compare(header, path)
-            arrays |= _unpacked(arrays.pop("packed"), header["packed"])
+            arrays |= _unpacked(packed, header["packed"])
             # state.landmarks, or of sparse landmarks state.landmarks.data and its fellows
             fields = {name.split(".")[1] for name in arrays}
             values = {name: from_arrays(f"state.{name}", arrays) for name in fields}
@@ -211,8 +213,13 @@ def _unpacked(packed: NDArray[np.uint8], parts: Mapping[str, list[Any]]) -> dict
 
 
 def _header(path: Place) -> dict[str, Any]:
-    header: dict[str, Any] = json.loads(load_arrays(path, ["header"])["header"].tobytes())
-    return header
+    return _split(load_arrays(path, ["header"])["header"])[0]
+
+
+def _split(stored: NDArray[np.uint8]) -> tuple[dict[str, Any], NDArray[np.uint8]]:
+    """The header and, behind it, the small arrays."""
+    text, _, packed = stored.tobytes().partition(_END)
+    return json.loads(text), np.frombuffer(packed, dtype=np.uint8)
 
 
 def _flat(

@@ -13,6 +13,7 @@ from typing import Any
 
 from distkern.core.types import AbstractSource, groups_of
 from distkern.engine.budget import (
+    AT_ONCE_SECONDS,
     DRIVER_BASE_BYTES,
     ENTRIES_PER_SECOND,
     EXCHANGE_SECONDS,
@@ -127,10 +128,12 @@ class RoundsPlan(PassPlan):
     ----------
     parties : the groups of each party, a contiguous run; answers are combined in this order
     on_workers : each party lives in a worker process, else all of them in the driver's
+    at_once : an answer takes so little that a worker makes it in its event loop, without waking a thread
     """
 
     parties: tuple[tuple[int, ...], ...]
     on_workers: bool
+    at_once: bool = False
 
 
 def plan_pass(step: Pass, extent: Extent, machine: Machine) -> PassPlan:
@@ -281,6 +284,7 @@ def plan_rounds(step: Rounds, extent: Extent, machine: Machine) -> RoundsPlan:
     return RoundsPlan(
         step.name, len(parties), n_rows, 0, mode, 0 if machine.in_process else worker, driver,
         extent.keep(machine), parties=parties, on_workers=on_workers,
+        at_once=largest * step.seconds_per_row < AT_ONCE_SECONDS,
     )  # fmt: skip
 
 

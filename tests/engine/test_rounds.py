@@ -266,6 +266,12 @@ def test_a_resident_alone_answers_like_its_part(source):
 ROWS = (100_000,) * 16
 
 
+def test_only_short_answers_are_made_in_the_event_loop():
+    extent, far = Extent((1000,) * 16, 400), Machine("distributed", 2, same_host=False)
+    assert plan_rounds(toy_rounds(seconds_per_row=1e-9), extent, far).at_once
+    assert not plan_rounds(toy_rounds(seconds_per_row=1e-5), extent, far).at_once
+
+
 @pytest.mark.parametrize(
     ("seconds_per_row", "machine", "mode"),
     [

@@ -61,6 +61,7 @@ class ActorParties(AbstractParties):
         self._client, self._calls = client, Calls(client)
         self._step, self._source, self._saved, self._lost = step, source, saved, lost
         self._first, self._log = 0, list[bytes]()
+        self._exchange = "exchange_at_once" if plan.at_once else "exchange"
         self._places = [_Place(groups) for groups in plan.parties]
         self._place_of = {group: place for place in self._places for group in place.groups}
         try:
@@ -72,7 +73,7 @@ class ActorParties(AbstractParties):
 
     def exchange(self, message: Any) -> Any:
         payload = pickle.dumps(message, protocol=5)
-        answers = self._ask(self._places, "exchange", self._number, payload)
+        answers = self._ask(self._places, self._exchange, self._number, payload)
         self._log.append(payload)
         return reduce(self._step.combine, map(pickle.loads, answers))
 
