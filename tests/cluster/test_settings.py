@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import shlex
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import dask.config
 import distributed  # noqa: F401  (its defaults are read when it is imported)
 import pytest
 import yaml
+from distributed.cli.dask_worker import main as worker_command
 
 
 def leaves(settings: dict[str, Any], above: str = "") -> Iterator[str]:
@@ -95,6 +97,16 @@ def test_scripts_explain_themselves_without_their_packages(repository: Path, scr
     run = subprocess.run([sys.executable, str(path), "--help"], capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stderr
     assert "--workers" in run.stdout or "--jobs" in run.stdout
+
+
+def test_workers_leave_before_their_batch_job_ends(repository: Path) -> None:
+    script = runpy.run_path(str(repository / "cluster" / "slurm.py"))
+    assert script["lifetime"]("04:00:00") == 4 * 3600 - 300
+    assert script["lifetime"]("00:10:00") == 540
+    assert script["lifetime"]("1-00:00:00") == 24 * 3600 - 300
+    options = {name for parameter in worker_command.params for name in parameter.opts}
+    arguments = script["options"](script["parser"]().parse_args([]))["worker_extra_args"]
+    assert {word for word in arguments if word.startswith("--")} <= options
 
 
 def test_the_readme_is_a_page_of_80_columns_and_names_every_file(repository: Path) -> None:
