@@ -11,7 +11,7 @@ from distkern.core.types import AbstractGroup, AbstractSource, groups_of
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.passes import Rounds
-from distkern.solvers._dsg_rules import StepRule
+from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import Problem
 from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.dsg import DSG

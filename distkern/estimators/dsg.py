@@ -29,8 +29,8 @@ from distkern.estimators.functional import (
     AbstractFunctionalEstimator,
     AbstractFunctionalRegressor,
 )
-from distkern.solvers._dsg_model import squared_norm
-from distkern.solvers._dsg_rules import StepRule
+from distkern.solvers._dsg.model import squared_norm
+from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG, DSGState
 

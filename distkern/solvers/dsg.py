@@ -14,12 +14,12 @@ from distkern.core.errors import InputError
 from distkern.kernels.bandwidth import gamma_by_rule
 from distkern.landmarks.base import Layout, sample_rows
 from distkern.passes import Cost, Exchange, Rounds
-from distkern.solvers._dsg_batches import Batches
-from distkern.solvers._dsg_growth import Growth
-from distkern.solvers._dsg_model import FeatureModel, measured, measuring_pass
-from distkern.solvers._dsg_polish import check_polish, exact_polish, polish_outline, sweep
-from distkern.solvers._dsg_rounds import CACHE_BYTES, Operand, join, open_batches
-from distkern.solvers._dsg_rules import StepRule
+from distkern.solvers._dsg.batches import Batches
+from distkern.solvers._dsg.growth import Growth
+from distkern.solvers._dsg.model import FeatureModel, measured, measuring_pass
+from distkern.solvers._dsg.polish import check_polish, exact_polish, polish_outline, sweep
+from distkern.solvers._dsg.rounds import CACHE_BYTES, Operand, join, open_batches
+from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
 from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.risk import Risk
@@ -40,7 +40,7 @@ class DSGState:
     coefficients : (n_features, n_outputs), the A_j one below the other, 0 for blocks not in use
     average : (n_features, n_outputs) of the averaged model, scale included; (0, n_outputs) without averaging
     betas : (n_blocks in all, n_outputs), what the blocks stand for in CDSG's inequality
-    cursor : where in the data the next batch is, see :class:`~distkern.solvers._dsg_batches.Batches`
+    cursor : where in the data the next batch is, see :class:`~distkern.solvers._dsg.batches.Batches`
     step : gradient steps done, of ``n_steps``
     stage, sweeps : stages done, and how many of them were sweeps (an exact polish counts as one)
     first_loss : of the first batch, to tell when steps are too large
@@ -100,7 +100,7 @@ class DSG(AbstractSolver[DSGState]):
         20 / (1 + t / 50)
     variant : "dsg": a new block each step. "udsg": in ``udsg_pattern`` = (G, U), G new blocks, then U steps
         in old blocks drawn uniformly. "cdsg": an old block where cdsg.txt's inequality (9) allows it, see
-        :func:`~distkern.solvers._dsg_rules.reusable_steps`, its step at most ``largest_reuse`` gamma_t and
+        :func:`~distkern.solvers._dsg.rules.reusable_steps`, its step at most ``largest_reuse`` gamma_t and
         V = mean |l'|^2 ``feature_variance`` / B (the variance over x of phi(x) phi(x'), about 1 for cosines).
         "gdsg": of the new block and ``n_candidates`` old ones, that with the largest gradient
     precondition, damping : see above; damping None: 10 / n, but 1e-5 at least and 1e-2 at most

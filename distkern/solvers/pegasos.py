@@ -13,7 +13,7 @@ from distkern.core.sparse import Rows
 from distkern.losses import margin_loss
 from distkern.losses.base import AbstractLoss
 from distkern.passes import Cost, Reduce, Stream, epoch_visits
-from distkern.solvers._pegasos_pieces import (
+from distkern.solvers._pegasos.pieces import (
     STRIP_ROWS,
     DensePiece,
     LinearModel,
@@ -130,7 +130,7 @@ class Pegasos(AbstractSolver[PegasosState]):
         return (yield from self._measured(problem, state, first=True))
 
     def stage(self, problem: Problem, state: PegasosState) -> Steps[PegasosState]:
-        from distkern.solvers._pegasos_loops import dense_loop, sparse_loop
+        from distkern.solvers._pegasos.loops import dense_loop, sparse_loop
 
         model = self._model(problem, state)
         pieces: Iterator[DensePiece | SparsePiece] = yield self._stream(problem, state.stage, model)

@@ -15,8 +15,8 @@ from distkern.core.errors import InputError
 from distkern.core.sparse import COMPILED_BYTES
 from distkern.core.types import groups_of
 from distkern.passes import Cost, Exchange, Reduce, Rounds
-from distkern.solvers._simba_columns import COLUMN_BYTES, ROW_BYTES
-from distkern.solvers._simba_measure import (
+from distkern.solvers._simba.columns import COLUMN_BYTES, ROW_BYTES
+from distkern.solvers._simba.measure import (
     BINS,
     LaneModel,
     Margins,
@@ -26,9 +26,9 @@ from distkern.solvers._simba_measure import (
     measure_mistakes,
     measure_norms,
 )  # fmt: skip
-from distkern.solvers._simba_messages import Ask, HoldOut, Update, join
-from distkern.solvers._simba_primal import Primal, RoundRunner, Schedule
-from distkern.solvers._simba_resident import Operand, open_simba
+from distkern.solvers._simba.messages import Ask, HoldOut, Update, join
+from distkern.solvers._simba.primal import Primal, RoundRunner, Schedule
+from distkern.solvers._simba.resident import Operand, open_simba
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
 from distkern.solvers.feature_choice import FeatureChoice
 
@@ -47,7 +47,7 @@ class SIMBAState:
     radius : the largest norm of a training row's features, in units of the features
     n_zero : training rows without features
     u, behind : (n_lanes, size) float64, ``banked`` and ``sums_of_b`` (n_lanes,), and ``weight``: see
-        :class:`~distkern.solvers._simba_primal.Primal`
+        :class:`~distkern.solvers._simba.primal.Primal`
     round : rounds done
     stage : stages done, and ``stale`` of them since the fewest held-out rows were mistaken
     accesses, accesses_nonzero : features looked at by the rounds, size a row and n a column; the rows' and

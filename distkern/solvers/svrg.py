@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from distkern.core.errors import DivergenceError, InputError
 from distkern.core.sparse import Rows
 from distkern.passes import Visit, epoch_visits
-from distkern.solvers._svrg_features import FeatureMap
-from distkern.solvers._svrg_inner import InnerLoop, Piece, batch_ends, inner_pass
-from distkern.solvers._svrg_precondition import Derived, Kept, gram_outline, preconditioner
-from distkern.solvers._svrg_snapshot import LinearModel, held_out_pass, measured, snapshot_pass
+from distkern.solvers._svrg.features import FeatureMap
+from distkern.solvers._svrg.inner import InnerLoop, Piece, batch_ends, inner_pass
+from distkern.solvers._svrg.precondition import Derived, Kept, gram_outline, preconditioner
+from distkern.solvers._svrg.snapshot import LinearModel, held_out_pass, measured, snapshot_pass
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
 from distkern.solvers.feature_choice import FeatureChoice, Footprint
 from distkern.solvers.risk import Risk

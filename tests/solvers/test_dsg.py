@@ -13,7 +13,7 @@ from distkern.core.errors import DivergenceError, InputError
 from distkern.core.sparse import SparseRows
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
-from distkern.solvers._dsg_rules import StepRule, average_weight, reusable_steps
+from distkern.solvers._dsg.rules import StepRule, average_weight, reusable_steps
 from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.dsg import DSG
 from distkern.solvers.risk import Risk, n_outputs

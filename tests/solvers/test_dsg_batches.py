@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distkern.solvers._dsg_batches import Batches
+from distkern.solvers._dsg.batches import Batches
 
 
 @pytest.mark.parametrize(

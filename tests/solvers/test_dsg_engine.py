@@ -12,7 +12,7 @@ from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
 from distkern.engine.plan import Extent, plan_pass
-from distkern.solvers._dsg_rules import StepRule
+from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import Problem
 from feature_problems import RowsSource, dsg, problem_of, same, train, waves
 

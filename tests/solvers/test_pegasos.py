@@ -16,8 +16,8 @@ from distkern.core.sparse import SparseRows
 from distkern.core.types import Block
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
-from distkern.solvers import _pegasos_loops as loops
-from distkern.solvers._pegasos_pieces import LinearModel, measure, measure_largest
+from distkern.solvers._pegasos import loops as loops
+from distkern.solvers._pegasos.pieces import LinearModel, measure, measure_largest
 from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.feature_choice import FeatureChoice
 from distkern.solvers.objective import Objective

@@ -11,7 +11,7 @@ from distkern.core.errors import InputError
 from distkern.core.types import Block
 from distkern.kernels import find_kernel
 from distkern.landmarks.uniform import Uniform
-from distkern.solvers._simba_messages import Ask
+from distkern.solvers._simba.messages import Ask
 from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.feature_choice import FeatureChoice
 from simba_problems import margin_rows, optimum, plain_loop, run, signed, simba, value

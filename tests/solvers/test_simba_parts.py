@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from distkern.core.types import groups_of
-from distkern.solvers._simba_messages import Ask, HoldOut, Slacks, Update
-from distkern.solvers._simba_primal import Primal, RoundRunner, Schedule
-from distkern.solvers._simba_resident import Operand, open_simba
-from distkern.solvers._simba_selection import select
+from distkern.solvers._simba.messages import Ask, HoldOut, Slacks, Update
+from distkern.solvers._simba.primal import Primal, RoundRunner, Schedule
+from distkern.solvers._simba.resident import Operand, open_simba
+from distkern.solvers._simba.selection import select
 from simba_problems import Group, margin_rows, signed
 
 

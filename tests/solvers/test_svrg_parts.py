@@ -15,17 +15,18 @@ from distkern.core.sparse import SparseRows
 from distkern.core.types import Block
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
-from distkern.solvers import _svrg_features, _svrg_precondition
-from distkern.solvers._svrg_features import FeatureMap, add_transposed, product, rows_of_tile
-from distkern.solvers._svrg_inner import batch_ends, piece_rows
-from distkern.solvers._svrg_precondition import (
+from distkern.solvers._svrg import features as feature_tiles
+from distkern.solvers._svrg import precondition
+from distkern.solvers._svrg.features import FeatureMap, add_transposed, product, rows_of_tile
+from distkern.solvers._svrg.inner import batch_ends, piece_rows
+from distkern.solvers._svrg.precondition import (
     Derived,
     Kept,
     inverted,
     preconditioner,
     sampled_blocks,
 )
-from distkern.solvers._svrg_snapshot import LinearModel, first_snapshot, measure, snapshot, snapshot_pass
+from distkern.solvers._svrg.snapshot import LinearModel, first_snapshot, measure, snapshot, snapshot_pass
 from distkern.solvers.base import Problem
 from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.feature_choice import FeatureChoice
@@ -58,7 +59,7 @@ def test_features_by_blocks_are_those_of_whole_tiles(monkeypatch):
     whole = first_snapshot(block, model)
     assert not z.by_blocks
     assert whole.largest == pytest.approx(weights.max(), rel=1e-12)
-    monkeypatch.setattr(_svrg_features, "MOST_TILE_BYTES", 2**16)
+    monkeypatch.setattr(feature_tiles, "MOST_TILE_BYTES", 2**16)
     assert z.by_blocks
     by_blocks = first_snapshot(block, model)
     np.testing.assert_allclose(by_blocks.gradient, whole.gradient, rtol=1e-11, atol=1e-11)
@@ -125,7 +126,7 @@ def test_products_of_sparse_rows(outputs):
 
 
 def test_the_metric_is_that_of_all_rows_where_the_sample_is_all_rows(monkeypatch):
-    monkeypatch.setattr(_svrg_precondition, "_STRIP_BYTES", 8 * 24 * 10)
+    monkeypatch.setattr(precondition, "_STRIP_BYTES", 8 * 24 * 10)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, 300)
     whole, z = block_of(300, weights=weights), features(24)
     blocks = cut_blocks(whole.features, whole.targets, (120, 100, 80), weights)

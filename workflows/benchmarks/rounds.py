@@ -24,7 +24,7 @@ from distkern.core import blas
 from distkern.engine.executors import open_executor
 from distkern.engine.plan import Extent, plan_rounds
 from distkern.estimators.simba import SIMBAClassifier
-from distkern.solvers._simba_messages import Ask
+from distkern.solvers._simba.messages import Ask
 from distkern.storage.ingest import write_dataset
 
 

@@ -15,9 +15,9 @@ from distkern.core.rng import Purpose, stream
 from distkern.core.types import Block, Floats, groups_of
 from distkern.core.workspace import buffer
 from distkern.passes import Cost, Exchange, Reduce, Rounds
-from distkern.solvers._dsg_model import FeatureModel
-from distkern.solvers._dsg_rules import inverse_of_damped
-from distkern.solvers._dsg_sweeps import SweepAsk, SweepOperand, join, open_sweeps, total
+from distkern.solvers._dsg.model import FeatureModel
+from distkern.solvers._dsg.rules import inverse_of_damped
+from distkern.solvers._dsg.sweeps import SweepAsk, SweepOperand, join, open_sweeps, total
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.risk import Risk
 

@@ -13,8 +13,8 @@ from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.errors import DivergenceError
 from distkern.core.rng import Purpose, stream
 from distkern.passes import Exchange
-from distkern.solvers._dsg_rounds import Ask, Part, add_parts
-from distkern.solvers._dsg_rules import average_weight, inverse_of_damped, reusable_steps
+from distkern.solvers._dsg.rounds import Ask, Part, add_parts
+from distkern.solvers._dsg.rules import average_weight, inverse_of_damped, reusable_steps
 from distkern.solvers.base import Problem
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.rng import Purpose
 from distkern.core.sparse import Rows, SparseRows, stacked
 from distkern.passes import Exchange
-from distkern.solvers import _simba_primal_loop as loops
-from distkern.solvers._simba_messages import Answer, Ask, Slacks, Update, aligned, shifted
-from distkern.solvers._simba_selection import select
+from distkern.solvers._simba import primal_loop as loops
+from distkern.solvers._simba.messages import Answer, Ask, Slacks, Update, aligned, shifted
+from distkern.solvers._simba.selection import select
 
 #: rounds after which q is brought back to a sum of about n; in these it changes by less than 2^102
 RESCALE_EVERY = 64

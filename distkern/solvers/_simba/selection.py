@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.passes import Exchange
-from distkern.solvers._simba_messages import (
+from distkern.solvers._simba.messages import (
     COUNT,
     GATHER,
     IDLE,

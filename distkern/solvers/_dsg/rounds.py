@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.types import AbstractGroup, Block, Floats, GroupOpener
 from distkern.passes import AbstractResident
-from distkern.solvers._dsg_batches import Batches, Draw
-from distkern.solvers._dsg_gram import GramSum
-from distkern.solvers._dsg_model import predict, tiles
+from distkern.solvers._dsg.batches import Batches, Draw
+from distkern.solvers._dsg.gram import GramSum
+from distkern.solvers._dsg.model import predict, tiles
 from distkern.solvers.risk import Risk
 
 #: blocks of rows that a process keeps, beside the one in use

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from distkern.bases.base import AbstractBasis
 from distkern.bases.linear import LinearBasis
 from distkern.core.types import Block, groups_of
-from distkern.solvers._simba_messages import HoldOut
-from distkern.solvers._simba_products import products, squares
+from distkern.solvers._simba.messages import HoldOut
+from distkern.solvers._simba.products import products, squares
 
 #: bins of the margins of rows of norm at most 1, which lie in [-2, 2]
 BINS = 2**13

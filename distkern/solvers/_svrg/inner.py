@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Block, Floats
 from distkern.passes import Cost, Stream, Visit
-from distkern.solvers._svrg_features import add_transposed, product
-from distkern.solvers._svrg_precondition import Solve
-from distkern.solvers._svrg_snapshot import LinearModel, tile_bytes
+from distkern.solvers._svrg.features import add_transposed, product
+from distkern.solvers._svrg.precondition import Solve
+from distkern.solvers._svrg.snapshot import LinearModel, tile_bytes
 from distkern.solvers.base import Problem
 from distkern.solvers.feature_choice import Footprint
 from distkern.solvers.risk import Risk

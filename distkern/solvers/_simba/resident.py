@@ -15,15 +15,15 @@ from distkern.core.rng import Purpose
 from distkern.core.sparse import Rows
 from distkern.core.types import AbstractGroup, GroupOpener
 from distkern.passes import AbstractResident
-from distkern.solvers import _simba_loops as loops
-from distkern.solvers._simba_columns import (
+from distkern.solvers._simba import loops as loops
+from distkern.solvers._simba.columns import (
     COLUMN_BYTES,
     AbstractColumnReader,
     RowReader,
     column_reader,
     with_features,
 )  # fmt: skip
-from distkern.solvers._simba_messages import (
+from distkern.solvers._simba.messages import (
     COUNT,
     GATHER,
     MOST_CANDIDATES,

@@ -12,7 +12,7 @@ from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.types import Block, Floats
 from distkern.core.workspace import buffer
 from distkern.passes import Cost, Reduce
-from distkern.solvers._svrg_features import (
+from distkern.solvers._svrg.features import (
     STRIP_ROWS,
     FeatureMap,
     add_transposed,

@@ -14,8 +14,8 @@ from distkern.core.rng import Purpose, stream
 from distkern.core.types import Block
 from distkern.core.workspace import buffer
 from distkern.passes import Cost, Reduce
-from distkern.solvers._svrg_features import FeatureMap, dense
-from distkern.solvers._svrg_snapshot import tile_bytes
+from distkern.solvers._svrg.features import FeatureMap, dense
+from distkern.solvers._svrg.snapshot import tile_bytes
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.feature_choice import Footprint
 from distkern.solvers.risk import Risk

@@ -14,8 +14,8 @@ from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.types import Block, Floats, GroupOpener
 from distkern.core.workspace import buffer
 from distkern.passes import AbstractResident
-from distkern.solvers._dsg_gram import GramSum
-from distkern.solvers._dsg_model import predict, tiles
+from distkern.solvers._dsg.gram import GramSum
+from distkern.solvers._dsg.model import predict, tiles
 from distkern.solvers.risk import Risk
 
 Array = NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""Parts of SIMBA: the columns, what stays with the rows, the halves of a round and their messages."""

@@ -1,0 +1,1 @@
+"""Parts of SVRG: its features, its snapshots, its inner loop and its preconditioner."""
