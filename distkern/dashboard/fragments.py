@@ -270,8 +270,12 @@ def legend(runs: Sequence[RunHistory]) -> str:
     if not any(run.stages for run in runs):
         return ""
     keys = [("solid", "held-out error, largest worker"), ("dashed", "train error, driver")]
-    if any(name in run.facts for run in runs for name in LIMITS):
-        keys.append(("dotted", "limit and plan"))
+    dotted = (
+        ["validation error"] if any("validation_error" in stage for r in runs for stage in r.stages) else []
+    )
+    dotted += ["limit and plan"] if any(name in run.facts for run in runs for name in LIMITS) else []
+    if dotted:
+        keys.append(("dotted", ", ".join(dotted)))
     return (
         '<p class="quiet">'
         + " &nbsp; ".join(f'<span class="swatch {dash}"></span>{text}' for dash, text in keys)

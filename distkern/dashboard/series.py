@@ -12,9 +12,14 @@ from distkern.monitor.look import COLOURS
 POSITIONS = {"passes": "passes", "seconds": "seconds", "stages": "stage"}
 #: shown elsewhere on the page, or a count without a curve worth drawing
 _DRAWN = {
-    "stage", "passes", "seconds", "objective", "train_error", "test_error", "peak_rss_bytes",
-    "driver_peak_rss_bytes", "worker_peak_rss_bytes",
+    "stage", "passes", "seconds", "objective", "train_error", "validation_error", "test_error",
+    "peak_rss_bytes", "driver_peak_rss_bytes", "worker_peak_rss_bytes",
 }  # fmt: skip
+_ERRORS = (
+    ("train_error", "train error", "dashed"),
+    ("validation_error", "validation error", "dotted"),
+    ("test_error", "held-out error", "solid"),
+)
 
 
 @dataclass(frozen=True)
@@ -53,15 +58,12 @@ def objective(runs: Sequence[RunHistory], over: str) -> list[Curve]:
 
 
 def errors(runs: Sequence[RunHistory], over: str) -> list[Curve]:
-    """Errors in percent, or mean squared: training rows dashed, held-out rows solid."""
+    """Errors in percent, or mean squared: of training, validation and held-out rows."""
     return [
         curve
         for run in runs
-        for curve in (
-            stage_curve(run, over, "train_error", "train error", "dashed", 1 if run.squared else 100),
-            stage_curve(run, over, "test_error", "held-out error", "solid", 1 if run.squared else 100),
-        )
-        if curve.x
+        for key, label, dash in _ERRORS
+        if (curve := stage_curve(run, over, key, label, dash, 1 if run.squared else 100)).x
     ]
 
 

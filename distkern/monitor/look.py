@@ -37,6 +37,8 @@ table.numbers th, table.numbers td { text-align: right; white-space: nowrap; }
 table.numbers th:first-child, table.numbers td:first-child, table.numbers .text { text-align: left; }
 table.numbers th:first-child, table.numbers td:first-child { padding-left: 0; position: sticky; left: 0;
   background: var(--paper); }
+table.dense { font-size: .78rem; } table.dense th, table.dense td { padding-right: .45rem; }
+table.dense tr th { white-space: normal; vertical-align: bottom; }
 .split { display: flex; height: .7rem; min-width: 9rem; border-radius: .2rem;
   overflow: hidden; margin-top: .3rem; }
 .split i { display: block; min-width: 1px; }

@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from distkern.monitor.look import COLOURS, axis_number, short_bytes
+from distkern.monitor.look import COLOURS, axis_number, short_bytes, short_number
 
 WIDTH, HEIGHT = 460, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 18, 26, 40
 #: dark enough on white, light enough on black, told apart in grey by their dashes
 _STYLES = tuple(zip(COLOURS, ("", "6 4", "2 3"), strict=False))
+#: the width of a letter of a label, at most
+_LETTER = 6.5
 #: more points than this are drawn as a line only, and more than the second thinned out
 _MOST_DOTS, _MOST_POINTS = 60, 600
 
@@ -62,16 +64,18 @@ def line_plot(
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{text(tick)}</text>')
     for value in _places(x):
-        at = across(value)
-        parts.append(
-            f'<text x="{at:.1f}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle">{value:.4g}</text>'
-        )
+        place = f'x="{across(value):.1f}" y="{HEIGHT - _BOTTOM + 18}"'
+        parts.append(f'<text {place} text-anchor="middle">{short_number(value)}</text>')
     middle = (_LEFT + WIDTH - _RIGHT) / 2
     parts.append(
         f'<text x="{middle:.0f}" y="{HEIGHT - 5}" text-anchor="middle">{html.escape(x_label)}</text>'
     )
-    for number, line in enumerate(lines):
-        parts.extend(_curve(line, x, across, up, number, len(lines)))
+    at = WIDTH - _RIGHT
+    for number, line in reversed(list(enumerate(lines))):
+        parts.extend(_curve(line, x, across, up, number))
+        if len(lines) > 1:
+            at -= 42 + _LETTER * len(line.label)
+            parts.append(_key(line, number, at))
     return "\n".join([*parts, "</svg>"])
 
 
@@ -81,7 +85,6 @@ def _curve(
     across: Callable[[float], float],
     up: Callable[[float], float],
     number: int,
-    count: int,
 ) -> list[str]:
     colour, dashes = _STYLES[number % len(_STYLES)]
     points = [
@@ -98,13 +101,16 @@ def _curve(
     ]
     dots = points if len(points) <= _MOST_DOTS else points[-1:]
     parts += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{colour}"/>' for a, b in dots]
-    if count > 1:
-        at = WIDTH - _RIGHT - 80 * (count - number)
-        parts.append(
-            f'<line x1="{at}" x2="{at + 22}" y1="11" y2="11" stroke="{colour}" stroke-width="2"'
-            f' stroke-dasharray="{dashes}"/><text x="{at + 28}" y="15">{html.escape(line.label)}</text>'
-        )
     return parts
+
+
+def _key(line: Line, number: int, at: float) -> str:
+    """The stroke of a curve and its label, from ``at`` on."""
+    colour, dashes = _STYLES[number % len(_STYLES)]
+    return (
+        f'<line x1="{at:.0f}" x2="{at + 22:.0f}" y1="11" y2="11" stroke="{colour}" stroke-width="2"'
+        f' stroke-dasharray="{dashes}"/><text x="{at + 28:.0f}" y="15">{html.escape(line.label)}</text>'
+    )
 
 
 def linear_ticks(low: float, high: float, steps: int = 4) -> list[float]:

@@ -13,23 +13,37 @@ from distkern.monitor.text import in_bytes, in_error, in_number, in_time
 
 #: rows of the table; a run of more stages shows the first, the last and some between
 MOST_ROWS = 60
+#: columns that a page has room for in its ordinary type
+MOST_WIDE_COLUMNS = 12
 #: figures of the solver's own that get a plot
 MOST_OWN = 6
 
 Metrics: TypeAlias = Mapping[str, Any]
 Cell: TypeAlias = Callable[[Any], str]
 
+#: of rows that were trained on, never looked at, kept back to choose by
+_ERRORS = (("train", "train_error"), ("test", "test_error"), ("validation", "validation_error"))
 #: keys that have a plot or a column of their own, or that no reader asks for
-_COMMON = {*FIELDS, "training_seconds", "driver_peak_rss_bytes", "worker_peak_rss_bytes", "change"}
+_COMMON = {
+    *FIELDS,
+    "validation_error",
+    "training_seconds",
+    "driver_peak_rss_bytes",
+    "worker_peak_rss_bytes",
+    "change",
+}
 
 
 def stage_figures(history: Sequence[Metrics]) -> str:
     """Objective, errors, peak memory, then what the solver tells beside: one small SVG each.
 
-    Over the passes; over the seconds where the passes do not grow (rounds over resident rows read nothing).
+    Over the passes; over the rounds of a solver that counts them, and else over the seconds where the passes
+    do not grow (rounds over resident rows read nothing).
     """
     passes = [float(metrics["passes"]) for metrics in history]
-    if len(passes) > 2 and passes[-1] == passes[1]:
+    if _varies(history, "rounds"):
+        label, x = "rounds", [float(metrics["rounds"]) for metrics in history]
+    elif len(passes) > 2 and passes[-1] == passes[1]:
         label, x = "seconds", [float(metrics["seconds"]) for metrics in history]
     else:
         label, x = "passes over the data", passes
@@ -44,7 +58,7 @@ def stage_figures(history: Sequence[Metrics]) -> str:
     squared = squared_errors(history)
     errors = [
         line(name, key, 1.0 if squared else 100.0)
-        for name, key in (("train", "train_error"), ("test", "test_error"))
+        for name, key in _ERRORS
         if any(metrics.get(key) is not None for metrics in history)
     ]
     memory = [
@@ -57,7 +71,8 @@ def stage_figures(history: Sequence[Metrics]) -> str:
         line_plot("Mean squared error" if squared else "Error in percent", label, x, errors, log=squared),
     ]
     if len(history) > 1:
-        for key in [key for key in ("model_size", *own_figures(history)) if _varies(history, key)][:MOST_OWN]:
+        own = [key for key in ("model_size", *own_figures(history)) if key != label and _varies(history, key)]
+        for key in own[:MOST_OWN]:
             plots.append(line_plot(_words(key).capitalize(), label, x, [line(key, key)]))
         plots.append(line_plot("Peak memory", label, x, memory, binary=True))
     return "".join(plots)
@@ -118,8 +133,7 @@ def stage_table(history: Sequence[Metrics]) -> str:
         ("objective", _column(history, "objective"), in_number),
         ("gap ratio", ratios, lambda ratio: in_number(round(ratio, 4))),
         ("change", _column(history, "change"), lambda change: f"{change:.3g}"),
-        (f"train {error}", *_errors(history, "train_error")),
-        (f"test {error}", *_errors(history, "test_error")),
+        *((f"{name} {error}", *_errors(history, key)) for name, key in _ERRORS),
         *((_words(key), _column(history, key), _own_text(key)) for key in own if key not in constant),
         ("read", _column(history, "bytes_read"), in_bytes),
         ("worker", [value or None for value in _column(history, "worker_peak_rss_bytes")], in_bytes),
@@ -132,7 +146,8 @@ def stage_table(history: Sequence[Metrics]) -> str:
         "<tr>" + "".join(f"<td>{_cell(values[place], text)}</td>" for _, values, text in columns) + "</tr>"
         for place in places
     )
-    table = f'<div class="scroll"><table class="numbers"><tr>{head}</tr>{body}</table></div>'
+    kind = "numbers dense" if len(columns) > MOST_WIDE_COLUMNS else "numbers"
+    table = f'<div class="scroll"><table class="{kind}"><tr>{head}</tr>{body}</table></div>'
     names = {name for name, _, _ in columns}
     same = ", ".join(f"{_words(key)} {_own_text(key)(value)}" for key, value in constant.items())
     return table + _notes(names, len(places), len(history), same)
@@ -162,7 +177,7 @@ def _places(count: int) -> list[int]:
 
 
 def _own_text(key: str) -> Cell:
-    return (lambda size: f"{size:,}") if key == "model_size" else short_number
+    return (lambda count: f"{count:,.0f}") if key in ("model_size", "rounds") else short_number
 
 
 def _notes(names: set[str], shown: int, count: int, same: str) -> str:

@@ -162,6 +162,18 @@ def test_passes_that_do_not_grow_give_way_to_seconds() -> None:
     assert "passes over the data" not in page
 
 
+def test_rounds_are_what_figures_are_drawn_over_and_rows_to_choose_by_have_their_curve() -> None:
+    own = [stage | {"rounds": 12_500.0 * stage["stage"], "validation_error": 0.125} for stage in HISTORY]
+    page = render({}, own)
+    assert ">rounds</text>" in page
+    assert ">Rounds</text>" not in page
+    assert ">12.5k</text>" in page
+    assert "<td>12,500</td>" in page
+    assert ">validation</text>" in page
+    assert page.count("<td>12.50 %</td>") == len(HISTORY)
+    assert '<th scope="col">validation error</th>' in page
+
+
 def test_a_run_of_many_stages_is_thinned_out() -> None:
     page = render({}, [HISTORY[0] | {"stage": number, "passes": number} for number in range(5000)])
     assert page.count("<tr>") == 1 + 60

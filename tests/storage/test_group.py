@@ -159,6 +159,27 @@ def test_every_flipped_byte_is_noticed(data: Dataset) -> None:
 
 
 @BOTH
+def test_the_room_for_all_columns_is_known_before_they_are_read(data: Dataset) -> None:
+    group = opened(data, 1)
+    found = group.columns(np.arange(group.n_features))
+    if isinstance(found, SparseRows):
+        assert group.column_bytes() == found.data.nbytes + found.indices.nbytes + found.indptr.nbytes
+    else:
+        assert group.column_bytes() is None
+
+
+@BOTH
+def test_columns_in_a_row_are_those_one_by_one(data: Dataset) -> None:
+    group = opened(data, 1)
+    together = group.columns(np.arange(3, 9))
+    assert_array_equal(dense(together), np.vstack([dense(group.columns(np.array([c]))) for c in range(3, 9)]))
+    places = np.empty((6, group.n_rows), dtype=np.float32)
+    if not data.is_sparse:
+        group.columns_into(np.arange(3, 9), list(places))
+        assert_array_equal(places, dense(together))
+
+
+@BOTH
 @pytest.mark.parametrize("damage", ["missing", "of another group", "of other data", "short", "long"])
 def test_every_wrong_file_is_noticed(data: Dataset, tmp_path: Path, damage: str) -> None:
     other = made(tmp_path / "e.zarr", is_sparse=data.is_sparse, columns=True, seed=1)
