@@ -9,6 +9,24 @@ workers=${1:-2}
 memory=${2:-1GiB}
 port=${3:-8786}
 dashboard=${4:-8787}
+for number in "$workers" "$port" "$dashboard"; do
+    case $number in
+    '' | *[!0-9]*)
+        echo "local.sh: '$number' is no number; usage: local.sh [WORKERS] [MEMORY] [PORT] [DASHBOARD_PORT]" >&2
+        exit 2
+        ;;
+    esac
+done
+free='import socket, sys
+with socket.socket() as asked:
+    asked.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    asked.bind(("127.0.0.1", int(sys.argv[1])))'
+for number in "$port" "$dashboard"; do
+    if ! python -c "$free" "$number" 2>/dev/null; then
+        echo "local.sh: port $number is taken; give others: local.sh $workers $memory PORT DASHBOARD_PORT" >&2
+        exit 2
+    fi
+done
 here=$(cd "$(dirname "$0")" && pwd)
 export DASK_CONFIG="${DASK_CONFIG:-$here/distkern.yaml}"
 
@@ -28,4 +46,8 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 echo "train with: distkern train --scheduler tcp://127.0.0.1:$port ..."
 echo "watch:      http://127.0.0.1:$dashboard/distkern"
-wait "$scheduler"
+# neither is of use without the other
+while kill -0 "$scheduler" 2>/dev/null && kill -0 "$pool" 2>/dev/null; do
+    sleep 1
+done
+exit 1

@@ -13,6 +13,7 @@ see.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +85,8 @@ def main() -> int:
     command = [part for part in arguments.command if part != "--"]
     if not command and not arguments.show:
         parser().error("no command given: add `-- distkern train ...`")
+    if importlib.util.find_spec("dask_jobqueue") is None:
+        parser().exit(2, "slurm.py: dask-jobqueue is not installed here; pip install dask-jobqueue\n")
 
     import dask
     from dask.config import collect_yaml, merge

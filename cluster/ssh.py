@@ -9,6 +9,7 @@ that log in without a password, the same Python environment and the same data pa
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import signal
 import sys
 from pathlib import Path
@@ -54,6 +55,8 @@ def parser() -> argparse.ArgumentParser:
 def main() -> None:
     """Start, wait for a signal, stop."""
     arguments = parser().parse_args()
+    if importlib.util.find_spec("asyncssh") is None:
+        parser().exit(2, "ssh.py: asyncssh is not installed here; pip install asyncssh\n")
 
     import dask
     from dask.config import collect_yaml, merge

@@ -104,6 +104,9 @@ def _dataset(path: Place) -> Found:
 def _model(path: Place) -> Found:
     from distkern.cli.training import hyperparameters
     from distkern.estimators import load_model
+    from distkern.monitor.look import short_number
+    from distkern.monitor.stages import own_figures
+    from distkern.monitor.text import in_error
 
     model = load_model(path)
     history = _history(path)
@@ -113,6 +116,14 @@ def _model(path: Place) -> Found:
     if hasattr(model, "classes_"):
         record["classes"] = np.asarray(model.classes_).tolist()
         facts["classes"] = ", ".join(str(label) for label in record["classes"])
+    if history:
+        facts["last stage"] = ", ".join(
+            f"{name.replace('_', ' ')} {short_number(history[-1][name])}"
+            for name in own_figures(history)
+            if name in history[-1]
+        )
+        if "validation_error" in history[-1]:
+            facts["last stage"] += f", validation error {in_error(history[-1], 'validation_error')}"
     record |= {"hyperparameters": parameters, "history": history}
     return Found(record, facts, hyperparameters(model), history)
 
@@ -143,7 +154,7 @@ def _history(path: Place) -> list[dict[str, Any]]:
 
 def _history_table(history: list[dict[str, Any]]) -> Any:
     from distkern.cli.tables import table
-    from distkern.monitor.text import in_number, in_percent, in_time
+    from distkern.monitor.text import in_error, in_number, in_time
 
     rows = [
         (
@@ -151,8 +162,8 @@ def _history_table(history: list[dict[str, Any]]) -> Any:
             in_number(metrics["passes"]),
             in_time(metrics["seconds"]),
             in_number(metrics["objective"]),
-            in_percent(metrics["train_error"]),
-            in_percent(metrics.get("test_error")),
+            in_error(metrics, "train_error"),
+            in_error(metrics, "test_error"),
             in_bytes(metrics["worker_peak_rss_bytes"]) if metrics.get("worker_peak_rss_bytes") else "-",
             in_bytes(metrics.get("driver_peak_rss_bytes") or metrics.get("peak_rss_bytes") or 0),
         )

@@ -61,7 +61,7 @@ def jobs(runs: Place, scheduler: str | None, as_json: bool) -> None:
 def _stage(row: dict[str, Any]) -> str:
     if row["stage"] is None:
         return "-"
-    return str(row["stage"]) if row["stages"] is None else f"{row['stage']} of {row['stages']}"
+    return known_jobs.stage_text(row)
 
 
 def _facts(name: str, folder: Any, told: dict[str, Any] | None = None) -> dict[str, Any]:

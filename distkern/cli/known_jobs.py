@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +97,13 @@ def facts_of(folder: JobFolder) -> dict[str, Any]:
         "pass": pulse.get("pass") if running else None, "done": pulse.get("done") if running else None,
         "heartbeat": pulse.get("time"), "metrics": history[-1] if history else None,
     }  # fmt: skip
+
+
+def stage_text(facts: Mapping[str, Any]) -> str:
+    """How far a job is; one that has finished is not short of stages, it may have converged before."""
+    if facts["state"] == "finished" or not facts["stages"]:
+        return str(facts["stage"])
+    return f"{facts['stage']} of {facts['stages']}"
 
 
 def follow(folder: JobFolder, *, wait: bool) -> str:

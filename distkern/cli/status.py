@@ -48,7 +48,7 @@ def status(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -
     if facts["error"]:
         shown["error"] = facts["error"]
     if facts["stage"] is not None:
-        shown["stage"] = f"{facts['stage']}" + (f" of {facts['stages']}" if facts["stages"] else "")
+        shown["stage"] = known_jobs.stage_text(facts)
     if facts["pass"]:
         shown["at"] = f"{facts['pass']}, {100 * (facts['done'] or 0.0):.0f} %"
     metrics = facts["metrics"]

@@ -188,7 +188,7 @@ class AbstractSource(ABC):
         if self.is_graph:
             raise InputError(
                 "single rows can be read of arrays in memory and of sharded data sets only",
-                where="the data", mend="shard it with `distkern shard`, or give arrays",
+                where="the data", mend="shard it with `distkern shard`, or give NumPy or SciPy arrays",
             )  # fmt: skip
         from distkern.core.groups import BlocksOpener
 

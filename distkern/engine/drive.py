@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from distkern.core import blas
 from distkern.core.errors import DivergenceError
-from distkern.core.types import AbstractSource
+from distkern.core.types import AbstractSource, Block
 from distkern.engine.budget import Machine
 from distkern.engine.cache import forget
 from distkern.engine.checkpoint import CheckpointFolder
@@ -21,7 +21,7 @@ from distkern.engine.executors.base import AbstractExecutor, Call, Shared
 from distkern.engine.plan import Extent, PassPlan, plan_reduce, plan_stream
 from distkern.engine.residents import Exchanging, Residents
 from distkern.engine.streaming import StreamClock, run_stream
-from distkern.engine.tasks import apply_to_block, peak_resident_bytes
+from distkern.engine.tasks import apply_to_block, peak_resident_bytes, whole_block
 from distkern.passes import Pass, Reduce, Rounds
 from distkern.solvers.base import AbstractSolver, Problem, Steps
 
@@ -331,4 +331,11 @@ def blocks_in_order(
     shared = Shared(function)
     calls = (Call(apply_to_block, (shared,), source, block) for block in range(source.n_blocks))
     for timed in executor.ordered(calls, executor.machine.n_workers + 1):
+        yield timed.value
+
+
+def whole_blocks(source: AbstractSource, executor: AbstractExecutor) -> Iterator[Block]:
+    """The blocks of a source, in order, in this process."""
+    calls = (Call(whole_block, (), source, block) for block in range(source.n_blocks))
+    for timed in executor.ordered(calls, 1):
         yield timed.value

@@ -198,6 +198,10 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
             self._validate_params()
         except InvalidParameterError as error:
             raise InputError(str(error).rstrip(".")) from None
+        for name, kinds in self._parameter_constraints.items():
+            # for scikit-learn True is a whole number
+            if isinstance(getattr(self, name), bool) and "boolean" not in kinds:
+                raise InputError(f"is {getattr(self, name)}", where=name, mend="give a number or a name")
         self._solver(None, 1.0)
 
     def _prepare(
@@ -212,11 +216,7 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
         if is_dask(X, y, sample_weight):
             self._check_dask(X, y)
             executor = executor or stack.enter_context(open_executor())
-            raw = DaskArraySource(X, y, sample_weight)
-            describing = self._describing()
-            plan = plan_reduce(describing, Extent.of(raw), executor.machine)
-            described = executor.reduce(describing, plan, raw, lambda done: None).value
-            return self._data_of_dask(raw, described), executor
+            return self._data_of_lazy(DaskArraySource(X, y, sample_weight), executor, stack), executor
         raw, targets = validate_data(
             self, X, y, dtype=[np.float64, np.float32], order="C", accept_sparse="csr",
             y_numeric=self.task == "regression",
@@ -229,6 +229,15 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
         # rows in this process are not worth sending to another one
         few = features.nbytes < _FEW_BYTES
         return data, executor or stack.enter_context(open_executor("synchronous" if few else "threads"))
+
+    def _data_of_lazy(
+        self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack
+    ) -> TrainingData:  # fmt: skip
+        """What is learnt from Dask arrays; ``stack`` ends with the fit."""
+        describing = self._describing()
+        plan = plan_reduce(describing, Extent.of(raw), executor.machine)
+        described = executor.reduce(describing, plan, raw, lambda done: None).value
+        return self._data_of_dask(raw, described)
 
     def _check_dask(self, X: Any, y: Any) -> None:
         if y is None:

@@ -91,15 +91,20 @@ class AbstractFeatureEstimator(AbstractEstimator):
         for name in {name for names in _USED.values() for name in names} & set(defaults):
             value = getattr(self, name)
             if name not in _USED[kind] and value != defaults[name]:
-                takers = " or ".join(repr(other) for other, names in _USED.items() if name in names)
+                takers = " or ".join(repr(other) for other in self._kinds() if name in _USED[other])
                 raise InputError(
                     f"{name}={value!r} has no effect with features={kind!r}", where=name,
                     mend=f"leave {name} out, or set features to {takers}",
                 )  # fmt: skip
 
+    def _kinds(self) -> list[str]:
+        """The kinds of features that this estimator can have."""
+        (choice,) = self._parameter_constraints["features"]
+        return [kind for kind in _USED if kind in choice.options]
+
     def memory_knob(self) -> str:
         if self.features == "linear":
-            return "random features (--set features=random), which may be fewer than the columns"
+            return "random features (--set features=random) if the columns are many"
         return (
             "fewer landmarks (--set n_cores=...)"
             if "n_cores" in _USED[self.features]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -9,7 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from distkern.engine.executors import AbstractExecutor
+from distkern.engine.executors.arrays import DaskArraySource
+from distkern.estimators.data import TrainingData
 from distkern.estimators.features import FEATURE_CONSTRAINTS, AbstractFeatureClassifier
+from distkern.estimators.spooled import spooled
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
 from distkern.solvers.simba import SEARCHED, SIMBA
@@ -23,7 +28,8 @@ class SIMBAClassifier(AbstractFeatureClassifier):
     Maximises the margin gamma of <w, x> + b with |w| <= 1 where rows may fall short of it by nu in the
     mean, all in units of the largest norm of a row; ``coef_`` and ``intercept_`` are scaled so that the
     margin is 1. Several classes one-vs-rest, with one nu for all. Data sets need a feature-major copy
-    (``distkern shard --columns``) unless ``features`` are random.
+    (``distkern shard --columns``) unless ``features`` are random. Dask arrays are written to a temporary one.
+    ``rows_read`` and ``bytes_read`` are of the passes; what the rounds look at is in ``feature_accesses``.
 
     Parameters
     ----------
@@ -40,7 +46,8 @@ class SIMBAClassifier(AbstractFeatureClassifier):
     selection_every : rounds after which it is chosen anew which rows may fall short
     averaging : the model is the mean of the iterates weighted with round^averaging; 0: the paper's
     stages : the model is measured after each
-    validation_fraction : of the training rows, held out where ``nu`` is searched or ``patience`` is not None
+    validation_fraction : of the training rows, held out where ``nu`` is searched or ``patience`` is not None;
+        at least one row of each group of shards
     patience : stop after so many stages without fewer mistakes on them and keep the best stage's model; None:
         go on, and without a search keep the last
     random_state : int, RandomState or None
@@ -101,6 +108,11 @@ class SIMBAClassifier(AbstractFeatureClassifier):
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # type: ignore[override]
         """As every estimator's, but rows have no weights."""
         return self.fit_with(X, y)
+
+    def _data_of_lazy(
+        self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack
+    ) -> TrainingData:  # fmt: skip
+        return self._data_of_split(spooled(raw, executor, stack, columns=self.features == "linear"))
 
     def objective_value(self, losses: float, n_rows: int) -> float:
         """Mean hinge loss, added up over the outputs."""

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.errors import InputError
 from distkern.core.sparse import COMPILED_BYTES
@@ -185,22 +184,16 @@ class SIMBA(AbstractSolver[SIMBAState]):
             lanes = len(self.nus) * problem.n_outputs
             zeros = np.zeros((lanes, 1))
             exchange(Ask(Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, None), None))
-        norms: Norms = yield self._norms(problem, basis)
-        if norms.largest == 0:
-            raise InputError(
-                "all features of all training rows are zero", where="the data", mend="give rows with features"
-            )
-        if not math.isfinite(norms.largest):
-            raise InputError(
-                "the norm of a training row is beyond all numbers", where="the data", mend="scale the data"
-            )
         lanes, size, outputs = len(self.nus) * problem.n_outputs, basis.size, problem.n_outputs
+        zero = LaneModel(
+            basis, np.zeros((size, outputs)), np.zeros(outputs), outputs, self._hold_out(problem),
+            problem.block_rows,
+        )  # fmt: skip
+        norms: Norms = yield self._norms(problem, zero)
+        norms.check(self.n_held_out(problem) if self.holds_out else None)
         test_error = None
         if problem.has_test:
-            zero = LaneModel(
-                basis, np.zeros((size, outputs)), np.zeros(outputs), outputs, None, problem.block_rows
-            )
-            test: Mistakes = yield self._errors(problem, zero, "test")
+            test: Mistakes = yield self._errors(problem, replace(zero, hold_out=None), "test")
             test_error = int(test.active[0]) / test.n_active
         return SIMBAState(
             gamma=gamma, landmarks=np.asarray(landmarks), radius=math.sqrt(norms.largest),
@@ -209,7 +202,8 @@ class SIMBA(AbstractSolver[SIMBAState]):
             sums_of_b=np.zeros(lanes), weight=0.0, round=0, stage=0, stale=0, accesses=0, accesses_nonzero=0,
             coefficients=np.zeros((size, outputs)), intercept=np.zeros(outputs), margins=np.zeros(outputs),
             nu=self.nus[0], held_error=math.nan, objective=float(outputs),
-            train_error=norms.n_mistaken / problem.n_rows, test_error=test_error,
+            # f = 0 means code 0, with one output and with several
+            train_error=float(norms.active[1:].sum() / norms.active.sum()), test_error=test_error,
         )  # fmt: skip
 
     def stage(self, problem: Problem, state: SIMBAState) -> Steps[SIMBAState]:
@@ -237,10 +231,11 @@ class SIMBA(AbstractSolver[SIMBAState]):
         return state.round >= self.max_rounds or (self.patience is not None and state.stale >= self.patience)
 
     def measures(self, state: SIMBAState) -> Measures:
-        norm = float(np.sqrt(np.square(state.coefficients).sum()))
+        # in units of the largest row, where neither overflows
+        norm = float(np.linalg.norm(state.coefficients * state.radius))
         extra = {
             "rounds": float(state.round), "nu": state.nu, "margin": float(state.margins.min()),
-            "norm": norm * state.radius, "zero_rows": float(state.n_zero),
+            "norm": norm, "zero_rows": float(state.n_zero),
             "validation_error": state.held_error,
         }  # fmt: skip
         accesses = (state.accesses, state.accesses_nonzero)
@@ -248,7 +243,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
         return Measures(state.objective, state.train_error, state.test_error, size, extra, accesses)
 
     def outline(self, problem: Problem) -> list[Outline]:
-        stages = float(self.stages)
+        stages = float(-(-self.max_rounds // self._rounds_per_stage))
         passes = [
             Outline(self._norms(problem, None), 1.0), Outline(self._rounds(problem, None), stages),
             Outline(self._margins(problem, None), stages),
@@ -364,8 +359,9 @@ class SIMBA(AbstractSolver[SIMBAState]):
             test_error=test_error,
         )  # fmt: skip
 
-    def _norms(self, problem: Problem, basis: AbstractBasis | None) -> Reduce[Norms]:
-        return Reduce("norms", measure_norms, Norms.join, basis, cost=self._cost(problem, 0, 64))
+    def _norms(self, problem: Problem, model: LaneModel | None) -> Reduce[Norms]:
+        result_bytes = 64 + 8 * problem.n_outputs
+        return Reduce("norms", measure_norms, Norms.join, model, cost=self._cost(problem, 1, result_bytes))
 
     def _margins(self, problem: Problem, model: LaneModel | None) -> Reduce[Margins]:
         lanes = len(self.nus) * problem.n_outputs

@@ -184,7 +184,8 @@ class OpenFiles:
         file = RemoteFile(path) if is_url(path) else ReadFile(path)
         with self._lock:
             self._kept[key] = file
-            pushed_out = self._kept.popitem(last=False)[1] if len(self._kept) > MOST_OPEN else None
+            excess = max(0, len(self._kept) - MOST_OPEN)
+            pushed_out = [self._kept.popitem(last=False)[1] for _ in range(excess)]
         del pushed_out
         return file
 

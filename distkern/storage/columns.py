@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,13 +160,13 @@ def no_columns(folder: Place) -> InputError:
     return InputError(
         "the data set has no feature-major copy, from which single columns are read",
         where=str(folder),
-        mend=f"add it with `distkern shard {folder.name} --columns`",
+        mend=f"add it with `distkern shard {shlex.quote(str(folder))} --columns`",
     )
 
 
 def make_again(folder: Place) -> str:
     """What to do about a damaged copy."""
-    return f"make the copy again with `distkern shard {folder.name} --columns --overwrite`"
+    return f"make the copy again with `distkern shard {shlex.quote(str(folder))} --columns --overwrite`"
 
 
 def _damaged(folder: Place, why: str) -> CorruptDataError:

@@ -193,7 +193,7 @@ def test_a_damaged_copy_is_named_with_what_mends_it(folder: Path, capsys: pytest
     assert main(["inspect", "d.zarr"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert str(manifest) in line
-    assert "distkern shard d.zarr --columns" in line
+    assert f"`distkern shard {folder / 'd.zarr'} --columns --overwrite`" in line
     assert main(["shard", "d.zarr", "--columns"]) == 0
     assert open_dataset("d.zarr").train.has_columns
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 import shlex
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -97,6 +98,16 @@ def test_scripts_explain_themselves_without_their_packages(repository: Path, scr
     run = subprocess.run([sys.executable, str(path), "--help"], capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stderr
     assert "--workers" in run.stdout or "--jobs" in run.stdout
+    # a module that cannot be found stands for one that is not installed
+    code = (
+        "import importlib.util, runpy, sys; importlib.util.find_spec = lambda name: None; "
+        f"sys.argv = ['x', 'host', '--show'][:{2 if script == 'ssh.py' else 3}]; "
+        f"runpy.run_path({str(path)!r}, run_name='__main__')"
+    )
+    without = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert without.returncode == 2
+    assert "is not installed here; pip install" in without.stderr
+    assert without.stderr.count("\n") == 1
 
 
 def test_workers_leave_before_their_batch_job_ends(repository: Path) -> None:
@@ -116,3 +127,23 @@ def test_the_readme_is_a_page_of_80_columns_and_names_every_file(repository: Pat
     for path in folder.rglob("*"):
         if path.is_file() and path.name != "README.md" and "__pycache__" not in path.parts:
             assert path.relative_to(folder).as_posix() in text, path
+
+
+def test_the_local_script_looks_before_it_starts(repository: Path) -> None:
+    script = ["sh", str(repository / "cluster" / "local.sh")]
+
+    def refused(*arguments: str) -> str:
+        path = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
+        run = subprocess.run(
+            [*script, *arguments], capture_output=True, text=True, timeout=60, env=path, check=False
+        )
+        assert run.returncode == 2
+        return run.stderr
+
+    assert refused("two") == (
+        "local.sh: 'two' is no number; usage: local.sh [WORKERS] [MEMORY] [PORT] [DASHBOARD_PORT]\n"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert f"port {port} is taken" in refused("1", "1GiB", str(port), "0")
+        assert f"port {port} is taken" in refused("1", "1GiB", "0", str(port))

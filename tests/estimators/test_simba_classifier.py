@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import dask
+import dask.array as da
 import numpy as np
 import pytest
 from scipy import sparse
@@ -18,6 +20,7 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.estimators import load_model
 from distkern.estimators.run import evaluate, plan, predict_to, train
 from distkern.estimators.simba import SIMBAClassifier
+from distkern.solvers._simba.measure import Norms
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.ingest import write_dataset
 
@@ -79,6 +82,64 @@ def test_arrays_matrices_and_shards_of_either_form_give_the_same_bits(datasets: 
     same(small().fit(datasets["sparse"].train), stored)
     counts = stored.history_[-1]
     assert counts["feature_accesses"] == 800 * (1000 + 200)
+
+
+@pytest.mark.parametrize("kind", ["search", "random"])
+def test_dask_arrays_are_spooled(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = topics()
+    labels = np.where(y == y[0], "one", "other")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    lazy = da.from_array(X, chunks=(300, 100)), da.from_array(labels, chunks=170)
+    with dask.config.set(scheduler="synchronous"):
+        model = small(kind).fit(*lazy)
+    assert list(tmp_path.iterdir()) == []
+    assert set(model.predict(X)) == {"one", "other"}
+    stored = write_dataset([(X, labels)], tmp_path / "d.zarr", scale="none", shuffle=False, columns=True)
+    same(model, small(kind).fit(stored.train))
+
+
+def test_something_is_held_out_and_something_left() -> None:
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    y = np.arange(20) % 2
+    # a tenth of four rows is none: one is taken, and the search has something to choose by
+    few = small("search").fit(X[:4], y[:4])
+    assert few.history_[-1]["validation_error"] in (0.0, 1.0)
+    with pytest.raises(InputError, match="all rows of a class are held out"):
+        small("search", validation_fraction=0.99).fit(X, y)
+    with pytest.raises(InputError, match="validation_fraction: no row can be held out"):
+        HELD_OUT_OF_NONE.check(0)
+    small().fit(X, y)
+
+
+HELD_OUT_OF_NONE = Norms(1.0, 0, np.array([1, 1]))
+
+
+def test_scales_that_squares_do_not_bear(recwarn: pytest.WarningsRecorder) -> None:
+    X, y = topics()
+    X = X.astype(np.float64)
+    plain = small().fit(X, y)
+    for scale in (2.0**-200, 2.0**200):
+        scaled = small().fit(X * scale, y)
+        np.testing.assert_array_equal(scaled.coef_ * scale, plain.coef_)
+        assert scaled.history_[-1]["norm"] == pytest.approx(plain.history_[-1]["norm"])
+    for scale in (1e-200, 1e-160):
+        with pytest.raises(InputError, match="too small to be squared"):
+            small().fit(X * scale, y)
+    assert not [warning for warning in recwarn if issubclass(warning.category, RuntimeWarning)]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"max_rounds": True}, "max_rounds: is True; give a number"),
+        ({"nu": True}, "nu: is True"),
+        ({"gamma": 2.0}, "set features to 'random'$"),
+    ],
+)
+def test_choices_that_are_none(parameters: dict[str, Any], words: str) -> None:
+    X, y = topics()
+    with pytest.raises(InputError, match=words):
+        small().set_params(**parameters).fit(X, y)
 
 
 @every_kind
@@ -169,7 +230,7 @@ def test_random_features_need_no_columns(without_columns: Dataset) -> None:
 def test_without_columns_it_says_what_to_run(without_columns: Dataset, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no feature-major copy") as caught:
         train(small(), without_columns.train, scheduler="synchronous", out=tmp_path / "m")
-    assert "distkern shard rows.zarr --columns" in str(caught.value)
+    assert f"`distkern shard {without_columns.path} --columns`" in str(caught.value)
     assert not (tmp_path / "m").exists()
     copy = tmp_path / "copy.zarr"
     shutil.copytree(without_columns.path, copy)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.bases.linear import LinearBasis
+from distkern.core.errors import InputError
 from distkern.core.types import Block, groups_of
 from distkern.solvers._simba.messages import HoldOut
 from distkern.solvers._simba.products import products, squares
@@ -18,39 +19,10 @@ from distkern.solvers._simba.products import products, squares
 #: bins of the margins of rows of norm at most 1, which lie in [-2, 2]
 BINS = 2**13
 _REACH = 2.0
+#: squares of half the digits are still normal numbers
+_SMALLEST_NORM = 2.0**-960
 #: margins that are worked on at once
 _STRIP_NUMBERS = 2**16
-
-
-@dataclass(frozen=True)
-class Norms:
-    """The largest squared norm, how many rows are zero, and how many the model f = 0 mistakes."""
-
-    largest: float
-    n_zero: int
-    n_mistaken: int
-
-    @staticmethod
-    def join(first: Norms, second: Norms) -> Norms:
-        """Of the rows of both."""
-        return Norms(
-            max(first.largest, second.largest), first.n_zero + second.n_zero,
-            first.n_mistaken + second.n_mistaken,
-        )  # fmt: skip
-
-
-def measure_norms(block: Block, basis: AbstractBasis) -> Norms:
-    """Of the features of a block."""
-    if isinstance(basis, LinearBasis):
-        found = squares(block.features)
-    else:
-        found = np.zeros(block.n_rows)
-        for tile in basis.tiles(block.features):
-            found[tile.rows] = squares(tile.values)
-    assert block.targets is not None
-    # f = 0 means code 0, with one output and with several
-    mistaken = np.count_nonzero(block.targets)
-    return Norms(float(found.max(initial=0.0)), int(np.count_nonzero(found == 0)), int(mistaken))
 
 
 @dataclass(frozen=True)
@@ -75,7 +47,7 @@ class LaneModel:
 
     def strips(self, block: Block) -> Iterator[tuple[Block, NDArray[np.float64], NDArray[np.bool_]]]:
         """Rows of a block, their f (n_rows, n_lanes), and which of them are held out."""
-        held = self._held(block)
+        held = self.held(block)
         rows = max(_STRIP_NUMBERS // len(self.intercepts), 256)
         for start in range(0, block.n_rows, rows):
             part = slice(start, start + rows)
@@ -87,7 +59,8 @@ class LaneModel:
             values += self.intercepts
             yield strip, values, held[part]
 
-    def _held(self, block: Block) -> NDArray[np.bool_]:
+    def held(self, block: Block) -> NDArray[np.bool_]:
+        """(n_rows,) of a block: which of them are held out."""
         if self.hold_out is None or self.hold_out.fraction == 0:
             return np.zeros(block.n_rows, dtype=bool)
         group, start = _place(self.block_rows, block.index)
@@ -113,6 +86,69 @@ def _place(block_rows: tuple[int, ...], block: int) -> tuple[int, int]:
 @lru_cache(maxsize=4)
 def _mask(hold_out: HoldOut, block_rows: tuple[int, ...], group: int) -> NDArray[np.bool_]:
     return hold_out.mask(group, sum(block_rows[block] for block in groups_of(block_rows)[group]))
+
+
+@dataclass(frozen=True)
+class Norms:
+    """What is known of the rows before the first round.
+
+    Attributes
+    ----------
+    largest : the largest squared norm
+    n_zero : rows without features
+    active : (n_classes,) int64: rows that take part, by the code of their class
+    """
+
+    largest: float
+    n_zero: int
+    active: NDArray[np.int64]
+
+    @staticmethod
+    def join(first: Norms, second: Norms) -> Norms:
+        """Of the rows of both."""
+        return Norms(
+            max(first.largest, second.largest), first.n_zero + second.n_zero, first.active + second.active
+        )
+
+    def check(self, n_held: int | None) -> None:
+        """Refuse rows that nothing can be learnt from; ``n_held`` are held out, None if none shall be.
+
+        Raises
+        ------
+        InputError
+            If all features are zero or their squares no numbers, or no row is left to choose by or of some
+            class.
+        """
+        if self.largest < _SMALLEST_NORM:
+            raise InputError(
+                "all features of all training rows are zero, or too small to be squared", where="the data",
+                mend="give rows with features, or scale them",
+            )  # fmt: skip
+        if not np.isfinite(self.largest):
+            raise InputError(
+                "the norm of a training row is beyond all numbers", where="the data", mend="scale the data"
+            )
+        if n_held is None or (n_held and self.active.all()):
+            return
+        raise InputError(
+            "all rows of a class are held out" if n_held else "no row can be held out to choose by",
+            where="validation_fraction",
+            mend="give more rows, another seed or another fraction, or 0 with one nu and patience none",
+        )  # fmt: skip
+
+
+def measure_norms(block: Block, model: LaneModel) -> Norms:
+    """Of the features of a block; of the model only the basis and who is held out matter."""
+    if isinstance(model.basis, LinearBasis):
+        found = squares(block.features)
+    else:
+        found = np.zeros(block.n_rows)
+        for tile in model.basis.tiles(block.features):
+            found[tile.rows] = squares(tile.values)
+    assert block.targets is not None
+    codes = np.asarray(block.targets)[~model.held(block)].astype(np.int64)
+    active = np.bincount(codes, minlength=max(2, model.n_outputs))
+    return Norms(float(found.max(initial=0.0)), int(np.count_nonzero(found == 0)), active)
 
 
 @dataclass(frozen=True)

@@ -163,8 +163,8 @@ class HoldOut:
     seed: int
 
     def count(self, n_rows: int) -> int:
-        """How many of the rows of a group are held out: never all, and none of a group of one row."""
-        return min(round(self.fraction * n_rows), n_rows - 1)
+        """How many of the rows of a group are held out: at least one and never all, none of a single row."""
+        return min(max(round(self.fraction * n_rows), 1), n_rows - 1) if self.fraction > 0 else 0
 
     def mask(self, group: int, n_rows: int) -> NDArray[np.bool_]:
         """(n_rows,) of a group: True for those that are held out."""
