@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import PurePath
 
@@ -17,6 +17,9 @@ from distkern.monitor.text import in_bytes, in_number, in_percent, in_time
 
 #: lines of a table before the rest is summed up
 MOST_WORKERS, MOST_EVENTS = 40, 60
+#: columns that a page has room for in its ordinary type
+MOST_WIDE_COLUMNS = 7
+_UNCOUNTED = "rounds have no tasks to count: a worker answers them from the rows it keeps"
 
 
 def name_of(run: RunHistory) -> str:
@@ -104,7 +107,17 @@ def tiles(run: RunHistory) -> str:
 
 def comparison(runs: Sequence[RunHistory]) -> str:
     """The newest figures of several runs, side by side."""
-    header = ("run", "state", "stage", "passes", "time", "objective", "train error", "held-out error", "size")
+    header = {
+        "run": "",
+        "state": "",
+        "held-out error": "of the rows that were not trained on",
+        "train error": "of the rows that were trained on",
+        "objective": "",
+        "stage": "",
+        "passes": "how often all rows were read",
+        "time": "",
+        "size": "of the model",
+    }
     rows = []
     for run in runs:
         last = run.last
@@ -112,12 +125,12 @@ def comparison(runs: Sequence[RunHistory]) -> str:
             (
                 f'<span class="swatch" style="color:{colour_of(run)}"></span>{escape(name_of(run))}',
                 run.state,
+                error_text(run, "test_error"),
+                error_text(run, "train_error"),
+                in_number(last.get("objective")),
                 f"{last['stage']:.0f}" if "stage" in last else "-",
                 in_number(last.get("passes")),
                 in_time(max(run.heard - run.began, 0.0)),
-                in_number(last.get("objective")),
-                error_text(run, "train_error"),
-                error_text(run, "test_error"),
                 f"{last['model_size']:,.0f}" if "model_size" in last else "-",
             )
         )
@@ -178,6 +191,7 @@ def workers(cluster: ClusterView, runs: Sequence[RunHistory]) -> str:
     order: dict[str, int] = {}
     for run in runs[:1]:
         order = {worker: place for place, worker in enumerate(run.tasks.by_worker)}
+    counted = [run for run in runs if run.counts_tasks]
     rows = []
     for worker in cluster.workers[:MOST_WORKERS]:
         swatch = (
@@ -188,14 +202,23 @@ def workers(cluster: ClusterView, runs: Sequence[RunHistory]) -> str:
         rows.append(
             (
                 swatch + escape(worker.address),
-                f"{sum(run.tasks.now_by_worker.get(worker.address, 0) for run in runs):,}",
-                f"{sum(run.tasks.by_worker.get(worker.address, 0) for run in runs):,}",
-                str(worker.processing),
-                f"{worker.cpu:.0f} %",
                 _memory(worker),
+                f"{worker.cpu:.0f} %",
+                str(worker.processing),
+                f"{sum(run.tasks.now_by_worker.get(worker.address, 0) for run in counted):,}"
+                if counted
+                else "-",
+                f"{sum(run.tasks.by_worker.get(worker.address, 0) for run in runs):,}",
             )
         )
-    header = ("worker", "tasks of this pass", "of the runs shown", "under way", "processor", "memory")
+    header = {
+        "worker": "",
+        "memory": "resident now, of the worker's limit",
+        "CPU": "share of one core",
+        "under way": "tasks of everybody",
+        "tasks of this pass": f"of the runs shown; {_UNCOUNTED}",
+        "tasks of the runs": f"of the runs shown; {_UNCOUNTED}",
+    }
     more = len(cluster.workers) - len(rows)
     rest = f'<p class="quiet">and {more:,} more workers</p>' if more > 0 else ""
     return f"<h2>Workers</h2>{table(header, rows)}{rest}"
@@ -211,6 +234,18 @@ def _memory(worker: WorkerView) -> str:
     return f"{in_bytes(worker.memory)} of {in_bytes(worker.memory_limit)}{bar}"
 
 
+#: of the table of passes: text -> what it means
+_PASS_HEADER = {
+    "pass": "",
+    "times": "how often it was made",
+    "time": "on the clock, all times together",
+    "rows/s": "rows of the data a second",
+    "read": "of the data, all times together",
+    "driver's seconds": "they add up to the time on the clock",
+    "tasks' seconds": "of all tasks together, which overlap",
+}
+
+
 def where_time_went(runs: Sequence[RunHistory]) -> str:
     """Passes by name: how often, how long, how fast, and who waited for whom."""
     blocks = []
@@ -218,14 +253,13 @@ def where_time_went(runs: Sequence[RunHistory]) -> str:
         totals = run.passes.totals
         if not totals:
             continue
-        header = ("pass", "times", "time", "rows/s", "read", "driver's seconds", "seconds of all tasks")
         title = (
             f'<p><span class="swatch" style="color:{colour_of(run)}"></span>{escape(name_of(run))}</p>'
             if len(runs) > 1
             else ""
         )
         sentence = f'<p class="quiet">{verdict(totals)}</p>'
-        blocks.append(title + sentence + table(header, [_pass_row(total) for total in totals]))
+        blocks.append(title + sentence + table(_PASS_HEADER, [_pass_row(total) for total in totals]))
     if not blocks:
         return ""
     meanings = key(total for run in runs for total in run.passes.totals)
@@ -283,8 +317,13 @@ def legend(runs: Sequence[RunHistory]) -> str:
     )
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose first column is text; cells are HTML already."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
+def table(header: Mapping[str, str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose first column is text; cells are HTML already.
+
+    ``header``: what stands above a column -> what it means, where that needs saying
+    """
+    titles = {name: f' title="{escape(meaning)}"' if meaning else "" for name, meaning in header.items()}
+    head = "".join(f'<th scope="col"{title}>{escape(name)}</th>' for name, title in titles.items())
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    return f'<div class="scroll"><table class="numbers"><tr>{head}</tr>{body}</table></div>'
+    kind = "numbers named dense" if len(header) > MOST_WIDE_COLUMNS else "numbers named"
+    return f'<div class="scroll"><table class="{kind}"><tr>{head}</tr>{body}</table></div>'

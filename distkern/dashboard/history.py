@@ -94,6 +94,11 @@ class RunHistory:
         """The newest stage's figures; empty before the first."""
         return self.stages[-1] if self.stages else {}
 
+    @property
+    def counts_tasks(self) -> bool:
+        """Whether tasks of the newest pass are known by their keys; rounds, which read nothing, have none."""
+        return self.step is not None and self.step.bytes > 0
+
     def add(self, event: Event, received: float) -> None:
         """Take in an event; kinds it does not know change nothing but the time it was heard."""
         self.heard, self.received = event.time, received
@@ -130,8 +135,8 @@ class RunHistory:
         step = self.step
         if step is None or step.name != event["name"] or step.finished:
             step = self.step = PassView(
-                str(event["name"]), int(event["stage"] or 0), int(event["tasks"]), int(event["rows"]), 0,
-                event.time, heard=event.time,
+                str(event["name"]), int(event["stage"] or 0), int(event["tasks"]), int(event["rows"]),
+                int(event["bytes_done"]), event.time, heard=event.time,
             )  # fmt: skip
         step.tasks_done = int(event["tasks_done"])
         self._advance(step, event.time, int(event["rows_done"]), int(event["bytes_done"]))

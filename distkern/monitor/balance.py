@@ -76,7 +76,7 @@ def bar(parts: Mapping[str, float]) -> str:
         f'<i style="width:{100 * seconds / whole:.1f}%;background:{part_style(part)[0]}"></i>'
         for part, seconds in parts.items()
     )
-    return f'{escape(text)}<div class="split">{cells}</div>'
+    return f'<div class="parts">{escape(text)}</div><div class="split">{cells}</div>'
 
 
 def key(totals: Iterable[PassTotal]) -> str:

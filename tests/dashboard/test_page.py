@@ -126,10 +126,24 @@ def test_progress_workers_waiting_and_events() -> None:
     assert "2 of 4 tasks, 500 of 1,000 rows, 250 rows/s, 2.0 KiB/s, 2.0 s left" in now
     assert now.count("opacity:1.00") == 3
     workers = text(document, "workers")
-    assert "<td>2</td><td>2</td>" in workers
+    assert "<td>2</td><td>2</td></tr>" in workers
     assert "90.0 MiB of 100.0 MiB" in workers
     assert "the driver waited for tasks 100 %" in text(document, "time")
     assert "checkpoint" in text(document, "events")
+
+
+def test_rounds_have_no_tasks_to_count() -> None:
+    kept = histories()
+    run = kept.runs["one"]
+    run.tasks.finished(("distkern-snapshot-00-map", 0), "tcp://a:1")
+    begun = {"name": "rounds", "stage": 4, "tasks": 2, "rows": 1000, "bytes": 0}
+    kept.add({"run": FACTS, "events": [event("pass_started", 50.0, **begun)]}, 0.0)
+    _, document = page(kept, {"run": [b"one"]})
+    assert "<td>-</td><td>1</td></tr>" in text(document, "workers")
+    assert "rounds have no tasks to count" in text(document, "workers")
+    kept.add({"run": FACTS, "events": list(a_pass(51.0, 4))[:1]}, 0.0)
+    _, document = page(kept, {"run": [b"one"]})
+    assert "<td>1</td><td>1</td></tr>" in text(document, "workers")
 
 
 def test_nothing_is_sent_where_nothing_changed() -> None:
