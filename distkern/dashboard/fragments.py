@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from html import escape
-from pathlib import PurePath
 
 from distkern.dashboard.history import PassView, RunHistory
 from distkern.dashboard.series import LIMITS, colour_of
@@ -23,12 +22,12 @@ _UNCOUNTED = "rounds have no tasks to count: a worker answers them from the rows
 
 
 def name_of(run: RunHistory) -> str:
-    """A run in a few words: algorithm, data and where the model goes."""
-    facts = run.facts
-    data = PurePath(str(facts.get("data") or "")).name
-    out = PurePath(str(facts.get("out") or "")).name
-    algorithm = str(facts.get("algorithm") or run.start.get("algorithm") or "run")
-    return algorithm + (f" on {data}" if data else "") + (f" to {out}" if out else "")
+    """A run in a few words, with the time of its start where another run has the same name."""
+    return f"{run.name} ({_clock(run.began)})" if run.alike else run.name
+
+
+def _clock(when: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(when))
 
 
 def coarse_age(seconds: float) -> str:
@@ -54,7 +53,8 @@ def run_label(run: RunHistory, now: float) -> str:
     if stage is not None:
         parts.append(f"stage {stage:.0f}" + (f" of {of}" if of else ""))
     if run.heard > run.began:
-        parts.append(in_time(run.heard - run.began))
+        # a number and its unit stay on one line
+        parts.append(in_time(run.heard - run.began).replace(" ", "\u00a0"))
     return f"{name_of(run)}\n{', '.join(parts)}"
 
 
@@ -157,10 +157,14 @@ def pass_text(step: PassView) -> str:
     """How far a pass is, in numbers."""
     if step.finished:
         return f"done in {in_time(step.heard - step.started)}"
-    text = f"{step.tasks_done:,} of {step.tasks:,} tasks, {step.rows_done:,} of {step.rows:,} rows"
+    if step.is_rounds:
+        text = f"{step.tasks_done:,} of {step.tasks:,} rounds"
+    else:
+        text = f"{step.tasks_done:,} of {step.tasks:,} tasks, {step.rows_done:,} of {step.rows:,} rows"
     if step.rows_done and step.heard > step.started:
         rate = step.rows_per_second
-        text += f", {short_number(rate)} rows/s, {in_bytes(step.bytes_per_second)}/s"
+        if not step.is_rounds:
+            text += f", {short_number(rate)} rows/s, {in_bytes(step.bytes_per_second)}/s"
         text += f", {in_time(max(step.rows - step.rows_done, 0) / rate)} left"
     return text
 
@@ -191,7 +195,7 @@ def workers(cluster: ClusterView, runs: Sequence[RunHistory]) -> str:
     order: dict[str, int] = {}
     for run in runs[:1]:
         order = {worker: place for place, worker in enumerate(run.tasks.by_worker)}
-    counted = [run for run in runs if run.counts_tasks]
+    counted = [run for run in runs if run.step is not None and not run.step.is_rounds]
     rows = []
     for worker in cluster.workers[:MOST_WORKERS]:
         swatch = (
@@ -201,7 +205,7 @@ def workers(cluster: ClusterView, runs: Sequence[RunHistory]) -> str:
         )
         rows.append(
             (
-                swatch + escape(worker.address),
+                f'<span class="item">{swatch}{escape(worker.address)}</span>',
                 _memory(worker),
                 f"{worker.cpu:.0f} %",
                 str(worker.processing),
@@ -291,9 +295,8 @@ def events(runs: Sequence[RunHistory]) -> str:
     for when, kind, text, run in reversed(notes[-MOST_EVENTS:]):
         shade = "warn" if kind in ("worker lost", "stopped") else ""
         swatch = f'<span class="key" style="background:{colour_of(run)}"></span>' if len(runs) > 1 else ""
-        clock = time.strftime("%H:%M:%S", time.localtime(when))
         rows.append(
-            f'<tr><td>{swatch}{clock}</td><td class="quiet">{in_time(max(when - run.began, 0.0))}</td>'
+            f'<tr><td>{swatch}{_clock(when)}</td><td class="quiet">{in_time(max(when - run.began, 0.0))}</td>'
             f'<td class="{shade}">{escape(kind)}</td><td>{escape(text)}</td></tr>'
         )
     return f'<h2>Events</h2><div class="scroll events"><table>{"".join(rows)}</table></div>'

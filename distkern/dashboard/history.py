@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 from distkern.dashboard.tasks import Tasks
@@ -44,6 +45,11 @@ class PassView:
         return self.bytes_done / max(self.heard - self.started, 1e-9)
 
     @property
+    def is_rounds(self) -> bool:
+        """Whether it is rounds over state that stays where it is: they read nothing and have no tasks."""
+        return self.bytes == 0
+
+    @property
     def share(self) -> float:
         """The done part, from 0 to 1."""
         return self.tasks_done / self.tasks if self.tasks else 0.0
@@ -64,6 +70,7 @@ class RunHistory:
     received : when the last event came, by the scheduler's clock
     squared : errors are mean squares and not shares of rows
     revision : grows with every event
+    alike : another run of the page has the same :attr:`name`
     """
 
     number: int
@@ -81,6 +88,7 @@ class RunHistory:
     received: float = 0.0
     squared: bool = False
     revision: int = 0
+    alike: bool = False
     _stride: int = 1
     _seen_stages: int = 0
 
@@ -90,14 +98,17 @@ class RunHistory:
         return str(self.facts["id"])
 
     @property
+    def name(self) -> str:
+        """The run in a few words: algorithm, data and where the model goes."""
+        algorithm = str(self.facts.get("algorithm") or self.start.get("algorithm") or "run")
+        data = PurePath(str(self.facts.get("data") or "")).name
+        out = PurePath(str(self.facts.get("out") or "")).name
+        return algorithm + (f" on {data}" if data else "") + (f" to {out}" if out else "")
+
+    @property
     def last(self) -> dict[str, float]:
         """The newest stage's figures; empty before the first."""
         return self.stages[-1] if self.stages else {}
-
-    @property
-    def counts_tasks(self) -> bool:
-        """Whether tasks of the newest pass are known by their keys; rounds, which read nothing, have none."""
-        return self.step is not None and self.step.bytes > 0
 
     def add(self, event: Event, received: float) -> None:
         """Take in an event; kinds it does not know change nothing but the time it was heard."""
@@ -218,6 +229,9 @@ class Histories:
 
     def _new(self, facts: dict[str, Any], began: float) -> RunHistory:
         run = RunHistory(self._count, facts, began, heard=began)
+        for other in self.runs.values():
+            if other.name == run.name:
+                other.alike = run.alike = True
         self._count += 1
         self.runs[run.id] = run
         if len(self.runs) > MOST_RUNS:

@@ -11,6 +11,8 @@ PART = (
     + ELEMENTS
     + """
 h2:first-child { margin-top: .4rem; }
+.tiles { grid-template-columns: repeat(auto-fit, minmax(7.2rem, 1fr)); }
+.tile { padding: .5rem .6rem; } .tile .quiet { font-size: .88rem; white-space: nowrap; }
 .bar { height: .7rem; border: 1px solid var(--rule); border-radius: .2rem; overflow: hidden; }
 .bar i { display: block; height: 100%; background: var(--bar); }
 .strip { display: flex; height: .9rem; gap: 1px; margin: .3rem 0; }

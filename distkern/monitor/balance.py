@@ -54,15 +54,16 @@ def balance(total: PassTotal) -> Balance:
 
 
 def verdict(totals: Iterable[PassTotal]) -> str:
-    """One sentence on all passes together; empty where there are none."""
+    """One sentence on all passes together, as HTML; empty where there are none."""
     balances = [balance(total).driver for total in totals]
     waits = sum(parts[_WAITS] for parts in balances)
     whole = sum(sum(parts.values()) for parts in balances)
     if whole <= 0:
         return ""
+    share = 100 * waits / whole
     return (
-        f"In {in_time(whole)} of passes the driver waited for tasks {100 * waits / whole:.0f} % of the time "
-        f"and did its own part in the other {100 - 100 * waits / whole:.0f} %."
+        f"In {in_time(whole)} of passes the driver waited for tasks {share:.0f}&nbsp;% of the time "
+        f"and did its own part in the other {100 - share:.0f}&nbsp;%."
     )
 
 

@@ -70,7 +70,7 @@ def line_plot(
     parts.append(
         f'<text x="{middle:.0f}" y="{HEIGHT - 5}" text-anchor="middle">{html.escape(x_label)}</text>'
     )
-    at = WIDTH - _RIGHT
+    at = float(WIDTH - _RIGHT)
     for number, line in reversed(list(enumerate(lines))):
         parts.extend(_curve(line, x, across, up, number))
         if len(lines) > 1:

@@ -187,7 +187,7 @@ def test_who_waited_for_whom() -> None:
     inner = PassTotal("inner loop", 2, 12.0, 10, 10, "", split)
     reduce = PassTotal("snapshot", 2, 10.0, 10, 10, "", {"read": 1.0, "work": 15.0})
     page = render({}, [], [inner, reduce])
-    assert "In 22.0 s of passes the driver waited for tasks 77 % of the time" in page
+    assert "In 22.0 s of passes the driver waited for tasks 77&nbsp;% of the time" in page
     assert "loop 3.0, waits 7.0, other 2.0" in page
     assert "read 1.0, work 15.0" in page
 
