@@ -130,6 +130,7 @@ class RunHistory:
 
     def _run_started(self, event: Event) -> None:
         self.start, self.state = dict(event.fields), "running"
+        self.passes(event)
         resumed = event.fields.get("resumed_from")
         text = f"{event['n_rows']:,} rows x {event['n_features']:,} features"
         self._note(event.time, "started", text)

@@ -55,14 +55,18 @@ def balance(total: PassTotal) -> Balance:
 
 def verdict(totals: Iterable[PassTotal]) -> str:
     """One sentence on all passes together, as HTML; empty where there are none."""
+    totals = list(totals)
     balances = [balance(total).driver for total in totals]
     waits = sum(parts[_WAITS] for parts in balances)
     whole = sum(sum(parts.values()) for parts in balances)
     if whole <= 0:
         return ""
     share = 100 * waits / whole
+    since = next((total.since for total in totals if total.since is not None), None)
+    # passes before a checkpoint were made by a process that is gone
+    after = "" if since is None else f" since stage {since}, where the run was resumed,"
     return (
-        f"In {in_time(whole)} of passes the driver waited for tasks {share:.0f}&nbsp;% of the time "
+        f"In {in_time(whole)} of passes{after} the driver waited for tasks {share:.0f}&nbsp;% of the time "
         f"and did its own part in the other {100 - share:.0f}&nbsp;%."
     )
 

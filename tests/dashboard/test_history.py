@@ -141,3 +141,8 @@ def test_runs_are_bounded_and_running_ones_are_kept() -> None:
     assert kept.newest_first()[0].id == str(2 * MOST_RUNS - 1)
     assert kept.of_client("Client-1") is kept.runs["long"]
     assert kept.of_client("another") is None
+
+
+def test_passes_of_a_resumed_run_say_since_when() -> None:
+    (total,) = histories(started(resumed_from=2), *a_pass(0.0, 3)).runs["one"].passes.totals
+    assert total.since == 2
