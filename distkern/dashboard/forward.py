@@ -27,7 +27,9 @@ class Forwarder:
 
     A message is ``{"run": facts, "events": [{"kind", "time", "fields"}, ...]}``. Events of passes and stages
     are sent together every 0.2 seconds by a thread, and of progress only the newest; all others at once. A
-    scheduler that does not answer never stops the run: the engine notices by itself.
+    scheduler that does not answer never stops the run: the engine notices by itself. What was meant for one
+    that has died may reach the next at its address; the scheduler's id tells the page that it is not of a run
+    there.
 
     Parameters
     ----------
@@ -42,6 +44,7 @@ class Forwarder:
         self.run: dict[str, Any] = {
             "id": uuid.uuid4().hex[:12],
             "client": client.id,
+            "scheduler": _scheduler_of(client),
             **{str(name): plain(value) for name, value in run.items() if value is not None},
         }
         self._waiting: list[dict[str, Any]] = []
@@ -81,6 +84,14 @@ class Forwarder:
                 self._client.log_event(TOPIC, {"run": self.run, "events": events})
             except _LOST:
                 self._resume_at = time.monotonic() + PAUSE
+
+
+def _scheduler_of(client: Any) -> str:
+    """The id of the client's scheduler, which a new one at its address does not have."""
+    try:
+        return str(client.scheduler_info(n_workers=1)["id"])
+    except (*_LOST, KeyError, TypeError):
+        return ""
 
 
 def plain(value: Any) -> Any:

@@ -220,8 +220,8 @@ def workers(cluster: ClusterView, runs: Sequence[RunHistory]) -> str:
         "memory": "resident now, of the worker's limit",
         "CPU": "share of one core",
         "under way": "tasks of everybody",
-        "tasks of this pass": f"of the runs shown; {_UNCOUNTED}",
-        "tasks of the runs": f"of the runs shown; {_UNCOUNTED}",
+        "tasks\u00a0of this\u00a0pass": f"of the runs shown; {_UNCOUNTED}",
+        "tasks\u00a0of the\u00a0runs": f"of the runs shown; {_UNCOUNTED}",
     }
     more = len(cluster.workers) - len(rows)
     rest = f'<p class="quiet">and {more:,} more workers</p>' if more > 0 else ""
@@ -257,11 +257,8 @@ def where_time_went(runs: Sequence[RunHistory]) -> str:
         totals = run.passes.totals
         if not totals:
             continue
-        title = (
-            f'<p><span class="swatch" style="color:{colour_of(run)}"></span>{escape(name_of(run))}</p>'
-            if len(runs) > 1
-            else ""
-        )
+        swatch = f'<span class="swatch" style="color:{colour_of(run)}"></span>'
+        title = f'<p class="whose">{swatch}{escape(name_of(run))}</p>' if len(runs) > 1 else ""
         sentence = f'<p class="quiet">{verdict(totals)}</p>'
         blocks.append(title + sentence + table(_PASS_HEADER, [_pass_row(total) for total in totals]))
     if not blocks:

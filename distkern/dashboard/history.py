@@ -204,9 +204,13 @@ class RunHistory:
 
 
 class Histories:
-    """All runs that this scheduler has heard of, the newest :data:`MOST_RUNS` of them."""
+    """All runs that this scheduler has heard of, the newest :data:`MOST_RUNS` of them.
+
+    ``scheduler`` is its id; records that were meant for another are passed over.
+    """
 
     def __init__(self) -> None:
+        self.scheduler = ""
         self.runs: dict[str, RunHistory] = {}
         self.refused = 0
         self._count = 0
@@ -219,6 +223,8 @@ class Histories:
         """
         try:
             facts, events = dict(record["run"]), record["events"]
+            if self.scheduler and facts.get("scheduler", "") not in ("", self.scheduler):
+                return
             run = self.runs.get(str(facts["id"])) or self._new(facts, float(events[0]["time"]))
             for event in events:
                 fields = event["fields"]

@@ -36,6 +36,7 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
 
     async def start(self, scheduler: Any) -> None:
         self._scheduler = scheduler
+        self.histories.scheduler = str(scheduler.id)
         for received, message in scheduler.get_events(TOPIC):
             self.histories.add(message, received)
         serve(scheduler, functools.partial(open_page, self.histories, self.cluster))

@@ -22,7 +22,7 @@ h2:first-child { margin-top: .4rem; }
 .swatch { display: inline-block; width: 1.4rem; height: 0; border-top: 3px solid; vertical-align: middle;
   margin-right: .4rem; }
 .dashed { border-top-style: dashed; } .dotted { border-top-style: dotted; }
-.run { margin-top: .8rem; }
+.run, .whose { margin-top: .8rem; }
 .memory { min-width: 6.5rem; margin-top: .3rem; }
 .events { max-height: 22rem; overflow-y: auto; }
 .events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right: 1rem; }
