@@ -27,9 +27,8 @@ class Forwarder:
 
     A message is ``{"run": facts, "events": [{"kind", "time", "fields"}, ...]}``. Events of passes and stages
     are sent together every 0.2 seconds by a thread, and of progress only the newest; all others at once. A
-    scheduler that does not answer never stops the run: the engine notices by itself. What was meant for one
-    that has died may reach the next at its address; the scheduler's id tells the page that it is not of a run
-    there.
+    scheduler that does not answer never stops the run: the engine notices by itself.
+    Messages name the scheduler they were made for, which may die and have another at its address.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
@@ -206,11 +206,11 @@ class RunHistory:
 class Histories:
     """All runs that this scheduler has heard of, the newest :data:`MOST_RUNS` of them.
 
-    ``scheduler`` is its id; records that were meant for another are passed over.
+    ``belongs`` is asked of a run's facts; records of runs that do not belong here are passed over.
     """
 
-    def __init__(self) -> None:
-        self.scheduler = ""
+    def __init__(self, belongs: Callable[[Mapping[str, Any]], bool] = lambda facts: True) -> None:
+        self._belongs = belongs
         self.runs: dict[str, RunHistory] = {}
         self.refused = 0
         self._count = 0
@@ -223,7 +223,7 @@ class Histories:
         """
         try:
             facts, events = dict(record["run"]), record["events"]
-            if self.scheduler and facts.get("scheduler", "") not in ("", self.scheduler):
+            if not self._belongs(facts):
                 return
             run = self.runs.get(str(facts["id"])) or self._new(facts, float(events[0]["time"]))
             for event in events:

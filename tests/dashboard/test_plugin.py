@@ -97,8 +97,9 @@ def test_what_was_meant_for_a_scheduler_that_died_makes_no_run(client: Client) -
     install(client)
     late, live = forwarder(client, {"id": "late"}), forwarder(client, {"id": "live"})
     assert live.run["scheduler"] == client.cluster.scheduler.id
-    # a message that was on its way while the scheduler was started anew
-    late.run["scheduler"] = "Scheduler-before"
+    # both were started with the scheduler before; of one, the client has connected again, of one it is gone
+    late.run.update(scheduler="Scheduler-before", client="Client-before")
+    live.run["scheduler"] = "Scheduler-before"
     EventLog([late, live]).emit("message", text="stage 22")
     assert "live" in plugin(client).histories.runs
     assert "late" not in plugin(client).histories.runs
