@@ -195,7 +195,9 @@ def workers(cluster: ClusterView, runs: Sequence[RunHistory]) -> str:
     order: dict[str, int] = {}
     for run in runs[:1]:
         order = {worker: place for place, worker in enumerate(run.tasks.by_worker)}
-    counted = [run for run in runs if run.step is not None and not run.step.is_rounds]
+    # a run that has finished has no pass under way; where all have, it is the last pass of each
+    current = [run for run in runs if run.state == "running"] or runs
+    counted = [run for run in current if run.step is not None and not run.step.is_rounds]
     rows = []
     for worker in cluster.workers[:MOST_WORKERS]:
         swatch = (

@@ -159,6 +159,11 @@ def test_rounds_have_no_tasks_to_count() -> None:
     assert "<td>-</td><td>1</td></tr>" in text(document, "workers")
     assert "rounds have no tasks to count" in text(document, "workers")
     assert "0 of 2 rounds" in text(document, "now")
+    # what a finished run beside it did last is not under way
+    kept.runs["two"].tasks.finished(("distkern-snapshot-00-map", 0), "tcp://a:1")
+    kept.runs["two"].state = "finished"
+    _, document = page(kept, {"run": [b"one", b"two"]})
+    assert "<td>-</td><td>2</td></tr>" in text(document, "workers")
     kept.add({"run": FACTS, "events": list(a_pass(51.0, 4))[:1]}, 0.0)
     _, document = page(kept, {"run": [b"one"]})
     assert "<td>1</td><td>1</td></tr>" in text(document, "workers")
