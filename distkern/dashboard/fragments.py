@@ -52,9 +52,9 @@ def run_label(run: RunHistory, now: float) -> str:
         parts = [run.state if age == "just now" else f"{run.state}, last heard {age}"]
     if stage is not None:
         parts.append(f"stage {stage:.0f}" + (f" of {of}" if of else ""))
-    if run.heard > run.began:
+    if run.seconds > 0:
         # a number and its unit stay on one line
-        parts.append(in_time(run.heard - run.began).replace(" ", "\u00a0"))
+        parts.append(in_time(run.seconds).replace(" ", "\u00a0"))
     return f"{name_of(run)}\n{', '.join(parts)}"
 
 
@@ -95,7 +95,7 @@ def tiles(run: RunHistory) -> str:
         "train error": error_text(run, "train_error"),
         "model size": f"{last['model_size']:,.0f}" if "model_size" in last else "-",
         "passes": in_number(last.get("passes")),
-        "time": in_time(max(run.heard - run.began, 0.0)),
+        "time": in_time(run.seconds),
     }
     boxes = "".join(
         f'<div class="tile"><span class="quiet">{name}</span><b>{value}</b></div>'
@@ -130,7 +130,7 @@ def comparison(runs: Sequence[RunHistory]) -> str:
                 in_number(last.get("objective")),
                 f"{last['stage']:.0f}" if "stage" in last else "-",
                 in_number(last.get("passes")),
-                in_time(max(run.heard - run.began, 0.0)),
+                in_time(run.seconds),
                 f"{last['model_size']:,.0f}" if "model_size" in last else "-",
             )
         )

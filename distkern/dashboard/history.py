@@ -89,6 +89,7 @@ class RunHistory:
     squared: bool = False
     revision: int = 0
     alike: bool = False
+    _before: float = 0.0
     _stride: int = 1
     _seen_stages: int = 0
 
@@ -109,6 +110,11 @@ class RunHistory:
     def last(self) -> dict[str, float]:
         """The newest stage's figures; empty before the first."""
         return self.stages[-1] if self.stages else {}
+
+    @property
+    def seconds(self) -> float:
+        """What the run has taken so far; of a resumed run, with what was before (known from its stages)."""
+        return self._before + max(self.heard - self.began, 0.0)
 
     def add(self, event: Event, received: float) -> None:
         """Take in an event; kinds it does not know change nothing but the time it was heard."""
@@ -175,6 +181,7 @@ class RunHistory:
             for name, value in metrics.items()
             if isinstance(value, (int, float)) and not isinstance(value, bool)
         }
+        self._before = max(0.0, numbers.get("seconds", 0.0) - (event.time - self.began))
         if self._seen_stages % self._stride and self.stages:
             # between two kept stages the last place always shows the newest
             self.stages[-1] = numbers
