@@ -53,6 +53,19 @@ class Job(BaseModel):
     memory_limit: int | None = Field(default=None, ge=1)
     params: dict[str, Any] = Field(default_factory=dict)
 
+    @property
+    def model_folder(self) -> Place:
+        """Where the model goes.
+
+        Raises
+        ------
+        InputError
+            If the job does not say.
+        """
+        if self.out is None:
+            raise InputError("no folder for the model given", where="--out", mend="add --out M")
+        return place_of(self.out)
+
     @field_validator("memory_limit", mode="before")
     @classmethod
     def _bytes(cls, value: object) -> object:

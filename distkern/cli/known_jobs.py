@@ -108,7 +108,6 @@ def follow(folder: JobFolder, *, wait: bool) -> str:
     from distkern.jobs.record import OVER
     from distkern.monitor.terminal import Terminal
 
-    identifier = folder.record().id
     reader = LogReader(folder.log)
     try:
         with Terminal() as terminal:
@@ -121,9 +120,10 @@ def follow(folder: JobFolder, *, wait: bool) -> str:
                     return state
                 time.sleep(_TERMINAL_PAUSE)
     except KeyboardInterrupt:
+        record = folder.record()
         raise KeyboardInterrupt(
-            f"job {identifier} goes on: see it again with `distkern logs {identifier} --follow`, stop it "
-            f"with `distkern cancel {identifier}`"
+            f"job {record.id} goes on: see it again with {record.command('logs', '--follow')}, stop it with "
+            f"{record.command('cancel')}"
         ) from None
 
 
@@ -131,7 +131,7 @@ def ending(folder: JobFolder, state: str) -> str:
     """One line: how a job ended and what to do next."""
     record = folder.record()
     said = {
-        "finished": f"model in {record.out}; copy it with `distkern fetch {record.id} --out M`",
+        "finished": f"model in {record.out}; copy it with {record.command('fetch', '--out', 'M')}",
         "failed": record.error,
         "cancelled": "its last checkpoint is left; `distkern submit ... --resume` goes on",
         "lost": f"{record.error or 'its driver is silent'}; `distkern submit ... --resume` goes on",

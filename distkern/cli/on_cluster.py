@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from distkern.storage.places import place_of
-
 if TYPE_CHECKING:
     from distkern.engine.events import Listener
 
@@ -25,7 +23,7 @@ def train_described(description: dict[str, Any], listeners: Sequence[Listener], 
 
     job = Job(**description)
     dataset = open_for(make_estimator(job), job.data)
-    if (place_of(str(job.out)) / "model.json").exists():
+    if (job.model_folder / "model.json").exists():
         complete_run(job, dataset)
         return
     run_job(job, dataset, listeners=listeners, resume=resume, on_cluster=True)

@@ -61,7 +61,7 @@ def submit(
     from distkern.cli.job import make_estimator, open_for, resolve_job
     from distkern.cli.known_jobs import ending, follow
     from distkern.core.errors import DistkernError, InputError
-    from distkern.estimators.run import check_folder
+    from distkern.estimators.run import check_folder, check_resumption
     from distkern.jobs.folder import JobFolder
 
     job = resolve_job(job_file, flags, settings)
@@ -70,17 +70,25 @@ def submit(
             "a job needs the address of a running scheduler", where="--scheduler",
             mend="give --scheduler tcp://HOST:PORT, or run it here with `distkern train`",
         )  # fmt: skip
-    if job.out is None:
-        raise InputError("no folder for the model given", where="--out", mend="add --out M")
     # another machine has another working folder
-    job = job.model_copy(update={"data": str(absolute(job.data)), "out": str(absolute(job.out))})
-    open_for(make_estimator(job), job.data)
-    folder = JobFolder(str(job.out))
-    check_folder(folder.path, resume)
+    update = {"data": str(absolute(job.data)), "out": str(absolute(job.model_folder))}
+    job = job.model_copy(update=update)
+    estimator = make_estimator(job)
+    dataset = open_for(estimator, job.data)
+    folder = JobFolder(job.model_folder)
+    try:
+        check_folder(folder.path, resume)
+    except InputError:
+        # what must not be touched while it is made has better advice
+        folder.refuse_if_driven()
+        raise
+    if resume:
+        check_resumption(estimator, dataset.train, folder.path, test=dataset.test)
     record = _send(job, folder, retries, folder.path.parent if runs is None else runs)
     if as_json:
         click.echo(json.dumps({"id": record.id, "out": record.out, "scheduler": record.scheduler}))
     else:
+        click.echo(f"see it with {record.command('logs', '--follow')}", err=True)
         click.echo(f"{job.algorithm} on {place_of(job.data).name} to {job.scheduler}: job {record.id}")
     if wait:
         state = follow(folder, wait=True)
@@ -93,6 +101,7 @@ def _refuse_if_driven(folder: JobFolder, scheduler: JobScheduler) -> None:
 
     A driver that lives on all the same stops when the new one claims the job.
     """
+    folder.refuse_if_attached()
     if not folder.has_job:
         return
     record = folder.record()
@@ -125,6 +134,7 @@ def _send(job: Job, folder: JobFolder, retries: int, runs: Place) -> Record:
             id=new_id(job.algorithm) if old is None else old.id, algorithm=job.algorithm, data=job.data,
             out=str(job.out), description=description, scheduler=job.scheduler,
             submission=1 if old is None else old.submission + 1, epoch=0 if old is None else old.epoch,
+            runs=str(absolute(runs)),
         )  # fmt: skip
         folder.go_on()
         folder.write(record)

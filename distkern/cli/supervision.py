@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from distkern.core.errors import InputError
@@ -14,23 +15,31 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-def guards(job: Job) -> tuple[Listener, ...]:
-    """The claim to a folder that a submitted job trains to: a driver of that job that still lives stops.
+@contextmanager
+def driving(job: Job, resume: bool) -> Iterator[tuple[Listener, ...]]:
+    """Hold the claim to the job's folder while entered; the listeners stop a run that has lost it.
+
+    A driver of the same run that lives on all the same (its host was cut off, say) stops at its next look.
 
     Raises
     ------
     InputError
-        If the job is waiting or running.
+        If somebody trains to the folder, or a job for it waits, or it cannot be trained to.
     """
-    from distkern.jobs.driver import Guard
-    from distkern.jobs.folder import JobFolder
+    from distkern.estimators.run import check_folder
+    from distkern.jobs.driver import Guard, Heartbeat
+    from distkern.jobs.folder import JobFolder, attached_facts
 
-    folder = None if job.out is None else JobFolder(job.out)
-    if folder is None or not folder.has_job or folder.has_model:
-        return ()
+    folder = JobFolder(job.model_folder)
     folder.refuse_if_driven()
+    check_folder(folder.path, resume)
     folder.go_on()
-    return (Guard(folder, folder.claim(), lambda: False),)
+    fence = folder.claim()
+    try:
+        with Heartbeat(folder, fence, attached_facts()) as heartbeat:
+            yield Guard(folder, fence, lambda: False), heartbeat
+    finally:
+        folder.release(fence)
 
 
 def supervised(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import options
-from distkern.storage.places import Place, place_of
+from distkern.storage.places import Place, is_fleeting
 
 if TYPE_CHECKING:
     from distkern.engine.events import Listener
@@ -57,14 +57,14 @@ def train(
       n_cores = 512
     """
     from distkern.cli.job import make_estimator, open_for, resolve_job
-    from distkern.cli.supervision import guards, supervised
+    from distkern.cli.supervision import driving, supervised
     from distkern.cli.training import memory_line, run_job
     from distkern.monitor.terminal import Terminal
 
     job = resolve_job(job_file, flags, settings)
     dataset = open_for(make_estimator(job), job.data)
-    with Terminal() as terminal:
-        listeners: list[Listener] = [*guards(job), terminal]
+    with driving(job, resume) as guards, Terminal() as terminal:
+        listeners: list[Listener] = [*guards, terminal]
         _, history = supervised(
             job,
             lambda tried: run_job(
@@ -77,6 +77,8 @@ def train(
         click.echo(json.dumps({"model": job.out, **history[-1]}))
         return
     click.echo(memory_line(history[-1], job.memory_limit))
-    click.echo(f"model in {job.out}, report in {place_of(str(job.out)) / 'report.html'}")
-    if dataset.test is not None:
+    click.echo(f"model in {job.out}, report in {job.model_folder / 'report.html'}")
+    if is_fleeting(job.model_folder):
+        click.echo(f"{job.out} is in the memory of this process, and gone when it ends", err=True)
+    elif dataset.test is not None:
         click.echo(f"next: distkern evaluate {job.out} --data {job.data}")

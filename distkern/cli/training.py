@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.core.errors import InputError
-from distkern.storage.places import place_of
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
@@ -41,8 +40,7 @@ def run_job(
     from distkern.monitor.recorder import PassRecorder
     from distkern.monitor.report import write_report
 
-    if job.out is None:
-        raise InputError("no folder for the model given", where="--out", mend="add --out M")
+    folder = job.model_folder
     if dashboard and job.scheduler in ("synchronous", "threads", "processes"):
         raise InputError(
             f"scheduler {job.scheduler!r} has no dashboard", where="--dashboard", mend="use --scheduler local"
@@ -63,7 +61,6 @@ def run_job(
         dashboard=_has_page(job, dashboard),
         opened=partial(_show_page, job) if shown else None,
     )
-    folder = place_of(job.out)
     history = read(folder / "metrics.jsonl")
     # of all tries, if the run was resumed
     seconds = history[-1]["seconds"]
@@ -79,7 +76,7 @@ def complete_run(job: Job, dataset: Dataset) -> None:
     from distkern.monitor.metrics import read
     from distkern.monitor.report import write_report
 
-    folder = place_of(str(job.out))
+    folder = job.model_folder
     if not (folder / "report.html").exists():
         history = read(folder / "metrics.jsonl")
         seconds = history[-1]["seconds"] if history else 0.0

@@ -50,6 +50,10 @@ class StoreError(ClusterError):
     """A store of objects does not answer, after several tries: a resumed run may succeed."""
 
 
+class FencedError(DistkernError):
+    """Another driver has taken the run over: what lies in its folder is that driver's now."""
+
+
 class DivergenceError(DistkernError, ArithmeticError):
     """A solver left the finite numbers."""
 

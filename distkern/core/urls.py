@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from urllib.parse import unquote
 
 from distkern.core.errors import InputError
 
@@ -29,10 +30,10 @@ def is_url(text: str) -> bool:
 
 
 def local_path(url: str) -> str | None:
-    """The absolute path that a ``file://`` URL stands for; None for other URLs."""
+    """The absolute path that a ``file://`` URL stands for, ``%20`` a space; None for other URLs."""
     for prefix in _LOCAL:
         if url.startswith(prefix):
-            return os.path.abspath(url.removeprefix(prefix))
+            return os.path.abspath(unquote(url.removeprefix(prefix)))
     return None
 
 

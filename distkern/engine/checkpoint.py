@@ -176,6 +176,12 @@ class CheckpointFolder:
                 continue
         return None
 
+    def check(self) -> None:
+        """Raise :class:`InputError` if the newest checkpoint belongs to other data or another job."""
+        header = self.newest_header()
+        if header is not None:
+            self._compare(header, self.path)
+
     def _compare(self, header: dict[str, Any], path: Place) -> None:
         if header["format"] > _FORMAT:
             raise InputError(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from distkern.core import interrupts
-from distkern.core.errors import DistkernError, InputError, MemoryBudgetError, StoreError
+from distkern.core.errors import DistkernError, FencedError, InputError, MemoryBudgetError, StoreError
 from distkern.engine.budget import MIB, Machine, format_bytes
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
@@ -169,7 +169,7 @@ def train(
             CheckpointFolder(folder / "checkpoints", {}).remove()
     except BaseException as error:
         if folder is not None:
-            if not isinstance(error, StoreError):
+            if not isinstance(error, StoreError | FencedError):
                 _tidy(folder)
             if isinstance(error, KeyboardInterrupt) and not error.args:
                 raise Interrupted(_farewell(folder)) from error
@@ -231,6 +231,22 @@ def check_folder(folder: Place, resume: bool) -> None:
         raise InputError(
             f"holds other things than a model ({foreign[0]!r})", where=str(folder), mend="give a new folder"
         )
+
+
+def check_resumption(
+    estimator: AbstractEstimator, source: Split, folder: Place, *, test: Split | None
+) -> None:  # fmt: skip
+    """Refuse to go on with a run of other data or with other hyperparameters, before anything is started.
+
+    Raises
+    ------
+    InputError
+        Naming what differs, then and now.
+    """
+    estimator.check_parameters()
+    data = estimator._data_of_split(source)
+    _, problem = estimator.problem(data, has_test=test is not None)
+    CheckpointFolder(folder / "checkpoints", estimator._identity(data, problem)).check()
 
 
 def _is_unfinished(folder: Place) -> bool:

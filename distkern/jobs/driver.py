@@ -6,15 +6,15 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from distkern.core.errors import DistkernError
+from distkern.core.errors import DistkernError, FencedError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.events import Event, Listener
 from distkern.jobs.faults import is_fault_of_cluster
-from distkern.jobs.fence import Fence, FencedError
+from distkern.jobs.fence import Fence
 from distkern.jobs.folder import JobFolder
 from distkern.jobs.log import LogFile
 from distkern.jobs.record import (
@@ -78,11 +78,14 @@ class Guard:
 
 
 class Heartbeat:
-    """A listener that writes signs of life every few seconds, from a thread of its own, while entered."""
+    """A listener that writes signs of life every few seconds, from a thread of its own, while entered.
 
-    def __init__(self, folder: JobFolder, fence: Fence) -> None:
+    ``facts`` are told with each; see :data:`distkern.jobs.folder.ATTACHED`.
+    """
+
+    def __init__(self, folder: JobFolder, fence: Fence, facts: Mapping[str, Any] | None = None) -> None:
         self._folder, self._fence = folder, fence
-        self._facts: dict[str, Any] = {"epoch": fence.epoch}
+        self._facts: dict[str, Any] = {"epoch": fence.epoch, **(facts or {})}
         self._pause = STORE_BEAT_SECONDS if isinstance(folder.path, URLPlace) else BEAT_SECONDS
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="distkern-heartbeat", daemon=True)
@@ -172,7 +175,8 @@ def drive(
         if event.kind == "checkpoint_saved":
             progressed()
 
-    with Heartbeat(folder, fence) as heartbeat:
+    # how many stages there are is known again only once the data is open
+    with Heartbeat(folder, fence, {"stages": folder.pulse().get("stages")}) as heartbeat:
         try:
             if hopeless:
                 raise DistkernError(

@@ -16,36 +16,43 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from distkern.core.errors import DistkernError
+from distkern.core.errors import FencedError
 from distkern.storage.atomic import explained
 from distkern.storage.places import Place, create_exclusively
 
 _NAME = re.compile(r"epoch-(\d{5,})")
 
 
-class FencedError(DistkernError):
-    """Another driver has taken the job over."""
-
-
 @dataclass(frozen=True)
 class Fence:
-    """A claim to a job: ``epoch`` in ``folder``."""
+    """A claim to a run: ``epoch`` in ``folder``, and what was written into its file."""
 
     folder: Place
     epoch: int
+    owner: str
 
     def holds(self) -> bool:
-        """Whether nobody has claimed the job since."""
-        return newest(self.folder) <= self.epoch
+        """Whether nobody has claimed the run since, nor cleared the claim away."""
+        return newest(self.folder) == self.epoch and self._is_there()
 
     def check(self) -> None:
         """Raise :class:`FencedError` if somebody has."""
         latest = newest(self.folder)
-        if latest > self.epoch:
+        if latest != self.epoch or not self._is_there():
             raise FencedError(
                 f"another driver has taken over the run in {self.folder.parent} (epoch {latest}, this one is "
                 f"{self.epoch}): this one stops"
             )
+
+    def _is_there(self) -> bool:
+        try:
+            return _file(self.folder, self.epoch).read_text(encoding="utf-8") == self.owner
+        except FileNotFoundError:
+            return False
+
+
+def _file(folder: Place, epoch: int) -> Place:
+    return folder / f"epoch-{epoch:05d}"
 
 
 def newest(folder: Place) -> int:
@@ -62,7 +69,7 @@ def starts_at(folder: Place, progress: Sequence[int]) -> int:
     starts = 0
     for epoch in range(newest(folder), 0, -1):
         try:
-            claimed = json.loads((folder / f"epoch-{epoch:05d}").read_text(encoding="utf-8"))["progress"]
+            claimed = json.loads(_file(folder, epoch).read_text(encoding="utf-8"))["progress"]
         except (OSError, ValueError, KeyError):
             # its driver died while it wrote: it got no further
             claimed = list(progress)
@@ -91,17 +98,18 @@ def claim(folder: Place, progress: Sequence[int] = ()) -> Fence:
             "claim": secrets.token_hex(8),
         }
     )
+    owner += "\n"
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
     while True:
         epoch = newest(folder) + 1
-        path = folder / f"epoch-{epoch:05d}"
+        path = _file(folder, epoch)
         try:
             # create-if-absent is the one operation that every shared file system decides alone
-            create_exclusively(path, owner + "\n")
+            create_exclusively(path, owner)
         except FileExistsError:
             continue
         except OSError:
             with explained(path):
                 raise
-        return Fence(folder, epoch)
+        return Fence(folder, epoch, owner)

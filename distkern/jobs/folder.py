@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from distkern.core.errors import CorruptDataError, InputError, StoreError
 from distkern.jobs.fence import Fence, claim, starts_at
-from distkern.jobs.record import LOST_SECONDS, OVER, Record, from_json, state_of
+from distkern.jobs.record import LOST_SECONDS, OVER, RUNNING, Record, from_json, state_of
 from distkern.storage.atomic import explained, write_text_atomic
 from distkern.storage.places import Location, place_of, remove_tree
 
 #: what a job leaves in the folder of its run, beside what the run leaves
 RECORD, LOG, CANCEL, OWN = "job.json", "log.jsonl", "cancel", ".job"
+#: key of a sign of life: the driver is a process that somebody waits for, and no job of a scheduler
+ATTACHED = "attached"
+
+
+def attached_facts() -> dict[str, Any]:
+    """What an attached run tells of itself with each sign of life."""
+    return {ATTACHED: True, "host": socket.gethostname(), "pid": os.getpid()}
 
 
 class JobFolder:
@@ -89,10 +98,16 @@ class JobFolder:
 
     def state(self, now: float | None = None) -> str:
         """The job's state: one of :data:`distkern.jobs.record.STATES`."""
+        if self.is_attached():
+            return RUNNING
         return state_of(
             self.record(), self.pulse().get("time"), asked_to_stop=self.asked_to_stop(),
             has_model=self.has_model, now=time.time() if now is None else now,
         )  # fmt: skip
+
+    def is_attached(self) -> bool:
+        """Whether a process that is no job of a scheduler (``distkern train``) trains to this folder now."""
+        return _lives(self.pulse())
 
     # -- stopping
 
@@ -120,8 +135,28 @@ class JobFolder:
         """How many of the last drivers, in a row, started when the job was as far as ``progress`` says."""
         return starts_at(self._own, progress)
 
+    def release(self, fence: Fence) -> None:
+        """Give up the claim of an attached run that is over, and leave nothing of it."""
+        if not fence.holds():
+            return
+        if self.has_job:
+            (self._own / "heartbeat").unlink(missing_ok=True)
+        else:
+            self.discard()
+
+    def refuse_if_attached(self) -> None:
+        """Raise :class:`InputError` if an attached run trains to this folder now."""
+        pulse = self.pulse()
+        if _lives(pulse):
+            raise InputError(
+                f"process {pulse.get('pid')} on {pulse.get('host')} is training to it", where=str(self.path),
+                mend="wait for it, stop it there with Ctrl-C, or use another folder; a run that has been "
+                f"silent for {LOST_SECONDS:.0f} seconds counts as lost",
+            )  # fmt: skip
+
     def refuse_if_driven(self) -> None:
-        """Raise :class:`InputError` if a job of this folder is waiting or running."""
+        """Raise :class:`InputError` if a job of this folder is waiting or running, or an attached run is."""
+        self.refuse_if_attached()
         if not self.has_job:
             return
         try:
@@ -132,7 +167,23 @@ class JobFolder:
         if state not in OVER:
             raise InputError(
                 f"is the folder of job {record.id}, which is {state}", where=str(self.path),
-                mend=f"wait for it (`distkern logs {record.id} --follow`), stop it (`distkern cancel "
-                f"{record.id}`), or use another folder; a job that has been silent for "
+                mend=f"wait for it ({record.command('logs', '--follow')}), stop it "
+                f"({record.command('cancel')}), or use another folder; a job that has been silent for "
                 f"{LOST_SECONDS:.0f} seconds counts as lost",
             )  # fmt: skip
+
+
+def _lives(pulse: Mapping[str, Any]) -> bool:
+    """Whether a sign of life is of an attached run that still goes on."""
+    if not pulse.get(ATTACHED) or time.time() - pulse.get("time", 0.0) > LOST_SECONDS:
+        return False
+    if pulse.get("host") != socket.gethostname():
+        return True
+    try:
+        # signal 0 asks whether there is such a process
+        os.kill(int(pulse["pid"]), 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, KeyError, ValueError):
+        return True
+    return True

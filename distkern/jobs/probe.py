@@ -69,6 +69,10 @@ def check_store(
         with suppress(OSError):
             (own / token).unlink()
     for address, answer in sorted(answers.items()):
+        if isinstance(answer, InputError):
+            raise InputError(
+                f"worker {address}: {answer.what}", where=answer.where or where, mend=answer.mend
+            ) from answer
         if isinstance(answer, BaseException):
             raise InputError(
                 f"worker {address} cannot run distkern ({type(answer).__name__}: {answer})",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
+import shlex
 import time
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from distkern.core.errors import CorruptDataError
 from distkern.jobs.redact import redact
+from distkern.storage.places import absolute
 
 QUEUED, RUNNING, FINISHED = "queued", "running", "finished"
 FAILED, CANCELLED, LOST = "failed", "cancelled", "lost"
@@ -41,6 +44,7 @@ class Record:
     epoch : of the driver that last claimed the job
     host, worker : where that driver runs
     error : one line, of a failed or lost job
+    runs : the folder whose index names the job
     """
 
     id: str
@@ -58,6 +62,14 @@ class Record:
     host: str = ""
     worker: str = ""
     error: str = ""
+    runs: str = ""
+
+    def command(self, name: str, *arguments: str) -> str:
+        """A command about this job as it works from here: ``distkern logs ID --follow``."""
+        here = os.environ.get("DISTKERN_RUNS") or "."
+        elsewhere = self.runs and str(absolute(here)) != self.runs
+        words = ["distkern", name, self.id, *arguments, *(["--runs", self.runs] if elsewhere else [])]
+        return f"`{' '.join(map(shlex.quote, words))}`"
 
     def to_json(self) -> str:
         """The record as text, without passwords."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -12,6 +13,8 @@ from distkern.core.errors import DistkernError, InputError, StoreError
 from distkern.core.urls import no_driver, redact_urls
 
 Result = TypeVar("Result")
+
+_LOG = logging.getLogger("distkern")
 
 #: seconds between tries; drivers try again by themselves as well
 PAUSES = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -89,6 +92,10 @@ def asked(url: str, ask: Callable[[Any, str], Result]) -> Result:
                     f"{redact_urls(url)}: the store does not answer after {tries} "
                     f"({_reason(error)}); once it does, run the same command again, a training with --resume"
                 ) from error
+            if tried == 1:
+                _LOG.warning(
+                    "%s: the store does not answer (%s); asking again", redact_urls(url), _reason(error)
+                )
         interrupts.check()
         time.sleep(pause)
     raise AssertionError("the last try returns or raises")
@@ -106,6 +113,11 @@ def _refused(url: str, error: Exception) -> InputError | None:
         return InputError(
             f"access is denied ({_reason(error)})", where=redact_urls(url),
             mend="check the credentials in the environment, here and on every worker",
+        )  # fmt: skip
+    if isinstance(error, ValueError) and "endpoint" in str(error).lower():
+        return InputError(
+            f"the address of the store is none ({_reason(error)})", where=redact_urls(url),
+            mend="set AWS_ENDPOINT_URL to http://HOST:PORT or https://HOST, or leave it unset",
         )  # fmt: skip
     status = _status(error)
     if status is not None and status < 500 and status not in _TRY_LATER:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from distkern.core.errors import InputError
-from distkern.core.urls import is_url, local_path, redact_urls, refuse_password
+from distkern.core.urls import is_url, local_path, protocol, redact_urls, refuse_password
 from distkern.storage._file_systems import asked
 
 #: the objects that make a folder of a store whole; of several, the last one does
@@ -164,6 +164,11 @@ def absolute(where: Location) -> Place:
     """The place, which names the same for a process with another working folder."""
     place = place_of(where)
     return place if isinstance(place, URLPlace) else Path(os.path.abspath(os.path.expanduser(place)))
+
+
+def is_fleeting(place: Place) -> bool:
+    """Whether what is stored there ends with this process."""
+    return isinstance(place, URLPlace) and protocol(place.url) == "memory"
 
 
 def size_of_file(place: Place) -> int:

@@ -129,7 +129,10 @@ def test_cancel_stops_within_a_stage_and_the_run_goes_on_later(
     assert submit(data, cluster, out, *LONG, "--json") == 0
     name = printed(capsys)["id"]
     folder = JobFolder(out)
-    wait_for(lambda: (out / "checkpoints" / "stage-00002").exists() or folder.state() != "running", 20)
+    wait_for(
+        lambda: (out / "checkpoints" / "stage-00002").exists() or folder.state() not in ("queued", "running"),
+        20,
+    )
     # a second one would train to the same folder
     assert submit(data, cluster, out, *LONG, "--resume") == 2
     assert f"is the folder of job {name}" in capsys.readouterr().err
@@ -171,7 +174,8 @@ def test_ctrl_c_ends_the_looking_and_not_the_job(
     captured = capsys.readouterr()
     name = folder.record().id
     assert captured.out.split()[-1] == name
-    assert f"distkern: job {name} goes on: see it again with `distkern logs {name} --follow`" in captured.err
+    found = f"see it again with `distkern logs {name} --follow --runs {tmp_path}`"
+    assert f"distkern: job {name} goes on: {found}" in captured.err
     assert folder.state() == "running"
     folder.ask_to_stop()
     wait_for(lambda: folder.state() == "cancelled", 20)
@@ -225,6 +229,9 @@ def test_a_store_that_the_workers_do_not_see_is_refused(
             )
         with pytest.raises(InputError, match=r"cannot run distkern \(ZeroDivisionError"):
             probe.check_store(out, str(data), lambda *_: {"tcp://w": ZeroDivisionError("no")}, "--out")
+        denied = InputError("access is denied", where="s3://b/m", mend="check the credentials")
+        with pytest.raises(InputError, match=r"s3://b/m: worker tcp://w: access is denied; check the cred"):
+            probe.check_store(out, str(data), lambda *_: {"tcp://w": denied}, "--out")
     assert list((out / ".job").iterdir()) == []
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import yaml
 from distributed import Client
+from test_handshake import server
 
 from distkern.cli.main import main
 from distkern.core.errors import InputError
@@ -197,5 +198,9 @@ def test_the_reason_is_said(
     mixed = ["--tls-ca", str(team / "ca.pem"), "--tls-cert", str(team / "alice.pem")]
     assert "key values mismatch" in refused(*mixed, "--tls-key", str(team / "worker.key"))
     assert "--tls-ca" in refused("--tls-ca", str(data / "distkern.json"), *mixed[2:])
+    with server(b"what a scheduler in the open begins with") as port:
+        given = options_of(team, "alice")
+        assert "does not speak TLS; give tcp://" in refused(*given, where=f"tls://127.0.0.1:{port}")
+    assert "takes tls:// only" in refused(where=scheduler.replace("tls://", "tcp://"))
     assert "has no effect with scheduler 'threads'" in refused(*mixed, where="threads")
     assert not (tmp_path / "m").exists()

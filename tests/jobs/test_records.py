@@ -114,6 +114,18 @@ def test_a_folder_with_a_living_job_is_refused(tmp_path: Path) -> None:
     folder.refuse_if_driven()
 
 
+def test_commands_work_where_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = record(runs=str(tmp_path / "my runs"))
+    monkeypatch.delenv("DISTKERN_RUNS", raising=False)
+    assert job.command("logs", "--follow") == f"`distkern logs j-1 --follow --runs '{tmp_path}/my runs'`"
+    monkeypatch.setenv("DISTKERN_RUNS", str(tmp_path / "my runs"))
+    assert job.command("cancel") == "`distkern cancel j-1`"
+    monkeypatch.delenv("DISTKERN_RUNS")
+    (tmp_path / "my runs").mkdir()
+    monkeypatch.chdir(tmp_path / "my runs")
+    assert job.command("cancel") == "`distkern cancel j-1`"
+
+
 def test_the_index_moves_with_the_store(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     JobIndex(tmp_path / "here").add("a", tmp_path / "here" / "m")

@@ -131,6 +131,7 @@ def test_what_a_killed_writer_left_on_this_machine_is_removed(
 
 def test_places_are_told_from_texts(tmp_path: Path) -> None:
     assert place_of(f"file://{tmp_path}/d.zarr") == tmp_path / "d.zarr"
+    assert place_of((tmp_path / "ü b" / "d.zarr").as_uri()) == tmp_path / "ü b" / "d.zarr"
     assert place_of("d.zarr") == Path("d.zarr")
     assert place_of("s3://bucket/a/") == URLPlace("s3://bucket/a")
     assert places.absolute("s3://bucket/a") == URLPlace("s3://bucket/a")
@@ -235,10 +236,13 @@ def http(status: int) -> Exception:
 @pytest.mark.parametrize(
     "error", [ConnectionResetError(), TimeoutError(), OSError(errno.ECONNREFUSED, "refused"), http(503)]
 )
-def test_transient_errors_are_survived(failing: Failing, error: Exception) -> None:
+def test_transient_errors_are_survived(
+    failing: Failing, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
     failing.errors = [error, error]
     assert URLPlace("s3://b/k").read_bytes() == b"content"
     assert failing.asked == 3
+    assert [line.getMessage() for line in caplog.records if "asking again" in line.getMessage()]
     failing.errors = [error, error, error, error]
     with pytest.raises(StoreError, match=r"s3://b/k.*after 3 tries"):
         URLPlace("s3://b/k").read_bytes()
@@ -250,6 +254,8 @@ def test_transient_errors_are_survived(failing: Failing, error: Exception) -> No
         (FileNotFoundError(), FileNotFoundError),
         (PermissionError("denied"), InputError),
         (http(400), InputError),
+        (ValueError("Invalid endpoint: nonsense"), InputError),
+        (ValueError("another"), ValueError),
         (http(412), FileExistsError),
         (MemoryError(), MemoryError),
     ],

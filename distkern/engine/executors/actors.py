@@ -24,6 +24,7 @@ from distkern.engine.plan import RoundsPlan
 from distkern.engine.rounds import AbstractParties, Lost, Saved
 from distkern.passes import Rounds
 
+NO_WORKERS = "the cluster's workers are gone, and no new one came in time; resume with --resume"
 #: a lost party waits so long for a worker that holds no other, before it joins one that does
 _FREE_WORKER_SECONDS = 5.0
 _NO_WORKERS_SECONDS = 300.0
@@ -164,7 +165,7 @@ class ActorParties(AbstractParties):
                 if self._calls.reach(address):
                     return address
             if not workers and waited > _NO_WORKERS_SECONDS:
-                raise ClusterError("the cluster has had no workers for 5 minutes; resume with --resume")
+                raise ClusterError(NO_WORKERS)
             time.sleep(0.1)
 
     def _report(self, place: _Place) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 
 import dask
@@ -12,7 +11,8 @@ from distkern.core.errors import InputError
 _CA, _CERT, _KEY = (
     f"distributed.comm.tls.{name}" for name in ("ca-file", "client.cert", "client.key")
 )  # fmt: skip
-_SECONDS = 5.0
+#: what a handshake runs into where the other end talks in the open
+_NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG", "HTTP_REQUEST")
 
 
 def use_certificates(ca: str | None, cert: str | None, key: str | None) -> None:
@@ -33,29 +33,37 @@ def use_certificates(ca: str | None, cert: str | None, key: str | None) -> None:
     _context()
 
 
-def why_refused(address: str) -> str | None:
-    """What goes wrong in the handshake with a tls:// address, in words; None if nothing does."""
-    host, _, port = address.removeprefix("tls://").rpartition(":")
+def tls_context(address: str) -> ssl.SSLContext:
+    """What to shake hands with at a ``tls://`` address.
+
+    Raises
+    ------
+    InputError
+        If there is no certificate to show there, or its files do not do.
+    """
     if not dask.config.get(_CA, None) or not dask.config.get(_CERT, None):
-        return "it takes members of a team only, and no certificate was given"
-    context = _context()
-    try:
-        with (
-            socket.create_connection((host.strip("[]"), int(port)), timeout=_SECONDS) as plain,
-            context.wrap_socket(plain) as wrapped,
-        ):
-            # a server of TLS 1.3 judges a client's certificate after the client's handshake is over
-            wrapped.settimeout(_SECONDS)
-            wrapped.recv(1)
-    except ssl.SSLCertVerificationError as error:
-        return f"its certificate is not the authority's: {error.verify_message}"
-    except ssl.SSLError as error:
-        return f"it does not take this certificate: {(error.reason or str(error)).replace('_', ' ').lower()}"
-    except TimeoutError:
-        return None
-    except OSError as error:
-        return str(error)
-    return None
+        raise _no_way_in(address, "it takes members of a team only, and no certificate was given")
+    return _context()
+
+
+def refused(address: str, error: ssl.SSLError) -> InputError:
+    """The error for a handshake that went wrong, in words."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return _no_way_in(address, f"its certificate is not the authority's: {error.verify_message}")
+    if error.reason in _NOT_TLS:
+        return InputError(
+            "this scheduler does not speak TLS", where=f"--scheduler {address}",
+            mend=f"give tcp://{address.removeprefix('tls://')}",
+        )  # fmt: skip
+    reason = (error.reason or str(error)).replace("_", " ").lower()
+    return _no_way_in(address, f"it does not take this certificate: {reason}")
+
+
+def _no_way_in(address: str, reason: str) -> InputError:
+    return InputError(
+        f"no way into this scheduler: {reason}", where=f"--scheduler {address}",
+        mend="give --tls-ca, --tls-cert and --tls-key, or set DASK_CONFIG to settings that name them",
+    )  # fmt: skip
 
 
 def _context() -> ssl.SSLContext:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import uuid
 from collections import deque
 from collections.abc import Iterator
@@ -11,17 +12,17 @@ from typing import Any
 
 import dask
 from distributed import Client, Future, LocalCluster, get_client
-from distributed.comm import get_address_host
+from distributed.comm import CommClosedError, get_address_host
 from distributed.utils import TimeoutError as DaskTimeoutError
 
 from distkern.core.errors import ClusterError, InputError
 from distkern.core.types import AbstractSource
 from distkern.engine.budget import Machine
 from distkern.engine.cache import forget
-from distkern.engine.executors.actors import ActorParties
+from distkern.engine.executors.actors import NO_WORKERS, ActorParties
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress
-from distkern.engine.executors.certificates import why_refused
 from distkern.engine.executors.graph import call_graph, reduce_graph
+from distkern.engine.executors.handshake import greet
 from distkern.engine.executors.local import available_cores
 from distkern.engine.plan import ReducePlan, RoundsPlan
 from distkern.engine.rounds import AbstractParties, LocalParties, Lost, Saved
@@ -38,6 +39,7 @@ _CLUSTER_CONFIG = {
     # all tasks of a pass go out at once: their results are small, and waiting for each costs 5 ms
     "distributed.scheduler.worker-saturation": "inf",
 }
+_LOST = "the connection to the scheduler was lost; resume with --resume"
 #: what a client raises whose scheduler does not answer, or that has given up on it and has none any more
 _AWAY = (OSError, DaskTimeoutError, RuntimeError, AttributeError)
 
@@ -134,7 +136,7 @@ class ClusterExecutor(AbstractExecutor):
         except Exception as error:
             if self._client.status in ("running", "connecting"):
                 raise
-            raise ClusterError("the connection to the scheduler was lost; resume with --resume") from error
+            raise ClusterError(_LOST) from error
 
     def _result(self, futures: list[Future]) -> list[Timed]:
         from distributed import KilledWorker
@@ -149,12 +151,10 @@ class ClusterExecutor(AbstractExecutor):
                 f"a task was on several workers when they died ({error.args[0]}): most likely they ran out "
                 "of memory; see `distkern plan`, and raise --memory-limit"
             ) from error
-        except FutureCancelledError as error:
-            raise ClusterError("the connection to the scheduler was lost; resume with --resume") from error
+        except (FutureCancelledError, CommClosedError) as error:
+            raise ClusterError(_LOST) from error
         except NoWorkerError as error:
-            raise ClusterError(
-                "the cluster has had no workers for 5 minutes; resume with --resume"
-            ) from error
+            raise ClusterError(NO_WORKERS) from error
 
     def worker_peaks(self) -> dict[str, int]:
         # a worker that dies meanwhile is simply not measured
@@ -205,23 +205,23 @@ def start_local(*, workers: int | None, memory_limit: int | None, dashboard: boo
     return executor
 
 
-def connect(address: str) -> ClusterExecutor:
-    """A running scheduler; at least one worker must be there."""
+def connect(address: str, *, workers: bool = True) -> ClusterExecutor:
+    """A running scheduler; with ``workers``, at least one of them must be there."""
+    greet(address)
+    # what goes wrong is said by those who notice it, in one line
+    for name in ("distributed.client", "distributed.comm"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout="20s", set_as_default=False)
     except (OSError, TypeError, ValueError, AssertionError, DaskTimeoutError) as error:
         # a client whose handshake fails late asserts that it is closed when it is not yet
-        reason = why_refused(address) if address.startswith("tls://") else None
-        if reason is not None:
-            raise InputError(
-                f"no way into this scheduler: {reason}", where=f"--scheduler {address}",
-                mend="give --tls-ca, --tls-cert and --tls-key, or set DASK_CONFIG to settings that name them",
-            ) from error  # fmt: skip
         raise InputError(
             f"no Dask scheduler answers ({error or type(error).__name__})",
             where=f"--scheduler {address}",
             mend="start one with `dask scheduler` and workers with `dask worker ADDRESS`",
         ) from error
+    if not workers:
+        return ClusterExecutor(client, owned=True)
     try:
         client.wait_for_workers(1, timeout=60)
     except (OSError, DaskTimeoutError) as error:

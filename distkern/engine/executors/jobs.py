@@ -26,10 +26,11 @@ class JobScheduler:
     Parameters
     ----------
     address : ``tcp://...`` or ``tls://...``
+    workers : whether somebody must be there who could run a driver
     """
 
-    def __init__(self, address: str) -> None:
-        self._executor = connect(address)
+    def __init__(self, address: str, *, workers: bool = True) -> None:
+        self._executor = connect(address, workers=workers)
         self._client: Client = self._executor.client
         self.address = address
 
@@ -167,10 +168,10 @@ def job_scheduler(address: str | None) -> Iterator[JobScheduler | None]:
     Raises
     ------
     InputError
-        If no scheduler answers there, or it has no workers.
+        If no scheduler answers there.
     """
     if address is None:
         yield None
         return
-    with JobScheduler(address) as scheduler:
+    with JobScheduler(address, workers=False) as scheduler:
         yield scheduler

@@ -1,0 +1,163 @@
+"""One driver a run: attached runs claim their folder, and two never write to the same one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distkern.cli.job import Job
+from distkern.cli.main import main
+from distkern.cli.supervision import driving
+from distkern.core.errors import FencedError, InputError
+from distkern.engine.events import Event
+from distkern.jobs.folder import JobFolder, attached_facts
+from distkern.jobs.record import LOST_SECONDS, Record
+from distkern.storage.ingest import write_dataset
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "d.zarr"
+    features = np.random.default_rng(0).normal(size=(4000, 6))
+    write_dataset([(features, np.arange(4000) % 2)], path, scale="none")
+    return path
+
+
+def arguments(data: Path, out: Path, *more: str, stages: int = 100_000) -> list[str]:
+    settings = [part for name in ("n_cores=60", f"stages={stages}", "tol=0.0") for part in ("--set", name)]
+    return ["train", "--data", str(data), "--out", str(out), "--scheduler", "synchronous", *settings, *more]
+
+
+def wait_until(condition: object, seconds: float = 60.0) -> None:
+    assert callable(condition)
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_a_folder_is_trained_to_by_one_at_a_time(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "m"
+    running = subprocess.Popen(
+        [sys.executable, "-m", "distkern", *arguments(data, out)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        wait_until(lambda: (out / "checkpoints").is_dir() and any((out / "checkpoints").glob("stage-0*")))
+        assert JobFolder(out).is_attached()
+        for more in ([], ["--resume"]):
+            assert main(arguments(data, out, *more)) == 2
+            said = capsys.readouterr().err
+            assert f"process {running.pid} on" in said
+            assert "remove the folder" not in said
+        assert running.poll() is None
+        running.send_signal(signal.SIGKILL)
+    finally:
+        running.kill()
+        running.wait()
+    # a process that is gone holds nothing, however fresh its last sign of life
+    assert not JobFolder(out).is_attached()
+    stages = [json.loads(line)["stage"] for line in (out / "metrics.jsonl").read_text().splitlines()]
+    assert stages == list(range(len(stages)))
+    resumed = subprocess.Popen(
+        [sys.executable, "-m", "distkern", *arguments(data, out, "--resume")],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        wait_until(JobFolder(out).is_attached)
+        # somebody who thinks that it is dead takes over: it stops and writes no more
+        JobFolder(out).claim()
+        _, said = resumed.communicate(timeout=60)
+        assert resumed.returncode == 1
+        assert "another driver has taken over" in said
+    finally:
+        resumed.kill()
+        resumed.wait()
+
+
+def test_nothing_of_a_claim_is_left(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "m"
+    assert main(arguments(data, out, stages=2)) == 0
+    assert sorted(path.name for path in out.iterdir()) == [
+        "arrays",
+        "metrics.jsonl",
+        "model.json",
+        "report.html",
+    ]
+    # nor of a run that could not begin
+    assert main(arguments(data, tmp_path / "n", "--memory-limit", "1MiB")) == 2
+    assert not (tmp_path / "n").exists()
+
+
+def test_a_claim_that_was_lost_is_not_given_up(tmp_path: Path) -> None:
+    job = Job(data="d.zarr", out=str(tmp_path / "m"))
+    folder = JobFolder(job.model_folder)
+    with driving(job, False) as (guard, _):
+        started = Event("run_started", {"stages": 3})
+        guard(started)
+        newer = folder.claim()
+        with pytest.raises(FencedError):
+            guard(started)
+    assert newer.holds()
+    # another run's first claim is not taken for one's own
+    folder.release(newer)
+    assert not newer.holds()
+    again = folder.claim()
+    assert again.epoch == 1
+    assert not newer.holds()
+
+
+def test_whose_signs_of_life_count(tmp_path: Path) -> None:
+    folder = JobFolder(tmp_path)
+    (tmp_path / ".job").mkdir()
+    folder.beat({"stage": 3})
+    folder.refuse_if_attached()
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    folder.beat({**attached_facts(), "pid": gone.pid})
+    folder.refuse_if_attached()
+    folder.beat({**attached_facts(), "host": "elsewhere", "pid": gone.pid})
+    with pytest.raises(InputError, match=f"process {gone.pid} on elsewhere is training to it"):
+        folder.refuse_if_attached()
+    folder.beat({**attached_facts(), "host": "elsewhere", "time": time.time() - LOST_SECONDS - 1})
+    folder.refuse_if_attached()
+    folder.beat(attached_facts())
+    with pytest.raises(InputError, match=f"process {os.getpid()}"):
+        folder.refuse_if_driven()
+    folder.write(Record("j-1", "csvrg", "/d.zarr", str(tmp_path), state="cancelled"))
+    assert folder.state() == "running"
+
+
+def test_a_job_that_goes_on_must_be_the_same(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "m"
+
+    def interrupt() -> None:
+        wait_until(lambda: (out / "checkpoints").is_dir() and any((out / "checkpoints").glob("stage-0*")))
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    assert main(arguments(data, out)) == 130
+    flags = [flag for flag in arguments(data, out)[1:] if flag != "synchronous"]
+    flags[flags.index("--scheduler") + 1 : flags.index("--scheduler") + 1] = ["tcp://127.0.0.1:9"]
+    capsys.readouterr()
+    # before any scheduler is looked for
+    assert main(["submit", *flags, "--set", "gamma=0.5", "--resume"]) == 2
+    assert "started with another gamma" in capsys.readouterr().err
+    assert main(["submit", *flags]) == 2
+    assert "holds an unfinished run" in capsys.readouterr().err
+    JobFolder(out).write(Record("j-1", "csvrg", str(data), str(out)))
+    assert main(["submit", *flags]) == 2
+    assert "is the folder of job j-1, which is queued" in capsys.readouterr().err

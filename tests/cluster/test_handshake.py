@@ -1,0 +1,97 @@
+"""Addresses that are no scheduler's are told apart before a client waits for them."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from distributed import LocalCluster
+
+from distkern.core.errors import InputError
+from distkern.engine.executors.handshake import greet
+from distkern.engine.executors.jobs import job_scheduler
+
+
+@contextmanager
+def server(answer: bytes | None, port: int = 0) -> Iterator[int]:
+    """A port whose owner says ``answer`` and hangs up; with None it says nothing."""
+    kept = []
+    with socket.create_server(("127.0.0.1", port)) as listening:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = listening.accept()
+                except OSError:
+                    return
+                kept.append(connection)
+                if answer is not None:
+                    connection.sendall(answer)
+                    connection.close()
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield listening.getsockname()[1]
+        listening.shutdown(socket.SHUT_RDWR)
+    for connection in kept:
+        connection.close()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    with LocalCluster(
+        n_workers=0, processes=False, protocol="tcp", host="127.0.0.1", dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False},
+    ) as started:  # fmt: skip
+        yield started
+
+
+def test_a_scheduler_answers(cluster: LocalCluster) -> None:
+    greet(cluster.scheduler_address, 5.0)
+    greet("inproc://whatever", 0.0)
+
+
+def test_jobs_are_asked_for_where_nobody_could_run_one(cluster: LocalCluster) -> None:
+    with job_scheduler(cluster.scheduler_address) as asked:
+        assert asked is not None
+        assert asked.jobs() == {}
+
+
+def test_what_is_no_scheduler() -> None:
+    with server(None) as port, pytest.raises(InputError, match=r"no Dask scheduler \(its dashboard"):
+        greet(f"tcp://127.0.0.1:{port}", 0.5)
+    with server(b"") as port, pytest.raises(InputError, match="it hung up"):
+        greet(f"tcp://127.0.0.1:{port}", 0.5)
+    with pytest.raises(InputError, match="no Dask scheduler answers"):
+        greet(f"tcp://127.0.0.1:{port}", 0.5)
+    with pytest.raises(InputError, match="no Dask scheduler answers"):
+        greet("tcp://nosuchhost.invalid:8786", 0.0)
+    with pytest.raises(InputError, match="no port 99999"):
+        greet("tcp://127.0.0.1:99999", 0.5)
+
+
+def test_one_that_comes_late_is_waited_for() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    over = threading.Event()
+
+    def start() -> None:
+        with server(b"what a scheduler begins with", port):
+            over.wait(30)
+
+    thread = threading.Timer(1.0, start)
+    thread.start()
+    try:
+        greet(f"tcp://127.0.0.1:{port}", 20.0)
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_tls_without_a_certificate(cluster: LocalCluster) -> None:
+    address = cluster.scheduler_address.replace("tcp://", "tls://")
+    with pytest.raises(InputError, match="no certificate was given"):
+        greet(address, 1.0)
