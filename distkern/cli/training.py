@@ -48,7 +48,6 @@ def run_job(
     estimator = make_estimator(job)
     recorder = PassRecorder()
     shown = _has_page(job, dashboard) or (dashboard is not False and "://" in job.scheduler)
-    started = time.monotonic()
     fitted = train(
         estimator,
         dataset.train,
@@ -62,8 +61,9 @@ def run_job(
         dashboard=_has_page(job, dashboard),
         opened=partial(_show_page, job) if shown else None,
     )
-    seconds = time.monotonic() - started
     history = read(folder / "metrics.jsonl")
+    # of all tries, if the run was resumed
+    seconds = history[-1]["seconds"]
     facts = run_facts(job, dataset, fitted, history, seconds)
     write_report(folder / "report.html", facts, history, recorder.totals)
     return fitted, history
@@ -117,15 +117,19 @@ def run_facts(
     from distkern.monitor.text import in_bytes, in_error, in_number, in_time
 
     last = history[-1] if history else {}
+    worker, driver = (
+        max((metrics.get(f"{who}_peak_rss_bytes") or 0 for metrics in history), default=0)
+        for who in ("worker", "driver")
+    )
     headline = {
         "test error": in_error(last, "test_error"),
         "train error": in_error(last, "train_error"),
         "objective": in_number(last.get("objective")),
         "time": in_time(seconds),
-        "largest worker's memory": in_bytes(last.get("worker_peak_rss_bytes") or 0),
-        "driver's memory": in_bytes(last.get("driver_peak_rss_bytes") or 0),
+        "largest worker's memory": in_bytes(worker),
+        "driver's memory": in_bytes(driver),
     }
-    if not last.get("worker_peak_rss_bytes"):
+    if not worker:
         del headline["largest worker's memory"]
     if dataset.test is None:
         del headline["test error"]

@@ -28,6 +28,7 @@ class Forwarder:
     A message is ``{"run": facts, "events": [{"kind", "time", "fields"}, ...]}``. Events of passes and stages
     are sent together every 0.2 seconds by a thread, and of progress only the newest; all others at once. A
     scheduler that does not answer never stops the run: the engine notices by itself.
+    Messages name the scheduler they were made for, which may die and have another at its address.
 
     Parameters
     ----------
@@ -42,6 +43,7 @@ class Forwarder:
         self.run: dict[str, Any] = {
             "id": uuid.uuid4().hex[:12],
             "client": client.id,
+            "scheduler": _scheduler_of(client),
             **{str(name): plain(value) for name, value in run.items() if value is not None},
         }
         self._waiting: list[dict[str, Any]] = []
@@ -81,6 +83,14 @@ class Forwarder:
                 self._client.log_event(TOPIC, {"run": self.run, "events": events})
             except _LOST:
                 self._resume_at = time.monotonic() + PAUSE
+
+
+def _scheduler_of(client: Any) -> str:
+    """The id of the client's scheduler, which a new one at its address does not have."""
+    try:
+        return str(client.scheduler_info(n_workers=1)["id"])
+    except (*_LOST, KeyError, TypeError):
+        return ""
 
 
 def plain(value: Any) -> Any:

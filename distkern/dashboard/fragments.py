@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from pathlib import PurePath
 
 from distkern.dashboard.history import PassView, RunHistory
 from distkern.dashboard.series import LIMITS, colour_of
@@ -17,15 +16,18 @@ from distkern.monitor.text import in_bytes, in_number, in_percent, in_time
 
 #: lines of a table before the rest is summed up
 MOST_WORKERS, MOST_EVENTS = 40, 60
+#: columns that a page has room for in its ordinary type
+MOST_WIDE_COLUMNS = 7
+_UNCOUNTED = "rounds have no tasks to count: a worker answers them from the rows it keeps"
 
 
 def name_of(run: RunHistory) -> str:
-    """A run in a few words: algorithm, data and where the model goes."""
-    facts = run.facts
-    data = PurePath(str(facts.get("data") or "")).name
-    out = PurePath(str(facts.get("out") or "")).name
-    algorithm = str(facts.get("algorithm") or run.start.get("algorithm") or "run")
-    return algorithm + (f" on {data}" if data else "") + (f" to {out}" if out else "")
+    """A run in a few words, with the time of its start where another run has the same name."""
+    return f"{run.name} ({_clock(run.began)})" if run.alike else run.name
+
+
+def _clock(when: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(when))
 
 
 def coarse_age(seconds: float) -> str:
@@ -50,8 +52,9 @@ def run_label(run: RunHistory, now: float) -> str:
         parts = [run.state if age == "just now" else f"{run.state}, last heard {age}"]
     if stage is not None:
         parts.append(f"stage {stage:.0f}" + (f" of {of}" if of else ""))
-    if run.heard > run.began:
-        parts.append(in_time(run.heard - run.began))
+    if run.seconds > 0:
+        # a number and its unit stay on one line
+        parts.append(in_time(run.seconds).replace(" ", "\u00a0"))
     return f"{name_of(run)}\n{', '.join(parts)}"
 
 
@@ -92,7 +95,7 @@ def tiles(run: RunHistory) -> str:
         "train error": error_text(run, "train_error"),
         "model size": f"{last['model_size']:,.0f}" if "model_size" in last else "-",
         "passes": in_number(last.get("passes")),
-        "time": in_time(max(run.heard - run.began, 0.0)),
+        "time": in_time(run.seconds),
     }
     boxes = "".join(
         f'<div class="tile"><span class="quiet">{name}</span><b>{value}</b></div>'
@@ -104,7 +107,17 @@ def tiles(run: RunHistory) -> str:
 
 def comparison(runs: Sequence[RunHistory]) -> str:
     """The newest figures of several runs, side by side."""
-    header = ("run", "state", "stage", "passes", "time", "objective", "train error", "held-out error", "size")
+    header = {
+        "run": "",
+        "state": "",
+        "held-out error": "of the rows that were not trained on",
+        "train error": "of the rows that were trained on",
+        "objective": "",
+        "stage": "",
+        "passes": "how often all rows were read",
+        "time": "",
+        "size": "of the model",
+    }
     rows = []
     for run in runs:
         last = run.last
@@ -112,12 +125,12 @@ def comparison(runs: Sequence[RunHistory]) -> str:
             (
                 f'<span class="swatch" style="color:{colour_of(run)}"></span>{escape(name_of(run))}',
                 run.state,
+                error_text(run, "test_error"),
+                error_text(run, "train_error"),
+                in_number(last.get("objective")),
                 f"{last['stage']:.0f}" if "stage" in last else "-",
                 in_number(last.get("passes")),
-                in_time(max(run.heard - run.began, 0.0)),
-                in_number(last.get("objective")),
-                error_text(run, "train_error"),
-                error_text(run, "test_error"),
+                in_time(run.seconds),
                 f"{last['model_size']:,.0f}" if "model_size" in last else "-",
             )
         )
@@ -144,10 +157,14 @@ def pass_text(step: PassView) -> str:
     """How far a pass is, in numbers."""
     if step.finished:
         return f"done in {in_time(step.heard - step.started)}"
-    text = f"{step.tasks_done:,} of {step.tasks:,} tasks, {step.rows_done:,} of {step.rows:,} rows"
+    if step.is_rounds:
+        text = f"{step.tasks_done:,} of {step.tasks:,} rounds"
+    else:
+        text = f"{step.tasks_done:,} of {step.tasks:,} tasks, {step.rows_done:,} of {step.rows:,} rows"
     if step.rows_done and step.heard > step.started:
         rate = step.rows_per_second
-        text += f", {short_number(rate)} rows/s, {in_bytes(step.bytes_per_second)}/s"
+        if not step.is_rounds:
+            text += f", {short_number(rate)} rows/s, {in_bytes(step.bytes_per_second)}/s"
         text += f", {in_time(max(step.rows - step.rows_done, 0) / rate)} left"
     return text
 
@@ -178,6 +195,9 @@ def workers(cluster: ClusterView, runs: Sequence[RunHistory]) -> str:
     order: dict[str, int] = {}
     for run in runs[:1]:
         order = {worker: place for place, worker in enumerate(run.tasks.by_worker)}
+    # a run that has finished has no pass under way; where all have, it is the last pass of each
+    current = [run for run in runs if run.state == "running"] or runs
+    counted = [run for run in current if run.step is not None and not run.step.is_rounds]
     rows = []
     for worker in cluster.workers[:MOST_WORKERS]:
         swatch = (
@@ -187,15 +207,24 @@ def workers(cluster: ClusterView, runs: Sequence[RunHistory]) -> str:
         )
         rows.append(
             (
-                swatch + escape(worker.address),
-                f"{sum(run.tasks.now_by_worker.get(worker.address, 0) for run in runs):,}",
-                f"{sum(run.tasks.by_worker.get(worker.address, 0) for run in runs):,}",
-                str(worker.processing),
-                f"{worker.cpu:.0f} %",
+                f'<span class="item">{swatch}{escape(worker.address)}</span>',
                 _memory(worker),
+                f"{worker.cpu:.0f} %",
+                str(worker.processing),
+                f"{sum(run.tasks.now_by_worker.get(worker.address, 0) for run in counted):,}"
+                if counted
+                else "-",
+                f"{sum(run.tasks.by_worker.get(worker.address, 0) for run in runs):,}",
             )
         )
-    header = ("worker", "tasks of this pass", "of the runs shown", "under way", "processor", "memory")
+    header = {
+        "worker": "",
+        "memory": "resident now, of the worker's limit",
+        "CPU": "share of one core",
+        "under way": "tasks of everybody",
+        "tasks\u00a0of this\u00a0pass": f"of the runs shown; {_UNCOUNTED}",
+        "tasks\u00a0of the\u00a0runs": f"of the runs shown; {_UNCOUNTED}",
+    }
     more = len(cluster.workers) - len(rows)
     rest = f'<p class="quiet">and {more:,} more workers</p>' if more > 0 else ""
     return f"<h2>Workers</h2>{table(header, rows)}{rest}"
@@ -211,6 +240,18 @@ def _memory(worker: WorkerView) -> str:
     return f"{in_bytes(worker.memory)} of {in_bytes(worker.memory_limit)}{bar}"
 
 
+#: of the table of passes: text -> what it means
+_PASS_HEADER = {
+    "pass": "",
+    "times": "how often it was made",
+    "time": "on the clock, all times together",
+    "rows/s": "rows of the data a second",
+    "read": "of the data, all times together",
+    "driver's seconds": "they add up to the time on the clock",
+    "tasks' seconds": "of all tasks together, which overlap",
+}
+
+
 def where_time_went(runs: Sequence[RunHistory]) -> str:
     """Passes by name: how often, how long, how fast, and who waited for whom."""
     blocks = []
@@ -218,14 +259,10 @@ def where_time_went(runs: Sequence[RunHistory]) -> str:
         totals = run.passes.totals
         if not totals:
             continue
-        header = ("pass", "times", "time", "rows/s", "read", "driver's seconds", "seconds of all tasks")
-        title = (
-            f'<p><span class="swatch" style="color:{colour_of(run)}"></span>{escape(name_of(run))}</p>'
-            if len(runs) > 1
-            else ""
-        )
+        swatch = f'<span class="swatch" style="color:{colour_of(run)}"></span>'
+        title = f'<p class="whose">{swatch}{escape(name_of(run))}</p>' if len(runs) > 1 else ""
         sentence = f'<p class="quiet">{verdict(totals)}</p>'
-        blocks.append(title + sentence + table(header, [_pass_row(total) for total in totals]))
+        blocks.append(title + sentence + table(_PASS_HEADER, [_pass_row(total) for total in totals]))
     if not blocks:
         return ""
     meanings = key(total for run in runs for total in run.passes.totals)
@@ -257,9 +294,8 @@ def events(runs: Sequence[RunHistory]) -> str:
     for when, kind, text, run in reversed(notes[-MOST_EVENTS:]):
         shade = "warn" if kind in ("worker lost", "stopped") else ""
         swatch = f'<span class="key" style="background:{colour_of(run)}"></span>' if len(runs) > 1 else ""
-        clock = time.strftime("%H:%M:%S", time.localtime(when))
         rows.append(
-            f'<tr><td>{swatch}{clock}</td><td class="quiet">{in_time(max(when - run.began, 0.0))}</td>'
+            f'<tr><td>{swatch}{_clock(when)}</td><td class="quiet">{in_time(max(when - run.began, 0.0))}</td>'
             f'<td class="{shade}">{escape(kind)}</td><td>{escape(text)}</td></tr>'
         )
     return f'<h2>Events</h2><div class="scroll events"><table>{"".join(rows)}</table></div>'
@@ -283,8 +319,13 @@ def legend(runs: Sequence[RunHistory]) -> str:
     )
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose first column is text; cells are HTML already."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
+def table(header: Mapping[str, str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose first column is text; cells are HTML already.
+
+    ``header``: what stands above a column -> what it means, where that needs saying
+    """
+    titles = {name: f' title="{escape(meaning)}"' if meaning else "" for name, meaning in header.items()}
+    head = "".join(f'<th scope="col"{title}>{escape(name)}</th>' for name, title in titles.items())
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    return f'<div class="scroll"><table class="numbers"><tr>{head}</tr>{body}</table></div>'
+    kind = "numbers named dense" if len(header) > MOST_WIDE_COLUMNS else "numbers named"
+    return f'<div class="scroll"><table class="{kind}"><tr>{head}</tr>{body}</table></div>'

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 from distkern.dashboard.tasks import Tasks
@@ -44,6 +45,11 @@ class PassView:
         return self.bytes_done / max(self.heard - self.started, 1e-9)
 
     @property
+    def is_rounds(self) -> bool:
+        """Whether it is rounds over state that stays where it is: they read nothing and have no tasks."""
+        return self.bytes == 0
+
+    @property
     def share(self) -> float:
         """The done part, from 0 to 1."""
         return self.tasks_done / self.tasks if self.tasks else 0.0
@@ -64,6 +70,7 @@ class RunHistory:
     received : when the last event came, by the scheduler's clock
     squared : errors are mean squares and not shares of rows
     revision : grows with every event
+    alike : another run of the page has the same :attr:`name`
     """
 
     number: int
@@ -81,6 +88,8 @@ class RunHistory:
     received: float = 0.0
     squared: bool = False
     revision: int = 0
+    alike: bool = False
+    _before: float = 0.0
     _stride: int = 1
     _seen_stages: int = 0
 
@@ -90,9 +99,22 @@ class RunHistory:
         return str(self.facts["id"])
 
     @property
+    def name(self) -> str:
+        """The run in a few words: algorithm, data and where the model goes."""
+        algorithm = str(self.facts.get("algorithm") or self.start.get("algorithm") or "run")
+        data = PurePath(str(self.facts.get("data") or "")).name
+        out = PurePath(str(self.facts.get("out") or "")).name
+        return algorithm + (f" on {data}" if data else "") + (f" to {out}" if out else "")
+
+    @property
     def last(self) -> dict[str, float]:
         """The newest stage's figures; empty before the first."""
         return self.stages[-1] if self.stages else {}
+
+    @property
+    def seconds(self) -> float:
+        """What the run has taken so far; of a resumed run, with what was before (known from its stages)."""
+        return self._before + max(self.heard - self.began, 0.0)
 
     def add(self, event: Event, received: float) -> None:
         """Take in an event; kinds it does not know change nothing but the time it was heard."""
@@ -114,6 +136,7 @@ class RunHistory:
 
     def _run_started(self, event: Event) -> None:
         self.start, self.state = dict(event.fields), "running"
+        self.passes(event)
         resumed = event.fields.get("resumed_from")
         text = f"{event['n_rows']:,} rows x {event['n_features']:,} features"
         self._note(event.time, "started", text)
@@ -130,8 +153,8 @@ class RunHistory:
         step = self.step
         if step is None or step.name != event["name"] or step.finished:
             step = self.step = PassView(
-                str(event["name"]), int(event["stage"] or 0), int(event["tasks"]), int(event["rows"]), 0,
-                event.time, heard=event.time,
+                str(event["name"]), int(event["stage"] or 0), int(event["tasks"]), int(event["rows"]),
+                int(event["bytes_done"]), event.time, heard=event.time,
             )  # fmt: skip
         step.tasks_done = int(event["tasks_done"])
         self._advance(step, event.time, int(event["rows_done"]), int(event["bytes_done"]))
@@ -158,6 +181,7 @@ class RunHistory:
             for name, value in metrics.items()
             if isinstance(value, (int, float)) and not isinstance(value, bool)
         }
+        self._before = max(0.0, numbers.get("seconds", 0.0) - (event.time - self.began))
         if self._seen_stages % self._stride and self.stages:
             # between two kept stages the last place always shows the newest
             self.stages[-1] = numbers
@@ -187,9 +211,13 @@ class RunHistory:
 
 
 class Histories:
-    """All runs that this scheduler has heard of, the newest :data:`MOST_RUNS` of them."""
+    """All runs that this scheduler has heard of, the newest :data:`MOST_RUNS` of them.
 
-    def __init__(self) -> None:
+    ``belongs`` is asked of a run's facts; records of runs that do not belong here are passed over.
+    """
+
+    def __init__(self, belongs: Callable[[Mapping[str, Any]], bool] = lambda facts: True) -> None:
+        self._belongs = belongs
         self.runs: dict[str, RunHistory] = {}
         self.refused = 0
         self._count = 0
@@ -202,6 +230,8 @@ class Histories:
         """
         try:
             facts, events = dict(record["run"]), record["events"]
+            if not self._belongs(facts):
+                return
             run = self.runs.get(str(facts["id"])) or self._new(facts, float(events[0]["time"]))
             for event in events:
                 fields = event["fields"]
@@ -213,6 +243,9 @@ class Histories:
 
     def _new(self, facts: dict[str, Any], began: float) -> RunHistory:
         run = RunHistory(self._count, facts, began, heard=began)
+        for other in self.runs.values():
+            if other.name == run.name:
+                other.alike = run.alike = True
         self._count += 1
         self.runs[run.id] = run
         if len(self.runs) > MOST_RUNS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from bokeh.application import Application
@@ -31,7 +32,7 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
     idempotent = True
 
     def __init__(self) -> None:
-        self.histories = Histories()
+        self.histories = Histories(self._belongs)
         self._scheduler: Any = None
 
     async def start(self, scheduler: Any) -> None:
@@ -39,6 +40,14 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
         for received, message in scheduler.get_events(TOPIC):
             self.histories.add(message, received)
         serve(scheduler, functools.partial(open_page, self.histories, self.cluster))
+
+    def _belongs(self, facts: Mapping[str, Any]) -> bool:
+        """Whether a run is of this scheduler: it was started here, or its client has come over since.
+
+        A message to a scheduler that has died may reach the next at its address when its sender is gone.
+        """
+        started_here = facts.get("scheduler") in (None, "", self._scheduler.id)
+        return started_here or facts.get("client") in self._scheduler.clients
 
     def log_event(self, topic: str, msg: Any) -> None:
         if topic == TOPIC:

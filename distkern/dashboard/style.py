@@ -11,6 +11,8 @@ PART = (
     + ELEMENTS
     + """
 h2:first-child { margin-top: .4rem; }
+.tiles { grid-template-columns: repeat(auto-fit, minmax(7.2rem, 1fr)); }
+.tile { padding: .5rem .6rem; } .tile .quiet { font-size: .88rem; white-space: nowrap; }
 .bar { height: .7rem; border: 1px solid var(--rule); border-radius: .2rem; overflow: hidden; }
 .bar i { display: block; height: 100%; background: var(--bar); }
 .strip { display: flex; height: .9rem; gap: 1px; margin: .3rem 0; }
@@ -20,8 +22,8 @@ h2:first-child { margin-top: .4rem; }
 .swatch { display: inline-block; width: 1.4rem; height: 0; border-top: 3px solid; vertical-align: middle;
   margin-right: .4rem; }
 .dashed { border-top-style: dashed; } .dotted { border-top-style: dotted; }
-.run { margin-top: .8rem; }
-.memory { min-width: 7rem; }
+.run, .whose { margin-top: .8rem; }
+.memory { min-width: 6.5rem; margin-top: .3rem; }
 .events { max-height: 22rem; overflow-y: auto; }
 .events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right: 1rem; }
 @media (max-width: 30rem) { .events td:nth-child(2) { display: none; } }

@@ -54,15 +54,20 @@ def balance(total: PassTotal) -> Balance:
 
 
 def verdict(totals: Iterable[PassTotal]) -> str:
-    """One sentence on all passes together; empty where there are none."""
+    """One sentence on all passes together, as HTML; empty where there are none."""
+    totals = list(totals)
     balances = [balance(total).driver for total in totals]
     waits = sum(parts[_WAITS] for parts in balances)
     whole = sum(sum(parts.values()) for parts in balances)
     if whole <= 0:
         return ""
+    share = 100 * waits / whole
+    since = next((total.since for total in totals if total.since is not None), None)
+    # passes before a checkpoint were made by a process that is gone
+    after = "" if since is None else f" since stage {since}, where the run was resumed,"
     return (
-        f"In {in_time(whole)} of passes the driver waited for tasks {100 * waits / whole:.0f} % of the time "
-        f"and did its own part in the other {100 - 100 * waits / whole:.0f} %."
+        f"In {in_time(whole)} of passes{after} the driver waited for tasks {share:.0f}&nbsp;% of the time "
+        f"and did its own part in the other {100 - share:.0f}&nbsp;%."
     )
 
 
@@ -76,7 +81,7 @@ def bar(parts: Mapping[str, float]) -> str:
         f'<i style="width:{100 * seconds / whole:.1f}%;background:{part_style(part)[0]}"></i>'
         for part, seconds in parts.items()
     )
-    return f'{escape(text)}<div class="split">{cells}</div>'
+    return f'<div class="parts">{escape(text)}</div><div class="split">{cells}</div>'
 
 
 def key(totals: Iterable[PassTotal]) -> str:

@@ -11,10 +11,10 @@ FIGURE_TEXT, FIGURE_RULE = "#818b95", "#88919b"
 
 VARIABLES = """
 :root { color-scheme: light dark; --ink: #1c1f23; --quiet: #5d6670; --rule: #d5dae0; --paper: #ffffff;
-  --bar: #2f6fb7; --warn: #b3401c; }
+  --bar: #2f6fb7; --warn: #b3401c; --shade: #0004; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e7eaee; --quiet: #a0a9b4; --rule: #3a424c; --paper: #14171b;
-    --bar: #5b93d1; --warn: #e0754f; }
+    --bar: #5b93d1; --warn: #e0754f; --shade: #fff5; }
 }
 """
 
@@ -28,7 +28,12 @@ p { margin: .3rem 0; } .quiet { color: var(--quiet); } .warn { color: var(--warn
   margin: 1rem 0; }
 .tile { border: 1px solid var(--rule); border-radius: .4rem; padding: .5rem .7rem; }
 .tile b { display: block; font-size: 1.15rem; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
-.scroll { overflow-x: auto; }
+/* a shade at an edge beyond which the table goes on; paper that moves with the table covers it elsewhere */
+.scroll { overflow-x: auto;
+  background: linear-gradient(to right, var(--paper) 40%, transparent) left / 2.4rem 100% no-repeat local,
+    linear-gradient(to left, var(--paper) 40%, transparent) right / 2.4rem 100% no-repeat local,
+    linear-gradient(to right, var(--shade), transparent) left / .9rem 100% no-repeat scroll,
+    linear-gradient(to left, var(--shade), transparent) right / .9rem 100% no-repeat scroll; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .28rem .7rem .28rem 0; border-bottom: 1px solid var(--rule);
   vertical-align: top; }
@@ -36,10 +41,13 @@ th { font-weight: 600; } td { overflow-wrap: anywhere; }
 table.numbers th, table.numbers td { text-align: right; white-space: nowrap; }
 table.numbers th:first-child, table.numbers td:first-child, table.numbers .text { text-align: left; }
 table.numbers th:first-child, table.numbers td:first-child { padding-left: 0; position: sticky; left: 0;
-  background: var(--paper); }
+  background: var(--paper); white-space: normal; overflow-wrap: break-word; }
+table.numbers tr th { white-space: normal; vertical-align: bottom; }
 table.dense { font-size: .78rem; } table.dense th, table.dense td { padding-right: .45rem; }
-table.dense tr th { white-space: normal; vertical-align: bottom; }
-.split { display: flex; height: .7rem; min-width: 9rem; border-radius: .2rem;
+th[title] { cursor: help; text-decoration: underline dotted var(--quiet); text-underline-offset: .2em; }
+table.named td:first-child { min-width: 7.5rem; }
+.parts { white-space: normal; overflow-wrap: break-word; }
+.split { display: flex; height: .7rem; min-width: 8rem; border-radius: .2rem;
   overflow: hidden; margin-top: .3rem; }
 .split i { display: block; min-width: 1px; }
 .key { display: inline-block; width: .7rem; height: .7rem; border-radius: .15rem; margin-right: .35rem; }

@@ -10,7 +10,10 @@ from distkern.engine.events import Event
 
 @dataclass
 class PassTotal:
-    """All passes of one name: how often, seconds, rows, bytes, who did what, and where the time went."""
+    """All passes of one name: how often, seconds, rows, bytes, who did what, and where the time went.
+
+    ``since`` is the stage from whose checkpoint the run went on, if it did: passes before are not counted.
+    """
 
     name: str
     times: int = 0
@@ -19,6 +22,7 @@ class PassTotal:
     bytes: int = 0
     mode: str = ""
     split_seconds: dict[str, float] = field(default_factory=dict)
+    since: int | None = None
 
 
 class PassRecorder:
@@ -26,6 +30,7 @@ class PassRecorder:
 
     def __init__(self) -> None:
         self._totals: dict[str, PassTotal] = {}
+        self._since: int | None = None
 
     @property
     def totals(self) -> tuple[PassTotal, ...]:
@@ -33,10 +38,12 @@ class PassRecorder:
         return tuple(self._totals.values())
 
     def __call__(self, event: Event) -> None:
+        if event.kind == "run_started":
+            self._since = event.fields.get("resumed_from")
         if event.kind != "pass_finished":
             return
         name = str(event["name"])
-        total = self._totals.setdefault(name, PassTotal(name))
+        total = self._totals.setdefault(name, PassTotal(name, since=self._since))
         total.times += 1
         total.seconds += event["seconds"]
         total.rows += event["rows"]

@@ -31,7 +31,7 @@ svg .title { font-weight: 600; fill: var(--ink); } svg .grid { stroke: var(--rul
   body { padding: .8rem; } table.facts th { width: 8rem; } svg text { font-size: 14px; }
 }
 @media print { body { max-width: none; padding: 0; } h2, table, svg { break-inside: avoid; }
-  .scroll { overflow: visible; } table.numbers { font-size: .7rem; } }
+  .scroll { overflow: visible; background: none; } table.numbers { font-size: .7rem; } }
 """
 )
 
@@ -96,7 +96,7 @@ def render(
 
 
 def _pass_table(passes: Sequence[PassTotal]) -> str:
-    header = ("pass", "times", "time", "rows/s", "read", "driver's seconds", "seconds of all tasks", "how")
+    header = ("pass", "times", "time", "rows/s", "read", "driver's seconds", "tasks' seconds", "how")
     rows = []
     for total in passes:
         parts = balance(total)

@@ -62,7 +62,7 @@ def stage_figures(history: Sequence[Metrics]) -> str:
         if any(metrics.get(key) is not None for metrics in history)
     ]
     memory = [
-        line(name, key)
+        Line(name, peaks_so_far(history, key))
         for name, key in (("worker", "worker_peak_rss_bytes"), ("driver", "driver_peak_rss_bytes"))
         if known(key)
     ]
@@ -136,8 +136,8 @@ def stage_table(history: Sequence[Metrics]) -> str:
         *((f"{name} {error}", *_errors(history, key)) for name, key in _ERRORS),
         *((_words(key), _column(history, key), _own_text(key)) for key in own if key not in constant),
         ("read", _column(history, "bytes_read"), in_bytes),
-        ("worker", [value or None for value in _column(history, "worker_peak_rss_bytes")], in_bytes),
-        ("driver", [m.get("driver_peak_rss_bytes") or m.get("peak_rss_bytes") for m in history], in_bytes),
+        ("worker", peaks_so_far(history, "worker_peak_rss_bytes"), in_bytes),
+        ("driver", peaks_so_far(history, "driver_peak_rss_bytes", "peak_rss_bytes"), in_bytes),
     ]
     columns = [column for column in columns if any(value is not None for value in column[1])]
     places = _places(len(history))
@@ -155,6 +155,21 @@ def stage_table(history: Sequence[Metrics]) -> str:
 
 def _column(history: Sequence[Metrics], key: str) -> list[Any]:
     return [metrics.get(key) for metrics in history]
+
+
+def peaks_so_far(history: Sequence[Metrics], *keys: str) -> list[float | None]:
+    """The largest value up to each stage of the first of ``keys`` that a stage has; None before there is one.
+
+    The processes of a resumed run are new, and so are their peaks.
+    """
+    largest: float | None = None
+    peaks: list[float | None] = []
+    for metrics in history:
+        value = next((metrics[key] for key in keys if metrics.get(key)), None)
+        if value is not None:
+            largest = value if largest is None else max(largest, value)
+        peaks.append(largest)
+    return peaks
 
 
 def _errors(history: Sequence[Metrics], key: str) -> tuple[list[Any], Cell]:

@@ -23,6 +23,11 @@ class FakeClient:
         self.error = error
         self.tries = 0
 
+    def scheduler_info(self, n_workers: int) -> dict[str, Any]:
+        if self.error is not None:
+            raise self.error
+        return {"id": "Scheduler-3"}
+
     def log_event(self, topic: str, message: Any) -> None:
         self.tries += 1
         if self.error is not None:
@@ -56,6 +61,7 @@ def test_every_message_says_whose_it_is() -> None:
     run = message["run"]
     assert (run["algorithm"], run["data"], run["out"], run["client"]) == ("csvrg", "d.zarr", "m", "Client-7")
     assert "memory_limit" not in run
+    assert run["scheduler"] == "Scheduler-3"
     assert message["events"][0]["fields"] == {"text": "hello"}
     assert run["id"] != Forwarder(client, {}).run["id"]
     assert Forwarder(client, {"id": "given"}).run["id"] == "given"

@@ -141,3 +141,17 @@ def test_runs_are_bounded_and_running_ones_are_kept() -> None:
     assert kept.newest_first()[0].id == str(2 * MOST_RUNS - 1)
     assert kept.of_client("Client-1") is kept.runs["long"]
     assert kept.of_client("another") is None
+
+
+def test_passes_of_a_resumed_run_say_since_when() -> None:
+    (total,) = histories(started(resumed_from=2), *a_pass(0.0, 3)).runs["one"].passes.totals
+    assert total.since == 2
+
+
+def test_seconds_of_a_resumed_run_are_of_all_its_tries() -> None:
+    begun = [started(100.0, resumed_from=2), *a_pass(100.0, 3)]
+    assert histories(*begun).runs["one"].seconds == 4.0
+    kept = histories(*begun, event("stage_finished", 104.0, metrics=metrics(3, seconds=754.0)))
+    assert kept.runs["one"].seconds == 754.0
+    kept.add({"run": FACTS, "events": list(a_pass(104.0, 4))}, 0.0)
+    assert kept.runs["one"].seconds == 758.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -126,10 +127,46 @@ def test_progress_workers_waiting_and_events() -> None:
     assert "2 of 4 tasks, 500 of 1,000 rows, 250 rows/s, 2.0 KiB/s, 2.0 s left" in now
     assert now.count("opacity:1.00") == 3
     workers = text(document, "workers")
-    assert "<td>2</td><td>2</td>" in workers
+    assert "<td>2</td><td>2</td></tr>" in workers
     assert "90.0 MiB of 100.0 MiB" in workers
-    assert "the driver waited for tasks 100 %" in text(document, "time")
+    assert "the driver waited for tasks 100&nbsp;%" in text(document, "time")
     assert "checkpoint" in text(document, "events")
+
+
+def test_runs_of_the_same_name_are_told_apart_by_their_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.localtime", time.gmtime)
+    kept = histories()
+    again = {**FACTS, "id": "again", "out": "/elsewhere/m"}
+    kept.add({"run": again, "events": [started(3723.0), *a_pass(3724.0, 0)]}, 0.0)
+    made, document = page(kept, {"run": [b"one", b"two", b"again"]})
+    listed = [label.split("\n")[0] for label in made._list.labels]
+    assert listed == [
+        "csvrg on digits.zarr to m (01:02:03)", "simba on digits.zarr to <n>",
+        "csvrg on digits.zarr to m (00:00:00)",
+    ]  # fmt: skip
+    for part in ("now", "time"):
+        assert "csvrg on digits.zarr to m (00:00:00)<" in text(document, part)
+        assert "csvrg on digits.zarr to m (01:02:03)<" in text(document, part)
+
+
+def test_rounds_have_no_tasks_to_count() -> None:
+    kept = histories()
+    run = kept.runs["one"]
+    run.tasks.finished(("distkern-snapshot-00-map", 0), "tcp://a:1")
+    begun = {"name": "rounds", "stage": 4, "tasks": 2, "rows": 1000, "bytes": 0}
+    kept.add({"run": FACTS, "events": [event("pass_started", 50.0, **begun)]}, 0.0)
+    _, document = page(kept, {"run": [b"one"]})
+    assert "<td>-</td><td>1</td></tr>" in text(document, "workers")
+    assert "rounds have no tasks to count" in text(document, "workers")
+    assert "0 of 2 rounds" in text(document, "now")
+    # what a finished run beside it did last is not under way
+    kept.runs["two"].tasks.finished(("distkern-snapshot-00-map", 0), "tcp://a:1")
+    kept.runs["two"].state = "finished"
+    _, document = page(kept, {"run": [b"one", b"two"]})
+    assert "<td>-</td><td>2</td></tr>" in text(document, "workers")
+    kept.add({"run": FACTS, "events": list(a_pass(51.0, 4))[:1]}, 0.0)
+    _, document = page(kept, {"run": [b"one"]})
+    assert "<td>1</td><td>1</td></tr>" in text(document, "workers")
 
 
 def test_nothing_is_sent_where_nothing_changed() -> None:

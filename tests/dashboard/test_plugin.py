@@ -93,6 +93,19 @@ def test_a_client_that_leaves_has_stopped_its_run(client: Client) -> None:
     wait_for(lambda: plugin(client).histories.runs["left"].state == "stopped")
 
 
+def test_what_was_meant_for_a_scheduler_that_died_makes_no_run(client: Client) -> None:
+    install(client)
+    late, live = forwarder(client, {"id": "late"}), forwarder(client, {"id": "live"})
+    assert live.run["scheduler"] == client.cluster.scheduler.id
+    # both were started with the scheduler before; of one, the client has connected again, of one it is gone
+    late.run.update(scheduler="Scheduler-before", client="Client-before")
+    live.run["scheduler"] = "Scheduler-before"
+    EventLog([late, live]).emit("message", text="stage 22")
+    assert "live" in plugin(client).histories.runs
+    assert "late" not in plugin(client).histories.runs
+    assert plugin(client).histories.refused == 0
+
+
 def test_tasks_of_others_are_not_counted(client: Client) -> None:
     install(client)
     before = {run.id: dict(run.tasks.by_worker) for run in plugin(client).histories.runs.values()}

@@ -10,8 +10,9 @@ import pytest
 
 from distkern.core.errors import CorruptDataError
 from distkern.engine.events import Event
+from distkern.monitor.balance import verdict
 from distkern.monitor.metrics import FIELDS, MetricsFile, read, rewrite
-from distkern.monitor.recorder import PassRecorder
+from distkern.monitor.recorder import PassRecorder, PassTotal
 
 LINE = {name: number for number, name in enumerate(FIELDS)}
 
@@ -64,3 +65,13 @@ def test_passes_are_added_up_by_name() -> None:
     assert (gradient.times, gradient.seconds, gradient.rows, gradient.bytes) == (2, 4.0, 20, 80)
     assert gradient.split_seconds == {"read": 0.75, "work": 1.0}
     assert (loop.name, loop.times, loop.split_seconds) == ("inner loop", 1, {})
+
+
+def test_a_resumed_run_s_passes_say_since_when() -> None:
+    recorder = PassRecorder()
+    recorder(Event("run_started", {"resumed_from": 3}))
+    fields = {"name": "gradient", "stage": 4, "seconds": 2.0, "rows": 10, "bytes": 40, "mode": "workers"}
+    recorder(Event("pass_finished", fields))
+    assert [total.since for total in recorder.totals] == [3]
+    assert "of passes since stage 3, where the run was resumed, the driver" in verdict(recorder.totals)
+    assert "since" not in verdict([PassTotal("gradient", seconds=1.0)])

@@ -140,6 +140,14 @@ def test_convergence_and_memory_are_in_the_table_of_stages() -> None:
     assert "F<sub>end</sub>" in page
 
 
+def test_peaks_of_a_resumed_run_do_not_fall() -> None:
+    peaks = [{"worker_peak_rss_bytes": w * 2**20, "driver_peak_rss_bytes": 2**20} for w in (0, 7, 3)]
+    page = render({}, [stage | peak for stage, peak in zip(HISTORY, peaks, strict=False)])
+    assert page.count("<td>7.0 MiB</td><td>1.0 MiB</td>") == 2
+    assert "<td>-</td><td>1.0 MiB</td>" in page
+    assert "3.0 MiB" not in page
+
+
 def test_mean_squared_errors_have_no_percent() -> None:
     page = render({}, [stage | {"error": "mean squared error"} for stage in HISTORY])
     assert "Mean squared error" in page
@@ -187,7 +195,7 @@ def test_who_waited_for_whom() -> None:
     inner = PassTotal("inner loop", 2, 12.0, 10, 10, "", split)
     reduce = PassTotal("snapshot", 2, 10.0, 10, 10, "", {"read": 1.0, "work": 15.0})
     page = render({}, [], [inner, reduce])
-    assert "In 22.0 s of passes the driver waited for tasks 77 % of the time" in page
+    assert "In 22.0 s of passes the driver waited for tasks 77&nbsp;% of the time" in page
     assert "loop 3.0, waits 7.0, other 2.0" in page
     assert "read 1.0, work 15.0" in page
 
