@@ -116,11 +116,11 @@ def _run(
         )
         model, history = run_job(job, dataset, listeners=(terminal,), resume=resume)
     measured = _evaluate(model, dataset, job)
-    return summary(job, dataset, measured, history[-1], time.monotonic() - started)
+    return summary(job, dataset, measured, history, time.monotonic() - started)
 
 
 def summary(
-    job: Any, dataset: Dataset, measured: dict[str, Any], last: dict[str, Any], seconds: float
+    job: Any, dataset: Dataset, measured: dict[str, Any], history: list[dict[str, Any]], seconds: float
 ) -> list[str]:
     """What the demo says at its end."""
     from distkern.cli.training import memory_line
@@ -144,7 +144,7 @@ def summary(
         f"that {job.workers} workers may use, {in_bytes(job.memory_limit)} each",
         f"{of} error {in_percent(measured['error'])} on {measured['n']:,} rows"
         + (" made of images never trained on" if Path(job.data).name == "digits.zarr" else ""),
-        memory_line(last, job.memory_limit),
+        memory_line(history, job.memory_limit),
         f"{in_time(seconds)} in all",
         f"model {job.out}, report {Path(job.out) / 'report.html'}",
         "next:",

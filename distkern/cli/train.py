@@ -76,7 +76,7 @@ def train(
     if as_json:
         click.echo(json.dumps({"model": job.out, **history[-1]}))
         return
-    click.echo(memory_line(history[-1], job.memory_limit))
+    click.echo(memory_line(history, job.memory_limit))
     click.echo(f"model in {job.out}, report in {job.model_folder / 'report.html'}")
     if is_fleeting(job.model_folder):
         click.echo(f"{job.out} is in the memory of this process, and gone when it ends", err=True)

@@ -153,12 +153,12 @@ def run_facts(
     }
 
 
-def memory_line(metrics: dict[str, Any], limit: int | None) -> str:
-    """The peaks of memory of a run: the largest worker's against its limit, and the driver's."""
+def memory_line(history: list[dict[str, Any]], limit: int | None) -> str:
+    """The peaks of memory of all tries of a run: the largest worker's against its limit, and the driver's."""
     from distkern.monitor.text import in_bytes
 
-    driver = f"driver {in_bytes(metrics['driver_peak_rss_bytes'])}"
-    worker = metrics["worker_peak_rss_bytes"]
+    driver = f"driver {in_bytes(max(metrics['driver_peak_rss_bytes'] for metrics in history))}"
+    worker = max(metrics["worker_peak_rss_bytes"] for metrics in history)
     if not worker:
         return f"peak memory: {driver}"
     of = "" if limit is None else f" of {in_bytes(limit)}"

@@ -51,7 +51,9 @@ def run_label(run: RunHistory, now: float) -> str:
     else:
         parts = [run.state if age == "just now" else f"{run.state}, last heard {age}"]
     if stage is not None:
-        parts.append(f"stage {stage:.0f}" + (f" of {of}" if of else ""))
+        # one that has finished is not short of stages: it may have converged before
+        short = of and run.state != "finished"
+        parts.append(f"stage {stage:.0f}" + (f" of {of}" if short else ""))
     if run.seconds > 0:
         # a number and its unit stay on one line
         parts.append(in_time(run.seconds).replace(" ", "\u00a0"))

@@ -30,6 +30,7 @@ class Terminal:
         self._task: TaskID | None = None
         self._started = 0.0
         self._printed = 0.0
+        self._in_rounds = False
         self._headed = False
         self._stages: int | None = None
         self._stage_end: float | None = None
@@ -95,12 +96,17 @@ class Terminal:
     def _pass_started(self, event: Event) -> None:
         self.clear()
         self._started = self._printed = event.time
+        # rounds go over rows that lie with the processes, and count themselves
+        self._in_rounds = not event["bytes"]
         self.show(self._describe(event), 0, event["rows"])
 
     def _pass_progress(self, event: Event) -> None:
         elapsed = max(event.time - self._started, 1e-9)
         rows = event["rows_done"] / elapsed
-        rates = f"{rows:,.0f} rows/s {in_bytes(event['bytes_done'] / elapsed)}/s"
+        if self._in_rounds:
+            rates = f"{event['tasks_done'] / elapsed:,.0f} rounds/s"
+        else:
+            rates = f"{rows:,.0f} rows/s {in_bytes(event['bytes_done'] / elapsed)}/s"
         if self._progress is not None:
             self.show(self._describe(event), event["rows_done"], event["rows"], rates)
         elif event.time - self._printed >= PLAIN_INTERVAL:

@@ -146,3 +146,13 @@ def test_the_rows_fit_80_columns_and_time_left_is_that_of_the_run() -> None:
         "stage 2 of 3, about 15.0 s left: gradient"
     )
     assert max(len(line) for line in stream.getvalue().splitlines() if "worker" not in line) <= 80
+
+
+def test_rounds_are_counted_as_rounds() -> None:
+    stream = io.StringIO()
+    with Terminal(stream) as terminal:
+        start = {"name": "rounds", "stage": 2, "tasks": 2000, "rows": 1000, "bytes": 0}
+        terminal(Event("pass_started", start, 0.0))
+        done = {"tasks_done": 1000, "tasks": 2000, "rows_done": 500, "rows": 1000, "bytes_done": 0}
+        terminal(Event("pass_progress", {"name": "rounds", "stage": 2, **done}, 20.0))
+    assert stream.getvalue() == "stage 2: rounds: 50 %, 50 rounds/s, 20.0 s left\n"
