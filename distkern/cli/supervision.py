@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from distkern.core.errors import InputError
+from distkern.core.errors import DistkernError, InputError
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
@@ -39,7 +39,9 @@ def driving(job: Job, resume: bool) -> Iterator[tuple[Listener, ...]]:
         with Heartbeat(folder, fence, attached_facts()) as heartbeat:
             yield Guard(folder, fence, lambda: False), heartbeat
     finally:
-        folder.release(fence)
+        # a store that is away now must not hide what the run has to say; the claim ages by itself
+        with suppress(DistkernError, OSError):
+            folder.release(fence)
 
 
 def supervised(
