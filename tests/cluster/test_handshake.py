@@ -11,6 +11,7 @@ import pytest
 from distributed import LocalCluster
 
 from distkern.core.errors import InputError
+from distkern.engine.executors import handshake
 from distkern.engine.executors.handshake import greet
 from distkern.engine.executors.jobs import job_scheduler
 
@@ -59,7 +60,8 @@ def test_jobs_are_asked_for_where_nobody_could_run_one(cluster: LocalCluster) ->
         assert asked.jobs() == {}
 
 
-def test_what_is_no_scheduler() -> None:
+def test_what_is_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handshake, "_TRY", 0.3)
     with server(None) as port, pytest.raises(InputError, match=r"no Dask scheduler \(its dashboard"):
         greet(f"tcp://127.0.0.1:{port}", 0.5)
     with server(b"") as port, pytest.raises(InputError, match="it hung up"):
