@@ -58,10 +58,10 @@ class Case:
 
     def parts(
         self, loss: str = "odm", lam: float = 4.0, *, kernel: str = "rbf", gamma: float | str = 2.0,
-        n_cores: int | None = None, diameter: float | None = None, uniform: bool = False,
+        n_landmarks: int | None = None, diameter: float | None = None, uniform: bool = False,
         **loss_options: float,
     ) -> CoresetProblem:  # fmt: skip
-        rule = Uniform(n_cores) if uniform else Coverage(n_cores, diameter)
+        rule = Uniform(n_landmarks) if uniform else Coverage(n_landmarks, diameter)
         choice = KernelChoice(find_kernel(kernel), gamma)
         return CoresetProblem(
             find_loss(loss)(**loss_options), lam, choice, rule, self.class_weights,

@@ -83,7 +83,7 @@ def gram(kernel: str, left: np.ndarray, right: np.ndarray, **parameters: float) 
 
 
 def objective(
-    loss: Loss, lam: float, K_rows: np.ndarray, K_cores: np.ndarray, sigma: np.ndarray, signs: np.ndarray,
+    loss: Loss, lam: float, K_rows: np.ndarray, K_landmarks: np.ndarray, sigma: np.ndarray, signs: np.ndarray,
     weights: np.ndarray | None = None,
 ) -> float:  # fmt: skip
     """1/2 |w|^2 + lam/m sum_i s_i l(f_i, y_i), summed over the columns of sigma (r, k) and signs (m, k)."""
@@ -91,7 +91,7 @@ def objective(
     weights = np.ones(n) if weights is None else weights
     total = 0.0
     for j in range(k):
-        total += 0.5 * float(sigma[:, j] @ K_cores @ sigma[:, j])
+        total += 0.5 * float(sigma[:, j] @ K_landmarks @ sigma[:, j])
         predictions = K_rows @ sigma[:, j]
         total += lam / n * sum(weights[i] * loss(predictions[i], signs[i, j])[0] for i in range(n))
     return total
@@ -148,26 +148,26 @@ def exact_hinge_optimum(
 
 
 def coverage(rows: np.ndarray, radius: float) -> np.ndarray:
-    """The sequential scan: a row farther than ``radius`` from all cores so far becomes one."""
-    cores: list[list[float]] = []
+    """The sequential scan: a row farther than ``radius`` from all landmarks so far becomes one."""
+    landmarks: list[list[float]] = []
     numbers: list[int] = []
     for number, row in enumerate(rows.astype(float).tolist()):
         covered = False
-        for core in cores:
+        for landmark in landmarks:
             total = 0.0
-            for a, b in zip(row, core, strict=True):
+            for a, b in zip(row, landmark, strict=True):
                 total += (a - b) * (a - b)
             if total <= radius**2:
                 covered = True
                 break
         if not covered:
-            cores.append(row)
+            landmarks.append(row)
             numbers.append(number)
     return rows[numbers]
 
 
 def csvrg(
-    loss: Loss, lam: float, eta: float, K_rows: np.ndarray, K_cores: np.ndarray, signs: np.ndarray,
+    loss: Loss, lam: float, eta: float, K_rows: np.ndarray, K_landmarks: np.ndarray, signs: np.ndarray,
     weights: np.ndarray, stages: Sequence[Sequence[np.ndarray]], *, radius: float | None = None,
     project_every: int = 0, chosen: Sequence[int] | None = None,
 ) -> list[np.ndarray]:  # fmt: skip
@@ -179,14 +179,14 @@ def csvrg(
     """
     n, k = signs.shape
     nearest = K_rows.argmax(axis=1)
-    sigma = np.zeros((K_cores.shape[0], k))
+    sigma = np.zeros((K_landmarks.shape[0], k))
     result = []
 
     def project(w: np.ndarray) -> np.ndarray:
         w = w.copy()
         if radius is not None:
             for j in range(k):
-                norm = math.sqrt(max(float(w[:, j] @ K_cores @ w[:, j]), 0.0))
+                norm = math.sqrt(max(float(w[:, j] @ K_landmarks @ w[:, j]), 0.0))
                 if norm > radius:
                     w[:, j] *= radius / norm
         return w
@@ -222,14 +222,14 @@ def csvrg(
 
 
 def avm(
-    loss: Loss, lam: float, offset: float, K_rows: np.ndarray, K_cores: np.ndarray, signs: np.ndarray,
+    loss: Loss, lam: float, offset: float, K_rows: np.ndarray, K_landmarks: np.ndarray, signs: np.ndarray,
     weights: np.ndarray, pieces: Sequence[np.ndarray], *, tail_start: int, radius: float | None = None,
     project_after: Sequence[bool] = (),
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """w <- (1 - 1/(t0+t)) w - alpha_t phi(c_t) / (t0+t); the last w, the mean after ``tail_start``."""
     k = signs.shape[1]
     nearest = K_rows.argmax(axis=1)
-    w = np.zeros((K_cores.shape[0], k))
+    w = np.zeros((K_landmarks.shape[0], k))
     total = np.zeros_like(w)
     t = 0
     for number, piece in enumerate(pieces):
@@ -243,7 +243,7 @@ def avm(
                 total += w
         if radius is not None and project_after[number]:
             for j in range(k):
-                norm = math.sqrt(max(float(w[:, j] @ K_cores @ w[:, j]), 0.0))
+                norm = math.sqrt(max(float(w[:, j] @ K_landmarks @ w[:, j]), 0.0))
                 w[:, j] *= min(1.0, radius / norm) if norm > 0 else 1.0
     return w, total / max(t - tail_start, 1)
 

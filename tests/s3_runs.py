@@ -29,7 +29,7 @@ def make(out: Any, **options: Any) -> Dataset:
 
 
 def estimator(**changes: Any) -> CSVRGClassifier:
-    parameters = {"n_cores": 16, "stages": STAGES, "tol": 0.0, "random_state": 0, **changes}
+    parameters = {"n_landmarks": 16, "stages": STAGES, "tol": 0.0, "random_state": 0, **changes}
     return CSVRGClassifier(**parameters)
 
 

@@ -22,7 +22,7 @@ from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 
 KILLS = 20
-SETTINGS = ("n_cores=60", "stages=6", "tol=0.0", "lam=64.0", "steps_per_stage=1.0")
+SETTINGS = ("n_landmarks=60", "stages=6", "tol=0.0", "lam=64.0", "steps_per_stage=1.0")
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_the_bits_do_not_depend_on_scheduler_or_workers(data: Dataset, tmp_path:
     for scheduler, workers in [
         ("synchronous", 1), ("threads", 1), ("threads", 4), ("processes", 2), ("local", 1), ("local", 2),
     ]:  # fmt: skip
-        model = CSVRGClassifier(n_cores=60, stages=2, lam=64.0, random_state=3)
+        model = CSVRGClassifier(n_landmarks=60, stages=2, lam=64.0, random_state=3)
         out = tmp_path / f"{scheduler}-{workers}"
         train(model, data.train, test=data.test, scheduler=scheduler, workers=workers, out=out)
         found.append(model_of(out))

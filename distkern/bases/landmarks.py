@@ -1,4 +1,4 @@
-"""Kernel functions at landmarks (the core points of a coreset)."""
+"""Kernel functions at landmarks, the points of a coreset."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _ROW_BYTES = 64 * 4
 #: a sensible model of the digits in a minute; the user's own data gets the algorithm's defaults
-_DIGITS = {"loss": "odm", "kernel": "rbf", "gamma": 0.5, "lam": 6400.0, "n_cores": 512, "stages": 3}
+_DIGITS = {"loss": "odm", "kernel": "rbf", "gamma": 0.5, "lam": 6400.0, "n_landmarks": 512, "stages": 3}
 _TEST_SHARE = 0.01
 #: 4 MiB: workers as small as the demo's hold a few blocks beside what they keep between passes
 _ROWS_PER_SHARD = 16_384
@@ -136,7 +136,7 @@ def summary(
             f"distkern predict {job.out} --data {job.data} --out {Path(job.out).parent / 'predictions.csv'}"
         )
     commands.append(
-        f"distkern train --data {job.data} --out {Path(job.out).parent / 'larger'} --set n_cores=1024"
+        f"distkern train --data {job.data} --out {Path(job.out).parent / 'larger'} --set n_landmarks=1024"
     )
     return [
         "",

@@ -24,7 +24,7 @@ def plan(job_file: Place | None, settings: tuple[str, ...], as_json: bool, **fla
 
     \b
     Example:
-      distkern plan --data covtype.zarr --algorithm csvrg --memory-limit 512MiB --set n_cores=2000
+      distkern plan --data covtype.zarr --algorithm csvrg --memory-limit 512MiB --set n_landmarks=2000
     """
     from distkern.cli.job import make_estimator, open_for, resolve_job
     from distkern.core.errors import MemoryBudgetError

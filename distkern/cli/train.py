@@ -45,7 +45,7 @@ def train(
 
     \b
     Example:
-      distkern train --data covtype.zarr --algorithm csvrg --out m --set gamma=4.0 --set n_cores=512
+      distkern train --data covtype.zarr --algorithm csvrg --out m --set gamma=4.0 --set n_landmarks=512
 
     \b
     The same as a file, for `distkern train job.toml`:
@@ -54,7 +54,7 @@ def train(
       out = "m"
       [params]
       gamma = 4.0
-      n_cores = 512
+      n_landmarks = 512
     """
     from distkern.cli.job import make_estimator, open_for, resolve_job
     from distkern.cli.supervision import driving, supervised

@@ -19,7 +19,7 @@ class AVMClassifier(AbstractCoresetClassifier):
 
     Parameters
     ----------
-    loss, kernel, gamma, smoothness, lam, mu, theta, n_cores, diameter, landmarks, order, projection, \
+    loss, kernel, gamma, smoothness, lam, mu, theta, n_landmarks, diameter, landmarks, order, projection, \
 class_weight, random_state : as for :class:`CSVRGClassifier`
     stages : passes over the rows, measured after each
     steps_per_stage : int: rows; float: passes over the rows; None: one pass
@@ -32,7 +32,7 @@ class_weight, random_state : as for :class:`CSVRGClassifier`
     def __init__(
         self, *, loss: str = "hinge", kernel: str = "rbf", gamma: float | str = "scale",
         smoothness: float = 1.5, lam: float = 1024.0, mu: float = 0.4, theta: float = 0.4,
-        n_cores: int | None = None, diameter: float | None = None, landmarks: str = "coverage",
+        n_landmarks: int | None = None, diameter: float | None = None, landmarks: str = "coverage",
         stages: int = 2, steps_per_stage: int | float | None = None, order: str = "shuffled",
         projection: bool = True, average: bool = True, class_weight: dict[Any, float] | str | None = None,
         random_state: Any = None,
@@ -44,7 +44,7 @@ class_weight, random_state : as for :class:`CSVRGClassifier`
         self.lam = lam
         self.mu = mu
         self.theta = theta
-        self.n_cores = n_cores
+        self.n_landmarks = n_landmarks
         self.diameter = diameter
         self.landmarks = landmarks
         self.stages = stages

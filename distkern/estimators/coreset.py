@@ -19,7 +19,7 @@ from distkern.landmarks import AbstractLandmarkRule, find_landmark_rule, landmar
 from distkern.losses import AbstractLoss, find_loss, loss_names
 from distkern.solvers.coreset import CoresetProblem, KernelChoice
 
-_DEFAULT_CORES = 512
+_DEFAULT_LANDMARKS = 512
 
 CORESET_CONSTRAINTS: dict[str, list[Any]] = {
     "loss": [StrOptions(set(loss_names()))],
@@ -29,7 +29,7 @@ CORESET_CONSTRAINTS: dict[str, list[Any]] = {
     "lam": [Interval(Real, 0, None, closed="neither")],
     "mu": [Interval(Real, 0, 1, closed="right")],
     "theta": [Interval(Real, 0, 1, closed="left")],
-    "n_cores": [Interval(Integral, 1, None, closed="left"), None],
+    "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
     "diameter": [Interval(Real, 0, None, closed="left"), None],
     "landmarks": [StrOptions(set(landmark_rule_names()))],
     "stages": [Interval(Integral, 1, None, closed="left")],
@@ -96,7 +96,7 @@ class AbstractCoresetClassifier(AbstractClassifier):
         return find_loss(self.loss).from_parameters(theta=float(self.theta), mu=float(self.mu))
 
     def _landmark_rule(self) -> AbstractLandmarkRule:
-        n_cores = self.n_cores
-        if n_cores is None and self.diameter is None:
-            n_cores = _DEFAULT_CORES
-        return find_landmark_rule(self.landmarks)(n_cores=n_cores, diameter=self.diameter)
+        n_landmarks = self.n_landmarks
+        if n_landmarks is None and self.diameter is None:
+            n_landmarks = _DEFAULT_LANDMARKS
+        return find_landmark_rule(self.landmarks)(n_landmarks=n_landmarks, diameter=self.diameter)

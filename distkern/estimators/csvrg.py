@@ -16,7 +16,7 @@ from distkern.solvers.csvrg import CSVRG
 class CSVRGClassifier(AbstractCoresetClassifier):
     """Kernel machine trained by coreset variance-reduced stochastic gradients (csvrg.txt, Algorithm 1).
 
-    Minimises 1/2 |w|^2 + (lam / m) sum_i l(y_i <w, phi(x_i)>) over w in the span of at most ``n_cores``
+    Minimises 1/2 |w|^2 + (lam / m) sum_i l(y_i <w, phi(x_i)>) over w in the span of at most ``n_landmarks``
     landmarks, with linear convergence to a fixed point near the optimum. Several classes are learnt
     one-vs-rest over the same landmarks, sharing every kernel row.
 
@@ -29,8 +29,8 @@ class CSVRGClassifier(AbstractCoresetClassifier):
     lam : > 0, weight of the losses against 1/2 |w|^2 (the papers' lambda; larger fits more closely)
     mu : in (0, 1], ODM's weight of margins that are too large
     theta : in [0, 1), ODM's half width of the band of margins that cost nothing
-    n_cores : at most this many landmarks (512 if ``diameter`` is not given either)
-    diameter : of the balls that cover the rows, instead of ``n_cores`` (coverage only)
+    n_landmarks : at most this many landmarks (512 if ``diameter`` is not given either)
+    diameter : of the balls that cover the rows, instead of ``n_landmarks`` (coverage only)
     landmarks : "coverage" (online hyperballs) or "uniform" (random rows)
     stages : at most this many; each is one pass for the full gradient and one for the inner loop
     steps_per_stage : int: rows; float: passes over the rows; None: one pass, more if badly conditioned
@@ -61,7 +61,7 @@ class CSVRGClassifier(AbstractCoresetClassifier):
     def __init__(
         self, *, loss: str = "odm", kernel: str = "rbf", gamma: float | str = "scale",
         smoothness: float = 1.5, lam: float = 1024.0, mu: float = 0.4, theta: float = 0.4,
-        n_cores: int | None = None, diameter: float | None = None, landmarks: str = "coverage",
+        n_landmarks: int | None = None, diameter: float | None = None, landmarks: str = "coverage",
         stages: int = 5, steps_per_stage: int | float | None = None, step_size: float | None = None,
         option: str = "I",
         order: str = "shuffled", projection: bool = True, tol: float = 1e-2,
@@ -74,7 +74,7 @@ class CSVRGClassifier(AbstractCoresetClassifier):
         self.lam = lam
         self.mu = mu
         self.theta = theta
-        self.n_cores = n_cores
+        self.n_landmarks = n_landmarks
         self.diameter = diameter
         self.landmarks = landmarks
         self.stages = stages

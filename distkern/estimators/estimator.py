@@ -136,8 +136,8 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
 
     def memory_knob(self) -> str:
         """What makes the model take less memory, for those who are told that it takes too much."""
-        if "n_cores" in self.get_params():
-            return "fewer landmarks (--set n_cores=...)"
+        if "n_landmarks" in self.get_params():
+            return "fewer landmarks (--set n_landmarks=...)"
         return "fewer features (--set n_features=...)"
 
     # -- fitting

@@ -25,17 +25,17 @@ from distkern.samplers import sampler_names
 from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.feature_choice import FeatureChoice
 
-_DEFAULT_CORES = 512
+_DEFAULT_LANDMARKS = 512
 
 #: of the parameters that say which features; an estimator has those that it needs
 FEATURE_CONSTRAINTS: dict[str, list[Any]] = {
-    "features": [StrOptions({"linear", "random", "cores"})],
+    "features": [StrOptions({"linear", "random", "landmarks"})],
     "kernel": [StrOptions(set(kernel_names()))],
     "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions(set(RULES))],
     "smoothness": [Interval(Real, 0.5, 9.5, closed="both")],
     "n_features": [Interval(Integral, 1, None, closed="left")],
     "sampler": [StrOptions(set(sampler_names()))],
-    "n_cores": [Interval(Integral, 1, None, closed="left"), None],
+    "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
     "landmarks": [StrOptions(set(landmark_rule_names()))],
 }
 
@@ -43,13 +43,13 @@ FEATURE_CONSTRAINTS: dict[str, list[Any]] = {
 _USED = {
     "linear": (),
     "random": ("kernel", "gamma", "smoothness", "kernel_params", "n_features", "sampler"),
-    "nystroem": ("kernel", "gamma", "smoothness", "kernel_params", "n_cores", "landmarks"),
-    "cores": ("kernel", "gamma", "smoothness", "n_cores", "landmarks"),
+    "nystroem": ("kernel", "gamma", "smoothness", "kernel_params", "n_landmarks", "landmarks"),
+    "landmarks": ("kernel", "gamma", "smoothness", "n_landmarks", "landmarks"),
 }
 
 
 class AbstractFeatureEstimator(AbstractEstimator):
-    """A model that is linear in features of the rows: the rows themselves, random features, or core points.
+    """A model that is linear in features of the rows: the rows themselves, random features, or landmarks.
 
     Subclasses have a parameter ``features`` and those parameters of :data:`FEATURE_CONSTRAINTS` that their
     kinds of features take.
@@ -79,8 +79,10 @@ class AbstractFeatureEstimator(AbstractEstimator):
             # refuses a kernel without random features and a number or a sampler that does not suit it
             choice.basis(1, np.dtype(np.float32), np.empty((0, 1)), 1.0, 0)
             return choice
-        n_cores = _DEFAULT_CORES if self.n_cores is None else int(self.n_cores)
-        return FeatureChoice(kind, kernel, landmarks=find_landmark_rule(self.landmarks)(n_cores=n_cores))
+        n_landmarks = _DEFAULT_LANDMARKS if self.n_landmarks is None else int(self.n_landmarks)
+        return FeatureChoice(
+            kind, kernel, landmarks=find_landmark_rule(self.landmarks)(n_landmarks=n_landmarks)
+        )
 
     def _kernel_parameters(self) -> dict[str, Any]:
         """Parameters of the kernel beside gamma."""
@@ -106,8 +108,8 @@ class AbstractFeatureEstimator(AbstractEstimator):
         if self.features == "linear":
             return "random features (--set features=random) if the columns are many"
         return (
-            "fewer landmarks (--set n_cores=...)"
-            if "n_cores" in _USED[self.features]
+            "fewer landmarks (--set n_landmarks=...)"
+            if "n_landmarks" in _USED[self.features]
             else ("fewer features (--set n_features=...)")
         )
 

@@ -15,7 +15,7 @@ from distkern.solvers.pegasos import Pegasos
 
 
 class PegasosClassifier(AbstractFeatureClassifier):
-    """Linear support vector machine on rows, random features or core points, by Pegasos.
+    """Linear support vector machine on rows, random features or landmarks, by Pegasos.
 
     Minimises lam/2 |w|^2 + mean_i s_i l(y_i (<w, phi(x_i)> + b)), several classes one-vs-rest in one pass
     over the rows (Shalev-Shwartz, Singer, Srebro 2007; compared with in simba.txt and dsg.txt).
@@ -23,12 +23,12 @@ class PegasosClassifier(AbstractFeatureClassifier):
     Parameters
     ----------
     features : "linear" (the rows themselves, dense or sparse), "random" (random features of ``kernel``) or
-        "cores" (k(x, c) at landmarks c, regularised as plain numbers)
+        "landmarks" (k(x, c) at landmarks c, regularised as plain numbers)
     loss : "hinge", "squared_hinge", "logistic", ... : any loss of the margin
-    kernel, gamma, smoothness : of "random" and "cores"; gamma is a number, "scale" or "median"; smoothness is
-        the Matern kernel's
+    kernel, gamma, smoothness : of "random" and "landmarks"; gamma is a number, "scale" or "median";
+        smoothness is the Matern kernel's
     n_features, sampler : of "random": how many, and how they are drawn
-    n_cores, landmarks : of "cores": at most this many (512 if None), chosen by "uniform" or "coverage"
+    n_landmarks, landmarks : of "landmarks": at most this many (None: 512), chosen by "uniform" or "coverage"
     lam : > 0, weight of |w|^2 / 2 against the mean loss: larger fits less closely, unlike CSVRG's
     mu, theta : of the loss "odm", as for :class:`~distkern.estimators.csvrg.CSVRGClassifier`
     batch_size : rows of a step
@@ -74,7 +74,7 @@ class PegasosClassifier(AbstractFeatureClassifier):
     def __init__(
         self, *, features: str = "linear", loss: str = "hinge", kernel: str = "rbf",
         gamma: float | str = "scale", smoothness: float = 1.5, n_features: int = 1024,
-        sampler: str = "monte_carlo", n_cores: int | None = None, landmarks: str = "uniform",
+        sampler: str = "monte_carlo", n_landmarks: int | None = None, landmarks: str = "uniform",
         lam: float = 1e-4, mu: float = 0.4, theta: float = 0.4, batch_size: int = 1, stages: int = 5,
         steps_per_stage: int | float | None = None, projection: bool = True, averaging: int | None = 3,
         fit_intercept: bool = True, order: str = "shuffled",
@@ -87,7 +87,7 @@ class PegasosClassifier(AbstractFeatureClassifier):
         self.smoothness = smoothness
         self.n_features = n_features
         self.sampler = sampler
-        self.n_cores = n_cores
+        self.n_landmarks = n_landmarks
         self.landmarks = landmarks
         self.lam = lam
         self.mu = mu

@@ -22,7 +22,7 @@ from distkern.kernels import kernel_names
 from distkern.solvers.svrg import SVRG
 
 _CONSTRAINTS: dict[str, list[Any]] = {
-    **{name: FEATURE_CONSTRAINTS[name] for name in ("n_features", "n_cores", "landmarks")},
+    **{name: FEATURE_CONSTRAINTS[name] for name in ("n_features", "n_landmarks", "landmarks")},
     **FUNCTIONAL_CONSTRAINTS,
     "features": [StrOptions({"random", "nystroem", "linear"})],
     "kernel": [StrOptions(set(kernel_names()))],
@@ -80,7 +80,7 @@ class SVRGClassifier(AbstractSVRG, AbstractFunctionalClassifier):
     kernel_params : further parameters of the kernel, by name
     n_features, sampler : of random features: how many, and "monte_carlo", "orthogonal", "fastfood" or \
 "quasi_monte_carlo"
-    n_cores, landmarks : of Nystroem features: how many landmarks (512), and "coverage" or "uniform"
+    n_landmarks, landmarks : of Nystroem features: how many landmarks (512), and "coverage" or "uniform"
     nu : >= 0, weight of |w|^2 / 2
     batch_size : rows of a step; None: 256, or a quarter of the features
     steps_per_stage : int: rows; float: passes over the rows; None: two passes
@@ -108,7 +108,7 @@ class SVRGClassifier(AbstractSVRG, AbstractFunctionalClassifier):
     def __init__(
         self, *, loss: str = "logistic", features: str = "random", kernel: str = "rbf",
         gamma: float | str = "scale", kernel_params: dict[str, Any] | None = None, n_features: int = 2048,
-        sampler: str = "monte_carlo", n_cores: int | None = None, landmarks: str = "uniform",
+        sampler: str = "monte_carlo", n_landmarks: int | None = None, landmarks: str = "uniform",
         nu: float = 1e-6, batch_size: int | None = None, steps_per_stage: int | float | None = None,
         step_size: float | None = None, precondition: bool | None = None, damping: float | None = None,
         stages: int = 10, tol: float = 1e-3, order: str = "shuffled", theta: float = 0.4, mu: float = 0.4,
@@ -121,7 +121,7 @@ class SVRGClassifier(AbstractSVRG, AbstractFunctionalClassifier):
         self.kernel_params = kernel_params
         self.n_features = n_features
         self.sampler = sampler
-        self.n_cores = n_cores
+        self.n_landmarks = n_landmarks
         self.landmarks = landmarks
         self.nu = nu
         self.batch_size = batch_size
@@ -147,7 +147,7 @@ class SVRGRegressor(AbstractSVRG, AbstractFunctionalRegressor):
     delta : of "huber", where it turns from quadratic to linear
     epsilon : of "epsilon_insensitive", the residual that costs nothing
     quantiles : of "quantile": one output for each
-    features, kernel, gamma, kernel_params, n_features, sampler, n_cores, landmarks, nu, batch_size, \
+    features, kernel, gamma, kernel_params, n_features, sampler, n_landmarks, landmarks, nu, batch_size, \
 steps_per_stage, step_size, precondition, damping, stages, tol, order, random_state : as for \
 :class:`SVRGClassifier`
     """
@@ -158,7 +158,7 @@ steps_per_stage, step_size, precondition, damping, stages, tol, order, random_st
     def __init__(
         self, *, loss: str = "square", features: str = "random", kernel: str = "rbf",
         gamma: float | str = "scale", kernel_params: dict[str, Any] | None = None, n_features: int = 2048,
-        sampler: str = "monte_carlo", n_cores: int | None = None, landmarks: str = "uniform",
+        sampler: str = "monte_carlo", n_landmarks: int | None = None, landmarks: str = "uniform",
         nu: float = 1e-6, batch_size: int | None = None, steps_per_stage: int | float | None = None,
         step_size: float | None = None, precondition: bool | None = None, damping: float | None = None,
         stages: int = 10, tol: float = 1e-3, order: str = "shuffled", delta: float = 1.0,
@@ -171,7 +171,7 @@ steps_per_stage, step_size, precondition, damping, stages, tol, order, random_st
         self.kernel_params = kernel_params
         self.n_features = n_features
         self.sampler = sampler
-        self.n_cores = n_cores
+        self.n_landmarks = n_landmarks
         self.landmarks = landmarks
         self.nu = nu
         self.batch_size = batch_size

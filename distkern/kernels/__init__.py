@@ -45,7 +45,7 @@ def kernel_names() -> list[str]:
 
 
 def landmark_kernel_names() -> list[str]:
-    """Names of the kernels that fall with the distance from k(x, x) = 1: those for core points."""
+    """Names of the kernels that fall with the distance from k(x, x) = 1: those for landmarks."""
     return _names(AbstractLandmarkKernel)  # type: ignore[type-abstract]
 
 

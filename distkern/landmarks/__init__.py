@@ -1,4 +1,4 @@
-"""Rules that choose landmarks (core points): one file each, found by name."""
+"""Rules that choose landmarks: one file each, found by name."""
 
 from distkern.landmarks.base import AbstractLandmarkRule, gather_rows, sample_rows
 

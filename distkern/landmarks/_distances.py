@@ -18,14 +18,14 @@ from distkern.kernels.sparse import SparseSquaredDistance
 Uncovered: TypeAlias = tuple[slice, NDArray[np.int64]]
 
 
-def uncovered_tiles(features: Rows, cores: Rows, squared_radius: float) -> Iterator[Uncovered]:
+def uncovered_tiles(features: Rows, landmarks: Rows, squared_radius: float) -> Iterator[Uncovered]:
     """Tiles of rows, and which of the tile's rows the landmarks do not cover.
 
     A row that is kept although it is covered does no harm: where rounding leaves a doubt, it may be.
     """
-    if isinstance(features, SparseRows) and isinstance(cores, SparseRows):
-        return _sparse(features, cores, squared_radius)
-    return _dense(np.asarray(features), np.asarray(cores), squared_radius)
+    if isinstance(features, SparseRows) and isinstance(landmarks, SparseRows):
+        return _sparse(features, landmarks, squared_radius)
+    return _dense(np.asarray(features), np.asarray(landmarks), squared_radius)
 
 
 def _tiles(n_rows: int, size: int, itemsize: int) -> Iterator[slice]:
@@ -34,31 +34,31 @@ def _tiles(n_rows: int, size: int, itemsize: int) -> Iterator[slice]:
         yield slice(start, min(start + tile_rows, n_rows))
 
 
-def _sparse(features: SparseRows, cores: SparseRows, squared_radius: float) -> Iterator[Uncovered]:
+def _sparse(features: SparseRows, landmarks: SparseRows, squared_radius: float) -> Iterator[Uncovered]:
     """The distances are sums in float64, so only their last rounding and cancellation are in doubt."""
-    distances = SparseSquaredDistance.of(cores, 1.0)
-    core_norm = float(cores.norms().max(initial=0.0))
+    distances = SparseSquaredDistance.of(landmarks, 1.0)
+    landmark_norm = float(landmarks.norms().max(initial=0.0))
     rounding = 4.0 * float(np.finfo(features.dtype).eps)
-    for rows in _tiles(len(features), len(cores), features.dtype.itemsize):
+    for rows in _tiles(len(features), len(landmarks), features.dtype.itemsize):
         tile = features[rows]
-        scores = buffer("tile", (len(tile), len(cores)), features.dtype)
+        scores = buffer("tile", (len(tile), len(landmarks)), features.dtype)
         distances.scores(tile, scores)
         squared = -scores.max(axis=1).astype(np.float64)
         lengths = np.diff(tile.indptr) + 8
-        cancellation = 4.0 * lengths * float(np.finfo(np.float64).eps) * (tile.norms() + core_norm) ** 2
+        cancellation = 4.0 * lengths * float(np.finfo(np.float64).eps) * (tile.norms() + landmark_norm) ** 2
         covered = squared * (1.0 + rounding) + cancellation <= squared_radius
         yield rows, np.flatnonzero(~covered)
 
 
-def _dense(features: Floats, cores: Floats, squared_radius: float) -> Iterator[Uncovered]:
+def _dense(features: Floats, landmarks: Floats, squared_radius: float) -> Iterator[Uncovered]:
     """The product gives distances up to a bound on its rounding.
 
     Where that leaves a doubt, the distance to the nearest landmark is taken exactly.
     """
-    distances = SquaredDistanceScores.of(cores, 1.0)
-    spread = np.abs(cores.astype(np.float64) - distances.center).max(axis=0)
-    core_norm = float(np.sqrt(np.sum(spread**2)))
-    size, n_features = cores.shape
+    distances = SquaredDistanceScores.of(landmarks, 1.0)
+    spread = np.abs(landmarks.astype(np.float64) - distances.center).max(axis=0)
+    landmark_norm = float(np.sqrt(np.sum(spread**2)))
+    size, n_features = landmarks.shape
     rounding = 4.0 * (n_features + 8) * float(np.finfo(features.dtype).eps)
     exact_rounding = 4.0 * (n_features + 8) * float(np.finfo(np.float64).eps)
     for rows in _tiles(features.shape[0], size, features.dtype.itemsize):
@@ -68,10 +68,10 @@ def _dense(features: Floats, cores: Floats, squared_radius: float) -> Iterator[U
         squared = -scores[np.arange(len(nearest)), nearest].astype(np.float64)
         shifted = features[rows] - distances.center
         norms = np.sqrt(np.einsum("ij,ij->i", shifted, shifted, dtype=np.float64))
-        bound = rounding * (norms + core_norm) ** 2
+        bound = rounding * (norms + landmark_norm) ** 2
         uncertain = np.flatnonzero(~(squared + bound <= squared_radius))
         near = uncertain[squared[uncertain] - bound[uncertain] <= squared_radius]
-        differences = features[rows][near].astype(np.float64) - cores[nearest[near]]
+        differences = features[rows][near].astype(np.float64) - landmarks[nearest[near]]
         exact = np.einsum("ij,ij->i", differences, differences)
         covered = exact * (1.0 + exact_rounding) <= squared_radius
         yield rows, np.setdiff1d(uncertain, near[covered], assume_unique=True)

@@ -51,20 +51,20 @@ class DenseScanner(AbstractScanner):
 
     def __init__(self, layout: Layout, radius: float, limit: int) -> None:
         super().__init__(layout, radius, limit)
-        self._cores = np.empty((0, layout.n_features), dtype=layout.dtype)
+        self._landmarks = np.empty((0, layout.n_features), dtype=layout.dtype)
 
     @property
     def found(self) -> Floats:
-        return self._cores[: self.size].copy()
+        return self._landmarks[: self.size].copy()
 
     def _scan(self, piece: Rows, size: int) -> int:
         from distkern.landmarks._scan import scan
 
-        if size > len(self._cores):
-            self._cores = _grown(self._cores, size)
-        rows = np.require(piece, self._cores.dtype, ("C", "A"))
-        compiled = scan(self._cores.dtype)
-        return compiled(rows, self._cores, self.size, self._order, self.squared_radius, self.limit)
+        if size > len(self._landmarks):
+            self._landmarks = _grown(self._landmarks, size)
+        rows = np.require(piece, self._landmarks.dtype, ("C", "A"))
+        compiled = scan(self._landmarks.dtype)
+        return compiled(rows, self._landmarks, self.size, self._order, self.squared_radius, self.limit)
 
 
 class SparseScanner(AbstractScanner):

@@ -60,9 +60,9 @@ class Layout:
 
 @dataclass(frozen=True)
 class AbstractLandmarkRule(ABC):
-    """Chooses at most ``n_cores`` landmarks, or those that a ``diameter`` asks for."""
+    """Chooses at most ``n_landmarks`` landmarks, or those that a ``diameter`` asks for."""
 
-    n_cores: int | None = None
+    n_landmarks: int | None = None
     diameter: float | None = None
 
     name: ClassVar[str]

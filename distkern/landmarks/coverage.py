@@ -23,7 +23,7 @@ _LARGEST_WAVE_BLOCKS = 64
 _MOST_CANDIDATES = 4096
 _CEILING = 100_000
 _SWEEPS = 8
-#: a coverage with this share of ``n_cores`` is fine enough
+#: a coverage with this share of ``n_landmarks`` is fine enough
 _FULL = 0.85
 
 
@@ -38,7 +38,7 @@ class Coverage(AbstractLandmarkRule):
 
     Parameters
     ----------
-    n_cores : int, optional
+    n_landmarks : int, optional
         Upper bound on the landmarks: the diameter is found by bisection on a sample, then corrected
         until a sweep over all rows yields at most this many.
     diameter : float >= 0, optional
@@ -48,11 +48,11 @@ class Coverage(AbstractLandmarkRule):
     name = "coverage"
 
     def __post_init__(self) -> None:
-        if (self.n_cores is None) == (self.diameter is None):
+        if (self.n_landmarks is None) == (self.diameter is None):
             raise InputError(
-                "coverage landmarks need either n_cores or diameter",
+                "coverage landmarks need either n_landmarks or diameter",
                 where="landmarks",
-                mend="set diameter and n_cores=None, or n_cores alone",
+                mend="set diameter and n_landmarks=None, or n_landmarks alone",
             )
 
     def choose(self, layout: Layout) -> Generator[Pass, Any, Rows]:
@@ -62,29 +62,29 @@ class Coverage(AbstractLandmarkRule):
                 raise InputError(
                     f"diameter {self.diameter:g} needs more than {_CEILING:,} landmarks",
                     where="diameter",
-                    mend="use a larger diameter, or set n_cores instead",
+                    mend="use a larger diameter, or set n_landmarks instead",
                 )
             return found
-        assert self.n_cores is not None
-        if self.n_cores >= layout.n_rows:
+        assert self.n_landmarks is not None
+        if self.n_landmarks >= layout.n_rows:
             everything = yield from _sweep(layout, 0.0, layout.n_rows)
             assert everything is not None
             return everything
-        return (yield from self._search(layout, self.n_cores))
+        return (yield from self._search(layout, self.n_landmarks))
 
-    def _search(self, layout: Layout, n_cores: int) -> Generator[Pass, Any, Rows]:
-        """The finest coverage of at most n_cores found in a few sweeps: bisect on a sample, then correct."""
+    def _search(self, layout: Layout, n_landmarks: int) -> Generator[Pass, Any, Rows]:
+        """The finest coverage of at most n_landmarks in a few sweeps: bisect on a sample, then correct."""
         n_sample = int(
-            np.clip(400_000_000 // (n_cores * layout.row_bytes // layout.dtype.itemsize), 2_000, 20_000)
+            np.clip(400_000_000 // (n_landmarks * layout.row_bytes // layout.dtype.itemsize), 2_000, 20_000)
         )
-        sample = yield from sample_rows(layout, max(n_sample, 4 * n_cores))
-        radius = _radius_for(sample, n_cores, layout.n_rows)
+        sample = yield from sample_rows(layout, max(n_sample, 4 * n_landmarks))
+        radius = _radius_for(sample, n_landmarks, layout.n_rows)
         smallest = 1e-6 * _farthest(sample, from_origin=True) or 1.0
         best: Rows | None = None
         too_small, large_enough = 0.0, math.inf
         n_sweeps = failures = 0
         while best is None or n_sweeps < _SWEEPS:
-            found = yield from _sweep(layout, radius, n_cores)
+            found = yield from _sweep(layout, radius, n_landmarks)
             n_sweeps += 1
             if found is None:
                 too_small = radius
@@ -98,27 +98,27 @@ class Coverage(AbstractLandmarkRule):
             no_finer = best is not None and len(found) <= len(best)
             if best is None or len(found) > len(best):
                 best, large_enough = found, radius
-            if no_finer or len(found) >= _FULL * n_cores or radius <= too_small:
+            if no_finer or len(found) >= _FULL * n_landmarks or radius <= too_small:
                 break
-            finer = radius * max(0.9, len(found) / n_cores)
+            finer = radius * max(0.9, len(found) / n_landmarks)
             radius = finer if finer > too_small else (radius + too_small) / 2
         return best
 
     def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
         cost = _sweep_cost(layout, self.expected_size(layout))
-        # with n_cores two to four sweeps over the rows were measured
-        n_sweeps = 1.0 if self.n_cores is None else 3.0
+        # with n_landmarks two to four sweeps over the rows were measured
+        n_sweeps = 1.0 if self.n_landmarks is None else 3.0
         return [(Reduce("coverage", _uncovered, _Candidates.join, cost=cost), n_sweeps)]
 
     def expected_size(self, layout: Layout) -> int:
-        return min(self.n_cores or _CEILING, layout.n_rows)
+        return min(self.n_landmarks or _CEILING, layout.n_rows)
 
 
 @dataclass(frozen=True)
 class _Cover:
     """What a worker needs to drop the rows that are covered."""
 
-    cores: Rows
+    landmarks: Rows
     squared_radius: float
     first_row: int
     end_row: int
@@ -158,12 +158,12 @@ def _uncovered(block: Block, cover: _Cover) -> _Candidates:
     start = int(cover.offsets[block.index])
     first, end = max(cover.first_row - start, 0), min(cover.end_row - start, block.n_rows)
     features = block.features[first:end]
-    if len(cover.cores) == 0:
+    if len(cover.landmarks) == 0:
         numbers = np.arange(start + first, start + end)
         return _Candidates(features.copy(), numbers, start + end).limited()
     kept: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
     n_kept = 0
-    for rows, tile_kept in uncovered_tiles(features, cover.cores, cover.squared_radius):
+    for rows, tile_kept in uncovered_tiles(features, cover.landmarks, cover.squared_radius):
         kept.append(tile_kept + rows.start)
         n_kept += len(tile_kept)
         if n_kept > _MOST_CANDIDATES:
@@ -187,7 +187,7 @@ def _sweep(layout: Layout, radius: float, limit: int) -> Generator[Pass, Any, Ro
         cover = _Cover(scanner.found, radius**2, first_row, end_row, offsets)
         candidates: _Candidates = yield Reduce(
             "coverage", _uncovered, _Candidates.join, cover, blocks=tuple(blocks),
-            cost=_sweep_cost(layout, max(len(cover.cores), 1)),
+            cost=_sweep_cost(layout, max(len(cover.landmarks), 1)),
         )  # fmt: skip
         if not scanner.scan(candidates.rows):
             return None
@@ -216,8 +216,8 @@ def _count(sample: Rows, radius: float, limit: int) -> int:
     return scanner.size if scanner.scan(sample) else limit + 1
 
 
-def _radius_for(sample: Rows, n_cores: int, n_rows: int) -> float:
-    """The smallest radius whose coverage of all rows should have at most n_cores, judged from the sample.
+def _radius_for(sample: Rows, n_landmarks: int, n_rows: int) -> float:
+    """The smallest radius whose coverage of all rows should have at most n_landmarks, judged from the sample.
 
     The number of landmarks grows with the rows like a power, whose exponent is read off half of the sample.
     """
@@ -226,11 +226,11 @@ def _radius_for(sample: Rows, n_cores: int, n_rows: int) -> float:
     growth = math.log2(max(n_rows / len(sample), 1.0))
     for _ in range(16):
         radius = (low + high) / 2
-        whole = _count(sample, radius, n_cores)
-        fits = whole <= n_cores
+        whole = _count(sample, radius, n_landmarks)
+        fits = whole <= n_landmarks
         if fits and growth > 0:
-            exponent = math.log2(whole / max(_count(sample[::2], radius, n_cores), 1))
-            fits = whole * 2.0 ** (growth * min(max(exponent, 0.0), 1.0)) <= 0.97 * n_cores
+            exponent = math.log2(whole / max(_count(sample[::2], radius, n_landmarks), 1))
+            fits = whole * 2.0 ** (growth * min(max(exponent, 0.0), 1.0)) <= 0.97 * n_landmarks
         low, high = (low, radius) if fits else (radius, high)
     return high
 

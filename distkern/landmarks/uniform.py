@@ -17,7 +17,7 @@ from distkern.passes import Cost, Pass, Reduce
 
 @dataclass(frozen=True)
 class Uniform(AbstractLandmarkRule):
-    """``n_cores`` rows drawn without replacement; identical rows are kept once, so there may be fewer.
+    """``n_landmarks`` rows drawn without replacement; identical rows are kept once, so there may be fewer.
 
     Not the paper's rule: it puts fewer landmarks on outliers than a coverage of the same size.
     """
@@ -25,9 +25,9 @@ class Uniform(AbstractLandmarkRule):
     name = "uniform"
 
     def __post_init__(self) -> None:
-        if self.n_cores is None:
+        if self.n_landmarks is None:
             raise InputError(
-                "uniform landmarks need n_cores", where="landmarks", mend="give n_cores, not diameter"
+                "uniform landmarks need n_landmarks", where="landmarks", mend="give n_landmarks, not diameter"
             )
 
     def choose(self, layout: Layout) -> Generator[Pass, Any, Rows]:
@@ -44,5 +44,5 @@ class Uniform(AbstractLandmarkRule):
         return [(Reduce("landmarks", pick, stack, cost=Cost(result_bytes=result_bytes)), 1.0)]
 
     def expected_size(self, layout: Layout) -> int:
-        assert self.n_cores is not None
-        return min(self.n_cores, layout.n_rows)
+        assert self.n_landmarks is not None
+        return min(self.n_landmarks, layout.n_rows)

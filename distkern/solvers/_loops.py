@@ -41,9 +41,9 @@ def _csvrg(
                 for i in range(size):
                     v[j, i] *= a
             a = 1.0
-        core = nearest[t]
+        landmark = nearest[t]
         for j in range(outputs):
-            v[j, core] -= eta * lam * weights[t] * differences[j] / a
+            v[j, landmark] -= eta * lam * weights[t] * differences[j] / a
     return a
 
 
@@ -53,7 +53,7 @@ def _avm(
 ) -> float:  # fmt: skip
     size = values.shape[1]
     for t in range(values.shape[0]):
-        core = nearest[t]
+        landmark = nearest[t]
         shrink = 1.0 / max(offset + step, 1.0)
         step += 1
         for j in range(signs.shape[1]):
@@ -61,8 +61,8 @@ def _avm(
             for i in range(size):
                 dot += values[t, i] * u[j, i]
             change = -lam * weights[t] * derivative(shrink * dot, np.float64(signs[t, j]), parameters)
-            u[j, core] += change
-            early[j, core] += change * inverse_sum
+            u[j, landmark] += change
+            early[j, landmark] += change * inverse_sum
         if step > tail_start:
             inverse_sum += 1.0 / (offset + step)
     return inverse_sum

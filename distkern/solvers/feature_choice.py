@@ -18,7 +18,7 @@ from distkern.landmarks.base import AbstractLandmarkRule, Layout, sample_rows
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.coreset import KernelChoice
 
-KINDS = ("random", "nystroem", "linear", "cores")
+KINDS = ("random", "nystroem", "linear", "landmarks")
 _SAMPLE_ROWS = 4000
 
 
@@ -50,12 +50,12 @@ class FeatureChoice:
     Parameters
     ----------
     kind : "random": random features of the kernel. "nystroem": k(x, L) K_LL^(-1/2) for landmarks L, whose
-        products are the kernel's projection on them. "cores": k(x, c) at each landmark c, as they are.
+        products are the kernel's projection on them. "landmarks": k(x, c) at each landmark c, as they are.
         "linear": x itself; kernel, n_features, sampler and landmarks are then not looked at
     kernel : the kernel, with gamma or a rule for it; gamma is not looked at where the kernel has none
     n_features : of "random"; even where features come in pairs
     sampler : of "random"
-    landmarks : of "nystroem" and "cores": the rule that chooses them, which knows their number
+    landmarks : of "nystroem" and "landmarks": the rule that chooses them, which knows their number
     seed : of the random features; None: the problem's
 
     Raises
@@ -84,7 +84,7 @@ class FeatureChoice:
     @property
     def has_landmarks(self) -> bool:
         """Whether the features are made of landmarks."""
-        return self.kind in ("nystroem", "cores")
+        return self.kind in ("nystroem", "landmarks")
 
     def kernel_at(self, gamma: float) -> AbstractKernel:
         """The kernel itself; gamma is left out where it has none."""
@@ -130,7 +130,7 @@ class FeatureChoice:
                 sampler=self.sampler, dtype=dtype, sparse_rows=sparse_rows,
             )  # fmt: skip
         points = landmarks if landmarks.dtype == dtype else landmarks.astype(dtype)
-        if self.kind == "cores":
+        if self.kind == "landmarks":
             return LandmarkBasis(kernel, points)
         from distkern.bases.nystroem import NystroemBasis
 

@@ -274,7 +274,7 @@ class Pegasos(AbstractSolver[PegasosState]):
         operand = footprint.operand_bytes + size * outputs * (16 + itemsize)
         # predictions, signs and what is computed of them
         strip = STRIP_ROWS * outputs * 48
-        if self.features.kind == "cores":
+        if self.features.kind == "landmarks":
             tile_rows = int(np.clip(512 * 1024 // (size * itemsize), 128, 1024))
             tile = tile_rows * (2 * size + problem.row_numbers + 2) * itemsize
         else:

@@ -15,7 +15,7 @@ from distkern.cli.main import main
 from distkern.storage.ingest import write_dataset
 
 HERE = ["--scheduler", "synchronous"]
-SMALL = ["--set", "n_cores=8", "--set", "stages=2"]
+SMALL = ["--set", "n_landmarks=8", "--set", "stages=2"]
 
 
 def rows(n_features: int = 2, labels: tuple[object, ...] = (0, 1)) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -120,7 +120,7 @@ def test_a_damaged_shard_met_by_a_worker_process(folder: Path, capfd: pytest.Cap
         (["train", "--data", "d.zarr", "--out", "job.toml"], ["job.toml: is a file"]),
         (["train", "--data", "d.zarr", "--out", "job.toml/m"], ["job.toml/m: cannot be written"]),
         (["train", "--data", "d.zarr", "--out", "text.zarr"], ["text.zarr", "'manifest.json'", "new folder"]),
-        ([*TRAIN, "--set", "n_coers=3"], ["'n_coers'", "did you mean 'n_cores'?"]),
+        ([*TRAIN, "--set", "n_landmraks=3"], ["'n_landmraks'", "did you mean 'n_landmarks'?"]),
         ([*TRAIN, "--set", "kernel=rbff"], ["'kernel'", "'rbff'", "did you mean 'rbf'?"]),
         ([*TRAIN, "--set", "gamma=wide"], ["'gamma'", "'wide'", "a number, median, scale"]),
         ([*TRAIN, "--set", "theta=1.5"], ["'theta'", "[0.0, 1.0)", "range"]),

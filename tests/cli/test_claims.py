@@ -33,7 +33,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def arguments(data: Path, out: Path, *more: str, stages: int = 100_000) -> list[str]:
-    settings = [part for name in ("n_cores=60", f"stages={stages}", "tol=0.0") for part in ("--set", name)]
+    settings = [
+        part for name in ("n_landmarks=60", f"stages={stages}", "tol=0.0") for part in ("--set", name)
+    ]
     return ["train", "--data", str(data), "--out", str(out), "--scheduler", "synchronous", *settings, *more]
 
 

@@ -35,7 +35,7 @@ def test_wrong_sizes_are_refused(text: str) -> None:
 def test_set_reads_toml_values_and_bare_words() -> None:
     settings = [
         "gamma=4.0",
-        "n_cores=512",
+        "n_landmarks=512",
         "loss=odm",
         "option=II",
         "projection = false",
@@ -46,7 +46,7 @@ def test_set_reads_toml_values_and_bare_words() -> None:
     values = parse_settings(settings)
     assert values == {
         "gamma": 4.0,
-        "n_cores": 512,
+        "n_landmarks": 512,
         "loss": "odm",
         "option": "II",
         "projection": False,
@@ -54,7 +54,7 @@ def test_set_reads_toml_values_and_bare_words() -> None:
         "step_size": 0.001,
         "landmarks": "a=b",
     }
-    assert type(values["n_cores"]) is int
+    assert type(values["n_landmarks"]) is int
 
 
 def test_set_is_one_value() -> None:
@@ -126,9 +126,9 @@ def test_missing_job_file(tmp_path: Path) -> None:
 
 
 def test_the_estimator_of_a_job() -> None:
-    estimator = make_estimator(Job(data="d", seed=7, params={"gamma": 0.5, "n_cores": 9}))
+    estimator = make_estimator(Job(data="d", seed=7, params={"gamma": 0.5, "n_landmarks": 9}))
     assert type(estimator).__name__ == "CSVRGClassifier"
-    assert (estimator.gamma, estimator.n_cores, estimator.random_state) == (0.5, 9, 7)
+    assert (estimator.gamma, estimator.n_landmarks, estimator.random_state) == (0.5, 9, 7)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_the_estimator_of_a_job() -> None:
         (Job(data="d", params={"gama": 1.0}), "'gama'; did you mean 'gamma'"),
         (Job(data="d", params={"random_state": 1}), "--seed"),
         (Job(data="d", params={"gamma": -1.0}), "'gamma' parameter .* must be"),
-        (Job(data="d", params={"n_cores": "many"}), "'n_cores' parameter .* must be"),
+        (Job(data="d", params={"n_landmarks": "many"}), "'n_landmarks' parameter .* must be"),
     ],
 )
 def test_wrong_names_get_the_nearest_right_one(job: Job, message: str) -> None:

@@ -24,9 +24,9 @@ from distkern.jobs.index import JobIndex
 from distkern.jobs.record import Record
 from distkern.storage.ingest import write_dataset
 
-SETTINGS = ["--set", "n_cores=20", "--set", "stages=3", "--set", "tol=0.0"]
+SETTINGS = ["--set", "n_landmarks=20", "--set", "stages=3", "--set", "tol=0.0"]
 #: a run that is still under way when it is looked at
-LONG = ["--set", "n_cores=20", "--set", "stages=400", "--set", "tol=0.0"]
+LONG = ["--set", "n_landmarks=20", "--set", "stages=400", "--set", "tol=0.0"]
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def runs(data: Path, cluster: Processes, tmp_path_factory: pytest.TempPathFactor
     job = folder / "job.toml"
     job.write_text(
         f'algorithm = "csvrg"\ndata = {str(data)!r}\nout = {str(folder / "m")!r}\n'
-        f'scheduler = "{cluster.address}"\n[params]\nn_cores = 20\nstages = 3\ntol = 0.0\n'
+        f'scheduler = "{cluster.address}"\n[params]\nn_landmarks = 20\nstages = 3\ntol = 0.0\n'
     )
     submitted = distkern("submit", str(job))
     assert submitted.returncode == 0, submitted.stderr
@@ -250,7 +250,7 @@ def test_a_job_whose_scheduler_forgot_it_is_lost(
 def test_a_job_survives_the_deaths_of_its_hosts_and_is_trained_once(
     data: Path, cluster: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = ["--set", "n_cores=20", "--set", "stages=20", "--set", "tol=0.0"]
+    settings = ["--set", "n_landmarks=20", "--set", "stages=20", "--set", "tol=0.0"]
     whole = tmp_path / "whole"
     arguments = ["train", "--data", str(data), "--out", str(whole), "--scheduler", "synchronous"]
     assert main([*arguments, *settings]) == 0

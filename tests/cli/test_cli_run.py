@@ -15,7 +15,7 @@ from distkern.demo.digits import VirtualDigits
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
 
-SMALL = ["--scheduler", "synchronous", "--set", "n_cores=40", "--set", "gamma=0.3", "--set", "stages=2"]
+SMALL = ["--scheduler", "synchronous", "--set", "n_landmarks=40", "--set", "gamma=0.3", "--set", "stages=2"]
 FIELDS = {
     "stage",
     "passes",
@@ -70,7 +70,7 @@ def test_a_job_file_and_the_same_flags_give_the_same_model(
     job = tmp_path / "job.toml"
     job.write_text(
         f'algorithm = "csvrg"\ndata = {str(data)!r}\nscheduler = "synchronous"\nout = "elsewhere"\n'
-        "[params]\nn_cores = 40\ngamma = 0.3\nstages = 9\n"
+        "[params]\nn_landmarks = 40\ngamma = 0.3\nstages = 9\n"
     )
     again = tmp_path / "again"
     assert main(["train", str(job), "--out", str(again), "--set", "stages=2", "--json"]) == 0
@@ -135,8 +135,15 @@ def test_inspect(data: Path, model: Path, tmp_path: Path, capsys: pytest.Capture
     assert record["classes"] == list(range(10))
     assert main(["inspect", str(model), "--json"]) == 0
     record = printed(capsys)
-    assert (record["kind"], record["hyperparameters"]["n_cores"], len(record["history"])) == ("model", 40, 3)
-    for path, words in ((data, ("3,000 rows", "scaling")), (model, ("n_cores", "train error", "objective"))):
+    assert (record["kind"], record["hyperparameters"]["n_landmarks"], len(record["history"])) == (
+        "model",
+        40,
+        3,
+    )
+    for path, words in (
+        (data, ("3,000 rows", "scaling")),
+        (model, ("n_landmarks", "train error", "objective")),
+    ):
         assert main(["inspect", str(path)]) == 0
         shown = capsys.readouterr().out
         assert all(word in shown for word in words)

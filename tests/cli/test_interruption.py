@@ -32,7 +32,7 @@ def start(*arguments: str) -> subprocess.Popen[str]:
 
 
 def train(data: Path, out: Path) -> list[str]:
-    settings = ["n_cores=100", "stages=1000", "tol=0.0"]
+    settings = ["n_landmarks=100", "stages=1000", "tol=0.0"]
     chosen = [part for setting in settings for part in ("--set", setting)]
     where = ["--scheduler", "local", "--workers", "2", "--no-dashboard"]
     return ["train", "--data", str(data), "--out", str(out), *where, *chosen]

@@ -45,49 +45,49 @@ def test_is_registered_and_described(name):
 
 
 @every_rule
-@pytest.mark.parametrize("n_cores", [1, 2, 37, 200])
+@pytest.mark.parametrize("n_landmarks", [1, 2, 37, 200])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_at_most_n_cores_which_are_distinct_rows_of_the_data(name, n_cores, dtype):
+def test_at_most_n_landmarks_which_are_distinct_rows_of_the_data(name, n_landmarks, dtype):
     features = points().astype(dtype)
-    chosen = choose(find_landmark_rule(name)(n_cores=n_cores), features, (250, 350))
+    chosen = choose(find_landmark_rule(name)(n_landmarks=n_landmarks), features, (250, 350))
     assert chosen.dtype == dtype
     assert chosen.flags.c_contiguous
-    assert 1 <= len(chosen) <= n_cores
-    assert len(chosen) >= 0.6 * n_cores
+    assert 1 <= len(chosen) <= n_landmarks
+    assert len(chosen) >= 0.6 * n_landmarks
     rows = {row.tobytes() for row in features}
-    cores = [row.tobytes() for row in chosen]
-    assert rows.issuperset(cores)
-    assert len(set(cores)) == len(cores)
+    landmarks = [row.tobytes() for row in chosen]
+    assert rows.issuperset(landmarks)
+    assert len(set(landmarks)) == len(landmarks)
 
 
 @every_rule
-@pytest.mark.parametrize("n_cores", [600, 601, 10**6])
-def test_as_many_as_there_are_rows(name, n_cores):
+@pytest.mark.parametrize("n_landmarks", [600, 601, 10**6])
+def test_as_many_as_there_are_rows(name, n_landmarks):
     features = points()
     features[300:310] = features[:10]
-    chosen = choose(find_landmark_rule(name)(n_cores=n_cores), features, (100, 500))
+    chosen = choose(find_landmark_rule(name)(n_landmarks=n_landmarks), features, (100, 500))
     np.testing.assert_array_equal(chosen, np.delete(features, np.arange(300, 310), axis=0))
 
 
 @every_rule
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
-@pytest.mark.parametrize("n_cores", [1, 2, 5, 50])
-def test_tiny_data(name, n, n_cores):
-    chosen = choose(find_landmark_rule(name)(n_cores=n_cores), points(n), (n,))
-    assert 1 <= len(chosen) <= min(n, n_cores)
+@pytest.mark.parametrize("n_landmarks", [1, 2, 5, 50])
+def test_tiny_data(name, n, n_landmarks):
+    chosen = choose(find_landmark_rule(name)(n_landmarks=n_landmarks), points(n), (n,))
+    assert 1 <= len(chosen) <= min(n, n_landmarks)
 
 
 @every_rule
-@pytest.mark.parametrize("n_cores", [1, 7])
-def test_rows_that_are_all_equal_give_one_landmark(name, n_cores):
-    chosen = choose(find_landmark_rule(name)(n_cores=n_cores), np.ones((100, 3)), (40, 60))
+@pytest.mark.parametrize("n_landmarks", [1, 7])
+def test_rows_that_are_all_equal_give_one_landmark(name, n_landmarks):
+    chosen = choose(find_landmark_rule(name)(n_landmarks=n_landmarks), np.ones((100, 3)), (40, 60))
     np.testing.assert_array_equal(chosen, np.ones((1, 3)))
 
 
 @every_rule
 def test_a_function_of_seed_and_data(name):
     features = points()
-    rule = find_landmark_rule(name)(n_cores=40)
+    rule = find_landmark_rule(name)(n_landmarks=40)
     first = choose(rule, features, (100, 500), seed=3)
     np.testing.assert_array_equal(choose(rule, features, (100, 500), seed=3), first)
 
@@ -95,7 +95,7 @@ def test_a_function_of_seed_and_data(name):
 @every_rule
 def test_reads_no_more_than_it_outlines(name):
     features = points()
-    rule = find_landmark_rule(name)(n_cores=40)
+    rule = find_landmark_rule(name)(n_landmarks=40)
     layout = layout_of(features, (300, 300))
     runner = PlainRunner(cut_blocks(features, None, (300, 300)))
     chosen = runner.run(rule.choose(layout))
@@ -113,8 +113,8 @@ def test_reads_no_more_than_it_outlines(name):
 @pytest.mark.parametrize("sizes", PARTITIONS)
 def test_does_not_depend_on_how_the_rows_are_cut_into_blocks(name, sizes):
     features = points()
-    # for n_cores a coverage bisects on a sample of some blocks
-    options = {"diameter": 1.5} if name == "coverage" else {"n_cores": 40}
+    # for n_landmarks a coverage bisects on a sample of some blocks
+    options = {"diameter": 1.5} if name == "coverage" else {"n_landmarks": 40}
     rule = find_landmark_rule(name)(**options)
     np.testing.assert_array_equal(choose(rule, features, sizes), choose(rule, features))
 
@@ -143,7 +143,7 @@ def test_sample_is_distinct_rows_in_order():
 
 OPTIONS = {
     "coverage": [{"diameter": 3.0}, {"diameter": 0.0}, {"diameter": 7.0}],
-    "uniform": [{"n_cores": 40}, {"n_cores": 600}],
+    "uniform": [{"n_landmarks": 40}, {"n_landmarks": 600}],
 }
 
 
@@ -155,7 +155,7 @@ def test_sparse_rows_give_the_landmarks_of_dense_rows(name, sizes):
     features = generator.integers(-2, 3, (600, 12)) * (generator.random((600, 12)) < 0.15)
     features = features.astype(np.float32)
     rows = SparseRows.of_dense(features)
-    for options in OPTIONS.get(name, [{"n_cores": 40}]):
+    for options in OPTIONS.get(name, [{"n_landmarks": 40}]):
         rule = find_landmark_rule(name)(**options)
         expected = choose(rule, features, sizes)
         layout = dataclasses.replace(layout_of(features, sizes), sparse_numbers=8)
@@ -165,12 +165,12 @@ def test_sparse_rows_give_the_landmarks_of_dense_rows(name, sizes):
 
 
 @every_rule
-def test_sparse_rows_of_which_n_cores_are_wanted(name):
+def test_sparse_rows_of_which_n_landmarks_are_wanted(name):
     generator = np.random.default_rng(1)
     features = (generator.standard_normal((600, 50)) * (generator.random((600, 50)) < 0.1)).astype(np.float32)
     layout = dataclasses.replace(layout_of(features, (200, 400)), sparse_numbers=12)
     rows = SparseRows.of_dense(features)
-    found = run(find_landmark_rule(name)(n_cores=60).choose(layout), cut_blocks(rows, None, (200, 400)))
+    found = run(find_landmark_rule(name)(n_landmarks=60).choose(layout), cut_blocks(rows, None, (200, 400)))
     assert 36 <= len(found) <= 60
     assert set(rows.keys()).issuperset(found.keys())
     assert len(set(found.keys())) == len(found)

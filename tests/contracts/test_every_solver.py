@@ -24,7 +24,7 @@ def build(kind, case, *, stages, **options):
     parts = case.parts(**options)
     if issubclass(kind, AbstractCoresetSolver):
         return kind(parts, stages=stages)
-    features = FeatureChoice("cores", parts.kernel, landmarks=parts.landmarks)
+    features = FeatureChoice("landmarks", parts.kernel, landmarks=parts.landmarks)
     return kind(
         features, find_loss("hinge")(), lam=1e-2, stages=stages, mean_weight=parts.mean_weight,
     )  # fmt: skip
@@ -49,7 +49,7 @@ def test_there_are_solvers():
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_function_of_data_and_seed(kind, classes):
     case = case_with_test(classes=classes)
-    solver = build(kind, case, n_cores=20, stages=STAGES)
+    solver = build(kind, case, n_landmarks=20, stages=STAGES)
     first, second = (run_stages(solver, case)[0][-1] for _ in range(2))
     for field in dataclasses.fields(first):
         np.testing.assert_array_equal(getattr(first, field.name), getattr(second, field.name))
@@ -61,14 +61,14 @@ def test_a_function_of_data_and_seed(kind, classes):
 def test_finishes_after_its_stages_at_the_latest(kind):
     case = case_with_test()
     for stages in (1, STAGES):
-        states, _ = run_stages(build(kind, case, n_cores=20, stages=stages), case)
+        states, _ = run_stages(build(kind, case, n_landmarks=20, stages=stages), case)
         assert 2 <= len(states) <= stages + 1
 
 
 @every_solver
 def test_a_state_is_a_dataclass_of_arrays_and_numbers(kind):
     case = case_with_test()
-    solver = build(kind, case, n_cores=20, stages=STAGES)
+    solver = build(kind, case, n_landmarks=20, stages=STAGES)
     states, _ = run_stages(solver, case)
     for state in states:
         assert type(state) is solver.state_type()
@@ -84,8 +84,8 @@ def test_a_state_is_a_dataclass_of_arrays_and_numbers(kind):
 def test_the_next_stage_depends_on_the_state_alone(kind):
     """Resuming from a copy of the state, in a new solver object, with another runner, gives the same bits."""
     case = case_with_test()
-    states, _ = run_stages(build(kind, case, n_cores=20, stages=STAGES), case)
-    solver = pickle.loads(pickle.dumps(build(kind, case, n_cores=20, stages=STAGES)))
+    states, _ = run_stages(build(kind, case, n_landmarks=20, stages=STAGES), case)
+    solver = pickle.loads(pickle.dumps(build(kind, case, n_landmarks=20, stages=STAGES)))
     fields = {field.name: getattr(states[1], field.name) for field in dataclasses.fields(states[1])}
     state = solver.state_type()(
         **{name: value.copy() if isinstance(value, np.ndarray) else value for name, value in fields.items()}
@@ -99,7 +99,7 @@ def test_the_next_stage_depends_on_the_state_alone(kind):
 @every_solver
 def test_a_stage_does_not_change_the_state_it_is_given(kind):
     case = case_with_test()
-    solver = build(kind, case, n_cores=20, stages=STAGES)
+    solver = build(kind, case, n_landmarks=20, stages=STAGES)
     runner = case.runner()
     state = runner.run(solver.init(case.problem))
     for _ in range(2):
@@ -112,7 +112,7 @@ def test_a_stage_does_not_change_the_state_it_is_given(kind):
 @every_solver
 def test_measures(kind):
     case = case_with_test()
-    solver = build(kind, case, n_cores=20, stages=STAGES)
+    solver = build(kind, case, n_landmarks=20, stages=STAGES)
     states, _ = run_stages(solver, case)
     for state in states:
         measures = solver.measures(state)
@@ -128,7 +128,9 @@ def test_measures(kind):
 
 @every_solver
 @pytest.mark.parametrize("has_test", [True, False])
-@pytest.mark.parametrize("landmarks", [{"n_cores": 20}, {"diameter": 1.0}, {"n_cores": 20, "uniform": True}])
+@pytest.mark.parametrize(
+    "landmarks", [{"n_landmarks": 20}, {"diameter": 1.0}, {"n_landmarks": 20, "uniform": True}]
+)
 def test_the_outline_lists_the_passes_that_are_made(kind, has_test, landmarks):
     case = case_with_test()
     if not has_test:
@@ -162,7 +164,7 @@ def test_the_outline_lists_the_passes_that_are_made(kind, has_test, landmarks):
 @every_solver
 def test_the_stated_result_bytes_are_those_of_the_results(kind):
     case = case_with_test(dtype="float32")
-    solver = build(kind, case, n_cores=20, stages=1)
+    solver = build(kind, case, n_landmarks=20, stages=1)
     _, runner = run_stages(solver, case)
     blocks = case.runner().blocks["train"]
     for step in runner.steps:
@@ -180,7 +182,7 @@ def test_the_stated_result_bytes_are_those_of_the_results(kind):
 @every_solver
 def test_operands_pickle(kind):
     case = case_with_test()
-    _, runner = run_stages(build(kind, case, n_cores=20, stages=1), case)
+    _, runner = run_stages(build(kind, case, n_landmarks=20, stages=1), case)
     for step in runner.steps:
         copy = pickle.loads(pickle.dumps(step))
         assert copy.name == step.name
@@ -191,7 +193,7 @@ def test_operands_pickle(kind):
 @pytest.mark.parametrize("rule", ["scale", "median"])
 def test_gamma_by_rule_is_read_off_a_sample(kind, rule):
     case = case_with_test()
-    states, runner = run_stages(build(kind, case, n_cores=20, gamma=rule, stages=1), case)
+    states, runner = run_stages(build(kind, case, n_landmarks=20, gamma=rule, stages=1), case)
     assert runner.made[0] == "sample"
     if rule == "scale":
         assert states[-1].gamma == pytest.approx(1 / (3 * case.features.var()))

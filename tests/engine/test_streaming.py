@@ -59,7 +59,7 @@ def test_a_fit_has_the_same_bits_when_workers_feed_it(executor, mode, machine, c
 
     generator = np.random.default_rng(0)
     features = generator.normal(size=(5000, 6)).astype(np.float32)
-    model = CSVRGClassifier(n_cores=30, stages=2, random_state=0)
+    model = CSVRGClassifier(n_landmarks=30, stages=2, random_state=0)
     data = from_arrays(features, (features[:, 0] > 0).astype(int), None)
     solver, problem = model.problem(data, has_test=False)
     with open_executor("synchronous") as alone:

@@ -31,13 +31,13 @@ def three_classes():
 
 #: hyperparameters for the data below, of the algorithms whose defaults are for other data
 SETTINGS = {
-    "csvrg": {"n_cores": 60, "lam": 128.0, "gamma": 0.1},
-    "avm": {"n_cores": 60, "lam": 128.0, "gamma": 0.1},
+    "csvrg": {"n_landmarks": 60, "lam": 128.0, "gamma": 0.1},
+    "avm": {"n_landmarks": 60, "lam": 128.0, "gamma": 0.1},
     "pegasos": {"features": "random", "n_features": 256, "lam": 1e-4, "gamma": 0.1},
 }
 LARGE = {
-    "csvrg": {"n_cores": 400, "lam": 2000.0},
-    "avm": {"n_cores": 400, "lam": 2000.0},
+    "csvrg": {"n_landmarks": 400, "lam": 2000.0},
+    "avm": {"n_landmarks": 400, "lam": 2000.0},
     "pegasos": {"n_features": 1024, "stages": 10},
 }
 every_classifier = pytest.mark.parametrize(
@@ -201,10 +201,10 @@ def test_float64_rows_are_computed_in_float64(binary):
         ({"lam": -1.0}, "lam"),
         ({"gamma": "median2"}, "gamma"),
         ({"theta": 1.0}, "theta"),
-        ({"n_cores": 0}, "n_cores"),
+        ({"n_landmarks": 0}, "n_landmarks"),
         ({"kernel": "rfb"}, "kernel"),
-        ({"diameter": 0.5, "n_cores": 10}, "either n_cores or diameter"),
-        ({"landmarks": "uniform", "diameter": 0.5, "n_cores": None}, "n_cores"),
+        ({"diameter": 0.5, "n_landmarks": 10}, "either n_landmarks or diameter"),
+        ({"landmarks": "uniform", "diameter": 0.5, "n_landmarks": None}, "n_landmarks"),
         ({"kernel": "matern", "smoothness": 2.0}, "half integer"),
     ],
 )

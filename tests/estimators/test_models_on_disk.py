@@ -25,7 +25,7 @@ def test_a_folder_of_version_1_loads(kind, form, tmp_path: Path):
     X, y = make_classification(300, 6, random_state=0)
     X = np.where(X > 0.5, X, 0)
     given = sparse.csr_array(X) if form == "sparse" else X
-    model = kind(n_cores=30, gamma=0.2, random_state=0, stages=1, class_weight="balanced").fit(given, y)
+    model = kind(n_landmarks=30, gamma=0.2, random_state=0, stages=1, class_weight="balanced").fit(given, y)
     model.save(tmp_path / "m")
     description = json.loads((tmp_path / "m" / "model.json").read_text())
     assert set(description) == KEYS
@@ -43,7 +43,7 @@ def test_a_folder_of_version_1_loads(kind, form, tmp_path: Path):
 
 def test_a_missing_array_is_named(tmp_path: Path):
     X, y = make_classification(300, 6, random_state=0)
-    CSVRGClassifier(n_cores=30, gamma=0.2, random_state=0, stages=1).fit(X, y).save(tmp_path / "m")
+    CSVRGClassifier(n_landmarks=30, gamma=0.2, random_state=0, stages=1).fit(X, y).save(tmp_path / "m")
     arrays = load_arrays(tmp_path / "m" / "arrays")
     del arrays["landmarks"]
     save_arrays(tmp_path / "m" / "arrays", arrays)

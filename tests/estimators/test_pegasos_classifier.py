@@ -23,7 +23,7 @@ from distkern.storage.ingest import write_dataset
 FEATURES: dict[str, dict[str, Any]] = {
     "linear": {},
     "random": {"features": "random", "n_features": 128, "gamma": 0.7},
-    "cores": {"features": "cores", "n_cores": 50, "gamma": 0.7, "lam": 1e-3},
+    "landmarks": {"features": "landmarks", "n_landmarks": 50, "gamma": 0.7, "lam": 1e-3},
 }
 every_kind = pytest.mark.parametrize("kind", list(FEATURES))
 either_form = pytest.mark.parametrize("form", ["dense", "sparse"])
@@ -150,7 +150,7 @@ def test_a_resumed_run_has_the_same_bits(kind: str, datasets: dict[str, Dataset]
     [
         ({}, "features=random"),
         ({"features": "random", "n_features": 2**20}, "n_features="),
-        ({"features": "cores", "n_cores": 1000}, "n_cores="),
+        ({"features": "landmarks", "n_landmarks": 1000}, "n_landmarks="),
     ],
 )
 def test_what_does_not_fit_is_said_with_the_knob(
@@ -174,7 +174,7 @@ def test_several_classes_with_class_weights() -> None:
 
 def test_landmarks_of_sparse_rows_stay_sparse(tmp_path: Path) -> None:
     X, y = topics()
-    model = small("cores").fit(sparse.csr_array(X), y)
+    model = small("landmarks").fit(sparse.csr_array(X), y)
     assert isinstance(model.landmarks_, SparseRows)
     model.save(tmp_path / "m")
     again = load_model(tmp_path / "m")
@@ -208,15 +208,15 @@ def test_a_seed_that_was_not_given_is_kept(tmp_path: Path) -> None:
         ({"kernel": "laplacian"}, r"kernel='laplacian' has no effect with features='linear'"),
         ({"gamma": 2.0}, r"gamma=2.0 has no effect with features='linear'"),
         ({"n_features": 64}, "n_features=64 has no effect.*set features to 'random'"),
-        ({"features": "random", "n_cores": 64}, "n_cores=64 has no effect with features='random'"),
-        ({"features": "cores", "sampler": "fastfood"}, "sampler='fastfood' has no effect"),
+        ({"features": "random", "n_landmarks": 64}, "n_landmarks=64 has no effect with features='random'"),
+        ({"features": "landmarks", "sampler": "fastfood"}, "sampler='fastfood' has no effect"),
         ({"features": "random", "n_features": 63}, "n_features must be a positive even number"),
         ({"features": "nystrom"}, "features"),
         ({"loss": "square"}, "loss"),
         ({"lam": 0.0}, "lam"),
         ({"averaging": -1}, "averaging"),
         ({"batch_size": 0}, "batch_size"),
-        ({"features": "cores", "kernel": "matern", "smoothness": 2.0}, "half integer"),
+        ({"features": "landmarks", "kernel": "matern", "smoothness": 2.0}, "half integer"),
     ],
 )
 def test_unusable_hyperparameters_are_refused(parameters: dict[str, Any], message: str) -> None:
@@ -234,9 +234,9 @@ def test_smooth_losses(loss: str) -> None:
     assert model.history_[-1]["objective"] < model.history_[0]["objective"]
 
 
-def test_core_points_of_another_kernel() -> None:
+def test_landmarks_of_another_kernel() -> None:
     X, y = topics()
-    model = small("cores", kernel="chi2", gamma="scale").fit(X, y)
+    model = small("landmarks", kernel="chi2", gamma="scale").fit(X, y)
     assert model.score(X, y) > 0.8
     with pytest.raises(InputError, match=r"negative|at least 0"):
         model.predict(-X)

@@ -246,7 +246,7 @@ def test_without_columns_it_says_what_to_run(without_columns: Dataset, tmp_path:
         ({"nu": "best"}, "nu"),
         ({"nu": "search", "validation_fraction": 0.0}, "validation_fraction"),
         ({"max_rounds": 0}, "max_rounds"),
-        ({"features": "cores"}, "features"),
+        ({"features": "landmarks"}, "features"),
         ({"n_features": 64}, "n_features=64 has no effect.*set features to 'random'"),
         ({"kernel": "chi2", "features": "random"}, "no random features|has none|chi2"),
     ],

@@ -39,7 +39,7 @@ def topics(n: int = 1200, words: int = 400, seed: int = 0) -> tuple[np.ndarray, 
 
 
 def small(kind: Any = CSVRGClassifier, **parameters: Any) -> Any:
-    chosen = {"n_cores": 50, "lam": 256.0, "gamma": 0.7, "random_state": 0, "stages": 2}
+    chosen = {"n_landmarks": 50, "lam": 256.0, "gamma": 0.7, "random_state": 0, "stages": 2}
     return kind(**{**chosen, **parameters})
 
 
@@ -57,7 +57,7 @@ def test_a_sparse_matrix_gives_the_model_of_the_array(kind: Any, landmarks: str)
     X, y = topics()
     X = X.astype(np.float64)
     options = {"landmarks": landmarks} | (
-        {"n_cores": None, "diameter": 2.2} if landmarks == "coverage" else {}
+        {"n_landmarks": None, "diameter": 2.2} if landmarks == "coverage" else {}
     )
     dense = small(kind, **options).fit(X, y)
     for matrix in (sparse.csr_matrix(X), sparse.csc_array(X), sparse.coo_array(X)):
@@ -208,7 +208,7 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert json.loads(run("inspect", data, "--json"))["sparse"] is True
     assert "sparse, 1" in run("inspect", data)
     job = ("--data", data, "--algorithm", "csvrg", "--scheduler", "synchronous", "--seed", "1")
-    settings = ("--set", "n_cores=50", "--set", "lam=256.0", "--set", "gamma=0.7")
+    settings = ("--set", "n_landmarks=50", "--set", "lam=256.0", "--set", "gamma=0.7")
     assert json.loads(run("plan", *job, *settings, "--json"))["fits"] is True
     run("train", *job, *settings, "--out", model)
     figures = json.loads(run("evaluate", model, "--data", data, "--scheduler", "synchronous", "--json"))

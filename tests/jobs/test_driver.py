@@ -39,7 +39,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def describe(data: Path, out: Path, **params: object) -> dict[str, Any]:
-    settings = {"n_cores": 20, "stages": STAGES, "tol": 0.0, **params}
+    settings = {"n_landmarks": 20, "stages": STAGES, "tol": 0.0, **params}
     return {
         "algorithm": "csvrg",
         "data": str(data),

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 FAULTS = int(os.environ.get("DISTKERN_FAULTS", "50"))
 STAGES = 40
-SETTINGS = ["--set", "n_cores=60", "--set", f"stages={STAGES}", "--set", "tol=0.0", "--set", "lam=64.0"]
+SETTINGS = ["--set", "n_landmarks=60", "--set", f"stages={STAGES}", "--set", "tol=0.0", "--set", "lam=64.0"]
 
 
 @pytest.fixture(scope="module")

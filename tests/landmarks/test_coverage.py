@@ -24,9 +24,9 @@ def short_waves(monkeypatch):
     monkeypatch.setattr(coverage, "_MOST_CANDIDATES", 20)
 
 
-def choose(features, sizes, *, diameter=None, n_cores=None, seed=0):
+def choose(features, sizes, *, diameter=None, n_landmarks=None, seed=0):
     layout = Layout(tuple(sizes), features.shape[1], features.dtype, seed)
-    return run(Coverage(n_cores, diameter).choose(layout), cut_blocks(features, None, sizes))
+    return run(Coverage(n_landmarks, diameter).choose(layout), cut_blocks(features, None, sizes))
 
 
 def random_cut(n, parts, generator):
@@ -90,13 +90,13 @@ def test_equal_to_the_sequential_scan_of_any_grid_points(rows, cuts, radius):
     )
 
 
-def test_every_row_is_covered_and_no_core_by_another():
+def test_every_row_is_covered_and_no_landmark_by_another():
     features = np.random.default_rng(0).random((3000, 4))
-    cores = choose(features, (1000,) * 3, diameter=0.5)
-    distances = np.linalg.norm(features[:, None] - cores[None], axis=2)
+    landmarks = choose(features, (1000,) * 3, diameter=0.5)
+    distances = np.linalg.norm(features[:, None] - landmarks[None], axis=2)
     assert distances.min(axis=1).max() <= 0.25
-    between = np.linalg.norm(cores[:, None] - cores[None], axis=2)
-    assert between[~np.eye(len(cores), dtype=bool)].min() > 0.25
+    between = np.linalg.norm(landmarks[:, None] - landmarks[None], axis=2)
+    assert between[~np.eye(len(landmarks), dtype=bool)].min() > 0.25
 
 
 @pytest.mark.usefixtures("short_waves")
@@ -117,9 +117,9 @@ def test_workers_send_only_rows_that_are_not_covered():
             for part in parts[1:]:
                 total = step.combine(total, part)
             assert all(len(part.rows) <= 20 for part in [total, *parts])
-            cores = step.operand.cores
-            if len(cores):
-                nearest = np.linalg.norm(total.rows[:, None] - cores[None], axis=2).min(axis=1)
+            landmarks = step.operand.landmarks
+            if len(landmarks):
+                nearest = np.linalg.norm(total.rows[:, None] - landmarks[None], axis=2).min(axis=1)
                 assert np.all(nearest > 0.25 * (1 - 1e-9))
             np.testing.assert_array_equal(features[total.numbers], total.rows)
             sent.append(len(total.rows))
@@ -146,10 +146,10 @@ def test_combining_candidates_is_associative(monkeypatch):
 
 def test_diameter_zero_keeps_each_distinct_row_once():
     features = np.random.default_rng(0).integers(0, 3, size=(500, 3)).astype(np.float32)
-    cores = choose(features, (250, 250), diameter=0.0)
-    assert len(cores) == len(np.unique(features, axis=0)) == 27
+    landmarks = choose(features, (250, 250), diameter=0.0)
+    assert len(landmarks) == len(np.unique(features, axis=0)) == 27
     _, first = np.unique(features, axis=0, return_index=True)
-    np.testing.assert_array_equal(cores, features[np.sort(first)])
+    np.testing.assert_array_equal(landmarks, features[np.sort(first)])
 
 
 def test_a_diameter_that_needs_too_many_landmarks_is_refused(monkeypatch):
@@ -158,34 +158,34 @@ def test_a_diameter_that_needs_too_many_landmarks_is_refused(monkeypatch):
         choose(np.random.default_rng(0).random((500, 3)), (500,), diameter=0.001)
 
 
-@pytest.mark.parametrize("options", [{}, {"n_cores": 3, "diameter": 1.0}])
-def test_needs_exactly_one_of_n_cores_and_diameter(options):
-    with pytest.raises(InputError, match="either n_cores or diameter"):
+@pytest.mark.parametrize("options", [{}, {"n_landmarks": 3, "diameter": 1.0}])
+def test_needs_exactly_one_of_n_landmarks_and_diameter(options):
+    with pytest.raises(InputError, match="either n_landmarks or diameter"):
         Coverage(**options)
 
 
-@pytest.mark.parametrize("n_cores", [10, 100, 400])
-def test_n_cores_is_nearly_reached_within_a_few_sweeps(n_cores):
+@pytest.mark.parametrize("n_landmarks", [10, 100, 400])
+def test_n_landmarks_is_nearly_reached_within_a_few_sweeps(n_landmarks):
     features = np.random.default_rng(0).random((20_000, 5)).astype(np.float32)
     sizes = (2500,) * 8
     layout = Layout(sizes, 5, features.dtype, 0)
     runner = PlainRunner(cut_blocks(features, None, sizes))
-    cores = runner.run(Coverage(n_cores).choose(layout))
-    assert 0.75 * n_cores <= len(cores) <= n_cores
+    landmarks = runner.run(Coverage(n_landmarks).choose(layout))
+    assert 0.75 * n_landmarks <= len(landmarks) <= n_landmarks
     sweeps = sum(step.name == "coverage" and step.operand.first_row == 0 for step in runner.steps)
     assert sweeps <= 5
 
 
-@pytest.mark.parametrize("n_cores", [1, 4, 300])
+@pytest.mark.parametrize("n_landmarks", [1, 4, 300])
 @pytest.mark.parametrize("block", [0, 7, 13, 19])
 @pytest.mark.parametrize("value", [0.0, 1.0])
-def test_a_sample_of_equal_rows_does_not_mislead_it(n_cores, block, value):
+def test_a_sample_of_equal_rows_does_not_mislead_it(n_landmarks, block, value):
     """All but one block hold one point; if that block is not sampled, the sample says radius 0."""
     features = np.full((4000, 3), value)
     features[200 * block : 200 * (block + 1)] = np.random.default_rng(0).standard_normal((200, 3))
-    cores = choose(features, (200,) * 20, n_cores=n_cores)
-    assert 1 <= len(cores) <= n_cores
-    assert len(cores) >= min(n_cores // 3, 20)
+    landmarks = choose(features, (200,) * 20, n_landmarks=n_landmarks)
+    assert 1 <= len(landmarks) <= n_landmarks
+    assert len(landmarks) >= min(n_landmarks // 3, 20)
 
 
 def test_finer_diameter_more_landmarks():

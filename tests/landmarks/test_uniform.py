@@ -11,9 +11,9 @@ from distkern.landmarks.uniform import Uniform
 from reference import cut_blocks, run
 
 
-def choose(features, sizes, n_cores, seed=0):
+def choose(features, sizes, n_landmarks, seed=0):
     layout = Layout(tuple(sizes), features.shape[1], features.dtype, seed)
-    return run(Uniform(n_cores).choose(layout), cut_blocks(features, None, sizes))
+    return run(Uniform(n_landmarks).choose(layout), cut_blocks(features, None, sizes))
 
 
 def test_every_row_is_equally_likely():
@@ -47,6 +47,6 @@ def test_other_seeds_other_rows():
     assert len(first & second) < 10
 
 
-def test_needs_n_cores():
-    with pytest.raises(InputError, match="uniform landmarks need n_cores"):
+def test_needs_n_landmarks():
+    with pytest.raises(InputError, match="uniform landmarks need n_landmarks"):
         Uniform(diameter=1.0)

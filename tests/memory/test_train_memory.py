@@ -35,7 +35,7 @@ def watch(event):
         peaks["worker"] = max(peaks["worker"], event["metrics"]["worker_peak_rss_bytes"])
 if __name__ == "__main__":
     data = dk.open_dataset(sys.argv[1])
-    model = dk.CSVRGClassifier(n_cores=200, stages=1, landmarks="uniform", random_state=0)
+    model = dk.CSVRGClassifier(n_landmarks=200, stages=1, landmarks="uniform", random_state=0)
     where = {"scheduler": "local", "workers": 2, "memory_limit": 512 * 2**20}
     planned = plan(model, data.train, **where)
     train(model, data.train, listeners=[watch], **where)

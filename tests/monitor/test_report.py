@@ -35,7 +35,13 @@ FACTS = {
     "title": "CSVRG on <digits> & more",
     "summary": "10 rows",
     "headline": {"test error": "3.75 %"},
-    "Hyperparameters": {"kernel": "rbf", "gamma": 0.1, "n_cores": 256, "diameter": None, "projection": True},
+    "Hyperparameters": {
+        "kernel": "rbf",
+        "gamma": 0.1,
+        "n_landmarks": 256,
+        "diameter": None,
+        "projection": True,
+    },
 }
 PASSES = [PassTotal("gradient", 3, 2.0, 4000, 2**20, "workers", {"read": 0.5})]
 
@@ -69,7 +75,7 @@ def test_the_page_is_whole_and_needs_no_network(tmp_path: Path) -> None:
     for text in (
         "CSVRG on &lt;digits&gt; &amp; more",
         "3.75 %",
-        "n_cores",
+        "n_landmarks",
         "256",
         "True",
         "gradient",

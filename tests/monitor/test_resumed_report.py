@@ -31,7 +31,7 @@ def test_time_and_memory_are_of_all_tries(tmp_path: Path, monkeypatch: pytest.Mo
     dataset = open_dataset(tmp_path / "d.zarr")
     job = Job(
         algorithm="csvrg", data=str(tmp_path / "d.zarr"), out=str(tmp_path / "m"), scheduler="synchronous",
-        params={"n_cores": 20, "gamma": 0.3, "stages": 3},
+        params={"n_landmarks": 20, "gamma": 0.3, "stages": 3},
     )  # fmt: skip
     monkeypatch.setattr("distkern.engine.drive.peak_resident_bytes", lambda: 3 * 2**30)
     with pytest.raises(OSError, match="the machine fails"):

@@ -19,7 +19,7 @@ from problems import Case, overlapping, run_stages
 def assert_equals_plain_loop(solver: CSVRG, case: Case, *, kernel: str = "rbf", gamma: float = 2.0) -> list:
     states, runner = run_stages(solver, case)
     loss = solver.parts.loss
-    K_rows, K_cores = case.grams(states[0].landmarks, kernel, gamma)
+    K_rows, K_landmarks = case.grams(states[0].landmarks, kernel, gamma)
     n_steps = solver.steps(case.problem)
     chosen = None
     if solver.option == "II":
@@ -28,8 +28,8 @@ def assert_equals_plain_loop(solver: CSVRG, case: Case, *, kernel: str = "rbf", 
             for stage in range(solver.stages)
         ]
     expected = reference.csvrg(
-        reference.LOSSES[loss.name], solver.parts.lam, solver.eta(case.problem), K_rows, K_cores, case.signs,
-        case.scaled_weights, runner.sampled,
+        reference.LOSSES[loss.name], solver.parts.lam, solver.eta(case.problem), K_rows, K_landmarks,
+        case.signs, case.scaled_weights, runner.sampled,
         radius=math.sqrt(2 * loss.norm_bound * solver.parts.lam) if solver.projection else None,
         project_every=32 * len(states[0].landmarks), chosen=chosen,
     )  # fmt: skip
@@ -40,7 +40,7 @@ def assert_equals_plain_loop(solver: CSVRG, case: Case, *, kernel: str = "rbf", 
             reference.LOSSES[loss.name],
             solver.parts.lam,
             K_rows,
-            K_cores,
+            K_landmarks,
             sigma,
             case.signs,
             case.scaled_weights,
@@ -55,7 +55,12 @@ def assert_equals_plain_loop(solver: CSVRG, case: Case, *, kernel: str = "rbf", 
 def test_equals_the_plain_loop(loss, option, order):
     case = overlapping(60)
     solver = CSVRG(
-        case.parts(loss, n_cores=12), stages=3, steps_per_stage=150, option=option, order=order, tolerance=0.0
+        case.parts(loss, n_landmarks=12),
+        stages=3,
+        steps_per_stage=150,
+        option=option,
+        order=order,
+        tolerance=0.0,
     )
     states = assert_equals_plain_loop(solver, case)
     assert states[-1].objective < 0.95 * states[0].objective
@@ -64,7 +69,7 @@ def test_equals_the_plain_loop(loss, option, order):
 @pytest.mark.parametrize("kernel", ["laplacian", "cauchy", "matern"])
 def test_equals_the_plain_loop_for_other_kernels(kernel):
     case = overlapping(40)
-    solver = CSVRG(case.parts(kernel=kernel, n_cores=10, gamma=1.0), stages=2, tolerance=0.0)
+    solver = CSVRG(case.parts(kernel=kernel, n_landmarks=10, gamma=1.0), stages=2, tolerance=0.0)
     assert_equals_plain_loop(replace(solver, steps_per_stage=100), case, kernel=kernel, gamma=1.0)
 
 
@@ -74,7 +79,7 @@ def test_equals_the_plain_loop_with_row_weights_and_class_weights():
     case.raw_weights[::7] = 0.0
     case.class_weights = np.array([0.5, 3.0])
     assert_equals_plain_loop(
-        CSVRG(case.parts(n_cores=12), stages=2, steps_per_stage=150, tolerance=0.0), case
+        CSVRG(case.parts(n_landmarks=12), stages=2, steps_per_stage=150, tolerance=0.0), case
     )
 
 
@@ -82,7 +87,7 @@ def test_equals_the_plain_loop_for_one_against_the_rest():
     case = overlapping(60, classes=3)
     case.class_weights = np.array([1.0, 2.0, 0.5])
     states = assert_equals_plain_loop(
-        CSVRG(case.parts(n_cores=12), stages=2, steps_per_stage=150, tolerance=0.0), case
+        CSVRG(case.parts(n_landmarks=12), stages=2, steps_per_stage=150, tolerance=0.0), case
     )
     assert states[-1].coefficients.shape == (len(states[-1].landmarks), 3)
 
@@ -92,7 +97,7 @@ def test_equals_the_plain_loop_where_the_projection_acts(option):
     """Steps that are too long make w leave the ball again and again."""
     case = overlapping(60)
     solver = CSVRG(
-        case.parts(n_cores=3, lam=2.0),
+        case.parts(n_landmarks=3, lam=2.0),
         stages=3,
         steps_per_stage=400,
         step_size=0.9,
@@ -111,8 +116,8 @@ def test_equals_the_plain_loop_with_steps_that_forget_everything(step_size):
     """a = (1 - eta)^t underflows within a few steps, or is zero after the first."""
     case = overlapping(30)
     solver = CSVRG(
-        case.parts("squared_hinge", lam=0.4, n_cores=5), stages=2, steps_per_stage=60, step_size=step_size,
-        tolerance=0.0,
+        case.parts("squared_hinge", lam=0.4, n_landmarks=5), stages=2, steps_per_stage=60,
+        step_size=step_size, tolerance=0.0,
     )  # fmt: skip
     assert_equals_plain_loop(solver, case)
 
@@ -189,7 +194,7 @@ def test_fixed_point_solves_the_coreset_equation():
     """w + (lam/m) sum l'(z_i) y_i phi(c_i) = 0: sigma + mu = 0, for a real coreset."""
     case = overlapping(400, 3)
     states, _ = run_stages(
-        CSVRG(case.parts(lam=16.0, n_cores=40), stages=30, steps_per_stage=3.0, tolerance=0.0), case
+        CSVRG(case.parts(lam=16.0, n_landmarks=40), stages=30, steps_per_stage=3.0, tolerance=0.0), case
     )
     residual = [np.abs(state.coefficients + state.gradient).max() for state in states]
     assert residual[-1] < 1e-8 * residual[0]
@@ -220,14 +225,14 @@ def test_gap_falls_with_the_diameter():
 
 def test_stops_at_the_tolerance_and_reports_the_change():
     case = overlapping(200)
-    solver = CSVRG(case.parts(lam=8.0, n_cores=30), stages=50, steps_per_stage=3.0, tolerance=1e-3)
+    solver = CSVRG(case.parts(lam=8.0, n_landmarks=30), stages=50, steps_per_stage=3.0, tolerance=1e-3)
     states, _ = run_stages(solver, case)
     assert 2 < len(states) < 40
     assert states[0].change == math.inf
     assert all(state.change > 1e-3 for state in states[:-1])
-    _, K_cores = case.grams(states[-1].landmarks)
+    _, K_landmarks = case.grams(states[-1].landmarks)
     new, old = states[-1].coefficients[:, 0], states[-2].coefficients[:, 0]
-    change = math.sqrt((new - old) @ K_cores @ (new - old) / (new @ K_cores @ new))
+    change = math.sqrt((new - old) @ K_landmarks @ (new - old) / (new @ K_landmarks @ new))
     assert states[-1].change == pytest.approx(change, rel=1e-6)
 
 
@@ -235,7 +240,7 @@ def test_errors_are_those_of_the_models_it_reports():
     case = overlapping(200)
     held_out = overlapping(80, seed=0)
     case.test = (held_out.features + 0.1, held_out.codes)
-    states, runner = run_stages(CSVRG(case.parts(n_cores=30), stages=2), case)
+    states, runner = run_stages(CSVRG(case.parts(n_landmarks=30), stages=2), case)
     K_rows, _ = case.grams(states[-1].landmarks)
     K_test = reference.gram("rbf", case.test[0], states[-1].landmarks, gamma=2.0)
     for state in states:
@@ -251,17 +256,17 @@ def test_errors_are_those_of_the_models_it_reports():
 )
 def test_an_integer_counts_rows_and_a_float_passes(steps_per_stage, expected):
     case = overlapping(200)
-    solver = CSVRG(case.parts(n_cores=5), steps_per_stage=steps_per_stage)
+    solver = CSVRG(case.parts(n_landmarks=5), steps_per_stage=steps_per_stage)
     assert solver.steps(case.problem) == expected
 
 
 def test_default_steps_give_a_linear_rate_unless_that_takes_too_many():
     case = overlapping(2000)
-    easy, hard = (CSVRG(case.parts(lam=lam, n_cores=5)) for lam in (1.0, 1e6))
+    easy, hard = (CSVRG(case.parts(lam=lam, n_landmarks=5)) for lam in (1.0, 1e6))
     assert easy.steps(case.problem) == 2000
     assert easy.eta(case.problem) == pytest.approx(0.5 / (1 + 2 / 0.36))
     assert hard.steps(case.problem) == 10_000
-    medium = CSVRG(case.parts(lam=200.0, n_cores=5))
+    medium = CSVRG(case.parts(lam=200.0, n_landmarks=5))
     assert medium.steps(case.problem) == math.ceil(3 / medium.eta(case.problem))
 
 
@@ -269,7 +274,7 @@ def test_default_steps_give_a_linear_rate_unless_that_takes_too_many():
 @pytest.mark.parametrize("loss", margin_loss_names())
 def test_tiny_data(n, loss):
     case = Case(np.arange(float(n))[:, None], (np.arange(n) % 2).astype(np.int32), (n,))
-    states, _ = run_stages(CSVRG(case.parts(loss, n_cores=3), stages=2), case)
+    states, _ = run_stages(CSVRG(case.parts(loss, n_landmarks=3), stages=2), case)
     assert np.all(np.isfinite(states[-1].coefficients))
     assert states[-1].objective < states[0].objective
 
@@ -278,7 +283,9 @@ def test_a_single_landmark_and_constant_features():
     case = overlapping(50)
     case.features[:] = 1.0
     case.codes[:30], case.codes[30:] = 1, 0
-    states, _ = run_stages(CSVRG(case.parts("squared_hinge", n_cores=10), stages=20, tolerance=1e-9), case)
+    states, _ = run_stages(
+        CSVRG(case.parts("squared_hinge", n_landmarks=10), stages=20, tolerance=1e-9), case
+    )
     assert states[-1].coefficients.shape == (1, 1)
     # f(s) = s^2/2 + lam (0.6 (1-s)^2 + 0.4 (1+s)^2): s = 2 lam 0.2 / (1 + 2 lam)
     assert states[-1].coefficients[0, 0] == pytest.approx(1.6 / 9, rel=1e-6)
@@ -290,7 +297,7 @@ def test_a_landmark_with_no_rows_of_its_own_keeps_the_coefficient_zero():
     case = overlapping(60)
     case.features[50:] = 100.0
     case.raw_weights = np.where(np.arange(60) < 50, 1.0, 0.0)
-    states, _ = run_stages(CSVRG(case.parts(n_cores=10), stages=3), case)
+    states, _ = run_stages(CSVRG(case.parts(n_landmarks=10), stages=3), case)
     far = states[-1].landmarks[:, 0] == 100.0
     assert far.sum() == 1
     assert states[-1].coefficients[far, 0] == 0.0
@@ -298,7 +305,7 @@ def test_a_landmark_with_no_rows_of_its_own_keeps_the_coefficient_zero():
 
 def test_huge_lambda_stays_finite_and_falls():
     case = overlapping(100)
-    states, _ = run_stages(CSVRG(case.parts(lam=1e8, theta=0.9, n_cores=20), stages=3), case)
+    states, _ = run_stages(CSVRG(case.parts(lam=1e8, theta=0.9, n_landmarks=20), stages=3), case)
     objectives = [state.objective for state in states]
     assert np.all(np.isfinite(objectives))
     assert objectives[-1] < objectives[0]
@@ -306,7 +313,7 @@ def test_huge_lambda_stays_finite_and_falls():
 
 def test_multiclass_predictions_are_the_largest_output():
     case = overlapping(200, classes=3)
-    states, _ = run_stages(CSVRG(case.parts(n_cores=40), stages=3), case)
+    states, _ = run_stages(CSVRG(case.parts(n_landmarks=40), stages=3), case)
     K_rows, _ = case.grams(states[-1].landmarks)
     predicted = (K_rows @ states[-1].coefficients).argmax(axis=1)
     assert states[-1].train_error == np.mean(predicted != case.codes)

@@ -74,7 +74,7 @@ def test_snapshot_sums_the_plain_formulas(loss, classes, dtype):
     """More rows than a tile, with weights."""
     case = overlapping(1500, 3, classes=classes, dtype=dtype)
     case.raw_weights = np.random.default_rng(1).exponential(size=1500)
-    parts = case.parts(loss, lam=2.5, n_cores=40)
+    parts = case.parts(loss, lam=2.5, n_landmarks=40)
     landmarks = case.features[:40]
     sigma = np.random.default_rng(2).standard_normal((40, case.n_outputs)) / 4
     model = parts_model(case, parts, landmarks, sigma)

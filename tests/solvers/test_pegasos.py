@@ -104,10 +104,10 @@ def test_equals_the_plain_loop_with_weights_and_several_classes(classes):
     assert_equals_plain_loop(pegasos(case, lam=0.01, batch_size=3, stages=3), case)
 
 
-def test_equals_the_plain_loop_over_core_points():
+def test_equals_the_plain_loop_over_landmarks():
     case = overlapping(60)
     kernel = KernelChoice(find_kernel("rbf"), 2.0)
-    features = FeatureChoice("cores", kernel, landmarks=case.parts(n_cores=12).landmarks)
+    features = FeatureChoice("landmarks", kernel, landmarks=case.parts(n_landmarks=12).landmarks)
     solver = pegasos(case, features, lam=0.02, stages=2)
     landmarks = run_stages(solver, case)[0][0].landmarks
     assert_equals_plain_loop(solver, case, case.grams(landmarks)[0])

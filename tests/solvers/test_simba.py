@@ -16,7 +16,7 @@ from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.feature_choice import FeatureChoice
 from simba_problems import margin_rows, optimum, plain_loop, run, signed, simba, value
 
-CORES = FeatureChoice("cores", KernelChoice(find_kernel("rbf"), 1.0), landmarks=Uniform(5))
+LANDMARKS = FeatureChoice("landmarks", KernelChoice(find_kernel("rbf"), 1.0), landmarks=Uniform(5))
 
 
 def same(first, second, but=()):
@@ -231,7 +231,7 @@ def test_rows_of_zeros_are_counted_and_harmless():
     ({"rows_per_round": 0}, "rows_per_round"), ({"validation_fraction": 1.0}, "validation_fraction"),
     ({"max_feature_accesses": -5}, "max_feature_accesses"), ({"averaging": -1}, "averaging"),
     ({"nus": (0.1, 0.2)}, "validation_fraction"), ({"patience": 3}, "validation_fraction"),
-    ({"features": CORES}, "features"),
+    ({"features": LANDMARKS}, "features"),
 ])  # fmt: skip
 def test_refuses_what_makes_no_sense(settings, where):
     with pytest.raises(InputError) as caught:

@@ -219,14 +219,14 @@ def test_class_weights_move_the_optimum():
     np.testing.assert_allclose(state.coefficients, w, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["linear", "nystroem", "cores"])
+@pytest.mark.parametrize("kind", ["linear", "nystroem", "landmarks"])
 def test_other_features(kind):
     blocks = rows(classes=2)
     choice = FeatureChoice(kind, RBF, landmarks=Uniform(20))
     subject = solver("logistic", features=choice, stages=15)
     states, runner = train(subject, blocks, test=rows(100, classes=2, seed=5))
     z = features_of(subject, states[0], blocks)
-    assert z.shape[1] == {"linear": 3, "nystroem": 20, "cores": 20}[kind]
+    assert z.shape[1] == {"linear": 3, "nystroem": 20, "landmarks": 20}[kind]
     assert len(states[0].landmarks) == (0 if kind == "linear" else 20)
     _, minimum = exact("logistic", 1, z, targets_of(subject, blocks), NU)
     assert states[-1].objective == pytest.approx(minimum, rel=1e-7)
@@ -235,7 +235,7 @@ def test_other_features(kind):
 
 
 @pytest.mark.parametrize(
-    "features", [RANDOM, FeatureChoice("linear"), FeatureChoice("cores", RBF, landmarks=Uniform(9))]
+    "features", [RANDOM, FeatureChoice("linear"), FeatureChoice("landmarks", RBF, landmarks=Uniform(9))]
 )
 def test_sparse_rows_as_dense_ones(features):
     blocks = rows(300, 6, classes=2)
@@ -327,8 +327,8 @@ def test_features_that_lack_a_part_are_refused():
         FeatureChoice("randon", RBF)
     with pytest.raises(InputError, match="'random' features need a kernel"):
         FeatureChoice("random")
-    with pytest.raises(InputError, match="'cores' features need landmarks"):
-        FeatureChoice("cores", RBF)
+    with pytest.raises(InputError, match="'landmarks' features need landmarks"):
+        FeatureChoice("landmarks", RBF)
     wide = solver(features=FeatureChoice("random", RBF, 8194), precondition=True)
     with pytest.raises(InputError, match="precondition: is asked for 8194 features"):
         train(wide, rows())
@@ -369,7 +369,7 @@ def test_the_seed_changes_features_and_order():
     np.testing.assert_allclose(first.coefficients, second.coefficients, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("kind", ["random", "linear", "nystroem", "cores"])
+@pytest.mark.parametrize("kind", ["random", "linear", "nystroem", "landmarks"])
 @pytest.mark.parametrize("precondition", [True, False])
 def test_the_outline_lists_the_passes_that_are_made(kind, precondition):
     blocks = rows(dtype=np.float32, classes=2)

@@ -26,7 +26,7 @@ RBF = KernelChoice(find_kernel("rbf"), 0.5)
 BASES = {
     "random": RandomFeatureBasis,
     "nystroem": NystroemBasis,
-    "cores": LandmarkBasis,
+    "landmarks": LandmarkBasis,
     "linear": LinearBasis,
 }
 

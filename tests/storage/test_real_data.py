@@ -86,7 +86,7 @@ def test_newsgroups_are_stored_sparse_and_learnt(datasets: Path, tmp_path: Path)
     )
     assert data.classes is not None
     np.testing.assert_array_equal(data.classes[block.targets], labels[:stop])
-    model = CSVRGClassifier(landmarks="uniform", n_cores=60, gamma=1.0, stages=2, random_state=0)
+    model = CSVRGClassifier(landmarks="uniform", n_landmarks=60, gamma=1.0, stages=2, random_state=0)
     model.fit(data.train)
     assert model.score(data.test) > 0.75
 

@@ -256,7 +256,7 @@ def test_a_job_in_s3_and_no_key_anywhere(
     data, out = make(bucket / "d.zarr").path, bucket / "runs" / "m"
     description = {
         "algorithm": "csvrg", "data": str(data), "out": str(out), "scheduler": "tcp://h:1",
-        "params": {"n_cores": 16, "stages": STAGES, "tol": 0.0},
+        "params": {"n_landmarks": 16, "stages": STAGES, "tol": 0.0},
     }  # fmt: skip
     folder = JobFolder(out)
     folder.write(Record("j-1", "csvrg", str(data), str(out), description=description))

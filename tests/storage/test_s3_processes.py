@@ -44,7 +44,7 @@ def test_processes_whose_server_is_killed(killed: str, local: tuple[Dataset, Pat
         results: list[Any] = []
         command = (
             "train", "--data", "s3://some-bucket/d.zarr", "--out", "s3://some-bucket/m", "--algorithm",
-            "csvrg", "--scheduler", "local", "--workers", "2", "--no-dashboard", "--set", "n_cores=16",
+            "csvrg", "--scheduler", "local", "--workers", "2", "--no-dashboard", "--set", "n_landmarks=16",
             "--set", "stages=400", "--set", "tol=0.0",
         )  # fmt: skip
         thread = threading.Thread(
@@ -92,7 +92,7 @@ def test_a_job_on_a_cluster_that_shares_nothing_but_s3(
     make(bucket / "d.zarr")
     (bucket / "job.toml").write_text(
         f'algorithm = "csvrg"\ndata = "{bucket}/d.zarr"\nout = "{bucket}/runs/m"\n'
-        f"[params]\nn_cores = 16\nstages = {STAGES}\ntol = 0.0\n"
+        f"[params]\nn_landmarks = 16\nstages = {STAGES}\ntol = 0.0\n"
     )
     runs = ["--runs", f"{bucket}/runs"]
     with Processes(tmp_path, 2, **settings(road.port)) as cluster:

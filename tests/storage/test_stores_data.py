@@ -252,7 +252,9 @@ def test_the_command_line_from_url_to_url(
 ) -> None:
     features, labels = rows()
     np.savez(tmp_path / "d.npz", X=features, y=labels)
-    (url / "job.toml").write_text('algorithm = "csvrg"\nscheduler = "synchronous"\n[params]\nn_cores = 10\n')
+    (url / "job.toml").write_text(
+        'algorithm = "csvrg"\nscheduler = "synchronous"\n[params]\nn_landmarks = 10\n'
+    )
     data, model, predicted = (f"{url}/{name}" for name in ("d.zarr", "runs/m", "p.csv"))
     npz = str(tmp_path / "d.npz")
     assert main(["shard", npz, "--target", "y", "--out", data, "--test-fraction", "0.25", "--json"]) == 0

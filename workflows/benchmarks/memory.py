@@ -21,7 +21,7 @@ from distkern.demo.digits import VirtualDigits
 from distkern.storage.ingest import write_dataset
 
 ROW_BYTES = 64 * 4
-SETTINGS = ["n_cores=128", "landmarks=uniform", "stages=1", "gamma=0.5", "lam=1024.0"]
+SETTINGS = ["n_landmarks=128", "landmarks=uniform", "stages=1", "gamma=0.5", "lam=1024.0"]
 
 
 def main() -> None:

@@ -37,7 +37,7 @@ def main() -> None:
     train = distkern.open_dataset(options.data).train
     settings = {"gamma": 4.0, "lam": 1024.0, "theta": 0.8, "mu": 0.4}
     model = distkern.CSVRGClassifier(
-        **settings, n_cores=options.landmarks, landmarks="uniform", stages=options.stages,
+        **settings, n_landmarks=options.landmarks, landmarks="uniform", stages=options.stages,
         steps_per_stage=1.0, tol=0.0, random_state=0,
     )  # fmt: skip
     blocks = [train.reader(index)() for index in range(train.n_blocks)]

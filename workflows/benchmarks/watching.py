@@ -38,7 +38,7 @@ def main() -> None:
     options = parser.parse_args()
     train = distkern.open_dataset(options.data).train
     model = distkern.CSVRGClassifier(
-        gamma=4.0, n_cores=options.landmarks, landmarks="uniform", stages=options.stages, tol=0.0,
+        gamma=4.0, n_landmarks=options.landmarks, landmarks="uniform", stages=options.stages, tol=0.0,
         random_state=0,
     )  # fmt: skip
     shares = []

@@ -1,6 +1,6 @@
 """Choose hyperparameters on a validation part of the training rows, as csvrg.txt does, with dask-ml's search.
 
-    python workflows/csvrg/choose.py covtype.zarr --n-cores 143 --landmarks uniform --rows 9000
+    python workflows/csvrg/choose.py covtype.zarr --n-landmarks 143 --landmarks uniform --rows 9000
 
 Draws that many rows from the training split (never from the test split), holds out a third of them, and
 searches
@@ -48,7 +48,7 @@ def main() -> None:
     )
     parser.add_argument("data")
     parser.add_argument("--algorithm", choices=["csvrg", "avm"], default="csvrg")
-    parser.add_argument("--n-cores", type=int, required=True)
+    parser.add_argument("--n-landmarks", type=int, required=True)
     parser.add_argument("--landmarks", default="uniform")
     parser.add_argument("--rows", type=int, default=9000)
     parser.add_argument("--candidates", type=int, default=150)
@@ -59,7 +59,10 @@ def main() -> None:
     features, codes = sample(distkern.open_dataset(options.data).train, options.rows, options.seed)
     kind = {"csvrg": distkern.CSVRGClassifier, "avm": distkern.AVMClassifier}[options.algorithm]
     model = kind(
-        n_cores=options.n_cores, landmarks=options.landmarks, stages=options.stages, random_state=options.seed
+        n_landmarks=options.n_landmarks,
+        landmarks=options.landmarks,
+        stages=options.stages,
+        random_state=options.seed,
     )
     search = RandomizedSearchCV(
         model, RANGES, n_iter=options.candidates, random_state=options.seed, refit=False,
