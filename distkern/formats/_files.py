@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, cast
 from distkern.core import registry
 from distkern.core.errors import DistkernError, InputError
 from distkern.core.urls import is_url, no_driver, redact_urls, refuse_password
+from distkern.formats._compressed import decompressed
 from distkern.formats.base import AbstractFormat, RawChunk, ReadOptions
 
 COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".bz2": "bz2"}
@@ -41,7 +42,8 @@ class InputFile:
         """The decompressed bytes; whatever goes wrong with the file becomes an :class:`InputError`."""
         with _explained(self):
             file_system, path = _file_system(self.url + self.query)
-            with file_system.open(path, "rb", compression=self.compression) as stream:
+            with file_system.open(path, "rb") as raw:
+                stream = raw if self.compression is None else decompressed(raw, self.compression)
                 yield cast(BinaryIO, stream)
 
     def chunks(self, options: ReadOptions) -> Iterator[RawChunk]:

@@ -1,0 +1,76 @@
+"""Compressed text: streams one after another, as pbzip2, ``xz -T`` and ``cat a.gz b.gz`` write them."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, BinaryIO
+
+_READ_BYTES = 1 << 17
+#: the bytes a stream begins with, and zeros between streams come in multiples of this (0: none are allowed)
+_KINDS = {"gzip": (b"\x1f\x8b", 1), "bz2": (b"BZh", 0), "xz": (b"\xfd7zXZ\x00", 4)}
+
+
+def decompressed(raw: BinaryIO, compression: str) -> BinaryIO:
+    """What the streams in ``raw`` hold, to be read from front to back.
+
+    Python's own readers of bz2 and xz take a damaged header, and all that comes after it, for the end of the
+    file. Here whatever stands behind a stream is another stream, the format's padding, or an error.
+    """
+    return io.BufferedReader(_Streams(raw, compression), _READ_BYTES)
+
+
+def _decompressor(compression: str) -> Any:
+    import bz2
+    import lzma
+    import zlib
+
+    if compression == "gzip":
+        return zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    return bz2.BZ2Decompressor() if compression == "bz2" else lzma.LZMADecompressor(lzma.FORMAT_XZ)
+
+
+class _Streams(io.RawIOBase):
+    def __init__(self, raw: BinaryIO, compression: str) -> None:
+        self._raw = raw
+        self._compression = compression
+        self._magic, self._padding = _KINDS[compression]
+        self._stream = _decompressor(compression)
+        self._input = b""
+        self._finished = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        while not self._finished:
+            if self._stream.eof:
+                self._next_stream()
+                continue
+            # zlib hands back what it did not take, the others keep it and say when they want more
+            if not self._input and getattr(self._stream, "needs_input", True):
+                self._input = self._raw.read(_READ_BYTES)
+                if not self._input:
+                    raise EOFError("the last stream has no end")
+            piece = self._stream.decompress(self._input, len(target))
+            self._input = getattr(self._stream, "unconsumed_tail", b"")
+            if piece:
+                target[: len(piece)] = piece
+                return len(piece)
+        return 0
+
+    def _next_stream(self) -> None:
+        """Step over the padding behind a stream, to the next one or to the end of the file."""
+        rest = self._stream.unused_data or self._raw.read(_READ_BYTES)
+        zeros = 0
+        while self._padding and rest and not rest.strip(b"\0"):
+            zeros += len(rest)
+            rest = self._raw.read(_READ_BYTES)
+        if self._padding:
+            zeros += len(rest) - len(rest.lstrip(b"\0"))
+            rest = rest.lstrip(b"\0")
+        begins = rest[: len(self._magic)]
+        if (zeros and zeros % self._padding) or not self._magic.startswith(begins):
+            raise EOFError("behind the end of a stream stands neither another stream nor padding")
+        self._finished = not rest
+        self._input = rest
+        self._stream = _decompressor(self._compression)
