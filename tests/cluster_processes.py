@@ -50,9 +50,11 @@ class Processes:
                 process.kill()
                 process.wait()
 
-    def _start(self, *command: str) -> subprocess.Popen[bytes]:
+    def _start(self, *command: str, folder: Path | None = None) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **self._settings}
-        return subprocess.Popen([sys.executable, "-m", "dask", *command], env=environment, **_LOGS)
+        return subprocess.Popen(
+            [sys.executable, "-m", "dask", *command], env=environment, cwd=folder, **_LOGS
+        )  # fmt: skip
 
     def start_scheduler(self) -> None:
         """Start the scheduler, always at the same address."""
@@ -66,11 +68,11 @@ class Processes:
         self.scheduler.send_signal(signal.SIGKILL)
         self.scheduler.wait()
 
-    def add_worker(self) -> None:
-        """Start one more worker."""
+    def add_worker(self, *more: str, folder: Path | None = None) -> None:
+        """Start one more worker, with further options, in a working folder."""
         options = ["--no-nanny", "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1"]
         options += ["--local-directory", str(self.folder / "scratch"), "--death-timeout", "60"]
-        self.workers.append(self._start("worker", self.address, *options))
+        self.workers.append(self._start("worker", self.address, *options, *more, folder=folder))
 
     def replace_workers(self) -> None:
         """End what is left of the workers and start as many anew."""
@@ -94,11 +96,13 @@ class Processes:
         return [process.pid for process in self.workers]
 
 
-def distkern(*arguments: str, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own."""
+def distkern(
+    *arguments: str, timeout: float = 120, folder: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own, in a working folder."""
     return subprocess.run(
         [sys.executable, "-m", "distkern", *arguments], capture_output=True, text=True, timeout=timeout,
-        env={**os.environ, **environment},
+        env={**os.environ, **environment}, cwd=folder,
     )  # fmt: skip
 
 

@@ -72,6 +72,12 @@ def plan(
     """
     estimator.check_parameters()
     machine = _machine(scheduler, workers, memory_limit)
+    return _plan_on(machine, estimator, source, test, memory_limit)
+
+
+def _plan_on(
+    machine: Machine, estimator: AbstractEstimator, source: Split, test: Split | None, given: int | None
+) -> Plan:  # fmt: skip
     solver, problem = estimator.problem(estimator._data_of_split(source), has_test=test is not None)
     extents = {"train": Extent.of(source, "planned")}
     if test is not None:
@@ -83,7 +89,10 @@ def plan(
     advice = ""
     if machine.memory_limit is not None and limited > machine.memory_limit:
         worst = max(passes, key=lambda step: step.driver_bytes if machine.in_process else step.worker_bytes)
-        advice = _advice(worst.name, limited, machine.memory_limit, extents["train"], estimator.memory_knob())
+        raised = _raised(limited, machine, given)
+        advice = _advice(
+            worst.name, limited, machine.memory_limit, extents["train"], raised, estimator.memory_knob()
+        )
     return Plan(passes, 0 if machine.in_process else worker, driver, machine.memory_limit, advice)
 
 
@@ -107,13 +116,18 @@ def _planned(outline: Outline, extents: dict[str, Extent], machine: Machine) -> 
     )  # fmt: skip
 
 
-def _advice(name: str, needed: int, limit: int, extent: Extent, otherwise: str) -> str:
+def _raised(needed: int, machine: Machine, given: int | None) -> str:
+    """What to raise where a limit is too low: the one given, or that of workers which run already."""
+    option = f"--memory-limit {-(-needed // (16 * MIB)) * 16}MiB"
+    return f"use {option}" if machine.memory_limit == given else f"start the workers with {option}"
+
+
+def _advice(name: str, needed: int, limit: int, extent: Extent, raised: str, otherwise: str) -> str:
     needs = f"pass '{name}' needs {format_bytes(needed)} and the limit is {format_bytes(limit)}"
-    raised = f"--memory-limit {-(-needed // (16 * MIB)) * 16}MiB"
     if 2 * extent.largest_block_bytes > needed - limit:
         rows = max(extent.block_rows) // 2
-        return f"{needs}: use {raised}, or shard the data with --rows-per-shard {rows} or less"
-    return f"{needs}: use {raised}, or {otherwise}"
+        return f"{needs}: {raised}, or shard the data with --rows-per-shard {rows} or less"
+    return f"{needs}: {raised}, or {otherwise}"
 
 
 def train(
@@ -141,12 +155,12 @@ def train(
     folder = None if out is None else place_of(out)
     if folder is not None:
         check_folder(folder, resume)
-    if memory_limit is not None:
-        predicted = plan(
-            estimator, source, test=test, scheduler=scheduler, workers=workers, memory_limit=memory_limit
-        )
+
+    def check(machine: Machine) -> None:
+        predicted = _plan_on(machine, estimator, source, test, memory_limit)
         if not predicted.fits:
-            raise MemoryBudgetError(predicted.advice, where="--memory-limit")
+            raise MemoryBudgetError(predicted.advice, where=_whose(machine, memory_limit))
+
     heard: list[Listener] = [*listeners, _stop_if_asked]
     if folder is not None:
         if resume and not CheckpointFolder(folder / "checkpoints", {}).stages():
@@ -159,7 +173,7 @@ def train(
         heard.append(metrics.MetricsFile(folder / "metrics.jsonl"))
     checkpoints = None if folder is None else folder / "checkpoints"
     try:
-        with _executor(scheduler, workers, memory_limit, dashboard) as executor:
+        with _executor(scheduler, workers, memory_limit, check, dashboard) as executor:
             heard.extend(opened(executor) if opened is not None else ())
             estimator.fit_with(
                 source, test=test, executor=executor, listeners=heard, checkpoints=checkpoints, resume=resume
@@ -184,11 +198,16 @@ def _stop_if_asked(event: Event) -> None:
 
 @contextmanager
 def _executor(
-    scheduler: str | None, workers: int | None, memory_limit: int | None, dashboard: bool = False
-) -> Iterator[AbstractExecutor]:
+    scheduler: str | None, workers: int | None, memory_limit: int | None, check: Callable[[Machine], None],
+    dashboard: bool = False,
+) -> Iterator[AbstractExecutor]:  # fmt: skip
+    """An executor whose machine passes ``check``; workers that would not are not even started."""
+    if scheduler == "local":
+        check(_machine(scheduler, workers, memory_limit))
     with interrupts.put_off():
         executor = open_executor(scheduler, workers=workers, memory_limit=memory_limit, dashboard=dashboard)
     try:
+        check(executor.machine)
         yield executor
     finally:
         with interrupts.put_off():
@@ -288,19 +307,27 @@ def _checkpointed_history(folder: Place) -> list[dict[str, Any]]:
     return [] if newest is None else newest["history"]
 
 
-def _check_limit(
-    step: Reduce[Any], source: Split, scheduler: str | None, workers: int | None, memory_limit: int | None
-) -> None:
-    """Refuse a single pass that does not fit the memory limit, before anything is started."""
-    if memory_limit is None:
-        return
-    machine = _machine(scheduler, workers, memory_limit)
-    extent = Extent.of(source)
-    planned = plan_reduce(step, extent, machine)
-    needed = planned.driver_bytes if machine.in_process else planned.worker_bytes
-    if needed > memory_limit:
-        advice = _advice(step.name, needed, memory_limit, extent, "leave --memory-limit out")
-        raise MemoryBudgetError(advice, where="--memory-limit")
+def _check_limit(step: Reduce[Any], source: Split, given: int | None) -> Callable[[Machine], None]:
+    """A check that refuses a machine whose memory limit a single pass does not fit."""
+
+    def check(machine: Machine) -> None:
+        if machine.memory_limit is None:
+            return
+        extent = Extent.of(source)
+        planned = plan_reduce(step, extent, machine)
+        needed = planned.driver_bytes if machine.in_process else planned.worker_bytes
+        if needed > machine.memory_limit:
+            own = machine.memory_limit != given
+            otherwise = "use --scheduler local" if own else "leave --memory-limit out"
+            raised = _raised(needed, machine, given)
+            advice = _advice(step.name, needed, machine.memory_limit, extent, raised, otherwise)
+            raise MemoryBudgetError(advice, where=_whose(machine, given))
+
+    return check
+
+
+def _whose(machine: Machine, given: int | None) -> str:
+    return "--memory-limit" if machine.memory_limit == given else "the workers that run already"
 
 
 def evaluate(
@@ -310,8 +337,8 @@ def evaluate(
     """Figures of a model on a split: see :func:`distkern.estimators.evaluation.evaluate_split`."""
     from distkern.estimators.evaluation import evaluate_split, evaluation_pass
 
-    _check_limit(evaluation_pass(model, source), source, scheduler, workers, memory_limit)
-    with _executor(scheduler, workers, memory_limit) as executor:
+    check = _check_limit(evaluation_pass(model, source), source, memory_limit)
+    with _executor(scheduler, workers, memory_limit, check) as executor:
         return evaluate_split(model, source, executor, (*listeners, _stop_if_asked))
 
 
@@ -327,7 +354,7 @@ def predict_to(
     from distkern.engine.drive import blocks_in_order
     from distkern.storage.prediction_files import open_prediction_writer
 
-    function = model.predictor(model.preparation_for(source), output)
+    function = model.predictor(model.scaling_for(source), output)
     labels, columns, dtype = _predicted(model, output)
     rows = max(source.block_rows)
     basis = model.basis(source.dtype)
@@ -337,13 +364,13 @@ def predict_to(
         + rows * (16 * len(columns or [""]) + 4 * source.row_numbers),
         process_bytes=basis.process_bytes,
     )
-    _check_limit(Reduce("predict", function, max, cost=cost), source, scheduler, workers, memory_limit)
+    check = _check_limit(Reduce("predict", function, max, cost=cost), source, memory_limit)
     start = 0
     with (
+        _executor(scheduler, workers, memory_limit, check) as executor,
         open_prediction_writer(
             place_of(out), source.n_rows, columns, dtype, max(source.block_rows), labels
         ) as writer,
-        _executor(scheduler, workers, memory_limit) as executor,
     ):
         for values in blocks_in_order(source, function, executor):
             interrupts.check()

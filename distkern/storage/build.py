@@ -223,8 +223,7 @@ class Builder:
             )
         made = replace(options, scale=scaling.kind, sparse=is_sparse)
         return Manifest(
-            options.task, width, self.shape.names, classes, scaling, splits, made.to_json(), is_sparse,
-            self.shape.target_name,
+            options.task, width, self.shape.names, classes, scaling, splits, made.to_json(), is_sparse
         )  # fmt: skip
 
 

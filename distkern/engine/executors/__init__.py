@@ -23,13 +23,13 @@ def open_executor(
         ``tls://...``), or None: the active distributed client if there is one, else what Dask is configured
         to use, else "threads"
     workers : tasks at the same time; None: one for each core
-    memory_limit : bytes for each worker process; None: no limit
+    memory_limit : bytes for each worker process; None: no limit, or that of the workers that run already
     dashboard : start Dask's dashboard with a local cluster
 
     Raises
     ------
     InputError
-        If the name is unknown or the scheduler does not answer.
+        If the name is unknown, the scheduler does not answer, or a worker has other packages.
     """
     from distkern.core.errors import unknown_name
     from distkern.core.registry import members
@@ -38,10 +38,10 @@ def open_executor(
     if scheduler is None:
         client = cluster.active_client()
         if client is not None:
-            return cluster.ClusterExecutor(client, owned=False)
+            return cluster.ClusterExecutor(client, owned=False, memory_limit=memory_limit)
         scheduler = local.configured_scheduler()
     if "://" in scheduler:
-        return cluster.connect(scheduler)
+        return cluster.connect(scheduler, memory_limit=memory_limit)
     if scheduler == "local":
         return cluster.start_local(workers=workers, memory_limit=memory_limit, dashboard=dashboard)
     known = members(__name__, local.AbstractLocalExecutor)  # type: ignore[type-abstract]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import time
 import uuid
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from distributed import Client
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from distkern.core.errors import ClusterError
 from distkern.core.types import AbstractSource
 from distkern.engine.executors.calls import LOST, Calls
+from distkern.engine.executors.workers import explained, on_worker, versions
 from distkern.engine.party import Party
 from distkern.engine.plan import RoundsPlan
 from distkern.engine.rounds import AbstractParties, Lost, Saved
@@ -66,8 +67,9 @@ class ActorParties(AbstractParties):
         self._places = [_Place(groups) for groups in plan.parties]
         self._place_of = {group: place for place in self._places for group in place.groups}
         try:
-            for place in self._places:
-                self._settle(place, patience=0.0)
+            with explained(client):
+                for place in self._places:
+                    self._settle(place, patience=0.0)
         except BaseException:
             self.close()
             raise
@@ -99,6 +101,10 @@ class ActorParties(AbstractParties):
 
     def _ask(self, places: list[_Place], function: str, *arguments: Any) -> list[Any]:
         """The answers of parties to the same call, of those that are lost from their successors."""
+        with explained(self._client):
+            return self._answers(places, function, arguments)
+
+    def _answers(self, places: list[_Place], function: str, arguments: tuple[Any, ...]) -> list[Any]:
         answers = self._calls.all(
             [(place.address, place.key, function, (place.epoch, *arguments)) for place in places]
         )
@@ -138,7 +144,8 @@ class ActorParties(AbstractParties):
     def _fill(self, place: _Place) -> bool:
         """Open a new party; False if its worker went away meanwhile."""
         openers = {group: self._source.group(group) for group in place.groups}
-        opening = dask_pickle.dumps((self._step.open, openers, self._step.operand))
+        opens = partial(on_worker, versions(), self._step.open)
+        opening = dask_pickle.dumps((opens, openers, self._step.operand))
         for group in place.groups:
             if group in self._saved:
                 arrays = pickle.dumps(self._saved[group], protocol=5)

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 import dask
-from distributed import Client, Future, LocalCluster, get_client
+from distributed import Client, Future, LocalCluster, Nanny, Status, get_client
 from distributed.comm import CommClosedError, get_address_host
 from distributed.utils import TimeoutError as DaskTimeoutError
 
@@ -24,6 +24,7 @@ from distkern.engine.executors.base import AbstractExecutor, Call, Progress
 from distkern.engine.executors.graph import call_graph, reduce_graph
 from distkern.engine.executors.handshake import greet
 from distkern.engine.executors.local import available_cores
+from distkern.engine.executors.workers import check_workers, explained, on_worker, versions
 from distkern.engine.plan import ReducePlan, RoundsPlan
 from distkern.engine.rounds import AbstractParties, LocalParties, Lost, Saved
 from distkern.engine.tasks import Timed, fold, peak_resident_bytes
@@ -39,6 +40,8 @@ _CLUSTER_CONFIG = {
     # all tasks of a pass go out at once: their results are small, and waiting for each costs 5 ms
     "distributed.scheduler.worker-saturation": "inf",
 }
+#: how often a worker process that dies while it starts is started
+_STARTS = 5
 _LOST = "the connection to the scheduler was lost; resume with --resume"
 #: what a client raises whose scheduler does not answer, or that has given up on it and has none any more
 _AWAY = (OSError, DaskTimeoutError, RuntimeError, AttributeError)
@@ -51,7 +54,7 @@ class ClusterExecutor(AbstractExecutor):
     ----------
     client : connected client
     owned : close the client (and the cluster it started) at the end
-    memory_limit : bytes of each worker
+    memory_limit : bytes that each worker may take, if that is less than its own limit
     """
 
     name = "distributed"
@@ -61,19 +64,21 @@ class ClusterExecutor(AbstractExecutor):
         self._owned = owned
         workers = client.scheduler_info(n_workers=-1)["workers"]
         threads = sum(int(worker["nthreads"]) for worker in workers.values()) or 1
-        limits = [int(worker["memory_limit"]) for worker in workers.values() if worker["memory_limit"]]
+        own_limits = [int(worker["memory_limit"] or 0) for worker in workers.values()]
+        limits = [limit for limit in (memory_limit, *own_limits) if limit]
         host = get_address_host(client.scheduler.address)
         same_host = client.scheduler.address.startswith("inproc") or host in ("127.0.0.1", "localhost", "::1")
         cores = available_cores()
         self.machine = Machine(
             "distributed",
             threads,
-            memory_limit or (min(limits) if limits else None),
+            min(limits, default=None),
             same_host=same_host,
             driver_threads=min(threads, cores) if same_host else min(4, cores),
             n_processes=len(workers) or 1,
         )
         self.dashboard: str | None = None
+        self._within = (on_worker, versions())
 
     @property
     def client(self) -> Client:
@@ -83,7 +88,7 @@ class ClusterExecutor(AbstractExecutor):
     def reduce(
         self, step: Reduce[Any], plan: ReducePlan, source: AbstractSource, progress: Progress
     ) -> Timed:
-        graph, leaves, last = reduce_graph(step, plan, source)
+        graph, leaves, last = reduce_graph(step, plan, source, self._within)
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
             futures = self._send(graph, [*last, *leaves])
         partials, pending = futures[: len(last)], {leaf.key: leaf for leaf in futures[len(last) :]}
@@ -113,7 +118,7 @@ class ClusterExecutor(AbstractExecutor):
                     batch = list(islice(calls, batch_size))
                     if batch:
                         token = f"distkern-call-{uuid.uuid4().hex[:12]}"
-                        graph, keys = call_graph(batch, token)
+                        graph, keys = call_graph(batch, token, self._within)
                         waiting.extend(self._send(graph, keys))
                 if not waiting:
                     return
@@ -144,7 +149,8 @@ class ClusterExecutor(AbstractExecutor):
         from distributed.scheduler import NoWorkerError
 
         try:
-            results: list[Timed] = self._client.gather(futures)
+            with explained(self._client):
+                results: list[Timed] = self._client.gather(futures)
             return results
         except KilledWorker as error:
             raise ClusterError(
@@ -185,28 +191,53 @@ def active_client() -> Client | None:
         return None
 
 
+class _PatientNanny(Nanny):  # type: ignore[misc]
+    """Starts a worker process again that dies while the cluster starts; later, every nanny does."""
+
+    async def instantiate(self) -> Status:
+        result = await super().instantiate()
+        starts = 1
+        while result == Status.stopped and self.status == Status.init and starts < _STARTS:
+            result = await super().instantiate()
+            starts += 1
+        return result
+
+
 def start_local(*, workers: int | None, memory_limit: int | None, dashboard: bool) -> ClusterExecutor:
-    """Worker processes with nannies on this host, on loopback only."""
-    with dask.config.set(_CLUSTER_CONFIG):
-        cluster = LocalCluster(
-            n_workers=workers or available_cores(),
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            memory_limit=memory_limit or 0,
-            dashboard_address="127.0.0.1:0",
-            worker_dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": dashboard},
-            silence_logs=50,
-        )
-        client = Client(cluster, set_as_default=False)
+    """Worker processes with nannies on this host, on loopback only.
+
+    Raises
+    ------
+    ClusterError
+        If a process died every time it was started.
+    """
+    try:
+        with dask.config.set(_CLUSTER_CONFIG):
+            cluster = LocalCluster(
+                n_workers=workers or available_cores(),
+                threads_per_worker=1,
+                processes=True,
+                worker_class=_PatientNanny,
+                host="127.0.0.1",
+                memory_limit=memory_limit or 0,
+                dashboard_address="127.0.0.1:0",
+                worker_dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": dashboard},
+                silence_logs=50,
+            )
+            client = Client(cluster, set_as_default=False)
+    except RuntimeError as error:
+        raise ClusterError(
+            f"a local worker process did not start in {_STARTS} tries ({error.__cause__ or error}); most "
+            "likely memory ran out: take fewer --workers"
+        ) from error
     executor = ClusterExecutor(client, owned=True, memory_limit=memory_limit)
     executor.dashboard = client.dashboard_link if dashboard else None
     return executor
 
 
-def connect(address: str, *, workers: bool = True) -> ClusterExecutor:
-    """A running scheduler; with ``workers``, at least one of them must be there."""
+def connect(address: str, *, workers: bool = True, memory_limit: int | None = None) -> ClusterExecutor:
+    """A running scheduler; with ``workers``, one must be there at least, and all like this process."""
     greet(address)
     # what goes wrong is said by those who notice it, in one line
     for name in ("distributed.client", "distributed.comm"):
@@ -220,15 +251,18 @@ def connect(address: str, *, workers: bool = True) -> ClusterExecutor:
             where=f"--scheduler {address}",
             mend="start one with `dask scheduler` and workers with `dask worker ADDRESS`",
         ) from error
-    if not workers:
-        return ClusterExecutor(client, owned=True)
-    try:
-        client.wait_for_workers(1, timeout=60)
-    except (OSError, DaskTimeoutError) as error:
-        client.close()
-        raise InputError(
-            "the scheduler has no workers",
-            where=f"--scheduler {address}",
-            mend=f"start some with `dask worker {address}`",
-        ) from error
-    return ClusterExecutor(client, owned=True)
+    if workers:
+        try:
+            client.wait_for_workers(1, timeout=60)
+            check_workers(client)
+        except (OSError, DaskTimeoutError) as error:
+            client.close()
+            raise InputError(
+                "the scheduler has no workers",
+                where=f"--scheduler {address}",
+                mend=f"start some with `dask worker {address}`",
+            ) from error
+        except InputError:
+            client.close()
+            raise
+    return ClusterExecutor(client, owned=True, memory_limit=memory_limit)

@@ -15,10 +15,11 @@ from distkern.passes import Reduce
 
 
 def reduce_graph(
-    step: Reduce[Any], plan: ReducePlan, source: AbstractSource
+    step: Reduce[Any], plan: ReducePlan, source: AbstractSource, within: tuple[Any, ...] = ()
 ) -> tuple[dict[Any, Any], list[Any], list[Any]]:
     """The graph, the keys of the tasks that read data, and the keys of the last partial results.
 
+    ``within`` is a function, with its first arguments, that calls the function of each task.
     The caller folds the last ones, at most 8, itself: a task for it would cost another round of messages.
 
     The operand is a node of the graph: scattered data can be lost with the worker that holds it. Keys are
@@ -32,7 +33,9 @@ def reduce_graph(
     for number, blocks in enumerate(plan.groups):
         key = (f"{token}-map", number)
         items = [block_argument(source, block, graph) for block in blocks]
-        graph[key] = Task(key, reduce_group, step.map, step.combine, plan.keep, TaskRef(operand), *items)
+        graph[key] = Task(
+            key, *within, reduce_group, step.map, step.combine, plan.keep, TaskRef(operand), *items
+        )  # fmt: skip
         leaves.append(key)
     level, depth = leaves, 0
     while len(level) > FAN_IN:
@@ -41,7 +44,7 @@ def reduce_graph(
         for number, start in enumerate(range(0, len(level), FAN_IN)):
             key = (f"{token}-fold-{depth}", number)
             children = [TaskRef(child) for child in level[start : start + FAN_IN]]
-            graph[key] = Task(key, fold, step.combine, *children)
+            graph[key] = Task(key, *within, fold, step.combine, *children)
             parents.append(key)
         level = parents
     return graph, leaves, level
@@ -56,8 +59,13 @@ def block_argument(source: AbstractSource, block: int, graph: dict[Any, Any]) ->
     return TaskRef(key)
 
 
-def call_graph(calls: list[Call], token: str) -> tuple[dict[Any, Any], list[Any]]:
-    """The graph of some calls and the keys of their results, in order; a shared argument is one node."""
+def call_graph(
+    calls: list[Call], token: str, within: tuple[Any, ...] = ()
+) -> tuple[dict[Any, Any], list[Any]]:
+    """The graph of some calls and the keys of their results, in order; a shared argument is one node.
+
+    ``within``: see :func:`reduce_graph`.
+    """
     graph: dict[Any, Any] = {}
     keys = []
     for number, call in enumerate(calls):
@@ -69,6 +77,8 @@ def call_graph(calls: list[Call], token: str) -> tuple[dict[Any, Any], list[Any]
             else:
                 arguments.append(argument)
         key = (token, number)
-        graph[key] = Task(key, call.function, *arguments, block_argument(call.source, call.block, graph))
+        graph[key] = Task(
+            key, *within, call.function, *arguments, block_argument(call.source, call.block, graph)
+        )  # fmt: skip
         keys.append(key)
     return graph, keys

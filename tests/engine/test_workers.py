@@ -1,0 +1,251 @@
+"""Workers that differ from the driver, have less memory than a run needs, or die while they start."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dask
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+from cluster_processes import Processes, distkern, wait_for
+from distkern.core.errors import ClusterError, CorruptDataError, InputError, MemoryBudgetError
+from distkern.engine.budget import Machine
+from distkern.engine.drive import Driver, blocks_in_order
+from distkern.engine.executors import actors, cluster, open_executor, workers
+from distkern.engine.executors.cluster import connect
+from distkern.engine.executors.workers import explained
+from distkern.engine.plan import Extent, plan_rounds
+from distkern.estimators.pegasos import PegasosClassifier
+from distkern.estimators.run import evaluate, plan, train
+from distkern.passes import Reduce
+from distkern.storage.dataset import Dataset
+from distkern.storage.ingest import write_dataset
+from toy import ToySource, add, scaled_sum, toy_rounds
+
+SOURCE = ToySource()
+OTHER = {"distkern": "0.0.9", "numpy": np.__version__}
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[str]:
+    """A scheduler with a worker of 100 MiB, in this process."""
+    # this process takes more than that
+    unwatched = {f"distributed.worker.memory.{action}": False for action in ("pause", "spill", "target")}
+    with dask.config.set(unwatched), LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
+        memory_limit="100MiB", dashboard_address=None, worker_dashboard_address=None,
+    ) as started:  # fmt: skip
+        yield started.scheduler_address
+
+
+def test_a_worker_with_another_package_is_refused_at_the_start(
+    running: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "__version__", "0.0.9")
+    answers = {"tcp://a:1": OTHER, "tcp://b:1": {**OTHER, "numpy": "1.26.4"}}
+    with pytest.raises(InputError, match=r"^worker tcp://b:1: has numpy 1.26.4; this run needs .*numpy"):
+        workers.check_workers(Answers(answers))
+    absent = {"tcp://a:1": OTHER, "tcp://c:1": ModuleNotFoundError("No module named 'distkern'")}
+    with pytest.raises(
+        InputError, match=r"worker tcp://c:1: cannot run distkern .ModuleNotFoundError: No mod"
+    ):
+        workers.check_workers(Answers(absent))
+
+
+class Answers:
+    """A client whose workers answer as they are told."""
+
+    def __init__(self, answers: dict[str, Any]) -> None:
+        self._answers = answers
+
+    def run(self, function: object, *arguments: object, on_error: str) -> dict[str, Any]:
+        return self._answers
+
+
+def test_no_task_of_any_kind_runs_on_a_worker_with_another_package(
+    running: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # of the driver's side alone: the worker, in this process, has what it has
+    for module in (cluster, actors):
+        monkeypatch.setattr(module, "versions", lambda: OTHER)
+    with connect(running) as executor:
+        step, rounds = Reduce("sum", scaled_sum, add, 1.0), toy_rounds()
+        placed = plan_rounds(rounds, Extent.of(SOURCE), Machine("distributed", 2))
+        assert placed.on_workers
+        tries = [
+            lambda: Driver({"train": SOURCE}, executor).measure(step),
+            lambda: list(blocks_in_order(SOURCE, np.sum, executor)),
+            lambda: executor.parties(rounds, placed, SOURCE, {}, print),
+        ]
+        for run in tries:
+            with pytest.raises(
+                InputError, match=r"^worker tcp://127.0.0.1:.* has distkern .* with distkern 0.0.9"
+            ):
+                run()
+
+
+def test_which_worker_does_not_see_the_data(tmp_path: Path) -> None:
+    file = tmp_path / "chunk"
+    file.write_bytes(b"values")
+    missing = CorruptDataError("the chunk is missing", where=str(file), mend="make it again")
+    here = workers.seen(str(file))
+    answers = {"tcp://a:1": here, "tcp://b:1": "FileNotFoundError"}
+    with pytest.raises(InputError) as caught, explained(Answers(answers)):
+        raise missing
+    assert str(caught.value).startswith(f"{file}: worker tcp://b:1 does not see this file as it is here")
+    assert "need not be made again" in str(caught.value)
+    # damaged for everybody: the advice stays
+    with pytest.raises(CorruptDataError, match="make it again"), explained(Answers({"tcp://a:1": here})):
+        raise missing
+    file.unlink()
+    with pytest.raises(CorruptDataError), explained(Answers({"tcp://b:1": "FileNotFoundError"})):
+        raise missing
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    X = np.random.default_rng(0).standard_normal((6000, 8), dtype=np.float32)
+    path = tmp_path_factory.mktemp("data") / "d.zarr"
+    return write_dataset([(X, X[:, 0] + X[:, 1] ** 2 > 0.5)], path, rows_per_shard=1000, columns=True)
+
+
+def test_a_run_keeps_to_the_limit_of_workers_that_run_already(
+    running: str, data: Dataset, tmp_path: Path
+) -> None:
+    def estimator() -> PegasosClassifier:
+        return PegasosClassifier(random_state=0, stages=1)
+
+    theirs = (
+        "the workers that run already: pass .* the limit is 100.0 MiB: start the workers with --memory-limit"
+    )
+    with pytest.raises(MemoryBudgetError, match=theirs):
+        train(estimator(), data.train, scheduler=running, out=tmp_path / "m")
+    # a higher limit of the run's does not lift theirs, a lower one is kept to
+    with pytest.raises(MemoryBudgetError, match=theirs):
+        train(estimator(), data.train, scheduler=running, memory_limit=2**30)
+    with pytest.raises(
+        MemoryBudgetError, match=r"^--memory-limit: .* the limit is 64.0 MiB: use --memory-limit"
+    ):
+        train(estimator(), data.train, scheduler=running, memory_limit=2**26)
+    assert not (tmp_path / "m").exists()
+    planned = plan(estimator(), data.train, scheduler=running)
+    assert (planned.memory_limit, planned.fits) == (100 * 2**20, False)
+    model = train(estimator(), data.train, scheduler="synchronous")
+    with pytest.raises(MemoryBudgetError, match=theirs):
+        evaluate(model, data.train, scheduler=running)
+
+
+#: a worker that runs this dies as it starts, the first time
+MORTAL = """
+import os, signal
+try:
+    open({marker!r}, "x").close()
+except FileExistsError:
+    pass
+else:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_worker_that_dies_while_the_cluster_starts_is_started_again(tmp_path: Path) -> None:
+    script = MORTAL.format(marker=str(tmp_path / "died"))
+    with (
+        dask.config.set({"distributed.worker.preload": [script]}),
+        open_executor("local", workers=1) as executor,
+    ):
+        assert (tmp_path / "died").exists()
+        assert Driver({"train": SOURCE}, executor).measure(Reduce("sum", scaled_sum, add, 1.0)).shape == (2,)
+
+
+@pytest.mark.slow
+def test_workers_that_always_die_while_they_start() -> None:
+    script = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    with (
+        dask.config.set({"distributed.worker.preload": [script]}),
+        pytest.raises(ClusterError, match=r"did not start in 5 tries .* take fewer --workers"),
+    ):
+        open_executor("local", workers=1)
+
+
+JOB = ("--algorithm", "csvrg", "--set", "n_landmarks=60", "--set", "tol=0.0", "--seed", "0")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("packages", "said"),
+    [
+        ("import numpy; numpy.__version__ = '1.26.4'", "has numpy 1.26.4"),
+        ("import distkern.core.version as v; v.__version__ = '0.0.9'", "has distkern 0.0.9"),
+    ],
+)
+def test_a_worker_of_other_packages_that_joins_late(
+    data: Dataset, tmp_path: Path, packages: str, said: str
+) -> None:
+    script = tmp_path / "other.py"
+    script.write_text(packages + "\n")
+    out = tmp_path / "m"
+    with Processes(tmp_path, 1) as processes:
+        job = ["train", "--data", str(data.path), "--out", str(out), "--scheduler", processes.address, *JOB]
+        with spawned(*job, "--set", "stages=3000") as run:
+            wait_for(lambda: list(out.glob("checkpoints/stage-*")))
+            processes.add_worker("--preload", str(script))
+            _, errors = run.communicate(timeout=120)
+        assert run.returncode == 2, errors
+        refused = errors.splitlines()[-1]
+        assert "worker tcp://127.0.0.1:" in refused
+        assert said in refused
+        assert "with --resume" in refused
+        # as long as it is there, nothing begins
+        again = distkern(*job, "--resume", "--set", "stages=3000")
+        assert again.returncode == 2
+        assert said in again.stderr
+
+
+@pytest.mark.slow
+def test_a_worker_without_the_package(tmp_path: Path) -> None:
+    script = tmp_path / "without.py"
+    script.write_text("import sys; sys.modules['distkern'] = None\n")
+    with Processes(tmp_path, 1) as processes:
+        processes.add_worker("--preload", str(script))
+        with Client(processes.address, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=60)
+        with pytest.raises(InputError, match=r"^worker tcp://127.0.0.1:\d+: cannot run distkern"):
+            connect(processes.address)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("job", [JOB, ("--algorithm", "simba", "--set", "stages=2")], ids=["csvrg", "simba"])
+def test_data_that_a_worker_does_not_see(data: Dataset, tmp_path: Path, job: tuple[str, ...]) -> None:
+    # the same path for all, as of a file system that is mounted on some machines only
+    path = f"/proc/self/cwd/{data.path.name}"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with Processes(tmp_path, 0, host="127.0.0.2") as processes:
+        processes.add_worker(folder=elsewhere)
+        run = distkern(
+            "train", "--data", path, "--out", str(tmp_path / "m"), "--scheduler", processes.address, *job,
+            folder=data.path.parent,
+        )  # fmt: skip
+    assert run.returncode == 2, run.stderr
+    [line] = run.stderr.splitlines()[-1:]
+    assert "worker tcp://127.0.0.1:" in line
+    assert "does not see this file as it is here" in line
+    assert "need not be made again" in line
+
+
+@contextmanager
+def spawned(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """The command line in a process of its own, which does not outlive the test."""
+    command = [sys.executable, "-m", "distkern", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
