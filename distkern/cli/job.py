@@ -270,16 +270,9 @@ def _check_choice(name: str, value: Any, allowed: list[Any]) -> None:
 
 def open_for(estimator: Any, path: str) -> Dataset:
     """The data set at ``path``, which must be of the task the estimator is for (else :class:`InputError`)."""
-    from sklearn.base import is_classifier
-
+    from distkern.estimators.data import check_task
     from distkern.storage.dataset import open_dataset
 
     dataset = open_dataset(path)
-    task = "classification" if is_classifier(estimator) else "regression"
-    if dataset.task != task:
-        raise InputError(
-            f"is a data set of task {dataset.task!r}, and {type(estimator).__name__} is for {task}",
-            where=path,
-            mend=f"shard it again with --task {task}",
-        )
+    check_task(dataset, estimator.task)
     return dataset

@@ -188,6 +188,17 @@ def converted(rows: Rows, *, sparse: bool) -> Rows:
     return SparseRows.of_dense(rows) if sparse else np.ascontiguousarray(rows)
 
 
+def with_columns(rows: Rows, order: NDArray[np.intp]) -> Rows:
+    """The rows with column ``order[j]`` as column j; ``order`` holds every column once."""
+    if not isinstance(rows, SparseRows):
+        return np.ascontiguousarray(rows[:, order])
+    place = np.empty(rows.n_features, dtype=np.int32)
+    place[order] = np.arange(rows.n_features, dtype=np.int32)
+    moved = place[rows.indices]
+    entries = np.lexsort((moved, rows.row_of_entries))
+    return SparseRows(rows.data[entries], moved[entries], rows.indptr, rows.n_features)
+
+
 def distinct(rows: Rows, codes: NDArray[Any] | None = None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """First position of each distinct row (with its code, if given), in an order that depends on the
     set of rows alone, and for each row which of these it is."""

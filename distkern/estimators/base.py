@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from distkern.core.errors import InputError
 from distkern.core.sparse import Rows
 from distkern.core.types import Block, Floats
 from distkern.engine.executors import open_executor
-from distkern.engine.executors.arrays import DaskArraySource, is_dask
+from distkern.engine.executors.arrays import DaskArraySource, aligned, as_array, is_dask
 from distkern.estimators.data import TrainingData, from_arrays, from_described, from_split
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.losses import margin_loss
+from distkern.losses import find_loss, margin_loss
 from distkern.losses.base import AbstractLoss
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.objective import Objective
@@ -120,6 +121,24 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
         """Labels (n_rows,); lazy for Dask arrays and splits."""
         return self._map(X, "label", self._fitted().classes_.dtype, None)
 
+    def _has_probabilities(self) -> bool:
+        loss = self._loss()
+        if loss.has_probabilities:
+            return True
+        choices = [sorted(kind.options) for kind in self._parameter_constraints.get("loss", ())]
+        likelihoods = [name for names in choices for name in names if find_loss(name).has_probabilities]
+        mend = f": use {' or '.join(map(repr, likelihoods))}" if likelihoods else ""
+        raise AttributeError(f"loss {loss.name!r} gives no probabilities{mend}")
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities (n_rows, n_classes), where the loss is a likelihood; lazy as predict."""
+        return self._map(X, "probability", np.float64, len(self._fitted().classes_))
+
+    def _chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
+        loss = self._loss()
+        return loss.probabilities if loss.has_probabilities else None
+
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy on arrays, or on a split of a data set, which has its own labels."""
         if isinstance(X, Split):
@@ -129,6 +148,8 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
                 return float(evaluate_split(self._fitted(), X, executor)["accuracy"])
         predicted = self.predict(X)
         if is_dask(predicted, y):
+            predicted = as_array(predicted)
+            y, sample_weight = (aligned(array, predicted.chunks[0]) for array in (y, sample_weight))
             matches = predicted == y
             if sample_weight is None:
                 return float(matches.mean())

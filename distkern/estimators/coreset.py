@@ -16,13 +16,13 @@ from distkern.estimators.base import AbstractClassifier
 from distkern.kernels import find_kernel, landmark_kernel_names
 from distkern.kernels.bandwidth import RULES
 from distkern.landmarks import AbstractLandmarkRule, find_landmark_rule, landmark_rule_names
-from distkern.losses import AbstractLoss, find_loss, loss_names
+from distkern.losses import AbstractLoss, find_loss, margin_loss_names
 from distkern.solvers.coreset import CoresetProblem, KernelChoice
 
 _DEFAULT_LANDMARKS = 512
 
 CORESET_CONSTRAINTS: dict[str, list[Any]] = {
-    "loss": [StrOptions(set(loss_names()))],
+    "loss": [StrOptions(set(margin_loss_names()))],
     "kernel": [StrOptions(set(landmark_kernel_names()))],
     "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions(set(RULES))],
     "smoothness": [Interval(Real, 0.5, 9.5, closed="both")],

@@ -22,7 +22,7 @@ class CSVRGClassifier(AbstractCoresetClassifier):
 
     Parameters
     ----------
-    loss : "odm" (optimal margin distribution), "squared_hinge" or "hinge"
+    loss : "odm" (optimal margin distribution), "squared_hinge", "hinge" or "logistic" (gives probabilities)
     kernel : "rbf", "laplacian", "cauchy" or "matern"
     gamma : float > 0, "scale" (1 / (n_features * variance) for rbf) or "median" (the median trick)
     smoothness : of the Matern kernel: 0.5, 1.5, 2.5, ...

@@ -13,7 +13,7 @@ from distkern.core.sparse import Rows, SparseRows, converted, distinct
 from distkern.core.types import AbstractSource, Block, Floats, GroupOpener, Reader
 from distkern.estimators.array_group import ArrayGroup, OpenGroup
 from distkern.passes import Reduce
-from distkern.storage.dataset import Split
+from distkern.storage.dataset import Dataset, Split
 from distkern.storage.scaling import Scaling
 
 _BLOCK_BYTES = 4 * 2**20
@@ -90,15 +90,26 @@ class TrainingData:
     scaling: Scaling | None = None
 
 
+def check_task(dataset: Dataset, task: str) -> None:
+    """Refuse a data set of another task than ``task``, naming the algorithms that learn from it."""
+    from distkern.estimators.names import algorithms
+
+    if dataset.task == task:
+        return
+    mend = f"shard it again with --task {task}"
+    takers = [name for name, kind in algorithms().items() if getattr(kind, "task", None) == dataset.task]
+    if takers:
+        names = ", ".join(name.removesuffix("_regressor") for name in takers)
+        mend = f"use an algorithm for {dataset.task} ({names}), or {mend}"
+    raise InputError(
+        f"the data set is for task {dataset.task!r}, not {task}", where=str(dataset.path), mend=mend
+    )
+
+
 def from_split(split: Split) -> TrainingData:
     """The training split of a data set."""
     dataset = split.dataset
-    if dataset.task != "classification":
-        raise InputError(
-            f"the data set is for {dataset.task}",
-            where=str(dataset.path),
-            mend="shard it with --task classification",
-        )
+    check_task(dataset, "classification")
     counts = np.asarray(split.class_counts, dtype=np.float64)
     assert dataset.classes is not None
     return TrainingData(split, dataset.classes, counts, (counts > 0).astype(np.float64), dataset.scaling)

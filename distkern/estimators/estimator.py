@@ -36,12 +36,19 @@ from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.engine.executors.arrays import DaskArraySource, is_dask, map_rows, map_source
 from distkern.engine.plan import Extent, plan_reduce
 from distkern.estimators.data import DESCRIBE, TrainingData
+from distkern.estimators.feature_names import (
+    check_dask_names,
+    learn_names,
+    learn_names_of_dataset,
+    preparation_of,
+    put_in_order,
+)
 from distkern.estimators.prediction import predict_rows
 from distkern.passes import Reduce
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.storage.dataset import Split
 from distkern.storage.places import Location, Place, place_of
-from distkern.storage.scaling import Scaling
+from distkern.storage.preparation import Preparation
 
 _FEW_BYTES = 16 * 2**20
 
@@ -54,6 +61,8 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
     coef_ : (size, n_outputs) float64, in the order of the basis functions
     intercept_ : (n_outputs,) float64
     n_features_in_ : d
+    feature_names_in_ : (d,) names of the columns, where what it was fitted on had some
+    target_name_ : of the column that held the target, where it was fitted on a data set of a table
     seed_ : of every random choice that was made
     n_iter_ : stages done
     history_ : list of dict, one line of figures for each stage
@@ -170,6 +179,7 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> Self:  # fmt: skip
         """Fit, with a test split to measure after each stage, a given executor, listeners and checkpoints."""
         self.check_parameters()
+        self.target_name_: str | None = None
         with ExitStack() as stack:
             stack.enter_context(blas.single_threaded())
             data, executor = self._prepare(X, y, sample_weight, executor, stack)
@@ -212,15 +222,19 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
                 raise InputError(
                     "a data set's split has its own labels", where="fit", mend="give the split alone"
                 )
+            learn_names_of_dataset(self, X.dataset)
             return self._data_of_split(X), executor or stack.enter_context(open_executor())
         if is_dask(X, y, sample_weight):
-            self._check_dask(X, y)
+            if y is None:
+                raise InputError("y is missing", where="fit", mend="give labels with Dask arrays")
+            learn_names(self, X)
             executor = executor or stack.enter_context(open_executor())
             return self._data_of_lazy(DaskArraySource(X, y, sample_weight), executor, stack), executor
         raw, targets = validate_data(
             self, X, y, dtype=[np.float64, np.float32], order="C", accept_sparse="csr",
             y_numeric=self.task == "regression",
         )  # fmt: skip
+        learn_names(self, X)
         features: Rows = SparseRows.of_scipy(raw) if issparse(raw) else raw
         weights = None
         if sample_weight is not None:
@@ -238,12 +252,6 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
         plan = plan_reduce(describing, Extent.of(raw), executor.machine)
         described = executor.reduce(describing, plan, raw, lambda done: None).value
         return self._data_of_dask(raw, described)
-
-    def _check_dask(self, X: Any, y: Any) -> None:
-        if y is None:
-            raise InputError("y is missing", where="fit", mend="give labels with Dask arrays")
-        if hasattr(X, "columns"):
-            self.feature_names_in_ = np.asarray(X.columns, dtype=object)
 
     def _seed(self) -> int:
         random_state = getattr(self, "random_state", None)
@@ -270,8 +278,8 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
         """Probabilities of decision values, if the loss is a likelihood."""
         return None
 
-    def predictor(self, scaling: Scaling | None, output: str) -> partial[NDArray[Any]]:
-        """A picklable function of features (n, d): scales them, gives "decision" values or a "label" each."""
+    def predictor(self, preparation: Preparation | None, output: str) -> partial[NDArray[Any]]:
+        """A picklable function of features (n, d), which it prepares: "decision" values or a "label" each."""
         return partial(
             predict_rows,
             self.basis(np.float32),
@@ -280,42 +288,30 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
             self.intercept_,
             self.n_features_in_,
             self._classes(),
-            scaling,
+            preparation,
             output,
             self._chances(),
         )
 
-    def scaling_for(self, split: Split) -> Scaling | None:
-        """What is still to be done to a split's stored rows: nothing if it was scaled as the training rows
-        were.
+    def preparation_for(self, split: Split) -> Preparation | None:
+        """What is still to be done to a split's stored rows: nothing if its columns are in the order of the
+        training rows and it was scaled as they were.
 
         Raises
         ------
         InputError
-            If the split has another number of features or was scaled in another way.
+            If the split has other columns or was scaled in another way.
         """
-        if split.n_features != self.n_features_in_:
-            raise InputError(
-                f"{split.n_features} features where the model has {self.n_features_in_}",
-                where=str(split.dataset.path), mend="predict on data with the columns of the training data",
-            )  # fmt: skip
-        own: Scaling | None = self.scaling_
-        stored = split.dataset.scaling
-        if own is None or stored == own:
-            return None
-        if stored.kind == "none":
-            return own
-        raise InputError(
-            f"its rows are stored scaled ({stored.kind}), not as the model's training rows were ({own.kind})",
-            where=str(split.dataset.path), mend="shard it with --scale none: the model will scale them",
-        )  # fmt: skip
+        return preparation_of(self, split.dataset)
 
     def _map(self, X: Any, output: str, dtype: Any, n_columns: int | None) -> Any:
         self._fitted()
         if isinstance(X, Split):
-            return map_source(self.predictor(self.scaling_for(X), output), X, dtype, n_columns)
-        function = self.predictor(self.scaling_, output)
+            return map_source(self.predictor(self.preparation_for(X), output), X, dtype, n_columns)
+        function = self.predictor(Preparation(scaling=self.scaling_), output)
+        X = put_in_order(self, X)
         if is_dask(X):
+            check_dask_names(self, X)
             return map_rows(function, X, dtype, n_columns)
         features = validate_data(
             self, X, dtype=[np.float64, np.float32], order="C", reset=False, accept_sparse="csr"

@@ -20,7 +20,7 @@ from distkern.engine.executors import AbstractExecutor
 from distkern.estimators.regression_figures import regression_figures, residuals_pass
 from distkern.passes import Cost, Reduce
 from distkern.storage.dataset import Split
-from distkern.storage.scaling import Scaling
+from distkern.storage.preparation import Preparation
 
 _SCORE_BITS = 18
 
@@ -54,7 +54,7 @@ class _Evaluated:
     coefficients: Floats
     intercept: NDArray[np.float64]
     losses: Callable[[Floats, Block], float]
-    scaling: Scaling | None
+    preparation: Preparation | None
     codes: NDArray[np.int64]
     n_classes: int
 
@@ -79,8 +79,8 @@ def area_under_curve(scores: NDArray[np.int64]) -> float:
 
 def _evaluate(block: Block, operand: _Evaluated) -> Counts:
     features = block.features
-    if operand.scaling is not None:
-        features = operand.scaling.apply_rows(features, features.dtype)
+    if operand.preparation is not None:
+        features = operand.preparation.apply_rows(features, features.dtype)
     predictions = operand.basis.combine(features, operand.coefficients)
     if operand.intercept.any():
         predictions = predictions.astype(np.float64) + operand.intercept
@@ -139,7 +139,7 @@ def evaluation_pass(model: Any, split: Split) -> Reduce[Any]:
 
 
 def _counting_pass(model: Any, split: Split) -> Reduce[Counts]:
-    scaling = model.scaling_for(split)
+    preparation = model.preparation_for(split)
     known = model.classes_.tolist()
     assert split.dataset.classes is not None
     labels = split.dataset.classes.tolist()
@@ -152,7 +152,7 @@ def _counting_pass(model: Any, split: Split) -> Reduce[Counts]:
     n_outputs = model.n_outputs(len(known))
     basis = model.basis(split.dtype)
     operand = _Evaluated(
-        basis, model.coef_, model.intercept_, model.losses(), scaling, codes, len(labels)
+        basis, model.coef_, model.intercept_, model.losses(), preparation, codes, len(labels)
     )  # fmt: skip
     rows = max(split.block_rows)
     cost = Cost(

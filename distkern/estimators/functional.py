@@ -1,4 +1,4 @@
-"""What the estimators over random features share with each other: loss, kernel, probabilities."""
+"""What the estimators over random features share with each other: loss, kernel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
 
 from distkern.core.errors import InputError
 from distkern.core.types import Block, Floats
@@ -88,7 +87,7 @@ class AbstractFunctionalEstimator(AbstractEstimator):
 
 
 class AbstractFunctionalClassifier(AbstractFunctionalEstimator, AbstractClassifier):
-    """A classifier of that kind, some of whose losses are likelihoods."""
+    """A classifier of that kind."""
 
     def n_outputs(self, n_classes: int) -> int:
         return n_outputs(self._loss(), n_classes)
@@ -101,20 +100,6 @@ class AbstractFunctionalClassifier(AbstractFunctionalEstimator, AbstractClassifi
     def _least_outputs(self) -> int:
         """For a solver that is only made to check its hyperparameters."""
         return self.n_outputs(2)
-
-    def _has_probabilities(self) -> bool:
-        if self._risk_for(self._least_outputs(), None, 1.0).has_probabilities:
-            return True
-        raise AttributeError(f"loss {self.loss!r} gives no probabilities: use 'logistic' or 'softmax'")
-
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Any:
-        """Probabilities (n_rows, n_classes), with loss "logistic" or "softmax"; lazy as predict."""
-        return self._map(X, "probability", np.float64, len(self._fitted().classes_))
-
-    def _chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
-        risk = self.risk()
-        return risk.probabilities if risk.has_probabilities else None
 
 
 class AbstractFunctionalRegressor(AbstractFunctionalEstimator, AbstractRegressor):

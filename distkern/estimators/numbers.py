@@ -7,10 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
 from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.types import Block
-from distkern.estimators.data import ArraySource, TrainingData, checked_weights, merged, of_positive_weight
+from distkern.estimators.data import (
+    ArraySource,
+    TrainingData,
+    check_task,
+    checked_weights,
+    merged,
+    of_positive_weight,
+)
 from distkern.passes import Reduce
 from distkern.storage.dataset import Split
 
@@ -19,15 +25,9 @@ _NO_CLASSES = np.empty(0)
 
 def numbers_from_split(split: Split) -> TrainingData:
     """The training split of a data set for regression."""
-    dataset = split.dataset
-    if dataset.task != "regression":
-        raise InputError(
-            f"the data set is for {dataset.task}",
-            where=str(dataset.path),
-            mend="shard it with --task regression",
-        )
+    check_task(split.dataset, "regression")
     totals = np.array([float(split.n_rows)])
-    return TrainingData(split, _NO_CLASSES, totals, np.ones(1), dataset.scaling)
+    return TrainingData(split, _NO_CLASSES, totals, np.ones(1), split.dataset.scaling)
 
 
 def numbers_from_arrays(

@@ -35,6 +35,7 @@ def save_model(model: Any, path: Place) -> None:
         "classes": None if not hasattr(model, "classes_") else _labels_to_json(model.classes_),
         "n_features": int(model.n_features_in_),
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])] or None,
+        "target_name": getattr(model, "target_name_", None),
         "n_iter": int(model.n_iter_),
         "scaling": None if model.scaling_ is None else model.scaling_.to_json(),
         "class_weights": None if model.class_weights_ is None else model.class_weights_.tolist(),
@@ -77,6 +78,8 @@ def load_model(path: Location) -> Any:
     model.n_features_in_ = description["n_features"]
     if description["feature_names"] is not None:
         model.feature_names_in_ = np.asarray(description["feature_names"], dtype=object)
+    # models that older versions wrote do not say
+    model.target_name_ = description.get("target_name")
     model.n_iter_ = description["n_iter"]
     model.scaling_ = None if description["scaling"] is None else Scaling.from_json(description["scaling"])
     weights = description["class_weights"]

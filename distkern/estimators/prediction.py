@@ -13,12 +13,12 @@ from distkern.core import blas
 from distkern.core.errors import InputError
 from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.types import Floats
-from distkern.storage.scaling import Scaling
+from distkern.storage.preparation import Preparation
 
 
 def predict_rows(
     single: AbstractBasis, double: AbstractBasis, coefficients: Floats, intercept: Floats, n_features: int,
-    classes: NDArray[Any] | None, scaling: Scaling | None, output: str,
+    classes: NDArray[Any] | None, preparation: Preparation | None, output: str,
     chances: Callable[[Floats], NDArray[np.float64]] | None, features: Any,
 ) -> NDArray[Any]:  # fmt: skip
     """Decision values, labels or probabilities of rows, computed in the rows' own precision, threads pinned.
@@ -29,7 +29,7 @@ def predict_rows(
     coefficients, intercept : (size, n_outputs) and (n_outputs,)
     n_features : columns that rows must have
     classes : label values; None for a model of real targets
-    scaling : applied first
+    preparation : of the rows, None if they are prepared
     output : "decision", "label" or "probability"
     chances : of decision values (n_rows, n_outputs), where the model has probabilities
     features : (n_rows, n_features)
@@ -46,8 +46,8 @@ def predict_rows(
             f"X has {values.shape[-1]} features, but the model expects {n_features} features",
             where="X",
         )
-    if scaling is not None:
-        values = scaling.apply_rows(values, dtype)
+    if preparation is not None:
+        values = preparation.apply_rows(values, dtype)
     basis = single if dtype == np.float32 else double
     with blas.single_threaded():
         rows = converted(values.astype(dtype), sparse=isinstance(values, SparseRows))

@@ -21,10 +21,18 @@ from distkern.core.errors import InputError
 from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.types import Floats
 from distkern.engine.executors.arrays import as_array, is_dask, map_rows, map_source
+from distkern.estimators.feature_names import (
+    check_dask_names,
+    learn_names,
+    learn_names_of_dataset,
+    preparation_of,
+    put_in_order,
+)
 from distkern.kernels import AbstractKernel, feature_kernel_names, find_kernel
 from distkern.kernels.bandwidth import RULES, gamma_by_rule
 from distkern.samplers import sampler_names
 from distkern.storage.dataset import Split
+from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
 
 _SAMPLE = 4000
@@ -121,10 +129,12 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         check_is_fitted(self, "kernel_")
         single, double = self.basis(np.float32), self.basis(np.float64)
         if isinstance(X, Split):
-            function = partial(feature_rows, single, double, self._scaling_for(X))
+            function = partial(feature_rows, single, double, preparation_of(self, X.dataset))
             return map_source(function, X, X.dtype, self._n_features_out)
-        function = partial(feature_rows, single, double, self.scaling_)
+        function = partial(feature_rows, single, double, Preparation(scaling=self.scaling_))
+        X = put_in_order(self, X)
         if is_dask(X):
+            check_dask_names(self, X)
             dtype = np.dtype(np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
             return map_rows(function, X, dtype, self._n_features_out)
         rows = validate_data(self, X, dtype=_PRECISIONS, order="C", reset=False, accept_sparse="csr")
@@ -141,10 +151,12 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.scaling_: Scaling | None = None
         if isinstance(X, Split):
             self.n_features_in_, self.scaling_ = X.n_features, X.dataset.scaling
+            learn_names_of_dataset(self, X.dataset)
             # rows are shuffled when they are sharded
             features: Rows = X.reader(0)().features
             return features[:_SAMPLE]
         if is_dask(X):
+            learn_names(self, X)
             array = as_array(X)
             self.n_features_in_ = int(array.shape[1])
             if not isinstance(self.gamma, str):
@@ -152,20 +164,9 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             step = -(-int(array.shape[0]) // _SAMPLE)
             return np.asarray(array[::step].compute(), dtype=np.float64)
         rows = validate_data(self, X, dtype=_PRECISIONS, order="C", accept_sparse="csr")
+        learn_names(self, X)
         checked: Rows = SparseRows.of_scipy(rows) if issparse(rows) else rows
         return checked
-
-    def _scaling_for(self, split: Split) -> Scaling | None:
-        """What is still to be done to a split's stored rows."""
-        stored = split.dataset.scaling
-        if self.scaling_ is None or stored == self.scaling_:
-            return None
-        if stored.kind == "none":
-            return self.scaling_
-        raise InputError(
-            f"its rows are stored scaled ({stored.kind}), not as those of the fit ({self.scaling_.kind})",
-            where=str(split.dataset.path), mend="shard it with --scale none: the transformer will scale them",
-        )  # fmt: skip
 
     def _seed(self) -> int:
         if isinstance(self.random_state, (int, np.integer)):
@@ -180,13 +181,13 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
 
 def feature_rows(
-    single: RandomFeatureBasis, double: RandomFeatureBasis, scaling: Scaling | None,
+    single: RandomFeatureBasis, double: RandomFeatureBasis, preparation: Preparation | None,
     features: Floats | SparseRows,
 ) -> NDArray[Any]:  # fmt: skip
-    """z of rows, scaled first, computed in the rows' own precision, threads pinned."""
+    """z of rows, prepared first, computed in the rows' own precision, threads pinned."""
     rows: Rows = features if isinstance(features, SparseRows) else np.asarray(features)
     basis = single if rows.dtype == np.float32 else double
-    if scaling is not None:
-        rows = scaling.apply_rows(rows, basis.dtype)
+    if preparation is not None:
+        rows = preparation.apply_rows(rows, basis.dtype)
     with blas.single_threaded():
         return basis.evaluate(converted(rows.astype(basis.dtype), sparse=isinstance(rows, SparseRows)))

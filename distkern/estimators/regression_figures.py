@@ -14,7 +14,7 @@ from distkern.bases.base import AbstractBasis
 from distkern.core.types import Block, Floats
 from distkern.passes import Cost, Reduce
 from distkern.storage.dataset import Split
-from distkern.storage.scaling import Scaling
+from distkern.storage.preparation import Preparation
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,13 @@ class _Evaluated:
     coefficients: Floats
     intercept: NDArray[np.float64]
     losses: Callable[[Floats, Block], float]
-    scaling: Scaling | None
+    preparation: Preparation | None
 
 
 def _evaluate(block: Block, operand: _Evaluated) -> Residuals:
     features = block.features
-    if operand.scaling is not None:
-        features = operand.scaling.apply_rows(features, features.dtype)
+    if operand.preparation is not None:
+        features = operand.preparation.apply_rows(features, features.dtype)
     values = operand.basis.combine(features, operand.coefficients).astype(np.float64) + operand.intercept
     targets = np.asarray(block.targets, dtype=np.float64)
     residuals = values - targets[:, None]
@@ -80,7 +80,7 @@ def _evaluate(block: Block, operand: _Evaluated) -> Residuals:
 def residuals_pass(model: Any, split: Split) -> Reduce[Residuals]:
     """The pass that :func:`regression_figures` reads; the split is one for regression."""
     basis = model.basis(split.dtype)
-    operand = _Evaluated(basis, model.coef_, model.intercept_, model.losses(), model.scaling_for(split))
+    operand = _Evaluated(basis, model.coef_, model.intercept_, model.losses(), model.preparation_for(split))
     cost = Cost(
         workspace_bytes=basis.combining_bytes(split.row_numbers)
         + max(split.block_rows) * (32 * model.n_outputs() + 4 * split.row_numbers + 64),

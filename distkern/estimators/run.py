@@ -354,7 +354,7 @@ def predict_to(
     from distkern.engine.drive import blocks_in_order
     from distkern.storage.prediction_files import open_prediction_writer
 
-    function = model.predictor(model.scaling_for(source), output)
+    function = model.predictor(model.preparation_for(source), output)
     labels, columns, dtype = _predicted(model, output)
     rows = max(source.block_rows)
     basis = model.basis(source.dtype)

@@ -18,6 +18,8 @@ from distkern.estimators.spooled import spooled
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
 from distkern.solvers.simba import SEARCHED, SIMBA
+from distkern.storage.columns import no_columns
+from distkern.storage.dataset import Split
 
 _COUNT = [Interval(Integral, 1, None, closed="left")]
 
@@ -113,6 +115,11 @@ class SIMBAClassifier(AbstractFeatureClassifier):
         self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack
     ) -> TrainingData:  # fmt: skip
         return self._data_of_split(spooled(raw, executor, stack, columns=self.features == "linear"))
+
+    def _data_of_split(self, split: Split) -> TrainingData:
+        if self.features == "linear" and not split.has_columns:
+            raise no_columns(split.dataset.path)
+        return super()._data_of_split(split)
 
     def objective_value(self, losses: float, n_rows: int) -> float:
         """Mean hinge loss, added up over the outputs."""

@@ -19,6 +19,10 @@ class Columns:
     target: int | None
 
     @property
+    def target_name(self) -> str | None:
+        return None if self.target is None else self.names[self.target]
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         return tuple(self.names[position] for position in self.features)
 

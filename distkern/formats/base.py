@@ -57,6 +57,8 @@ class RawChunk:
     file : name of the file
     lines : (n_rows,) line numbers counted from 1 (text formats), else None
     names : names of the feature columns, or None
+    target_name : of the column that holds the targets, or None
+    has_header : the names are the file's own, not the positions of its columns
     may_widen : the width is only the largest feature met so far (svmlight)
     """
 
@@ -67,6 +69,8 @@ class RawChunk:
     lines: NDArray[np.int64] | None = None
     names: tuple[str, ...] | None = None
     may_widen: bool = False
+    target_name: str | None = None
+    has_header: bool = True
 
     @property
     def n_rows(self) -> int:

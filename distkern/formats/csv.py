@@ -52,6 +52,8 @@ class Csv(AbstractFormat):
                         file.url,
                         lines=lines,
                         names=layout.columns.feature_names,
+                        target_name=layout.columns.target_name,
+                        has_header=layout.has_header,
                     )
                     first_row += len(features)
 
@@ -107,7 +109,7 @@ def _read_header(block: LineBlock, file: str, options: ReadOptions) -> tuple[_La
     else:
         names = [str(position) for position in range(len(fields))]
     columns = choose_columns(names, where=where, options=options)
-    return _Layout(file, delimiter, columns, options), block
+    return _Layout(file, delimiter, columns, options, has_header), block
 
 
 def _is_header(fields: Sequence[str], where: str) -> bool:
@@ -127,8 +129,11 @@ def _is_header(fields: Sequence[str], where: str) -> bool:
 class _Layout:
     """How the lines of one file become rows."""
 
-    def __init__(self, file: str, delimiter: str, columns: Columns, options: ReadOptions) -> None:
+    def __init__(
+        self, file: str, delimiter: str, columns: Columns, options: ReadOptions, has_header: bool
+    ) -> None:
         self.file = file
+        self.has_header = has_header
         self.delimiter = delimiter
         self.columns = columns
         self.target = None if options.target_kind == "none" else columns.target

@@ -59,7 +59,9 @@ def _chunk(batch: Any, columns: Columns, first_row: int, file: str, options: Rea
             targets = _numbers(batch, name, first_row, file, is_target=True).astype(np.float64)
         else:
             targets = _labels(batch, name, first_row, file)
-    return RawChunk(features, targets, first_row, file, names=columns.feature_names)
+    return RawChunk(
+        features, targets, first_row, file, names=columns.feature_names, target_name=columns.target_name
+    )
 
 
 def _place(file: str, first_row: int, row: int, name: str) -> str:

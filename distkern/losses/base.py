@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.errors import InputError
 from distkern.core.types import Floats
 
 #: what ``value`` and ``derivative`` take and return: arrays of one shape, or scalars inside compiled loops
@@ -29,6 +30,8 @@ class AbstractLoss(ABC):
     #: "binary": targets are -1 and +1, one output for each class against the rest; "classes": targets are 1
     #: for the row's class and 0 for the others, which compete; "real": targets are real numbers
     target_kind: ClassVar[str]
+    #: whether it is -log of a likelihood of classes, so that predictions are probabilities
+    has_probabilities: ClassVar[bool] = False
 
     @classmethod
     def from_parameters(cls, **available: Any) -> Self:
@@ -42,6 +45,18 @@ class AbstractLoss(ABC):
     @abstractmethod
     def row_slopes(self, predictions: Floats, targets: Floats) -> Floats:
         """dl/df of each row: (n, k), in the predictions' dtype."""
+
+    def probabilities(self, predictions: Floats) -> NDArray[np.float64]:
+        """The probability of each class code, (n_rows, n_classes) with rows that sum to 1.
+
+        Raises
+        ------
+        InputError
+            If the loss is not a likelihood.
+        """
+        raise InputError(
+            f"{self.name!r} gives no probabilities", where="loss", mend="train with 'logistic' or 'softmax'"
+        )
 
     @property
     @abstractmethod
@@ -94,10 +109,3 @@ class AbstractElementwiseLoss(AbstractLoss):
     def row_slopes(self, predictions: Floats, targets: Floats) -> Floats:
         slopes: Floats = self.derivative(predictions, targets, self.parameters)
         return slopes
-
-
-def probability(predictions: Floats) -> NDArray[np.float64]:
-    """1 / (1 + e^-f) in float64, without overflow at any f."""
-    exact = np.asarray(predictions, dtype=np.float64)
-    chance: NDArray[np.float64] = np.exp(np.minimum(exact, 0.0)) / (1.0 + np.exp(-np.abs(exact)))
-    return chance

@@ -20,6 +20,7 @@ class Softmax(AbstractLoss):
 
     name = "softmax"
     target_kind = "classes"
+    has_probabilities = True
 
     def row_values(self, predictions: Floats, targets: Floats) -> Floats:
         shifted = predictions - predictions.max(axis=1, keepdims=True)
@@ -30,9 +31,8 @@ class Softmax(AbstractLoss):
         slopes: Floats = _shares(predictions) - targets
         return slopes
 
-    @staticmethod
-    def probabilities(predictions: Floats) -> NDArray[np.float64]:
-        """p, (n, k) float64 with rows that sum to 1."""
+    def probabilities(self, predictions: Floats) -> NDArray[np.float64]:
+        """p."""
         return _shares(np.asarray(predictions, dtype=np.float64)).astype(np.float64, copy=False)
 
     @property

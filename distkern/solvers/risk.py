@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
 from distkern.core.types import Block, Floats
-from distkern.losses.base import AbstractLoss, probability
-from distkern.losses.logistic import Logistic
+from distkern.losses.base import AbstractLoss
 from distkern.losses.quantile import Quantile
-from distkern.losses.softmax import Softmax
 
 
 @dataclass(frozen=True)
@@ -114,37 +112,6 @@ class Risk:
             return (predictions[:, 0] > 0).astype(np.intp)
         largest: NDArray[np.intp] = predictions.argmax(axis=1)
         return largest
-
-    @property
-    def has_probabilities(self) -> bool:
-        """Whether the loss is a likelihood of classes."""
-        return isinstance(self.loss, Logistic | Softmax)
-
-    def probabilities(self, predictions: Floats) -> NDArray[np.float64]:
-        """The probability of each class code, (n_rows, n_classes), rows summing to 1.
-
-        Softmax: exp(f_j) / sum exp(f_i). Logistic: 1 / (1 + e^-f) for code 1; several outputs, each against
-        the rest, the same divided by its sum over the outputs.
-
-        Raises
-        ------
-        InputError
-            If the loss is not a likelihood.
-        """
-        if isinstance(self.loss, Softmax):
-            return self.loss.probabilities(predictions)
-        if not isinstance(self.loss, Logistic):
-            raise InputError(
-                f"{self.loss.name!r} gives no probabilities", where="loss",
-                mend="train with loss='logistic' or loss='softmax'",
-            )  # fmt: skip
-        chances = probability(predictions)
-        if self.n_outputs == 1:
-            return np.concatenate([1.0 - chances, chances], axis=1)
-        totals = chances.sum(axis=1, keepdims=True)
-        # far from every class all chances underflow
-        even = 1.0 / self.n_outputs
-        return np.where(totals > 0, chances / np.where(totals > 0, totals, 1.0), even)
 
 
 def n_outputs(loss: AbstractLoss, n_classes: int = 0) -> int:

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
+from distkern.core.names import order_by_name
 from distkern.core.rng import Purpose, stream
-from distkern.core.sparse import Rows, SparseRows, converted, stacked
+from distkern.core.sparse import Rows, SparseRows, converted, stacked, with_columns
 from distkern.formats.base import CHUNK_BYTES, RawChunk
 from distkern.storage.scaling import (
     DEFAULT_SCALING,
@@ -31,17 +32,23 @@ _LATE_FEATURES = 2000
 
 
 class Shape:
-    """The width of the rows of all files, and the names of their columns: files that differ are refused."""
+    """The width of the rows of all files, and the names of their columns, which are put into one order.
+
+    Files of other widths, or with columns that are missing or unknown, are refused.
+    """
 
     def __init__(self) -> None:
         self.width = 0
         self.names: tuple[str, ...] | None = None
+        self.target_name: str | None = None
         self._fixed_by: str | None = None
         self._named_by: str | None = None
 
     def accept(self, chunk: RawChunk) -> Rows:
-        """The chunk's features at the width of what came before, or an :class:`InputError`."""
-        width = chunk.features.shape[1]
+        """The chunk's features at the width and in the columns of what came before, or an
+        :class:`InputError`."""
+        features = self._put_in_order(chunk)
+        width = features.shape[1]
         if chunk.may_widen:
             if self._fixed_by is not None and width > self.width:
                 self._refuse_width(chunk, width)
@@ -52,9 +59,15 @@ class Shape:
         elif width != self.width:
             self._refuse_width(chunk, width)
         self.width = max(self.width, width)
-        if chunk.names is not None:
-            self._check_names(chunk.names, chunk.file)
-        return widened(chunk.features, self.width)
+        return widened(features, self.width)
+
+    def _put_in_order(self, chunk: RawChunk) -> Rows:
+        if chunk.names is None or not chunk.has_header:
+            return chunk.features
+        if self.names is None:
+            self.names, self.target_name, self._named_by = chunk.names, chunk.target_name, chunk.file
+        order = order_by_name(chunk.names, self.names, where=chunk.file, whose=str(self._named_by))
+        return chunk.features if order is None else with_columns(chunk.features, order)
 
     def _refuse_width(self, chunk: RawChunk, width: int) -> None:
         other = self._fixed_by or "the files before it"
@@ -63,20 +76,6 @@ class Shape:
             where=chunk.file,
             mend="give files with the same columns (check --target: it must be in all of them)",
         )
-
-    def _check_names(self, names: tuple[str, ...], file: str) -> None:
-        if self.names is None:
-            self.names, self._named_by = names, file
-        elif names != self.names:
-            pairs = zip(names, self.names, strict=True)
-            position, (here, there) = next(
-                (at, pair) for at, pair in enumerate(pairs, start=1) if pair[0] != pair[1]
-            )
-            raise InputError(
-                f"feature {position} is column {here!r}, but {there!r} in {self._named_by}",
-                where=file,
-                mend="give files with the same columns in the same order",
-            )
 
 
 class Form:

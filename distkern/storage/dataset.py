@@ -38,6 +38,7 @@ class Dataset:
     n_features : columns
     is_sparse : the shards hold :class:`~distkern.core.sparse.SparseRows`
     feature_names : their names, where the input had some
+    target_name : of the column that held the target, where the input had names
     scaling : what was done to the features
     fingerprint : SHA-256 that changes when any value does
     options : how it was made
@@ -49,6 +50,7 @@ class Dataset:
         self.n_features = manifest.n_features
         self.is_sparse = manifest.is_sparse
         self.feature_names = manifest.feature_names
+        self.target_name = manifest.target_name
         self.classes: NDArray[Any] | None = None if manifest.classes is None else np.array(manifest.classes)
         self.scaling: Scaling = manifest.scaling
         self.options = manifest.options

@@ -61,6 +61,7 @@ class Manifest:
     splits: dict[str, SplitEntry]
     options: dict[str, Any]
     is_sparse: bool = False
+    target_name: str | None = None
 
     def _content(self) -> dict[str, Any]:
         return {
@@ -70,6 +71,7 @@ class Manifest:
             "task": self.task,
             "n_features": self.n_features,
             "feature_names": None if self.feature_names is None else list(self.feature_names),
+            **({} if self.target_name is None else {"target_name": self.target_name}),
             "classes": None if self.classes is None else list(self.classes),
             "scaling": self.scaling.to_json(),
             "splits": {
@@ -168,6 +170,7 @@ def _from_json(content: dict[str, Any]) -> Manifest:
         splits,
         content["options"],
         content.get("features") == "csr_matrix",
+        content.get("target_name"),
     )
 
 

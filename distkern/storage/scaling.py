@@ -91,6 +91,12 @@ class Scaling:
             values *= self.factor
         return values
 
+    def reordered(self, order: NDArray[np.intp]) -> Scaling:
+        """The same scaling of rows whose column j is column ``order[j]`` of these."""
+        if self.shift is None or self.factor is None or self.shift.size == 1:
+            return self
+        return Scaling(self.kind, self.shift[order], self.factor[order])
+
     def to_json(self) -> dict[str, Any]:
         """Plain numbers and lists, exact."""
         return {

@@ -203,10 +203,3 @@ def test_wrong_training_jobs(
     errors = capsys.readouterr().err
     assert words in errors
     assert errors.count("\n") == 1
-
-
-def test_a_regression_data_set_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    random = np.random.default_rng(0)
-    write_dataset([(random.random((50, 3)), random.random(50))], tmp_path / "r.zarr", task="regression")
-    assert main(["train", "--data", str(tmp_path / "r.zarr"), "--out", str(tmp_path / "m"), *SMALL]) == 2
-    assert "is for classification" in capsys.readouterr().err

@@ -172,6 +172,34 @@ def test_values_are_those_of_the_textbook(name):
     np.testing.assert_allclose(loss.row_values(f, y), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", loss_names())
+def test_probabilities_are_a_property_of_the_loss(name):
+    loss = find_loss(name)()
+    if not loss.has_probabilities:
+        with pytest.raises(InputError, match=f"loss: '{name}' gives no probabilities; train with"):
+            loss.probabilities(np.zeros((1, 1)))
+        return
+    # -log of the probability of the row's class is the loss
+    values = np.array([[-4.0, 1.0], [0.3, 0.2], [700.0, -30.0]])[
+        :, : 2 if loss.target_kind == "classes" else 1
+    ]
+    chances = loss.probabilities(values)
+    assert chances.dtype == np.float64
+    np.testing.assert_allclose(chances.sum(axis=1), 1, rtol=1e-15)
+    for code in (0, 1):
+        signs = np.full((3, 1), 2.0 * code - 1)
+        targets = np.eye(2)[[code] * 3] if loss.target_kind == "classes" else signs
+        np.testing.assert_allclose(chances[:, code], np.exp(-loss.row_values(values, targets)), atol=1e-15)
+
+
+def test_probabilities_of_classes_against_the_rest():
+    logistic = find_loss("logistic")()
+    extreme = logistic.probabilities(np.array([[-1e4], [1e4]], np.float32))
+    np.testing.assert_array_equal(extreme, [[1, 0], [0, 1]])
+    three = logistic.probabilities(np.array([[0.0, 0.0, 0.0], [-1e4, -1e4, -1e4], [np.log(3), 0.0, 0.0]]))
+    np.testing.assert_allclose(three, [[1 / 3] * 3, [1 / 3] * 3, [3 / 7, 2 / 7, 2 / 7]])
+
+
 def test_values_of_softmax_and_of_several_quantiles():
     softmax, three = find_loss("softmax")(), find_loss("quantile")(quantiles=(0.1, 0.5, 0.9))
     f = np.array([[1.0, 2.0, -1.0]])

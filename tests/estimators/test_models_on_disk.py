@@ -14,8 +14,8 @@ from distkern.storage.arrays import load_arrays, save_arrays
 
 KEYS = {
     "encoding-type", "encoding-version", "algorithm", "distkern-version", "numpy-version", "params",
-    "classes", "n_features", "feature_names", "gamma", "n_iter", "scaling", "class_weights", "mean_weight",
-    "history",
+    "classes", "n_features", "feature_names", "target_name", "gamma", "n_iter", "scaling", "class_weights",
+    "mean_weight", "history",
 }  # fmt: skip
 
 

@@ -75,18 +75,6 @@ def test_errors_of_real_targets_are_squares():
     assert risk("square").errors(np.array([[np.nan]]), block_of([0.0])) == np.inf
 
 
-def test_probabilities():
-    two = risk("logistic").probabilities(np.array([[0.0], [np.log(3.0)], [-1e4], [1e4]], np.float32))
-    np.testing.assert_allclose(two, [[0.5, 0.5], [0.25, 0.75], [1, 0], [0, 1]], atol=1e-7)
-    three = risk("logistic", 3).probabilities(np.array([[0.0, 0.0, 0.0], [-1e4, -1e4, -1e4]]))
-    np.testing.assert_allclose(three, 1 / 3)
-    soft = risk("softmax", 2).probabilities(np.array([[0.0, np.log(4.0)]]))
-    np.testing.assert_allclose(soft, [[0.2, 0.8]])
-    assert not risk("hinge").has_probabilities
-    with pytest.raises(InputError, match="loss: 'hinge' gives no probabilities; train with"):
-        risk("hinge").probabilities(np.zeros((1, 1)))
-
-
 def test_outputs():
     assert n_outputs(find_loss("hinge")(), 2) == 1
     assert n_outputs(find_loss("hinge")(), 4) == 4

@@ -46,7 +46,7 @@ class DaskArraySource(AbstractSource):
         if len(features.chunks[1]) > 1:
             features = features.rechunk({1: -1})
         rows = features.chunks[0]
-        self._arrays = [features, *(_aligned(array, rows) for array in (targets, weights))]
+        self._arrays = [features, *(aligned(array, rows) for array in (targets, weights))]
         self._classes = classes
         self.block_rows = tuple(int(count) for count in rows)
         self.n_features = int(features.shape[1])
@@ -102,25 +102,27 @@ def as_array(collection: Any) -> Any:
     """A Dask array with known chunks, of an array, a Dask array or a Dask frame."""
     array = collection
     if not isinstance(array, da.Array):
-        array = (
-            array.to_dask_array(lengths=True)
-            if is_dask_collection(array)
-            else da.from_array(np.asarray(array))
-        )
+        if is_dask_collection(array):
+            array = array.to_dask_array(lengths=True)
+        else:
+            array = np.asarray(array)
+            # Dask does not guess the size of objects
+            array = da.from_array(array, chunks=-1 if array.dtype == object else "auto")
     if any(np.isnan(count) for count in array.chunks[0]):
         array = array.compute_chunk_sizes()
     return array
 
 
-def _aligned(array: Any, rows: Sequence[int]) -> Any:
+def aligned(array: Any, rows: Sequence[int]) -> Any:
+    """One column as a Dask array (n,) whose chunks have ``rows``; None for None."""
     if array is None:
         return None
     array = as_array(array)
     if array.shape[0] != sum(rows):
         raise InputError(
             f"X has {sum(rows)} rows and y or sample_weight has {array.shape[0]}",
-            where="fit",
-            mend="align them",
+            where="y",
+            mend="give one for each row",
         )
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]

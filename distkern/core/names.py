@@ -1,0 +1,57 @@
+"""Columns matched by name: put in the order that is wanted, or refused by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+
+_MOST_NAMED = 5
+
+
+def order_by_name(
+    names: Sequence[str], wanted: Sequence[str], *, where: str, whose: str
+) -> NDArray[np.intp] | None:
+    """Where each of the ``wanted`` columns stands among ``names``; None if they are in that order already.
+
+    Parameters
+    ----------
+    names, wanted : distinct names
+    where : the columns that are looked at, for the error
+    whose : what wants them, for the error
+
+    Raises
+    ------
+    InputError
+        Naming the columns that are missing and those that nobody knows.
+    """
+    if len(names) == len(wanted) and all(map(str.__eq__, names, wanted)):
+        return None
+    position = {name: at for at, name in enumerate(names)}
+    known = set(wanted)
+    missing = [name for name in wanted if name not in position]
+    unknown = [name for name in names if name not in known]
+    if missing or unknown or len(position) < len(names):
+        raise _unlike(missing, unknown, where, whose)
+    return np.array([position[name] for name in wanted], dtype=np.intp)
+
+
+def _unlike(missing: list[str], unknown: list[str], where: str, whose: str) -> InputError:
+    said = [f"{_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing"] if missing else []
+    said += [f"{_listed(unknown)} {'is' if len(unknown) == 1 else 'are'} unknown"] if unknown else []
+    what = f"these are not the columns of {whose}: {' and '.join(said) or 'a name occurs twice'}"
+    mend = "leave what is unknown out" if unknown else "add what is missing"
+    if missing and unknown:
+        close = difflib.get_close_matches(unknown[0], missing, n=1)
+        mend = f"rename {unknown[0]!r} to {close[0]!r}" if close else "rename the columns"
+    return InputError(what, where=where, mend=mend)
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(map(repr, names[:_MOST_NAMED]))
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return f"column{'s' * (len(names) > 1)} {shown}{more}"

@@ -1,0 +1,68 @@
+"""What is done to rows before a model sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from distkern.core.errors import InputError
+from distkern.core.names import order_by_name
+from distkern.core.sparse import Rows, with_columns
+from distkern.storage.dataset import Dataset
+from distkern.storage.scaling import Scaling
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """Columns put in the order of a model's, then the scaling of its training rows.
+
+    Attributes
+    ----------
+    order : (n_features,) which column of the rows is each column of the model; None if they are in order
+    scaling : None for rows that are scaled already
+    """
+
+    order: NDArray[np.intp] | None = None
+    scaling: Scaling | None = None
+
+    def apply_rows(self, rows: Rows, out_dtype: DTypeLike = np.float32) -> Rows:
+        """Prepared rows of ``out_dtype``; raises as :meth:`Scaling.apply_rows`."""
+        if self.order is not None:
+            rows = with_columns(rows, self.order)
+        return rows.astype(out_dtype) if self.scaling is None else self.scaling.apply_rows(rows, out_dtype)
+
+
+def preparation_for(
+    dataset: Dataset, n_features: int, names: tuple[str, ...] | None, own: Scaling | None
+) -> Preparation | None:
+    """What is still to be done to the stored rows of a data set; None if nothing is.
+
+    Parameters
+    ----------
+    n_features, names, own : of the rows the model was trained on: columns, their names, their scaling, each
+        None where there was none
+
+    Raises
+    ------
+    InputError
+        If the columns are others, or the data set was scaled in another way.
+    """
+    where = str(dataset.path)
+    order = None
+    if names is not None and dataset.feature_names is not None:
+        order = order_by_name(dataset.feature_names, names, where=where, whose="the training data")
+    elif dataset.n_features != n_features:
+        raise InputError(
+            f"{dataset.n_features} features where the model has {n_features}", where=where,
+            mend="predict on data with the columns of the training data",
+        )  # fmt: skip
+    stored = dataset.scaling if order is None else dataset.scaling.reordered(order)
+    scaling = None if own is None or stored == own else own
+    if scaling is not None and stored.kind != "none":
+        raise InputError(
+            f"its rows are stored scaled ({stored.kind}), not as those of the fit ({scaling.kind})",
+            where=where, mend="shard it with --scale none: the model will scale them",
+        )  # fmt: skip
+    return None if order is None and scaling is None else Preparation(order, scaling)

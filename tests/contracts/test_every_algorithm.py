@@ -1,0 +1,54 @@
+"""What holds of every algorithm that a user can name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from distkern.estimators.names import algorithms
+from distkern.losses import find_loss
+
+WITH_LOSSES = {name: kind for name, kind in algorithms().items() if "loss" in kind().get_params()}
+
+
+def listed_losses(kind):
+    (choice,) = kind._parameter_constraints["loss"]
+    return sorted(choice.options)
+
+
+def few_rows():
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(60, 2))
+    return features, (features.sum(axis=1) + rng.normal(size=60) > 0).astype(int)
+
+
+def small(kind, loss):
+    defaults = kind().get_params()
+    settings = {"stages": 1, "steps_per_stage": 30, "random_state": 0}
+    if defaults.get("features", "random") == "random" and "n_features" in defaults:
+        settings["n_features"] = 16
+    return kind(loss=loss, **settings)
+
+
+@pytest.mark.parametrize("name", WITH_LOSSES)
+def test_every_loss_that_is_listed_can_be_learnt(name):
+    features, labels = few_rows()
+    for loss in listed_losses(WITH_LOSSES[name]):
+        assert np.isfinite(small(WITH_LOSSES[name], loss).fit(features, labels).coef_).all()
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, kind in WITH_LOSSES.items() if kind.task == "classification"]
+)
+def test_a_likelihood_gives_probabilities_with_every_algorithm_that_takes_it(name):
+    kind = WITH_LOSSES[name]
+    features, labels = few_rows()
+    names = listed_losses(kind)
+    assert "logistic" in names
+    for loss in names:
+        model = small(kind, loss)
+        assert hasattr(model, "predict_proba") == find_loss(loss).has_probabilities
+        if find_loss(loss).has_probabilities:
+            chances = model.fit(features, labels).predict_proba(features)
+            expected = 1 / (1 + np.exp(-model.decision_function(features)))
+            np.testing.assert_allclose(chances, np.stack([1 - expected, expected], axis=1), atol=1e-12)
