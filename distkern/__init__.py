@@ -12,19 +12,25 @@ from typing import TYPE_CHECKING
 from distkern.core.version import __version__
 
 if TYPE_CHECKING:
-    from distkern.estimators import AVMClassifier, CSVRGClassifier, PegasosClassifier, load_model
+    from distkern.core.errors import InputError
+    from distkern.estimators.avm import AVMClassifier
+    from distkern.estimators.csvrg import CSVRGClassifier
+    from distkern.estimators.dsg import DSGClassifier, DSGRegressor
+    from distkern.estimators.pegasos import PegasosClassifier
+    from distkern.estimators.persistence import load_model
     from distkern.estimators.random_features import RandomFeatures
     from distkern.estimators.simba import SIMBAClassifier
     from distkern.estimators.svrg import SVRGClassifier, SVRGRegressor
     from distkern.kernels import kernel_matrix
-    from distkern.storage.dataset import open_dataset
-
+    from distkern.storage.dataset import Dataset, open_dataset
 
 __all__ = [
     "AVMClassifier",
     "CSVRGClassifier",
     "DSGClassifier",
     "DSGRegressor",
+    "Dataset",
+    "InputError",
     "PegasosClassifier",
     "RandomFeatures",
     "SIMBAClassifier",
@@ -37,17 +43,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    "SIMBAClassifier": "distkern.estimators.simba",
-    "SVRGRegressor": "distkern.estimators.svrg",
-    "SVRGClassifier": "distkern.estimators.svrg",
-    "DSGRegressor": "distkern.estimators.dsg",
+    "AVMClassifier": "distkern.estimators.avm",
+    "CSVRGClassifier": "distkern.estimators.csvrg",
     "DSGClassifier": "distkern.estimators.dsg",
-    "AVMClassifier": "distkern.estimators",
-    "CSVRGClassifier": "distkern.estimators",
-    "PegasosClassifier": "distkern.estimators",
+    "DSGRegressor": "distkern.estimators.dsg",
+    "Dataset": "distkern.storage.dataset",
+    "InputError": "distkern.core.errors",
+    "PegasosClassifier": "distkern.estimators.pegasos",
     "RandomFeatures": "distkern.estimators.random_features",
+    "SIMBAClassifier": "distkern.estimators.simba",
+    "SVRGClassifier": "distkern.estimators.svrg",
+    "SVRGRegressor": "distkern.estimators.svrg",
     "kernel_matrix": "distkern.kernels",
-    "load_model": "distkern.estimators",
+    "load_model": "distkern.estimators.persistence",
     "open_dataset": "distkern.storage.dataset",
 }
 
@@ -61,4 +69,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

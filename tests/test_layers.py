@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import subprocess
 import sys
 import tomllib
@@ -159,7 +160,7 @@ def test_public_names_are_there_and_lazy() -> None:
     code = (
         "import sys, distkern\n"
         "assert 'sklearn' not in sys.modules and 'numpy' not in sys.modules\n"
-        "assert set(distkern.__all__) <= set(dir(distkern))\n"
+        "assert set(distkern.__all__) == set(dir(distkern)) == {*distkern._HOMES, '__version__'}\n"
         "assert all(getattr(distkern, name) is not None for name in distkern.__all__)\n"
         "assert distkern.CSVRGClassifier.__module__.startswith('distkern.estimators')"
     )
@@ -167,3 +168,10 @@ def test_public_names_are_there_and_lazy() -> None:
     assert run.returncode == 0, run.stderr
     with pytest.raises(AttributeError, match="no_such_name"):
         distkern.no_such_name  # noqa: B018
+    # what type checkers see is what is imported
+    seen = {}
+    (typed,) = [part for part in ast.parse(inspect.getsource(distkern)).body if isinstance(part, ast.If)]
+    for statement in typed.body:
+        assert isinstance(statement, ast.ImportFrom)
+        seen |= {name.name: statement.module for name in statement.names}
+    assert seen == distkern._HOMES

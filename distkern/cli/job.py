@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from distkern.cli import options
 from distkern.core.errors import InputError, unknown_name
+from distkern.core.registry import declared
 from distkern.storage.places import Place, place_of
 
 if TYPE_CHECKING:
@@ -181,8 +182,20 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
         job = Job(**merged)
     except (ValidationError, InputError) as error:
         raise _explain(error, where, given) from None
+    # before the seconds that importing the estimators takes
+    _refuse_unknown(job, declared("distkern.estimators"))
     options.use_certificates(job.scheduler)
     return job
+
+
+def _refuse_unknown(job: Job, known: Mapping[str, Collection[str]]) -> None:
+    """Refuse an algorithm, or names of hyperparameters that neither it nor its regressor has."""
+    if known and job.algorithm not in known:
+        raise unknown_name("algorithm", job.algorithm, _spoken(known))
+    parameters = {*known.get(job.algorithm, ()), *known.get(f"{job.algorithm}_regressor", ())}
+    for name in job.params:
+        if parameters and name not in parameters:
+            raise unknown_name(f"hyperparameter of {job.algorithm}", name, parameters - {"random_state"})
 
 
 def _explain(error: ValidationError | InputError, where: str, given: Mapping[str, Any]) -> InputError:
@@ -207,19 +220,15 @@ def make_estimator(job: Job) -> Any:
     from distkern.estimators.names import algorithms
 
     known = algorithms()
-    if job.algorithm not in known:
-        raise unknown_name("algorithm", job.algorithm, _spoken(known))
+    _refuse_unknown(job, dict.fromkeys(known, ()))
     estimator_type = known[_for_task(job, known)]
+    _refuse_unknown(job, {job.algorithm: set(estimator_type().get_params())})
     if "random_state" in job.params:
         raise InputError(
             "is set by the seed",
             where="hyperparameter 'random_state'",
             mend="use --seed, or seed = ... in the job file",
         )
-    parameters = set(estimator_type().get_params()) - {"random_state"}
-    for name in job.params:
-        if name not in parameters:
-            raise unknown_name(f"hyperparameter of {job.algorithm}", name, parameters)
     constraints = estimator_type._parameter_constraints
     params = {
         # TOML has no null
@@ -254,7 +263,7 @@ def _for_task(job: Job, known: Mapping[str, Any]) -> str:
     return regressor if task == "regression" else job.algorithm
 
 
-def _spoken(known: Mapping[str, Any]) -> list[str]:
+def _spoken(known: Collection[str]) -> list[str]:
     """The algorithms as users name them: a regressor goes by the name of its classifier."""
     return [name for name in known if name.removesuffix("_regressor") == name or name[:-10] not in known]
 
@@ -268,11 +277,20 @@ def _check_choice(name: str, value: Any, allowed: list[Any]) -> None:
         raise InputError(error.what, where=f"hyperparameter {name!r}", mend=error.mend)
 
 
-def open_for(estimator: Any, path: str) -> Dataset:
-    """The data set at ``path``, which must be of the task the estimator is for (else :class:`InputError`)."""
-    from distkern.estimators.data import check_task
+def prepare(job: Job) -> tuple[Any, Dataset]:
+    """The estimator of a job, not fitted, and its data set.
+
+    Raises
+    ------
+    InputError
+        As :func:`make_estimator`, or if the data set cannot be opened or is for another task.
+    """
     from distkern.storage.dataset import open_dataset
 
-    dataset = open_dataset(path)
+    dataset = open_dataset(job.data)
+    estimator = make_estimator(job)
+
+    from distkern.estimators.data import check_task
+
     check_task(dataset, estimator.task)
-    return dataset
+    return estimator, dataset

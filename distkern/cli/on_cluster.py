@@ -18,11 +18,11 @@ def train_described(description: dict[str, Any], listeners: Sequence[Listener], 
     listeners : of the run; the first hears of everything first
     resume : go on from the newest checkpoint
     """
-    from distkern.cli.job import Job, make_estimator, open_for
+    from distkern.cli.job import Job, prepare
     from distkern.cli.training import complete_run, run_job
 
     job = Job(**description)
-    dataset = open_for(make_estimator(job), job.data)
+    _, dataset = prepare(job)
     if (job.model_folder / "model.json").exists():
         complete_run(job, dataset)
         return

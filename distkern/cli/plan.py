@@ -26,13 +26,14 @@ def plan(job_file: Place | None, settings: tuple[str, ...], as_json: bool, **fla
     Example:
       distkern plan --data covtype.zarr --algorithm csvrg --memory-limit 512MiB --set n_landmarks=2000
     """
-    from distkern.cli.job import make_estimator, open_for, resolve_job
+    from distkern.cli.job import prepare, resolve_job
     from distkern.core.errors import MemoryBudgetError
-    from distkern.estimators.run import plan as plan_run
 
     job = resolve_job(job_file, flags, settings)
-    estimator = make_estimator(job)
-    dataset = open_for(estimator, job.data)
+    estimator, dataset = prepare(job)
+
+    from distkern.estimators.run import plan as plan_run
+
     planned = plan_run(
         estimator,
         dataset.train,

@@ -58,10 +58,9 @@ def submit(
 
     Then `distkern status ID`, `logs ID --follow`, `cancel ID` and `fetch ID --out M` from any machine.
     """
-    from distkern.cli.job import make_estimator, open_for, resolve_job
+    from distkern.cli.job import prepare, resolve_job
     from distkern.cli.known_jobs import ending, follow
     from distkern.core.errors import DistkernError, InputError
-    from distkern.estimators.run import check_folder, check_resumption
     from distkern.jobs.folder import JobFolder
 
     job = resolve_job(job_file, flags, settings)
@@ -73,8 +72,10 @@ def submit(
     # another machine has another working folder
     update = {"data": str(absolute(job.data)), "out": str(absolute(job.model_folder))}
     job = job.model_copy(update=update)
-    estimator = make_estimator(job)
-    dataset = open_for(estimator, job.data)
+    estimator, dataset = prepare(job)
+
+    from distkern.estimators.run import check_folder, check_resumption
+
     folder = JobFolder(job.model_folder)
     try:
         check_folder(folder.path, resume)

@@ -56,13 +56,15 @@ def train(
       gamma = 4.0
       n_landmarks = 512
     """
-    from distkern.cli.job import make_estimator, open_for, resolve_job
+    from distkern.cli.job import prepare, resolve_job
+
+    job = resolve_job(job_file, flags, settings)
+    _, dataset = prepare(job)
+
     from distkern.cli.supervision import driving, supervised
     from distkern.cli.training import memory_line, run_job
     from distkern.monitor.terminal import Terminal
 
-    job = resolve_job(job_file, flags, settings)
-    dataset = open_for(make_estimator(job), job.data)
     with driving(job, resume) as guards, Terminal() as terminal:
         listeners: list[Listener] = [*guards, terminal]
         _, history = supervised(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from distkern.cli.job import Job, make_estimator, parse_bytes, parse_settings, resolve_job
 from distkern.core.errors import InputError
+from distkern.core.registry import declared
+from distkern.estimators.names import algorithms
 
 
 @pytest.mark.parametrize(
@@ -144,3 +148,26 @@ def test_the_estimator_of_a_job() -> None:
 def test_wrong_names_get_the_nearest_right_one(job: Job, message: str) -> None:
     with pytest.raises(InputError, match=message):
         make_estimator(job)
+
+
+def test_names_are_known_without_an_import() -> None:
+    known = {name: set(kind().get_params()) for name, kind in algorithms().items()}
+    assert declared("distkern.estimators") == known
+
+
+def test_unknown_names_are_refused_before_the_estimators_are_imported(tmp_path: Path) -> None:
+    code = (
+        "import sys; from distkern.cli.main import main\n"
+        "for wrong in (['--set', 'gama=1'], ['--algorithm', 'csvgr'], ['--set', 'gamma=1']):\n"
+        "    assert main(['train', '--data', 'none.zarr', '--out', 'm', *wrong]) == 2\n"
+        "print(sorted({'sklearn', 'scipy', 'numba', 'distributed'} & set(sys.modules)))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert run.stdout.strip() == "[]"
+    assert [line.rpartition("; ")[2] for line in run.stderr.splitlines()] == [
+        "did you mean 'gamma'?",
+        "did you mean 'csvrg'?",
+        "check the path or run `distkern shard`",
+    ]
