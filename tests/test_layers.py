@@ -76,7 +76,7 @@ HOMES = {
     "dask_ml": (),
     "zarr": ("storage",),
     "click": ("cli",),
-    "pydantic": ("cli",),
+    "pydantic": ("cli", "storage"),
     "rich": ("cli", "monitor"),
     "fsspec": ("formats", "storage"),
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,13 +16,14 @@ from numpy.typing import NDArray
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.sparse import SparseRows, from_arrays, to_arrays
 from distkern.engine.rounds import Saved
-from distkern.storage.arrays import array_names, load_arrays, save_arrays
+from distkern.storage.arrays import Layout, array_names, load_arrays, save_arrays
+from distkern.storage.description import described, json_object
 from distkern.storage.places import Place, is_whole, remove_tree
 
 State = TypeVar("State")
 
 _KEPT = 2
-_FORMAT = 2
+_FORMAT = 3
 #: smaller arrays of a state are kept together, because each array of its own takes some milliseconds
 _PACKED_BYTES = 2**20
 #: of the header, which is a line of JSON
@@ -40,6 +40,19 @@ class Checkpoint:
     history: list[dict[str, Any]]
     counters: dict[str, float]
     residents: dict[str, Saved] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a checkpoint says of itself; ``packed`` are the arrays that follow it."""
+
+    stage: int
+    identity: dict[str, Any]
+    packed: dict[str, Layout]
+    scalars: dict[str, Any]
+    history: list[dict[str, Any]]
+    counters: dict[str, float]
+    residents: list[str]
 
 
 class SavedGroups(Mapping[int, dict[str, "NDArray[Any]"]]):
@@ -105,7 +118,7 @@ class CheckpointFolder:
         packed = {name: arrays.pop(name) for name in list(arrays) if arrays[name].nbytes <= _PACKED_BYTES}
         header = {
             "format": _FORMAT,
-            "packed": {name: [values.dtype.str, values.shape] for name, values in packed.items()},
+            "packed": {name: dataclasses.asdict(Layout.of(values)) for name, values in packed.items()},
             "stage": stage,
             "identity": self._identity,
             "scalars": scalars,
@@ -144,18 +157,18 @@ class CheckpointFolder:
                 for name in names:
                     if name.startswith("resident."):
                         load_arrays(path, [name])
+                header, packed = _split(arrays.pop("header"), path)
             except CorruptDataError as error:
                 problem = error
                 continue
-            header, packed = _split(arrays.pop("header"))
             self._compare(header, path)
-            arrays |= _unpacked(packed, header["packed"])
+            arrays |= packed
             # state.landmarks, or of sparse landmarks state.landmarks.data and its fellows
             fields = {name.split(".")[1] for name in arrays}
             values = {name: from_arrays(f"state.{name}", arrays) for name in fields}
-            state = state_type(**values, **header["scalars"])
-            residents = self.residents(header["stage"])
-            return Checkpoint(header["stage"], state, header["history"], header["counters"], residents)
+            state = state_type(**values, **header.scalars)
+            residents = self.residents(header.stage)
+            return Checkpoint(header.stage, state, header.history, header.counters, residents)
         if problem is not None:
             raise problem
         return None
@@ -164,10 +177,10 @@ class CheckpointFolder:
         """The resident states in the checkpoint of a stage."""
         path = self.path / f"stage-{stage:05d}"
         names = array_names(path)
-        states = _header(path).get("residents", [])
+        states = _header(path).residents
         return {state: SavedGroups(path, position, names) for position, state in enumerate(states)}
 
-    def newest_header(self) -> dict[str, Any] | None:
+    def newest_header(self) -> Header | None:
         """What the newest readable checkpoint says of itself, without comparing identities."""
         for stage in reversed(self.stages()):
             try:
@@ -182,15 +195,9 @@ class CheckpointFolder:
         if header is not None:
             self._compare(header, self.path)
 
-    def _compare(self, header: dict[str, Any], path: Place) -> None:
-        if header["format"] > _FORMAT:
-            raise InputError(
-                f"written by a newer version (format {header['format']})",
-                where=str(path),
-                mend="upgrade distkern",
-            )
-        for key in sorted(self._identity.keys() | header["identity"].keys()):
-            then, now = header["identity"].get(key), self._identity.get(key)
+    def _compare(self, header: Header, path: Place) -> None:
+        for key in sorted(self._identity.keys() | header.identity.keys()):
+            then, now = header.identity.get(key), self._identity.get(key)
             if then != now:
                 raise InputError(
                     f"the run was started with another {key} ({_short(then)}) than now ({_short(now)})",
@@ -207,25 +214,34 @@ def _bytes_of(values: NDArray[Any]) -> bytes:
     return np.ascontiguousarray(values).tobytes()
 
 
-def _unpacked(packed: NDArray[np.uint8], parts: Mapping[str, list[Any]]) -> dict[str, NDArray[Any]]:
-    """The arrays that were kept together, by name, from their types and shapes."""
-    arrays, start = {}, 0
-    for name, (kind, shape) in parts.items():
-        dtype = np.dtype(kind)
-        stop = start + dtype.itemsize * math.prod(shape)
-        arrays[name] = packed[start:stop].view(dtype).reshape(shape).copy()
-        start = stop
-    return arrays
+def _header(path: Place) -> Header:
+    return _split(load_arrays(path, ["header"])["header"], path)[0]
 
 
-def _header(path: Place) -> dict[str, Any]:
-    return _split(load_arrays(path, ["header"])["header"])[0]
-
-
-def _split(stored: NDArray[np.uint8]) -> tuple[dict[str, Any], NDArray[np.uint8]]:
-    """The header and, behind it, the small arrays."""
+def _split(stored: NDArray[np.uint8], path: Place) -> tuple[Header, dict[str, NDArray[Any]]]:
+    """The header and the small arrays behind it."""
     text, _, packed = stored.tobytes().partition(_END)
-    return json.loads(text), np.frombuffer(packed, dtype=np.uint8)
+    again = "remove this checkpoint, or train from the beginning in another folder"
+    try:
+        content = json_object(text)
+        version = content.get("format")
+        if version != _FORMAT:
+            raise InputError(
+                f"a checkpoint in format {version}, and this distkern reads {_FORMAT}",
+                where=str(path),
+                mend="go on with the distkern that wrote it, or train to another folder",
+            )
+        header = described(Header, content)
+        arrays, start = {}, 0
+        for name, layout in header.packed.items():
+            stop = start + layout.n_bytes
+            values = np.frombuffer(packed[start:stop], layout.dtype)
+            arrays[name], start = values.reshape(layout.shape).copy(), stop
+    except InputError:
+        raise
+    except ValueError as error:
+        raise CorruptDataError(f"the checkpoint is damaged ({error})", where=str(path), mend=again) from None
+    return header, arrays
 
 
 def _flat(

@@ -3,20 +3,53 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import CorruptDataError, InputError
+from distkern.core.errors import InputError
 from distkern.core.version import __version__
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import write_text_atomic
+from distkern.storage.description import Description, sealed
 from distkern.storage.places import Location, Place, place_of, remove_tree
 from distkern.storage.scaling import Scaling
 
-ENCODING_TYPE = "distkern-model"
-ENCODING_VERSION = 1
+_VERSION = 2
+_DESCRIPTION = Description("distkern-model", "a model", _VERSION, _VERSION, "train it again")
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """Labels of classes: ``dtype`` is numpy's, or "string"."""
+
+    dtype: str
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class _Model:
+    """What ``model.json`` says of every model; estimators add their own facts."""
+
+    algorithm: str
+    params: dict[str, Any]
+    classes: _Labels | None
+    n_features: int
+    feature_names: tuple[str, ...] | None
+    n_iter: int
+    scaling: Scaling | None
+    class_weights: tuple[float, ...] | None
+    mean_weight: float
+    history: tuple[dict[str, Any], ...]
+    arrays: str
+    target_name: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_features < 1 or len(self.feature_names or range(self.n_features)) != self.n_features:
+            raise ValueError(f"other names than those of {self.n_features} features")
 
 
 def save_model(model: Any, path: Place) -> None:
@@ -26,8 +59,8 @@ def save_model(model: Any, path: Place) -> None:
     model. The folder may hold other things already (``metrics.jsonl``, ``checkpoints``).
     """
     description = {
-        "encoding-type": ENCODING_TYPE,
-        "encoding-version": ENCODING_VERSION,
+        "encoding-type": _DESCRIPTION.encoding,
+        "encoding-version": _VERSION,
         "algorithm": model.name,
         "distkern-version": __version__,
         "numpy-version": np.__version__,
@@ -47,8 +80,10 @@ def save_model(model: Any, path: Place) -> None:
     (path / "model.json").unlink(missing_ok=True)
     if (path / "arrays").exists():
         remove_tree(path / "arrays")
-    save_arrays(path / "arrays", model._arrays())
-    write_text_atomic(path / "model.json", json.dumps(description, indent=1) + "\n")
+    description["arrays"] = save_arrays(path / "arrays", model._arrays())
+    # through JSON first: the fingerprint is of what a reader will find
+    text = json.dumps(sealed(json.loads(json.dumps(description))), indent=1)
+    write_text_atomic(path / "model.json", text + "\n")
 
 
 def load_model(path: Location) -> Any:
@@ -57,44 +92,54 @@ def load_model(path: Location) -> Any:
     Raises
     ------
     InputError
-        If there is no finished model, or a newer version wrote it.
+        If there is no finished model, or another version wrote it.
     CorruptDataError
-        If its arrays are not what was written.
+        If anything in it is not what was written.
     """
     from distkern.estimators.names import algorithms
 
     folder = place_of(path)
-    description = read_description(folder)
-    kinds = algorithms()
-    kind = kinds.get(description["algorithm"])
+    where = str(folder / "model.json")
+    facts = _read(folder)
+    described = _DESCRIPTION.read(_Model, facts, where)
+    kind = algorithms().get(described.algorithm)
     if kind is None:
-        raise InputError(
-            f"unknown algorithm {description['algorithm']!r}", where=str(folder), mend="upgrade distkern"
-        )
-    model = kind(**description["params"])
-    arrays = load_arrays(folder / "arrays")
-    if description["classes"] is not None:
-        model.classes_ = _labels_from_json(description["classes"])
-    model.n_features_in_ = description["n_features"]
-    if description["feature_names"] is not None:
-        model.feature_names_in_ = np.asarray(description["feature_names"], dtype=object)
-    # models that older versions wrote do not say
-    model.target_name_ = description.get("target_name")
-    model.n_iter_ = description["n_iter"]
-    model.scaling_ = None if description["scaling"] is None else Scaling.from_json(description["scaling"])
-    weights = description["class_weights"]
-    model.class_weights_ = None if weights is None else np.asarray(weights)
-    model.mean_weight_ = description["mean_weight"]
-    model.history_ = description["history"]
+        raise InputError(f"unknown algorithm {described.algorithm!r}", where=where, mend="upgrade distkern")
+    arrays = load_arrays(folder / "arrays", fingerprint=described.arrays)
     try:
-        model._restore(arrays, description, str(folder))
+        return _restored(kind, described, arrays, facts, str(folder))
+    except InputError:
+        raise
     except KeyError as error:
-        raise CorruptDataError(f"{error} is missing", where=str(folder), mend="train again") from None
+        raise _DESCRIPTION.damaged(f"{error} is missing", where) from None
+    except (TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        # it is under its own fingerprint and still makes no model
+        raise _DESCRIPTION.damaged(str(error), where) from error
+
+
+def _restored(
+    kind: Any, described: _Model, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str
+) -> Any:
+    model = kind(**described.params)
+    if described.classes is not None:
+        dtype = str if described.classes.dtype == "string" else np.dtype(described.classes.dtype)
+        model.classes_ = np.asarray(described.classes.values, dtype=dtype)
+    model.n_features_in_ = described.n_features
+    if described.feature_names is not None:
+        model.feature_names_in_ = np.asarray(described.feature_names, dtype=object)
+    model.target_name_ = described.target_name
+    model.n_iter_ = described.n_iter
+    model.scaling_ = described.scaling
+    weights = described.class_weights
+    model.class_weights_ = None if weights is None else np.asarray(weights)
+    model.mean_weight_ = described.mean_weight
+    model.history_ = [*described.history]
+    model._restore(arrays, facts, where)
     return model
 
 
-def read_description(folder: Place) -> dict[str, Any]:
-    """The checked content of ``model.json``."""
+def _read(folder: Place) -> dict[str, Any]:
+    """The content of ``model.json``, as it was written."""
     file = folder / "model.json"
     if not file.is_file():
         unfinished = (folder / "checkpoints").is_dir()
@@ -106,23 +151,11 @@ def read_description(folder: Place) -> dict[str, Any]:
             else "give the folder that train wrote",
         )
     try:
-        description: dict[str, Any] = json.loads(file.read_text())
-        kind, version = description["encoding-type"], int(description["encoding-version"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise CorruptDataError(
-            f"model.json cannot be read ({error})", where=str(folder), mend="train again"
-        ) from None
-    if kind != ENCODING_TYPE:
-        raise InputError(
-            f"holds a {kind}, not a model", where=str(folder), mend="give the folder that train wrote"
-        )
-    if version > ENCODING_VERSION:
-        raise InputError(
-            f"written in format version {version}, and this distkern reads up to {ENCODING_VERSION}",
-            where=str(folder),
-            mend="upgrade distkern",
-        )
-    return description
+        content = _DESCRIPTION.parse(file.read_bytes(), str(file))
+    except OSError as error:
+        raise _DESCRIPTION.damaged(f"it cannot be read: {error.strerror}", str(file)) from None
+    _DESCRIPTION.unseal(content, str(file))
+    return content
 
 
 def _plain(value: Any) -> Any:
@@ -136,9 +169,3 @@ def _plain(value: Any) -> Any:
 def _labels_to_json(labels: NDArray[Any]) -> dict[str, Any]:
     kind = "string" if labels.dtype.kind in "OUS" else labels.dtype.str
     return {"dtype": kind, "values": labels.tolist()}
-
-
-def _labels_from_json(stored: dict[str, Any]) -> NDArray[Any]:
-    if stored["dtype"] == "string":
-        return np.asarray(stored["values"], dtype=str)
-    return np.asarray(stored["values"], dtype=np.dtype(stored["dtype"]))

@@ -304,7 +304,7 @@ def _tidy_store(folder: URLPlace) -> None:
 
 def _checkpointed_history(folder: Place) -> list[dict[str, Any]]:
     newest = CheckpointFolder(folder / "checkpoints", {}).newest_header()
-    return [] if newest is None else newest["history"]
+    return [] if newest is None else newest.history
 
 
 def _check_limit(step: Reduce[Any], source: Split, given: int | None) -> Callable[[Machine], None]:

@@ -7,11 +7,12 @@ import os
 import secrets
 import shlex
 import time
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from distkern.core.errors import CorruptDataError
 from distkern.jobs.redact import redact
+from distkern.storage.description import described, json_object
 from distkern.storage.places import absolute
 
 QUEUED, RUNNING, FINISHED = "queued", "running", "finished"
@@ -89,10 +90,8 @@ def from_json(text: str, where: str) -> Record:
         If it is not such a text.
     """
     try:
-        values = json.loads(text)
-        known = {part.name for part in fields(Record)}
-        return Record(**{name: value for name, value in values.items() if name in known})
-    except (ValueError, TypeError, AttributeError) as error:
+        return described(Record, json_object(text))
+    except ValueError as error:
         raise CorruptDataError(
             f"is not the record of a job ({error})", where=where, mend="remove it and submit again"
         ) from None

@@ -17,7 +17,7 @@ from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.sparse import Rows, SparseRows, stacked
 from distkern.formats.base import first_not_finite
 from distkern.storage import chunks
-from distkern.storage.places import Place, URLPlace, place_of
+from distkern.storage.places import Place, URLPlace
 from distkern.storage.scaling import Scaling
 
 #: anndata's name and version of the layout (its "Sparse arrays" on disk)
@@ -88,7 +88,7 @@ class DenseFeatureWriter(AbstractFeatureWriter):
         start = index * self.rows_per_shard
         self._array[start : start + n_rows] = features
         zero_rows = n_rows - int(np.count_nonzero(features.any(axis=1)))
-        return chunks.stored_checksum(self.folder / "features", index, 0), None, zero_rows
+        return chunks.stored_checksum(chunks.chunk_file(self.folder / "features", index, 0)), None, zero_rows
 
 
 class SparseFeatureWriter(AbstractFeatureWriter):
@@ -122,7 +122,9 @@ class SparseFeatureWriter(AbstractFeatureWriter):
             array = chunks.create_array(group, name, values.shape, values.shape, values.dtype)
             if values.size:
                 array[...] = values
-            checksums.append(chunks.stored_checksum(folder / name, 0) if values.size else 0)
+            checksums.append(
+                chunks.stored_checksum(chunks.chunk_file(folder / name, 0)) if values.size else 0
+            )
         return tuple(checksums), features.n_entries, int(np.count_nonzero(np.diff(features.indptr) == 0))
 
 
@@ -172,12 +174,12 @@ class StoredShard:
         if isinstance(folder, URLPlace):
             # the manifest says all that the description of the array does
             stored = chunks.verified_chunk(chunks.chunk_file(folder, *index), checksum, size)
-            return stored.view(dtype).reshape(chunk_shape)
+            # arrays that are read may be written to
+            return stored.view(dtype).reshape(chunk_shape).copy()
         # a whole chunk of another shard or of an older data set has a right checksum, but not this one
-        if chunks.stored_checksum(folder, *index, size=size) != checksum:
-            raise chunks.damaged(
-                "the chunk is not the one that was written", chunks.chunk_file(folder, *index)
-            )
+        file = chunks.chunk_file(folder, *index)
+        if chunks.stored_checksum(file, size) != checksum:
+            raise chunks.damaged("the chunk is not the one that was written", file)
         try:
             array = _array(str(folder), self.fingerprint)
         except (OSError, ValueError, KeyError) as error:
@@ -197,4 +199,4 @@ def _array(folder: str, fingerprint: str) -> Any:
 
     The fingerprint is in the key so that a data set that replaced another is opened anew.
     """
-    return chunks.open_array(place_of(folder))
+    return chunks.open_array(Path(folder))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
+from typing import Any, TypeAlias, overload
 
 import google_crc32c
 import numpy as np
@@ -14,9 +14,6 @@ from zarr.codecs import BytesCodec, Crc32cCodec
 
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.storage.places import Place, URLPlace, read_range, size_of_file
-
-if TYPE_CHECKING:
-    from distkern.storage._place_store import PlaceStore
 
 Group: TypeAlias = zarr.Group
 Array: TypeAlias = Any  # zarr.Array is generic over private metadata classes
@@ -62,22 +59,9 @@ def create_array(
     )
 
 
-def open_group(path: Place) -> Group:
-    """An existing group, to read."""
-    return zarr.open_group(_zarr_store(path), mode="r", zarr_format=3)
-
-
-def open_array(path: Place) -> Array:
+def open_array(path: Path) -> Array:
     """An existing array, to read."""
-    return zarr.open_array(_zarr_store(path), mode="r", zarr_format=3)
-
-
-def _zarr_store(path: Place) -> Path | PlaceStore:
-    if isinstance(path, Path):
-        return path
-    from distkern.storage._place_store import PlaceStore
-
-    return PlaceStore(path)
+    return zarr.open_array(path, mode="r", zarr_format=3)
 
 
 @overload
@@ -89,7 +73,7 @@ def chunk_file(array_folder: Place, *index: int) -> Place:
     return array_folder / "/".join(("c", *map(str, index)))
 
 
-def stored_checksum(array_folder: Place, *index: int, size: int | None = None) -> int:
+def stored_checksum(file: Place, size: int | None = None) -> int:
     """The crc32c that a chunk's file ends with, which covers everything before it.
 
     Raises
@@ -97,17 +81,10 @@ def stored_checksum(array_folder: Place, *index: int, size: int | None = None) -
     CorruptDataError
         If the file is missing or, where ``size`` is given, does not have that many bytes.
     """
-    file = chunk_file(array_folder, *index)
     try:
-        if isinstance(file, URLPlace):
-            end = size_of_file(file)
-            _check_size(end, size, file)
-            return int.from_bytes(read_range(file, end - CRC_BYTES, end), "little")
-        with open(file, "rb") as stream:
-            end = stream.seek(0, 2)
-            _check_size(end, size, file)
-            stream.seek(end - CRC_BYTES)
-            return int.from_bytes(stream.read(CRC_BYTES), "little")
+        end = size_of_file(file)
+        _check_size(end, size, file)
+        return int.from_bytes(read_range(file, end - CRC_BYTES, end), "little")
     except (FileNotFoundError, NotADirectoryError):
         raise damaged("the chunk is missing", file) from None
     except OSError as error:
@@ -119,26 +96,30 @@ def _check_size(end: int, size: int | None, file: Place) -> None:
         raise damaged(f"the chunk has {end} bytes instead of {size or 'its values'}", file)
 
 
-def verified_chunk(file: URLPlace, checksum: int, size: int) -> NDArray[np.uint8]:
-    """The bytes of a chunk without its checksum, got with one question.
+def verified_chunk(file: Place, checksum: int, size: int) -> NDArray[np.uint8]:
+    """The bytes of a chunk without its checksum, got with one question; they cannot be written to.
 
     Raises
     ------
     CorruptDataError
-        If the object is missing, does not have ``size`` bytes, or is not the one with this crc32c.
+        If the file is missing, does not have ``size`` bytes, or is not the one with this crc32c.
     """
     try:
+        if isinstance(file, Path):
+            # a file of another length is not read
+            _check_size(size_of_file(file), size, file)
         content = file.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise damaged("the chunk is missing", file) from None
+    except OSError as error:
+        raise damaged(f"the chunk cannot be read ({error.strerror})", file) from error
     _check_size(len(content), size, file)
     if int.from_bytes(content[-CRC_BYTES:], "little") != checksum:
         raise damaged("the chunk is not the one that was written", file)
     values = np.frombuffer(content, dtype=np.uint8, count=size - CRC_BYTES)
     if crc32c(values) != checksum:
         raise damaged("the stored values are damaged (their checksum is wrong)", file)
-    # arrays that are read may be written to
-    return values.copy()
+    return values
 
 
 def read_block(array: Array, array_folder: Place, *index: int) -> NDArray[Any]:
@@ -151,18 +132,6 @@ def read_block(array: Array, array_folder: Place, *index: int) -> NDArray[Any]:
         raise damaged(
             f"the stored values are damaged ({_reason(error)})", chunk_file(array_folder, *index)
         ) from error
-
-
-def read_whole(array: Array, array_folder: Place) -> NDArray[Any]:
-    """All of an array; a missing chunk or a wrong checksum raises :class:`CorruptDataError`."""
-    for index in np.ndindex(*cast("tuple[int, ...]", array.cdata_shape)):
-        stored_checksum(array_folder, *index)
-    try:
-        return np.asarray(array[...])
-    except InputError:
-        raise
-    except (ValueError, RuntimeError, OSError) as error:
-        raise damaged(f"the stored values are damaged ({_reason(error)})", array_folder) from error
 
 
 def _reason(error: Exception) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.storage._sharded import Layout
+from distkern.storage.description import Description, sealed
 from distkern.storage.places import Place
 
 TYPE, VERSION = "distkern-columns", 1
@@ -48,8 +48,8 @@ class GroupEntry:
     """
 
     rows: int
-    entries: int | None
-    checksums: dict[str, tuple[int, ...]]
+    entries: int | None = None
+    checksums: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def layouts(self, n_features: int) -> dict[str, Layout]:
         """Of each array."""
@@ -84,6 +84,12 @@ class ColumnsManifest:
     n_features: int
     groups: tuple[GroupEntry, ...]
 
+    def __post_init__(self) -> None:
+        for group in self.groups:
+            files = {name: layout.n_files for name, layout in group.layouts(self.n_features).items()}
+            if files != {name: len(sums) for name, sums in group.checksums.items()}:
+                raise ValueError("a group of rows with checksums of other files")
+
     @property
     def stored_bytes(self) -> int:
         """Size of all files that hold values."""
@@ -100,7 +106,7 @@ class ColumnsManifest:
             "n_features": self.n_features,
             "groups": [group.to_json() for group in self.groups],
         }
-        return json.dumps({**content, "fingerprint": _fingerprint(content)}, indent=1) + "\n"
+        return json.dumps(sealed(content), indent=1) + "\n"
 
 
 def read_columns(folder: Place, copy_of: str, group_rows: tuple[int, ...]) -> ColumnsManifest | None:
@@ -120,39 +126,23 @@ def read_columns(folder: Place, copy_of: str, group_rows: tuple[int, ...]) -> Co
         If a newer version wrote it.
     """
     file = folder / FOLDER / FILE
+    where = str(file)
+    description = Description(TYPE, "the feature-major copy", VERSION, VERSION, make_again(folder))
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = description.parse(file.read_bytes(), where)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
-        raise _damaged(folder, "it cannot be read as JSON") from error
-    if not isinstance(content, dict) or content.get("encoding-type") != TYPE:
-        raise _damaged(folder, "it is not that of a feature-major copy")
-    version = content.get("encoding-version")
-    if not isinstance(version, int) or version > VERSION:
-        raise InputError(
-            f"the feature-major copy is in format version {version}, and this distkern reads up to {VERSION}",
-            where=str(file),
-            mend="upgrade distkern",
-        )
-    stored = content.pop("fingerprint", None)
-    if stored != _fingerprint(content):
-        raise _damaged(folder, "its content does not match its fingerprint")
-    if content["copy_of"] != copy_of:
+    except OSError as error:
+        raise description.damaged(f"it cannot be read: {error.strerror}", where) from error
+    description.unseal(content, where)
+    manifest = description.read(ColumnsManifest, content, where)
+    if manifest.copy_of != copy_of:
         raise CorruptDataError(
-            "the feature-major copy is of other data", where=str(file), mend=make_again(folder)
+            "the feature-major copy is of other data", where=where, mend=make_again(folder)
         )
-    groups = tuple(
-        GroupEntry(
-            group["rows"],
-            group.get("entries"),
-            {name: tuple(sums) for name, sums in group["checksums"].items()},
-        )
-        for group in content["groups"]
-    )
-    if tuple(group.rows for group in groups) != group_rows:
-        raise _damaged(folder, "its groups of rows are not those of the data set")
-    return ColumnsManifest(content["copy_of"], content["n_features"], groups)
+    if tuple(group.rows for group in manifest.groups) != group_rows:
+        raise description.damaged("its groups of rows are not those of the data set", where)
+    return manifest
 
 
 def no_columns(folder: Place) -> InputError:
@@ -167,16 +157,3 @@ def no_columns(folder: Place) -> InputError:
 def make_again(folder: Place) -> str:
     """What to do about a damaged copy."""
     return f"make the copy again with `distkern shard {shlex.quote(str(folder))} --columns --overwrite`"
-
-
-def _damaged(folder: Place, why: str) -> CorruptDataError:
-    return CorruptDataError(
-        f"the manifest of the feature-major copy is damaged ({why})",
-        where=str(folder / FOLDER / FILE),
-        mend=make_again(folder),
-    )
-
-
-def _fingerprint(content: dict[str, Any]) -> str:
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(canonical.encode("ascii")).hexdigest()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from distkern.core.errors import CorruptDataError, InputError
+from distkern.core.errors import InputError
+from distkern.storage.description import Description, fingerprint, sealed
 from distkern.storage.places import Place, URLPlace
 from distkern.storage.scaling import Scaling
 
@@ -15,6 +15,7 @@ TYPE = "distkern-dataset"
 #: of data sets with dense rows, and with sparse rows; the higher one is the newest this version reads
 DENSE_VERSION, VERSION = 1, 2
 FILE = "manifest.json"
+_DESCRIPTION = Description(TYPE, "a data set", DENSE_VERSION, VERSION, "make one with `distkern shard`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,15 @@ class ShardEntry:
     targets_crc32c: int | None
     class_counts: tuple[int, ...] | None
     entries: int | None = None
+
+    def __post_init__(self) -> None:
+        is_sparse = self.entries is not None
+        if self.rows < 1 or (self.entries or 0) < 0:
+            raise ValueError(f"a shard of {self.rows} rows and {self.entries} entries")
+        if isinstance(self.features_crc32c, int) == is_sparse or (
+            is_sparse and len(self.features_crc32c) != 3  # type: ignore[arg-type]
+        ):
+            raise ValueError("checksums that are not those of a shard")
 
     def to_json(self) -> dict[str, Any]:
         checksums = self.features_crc32c
@@ -48,12 +58,17 @@ class SplitEntry:
     rows_per_shard: int
     shards: tuple[ShardEntry, ...]
 
+    def __post_init__(self) -> None:
+        rows = [shard.rows for shard in self.shards]
+        if not rows or set(rows[:-1]) - {self.rows_per_shard} or rows[-1] > self.rows_per_shard:
+            raise ValueError(f"shards that do not have {self.rows_per_shard} rows")
+
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """What ``manifest.json`` says; see FORMAT.md for each key."""
 
-    task: str
+    task: Literal["classification", "regression", "none"]
     n_features: int
     feature_names: tuple[str, ...] | None
     classes: tuple[int, ...] | tuple[str, ...] | None
@@ -62,6 +77,29 @@ class Manifest:
     options: dict[str, Any]
     is_sparse: bool = False
     target_name: str | None = None
+
+    def __post_init__(self) -> None:
+        width, shards = self.n_features, [shard for split in self.splits.values() for shard in split.shards]
+        n_classes = None if self.classes is None else len(self.classes)
+        factor = self.scaling.factor
+        if "train" not in self.splits or self.splits.keys() - {"train", "test"}:
+            raise ValueError(f"the splits are {', '.join(self.splits)}")
+        if width < 1 or (self.feature_names is not None and len(self.feature_names) != width):
+            raise ValueError(f"other names than those of {width} features")
+        if factor is not None and len(factor) != (1 if self.scaling.kind == "ball" else width):
+            raise ValueError(f"a scaling of {len(factor)} features for {width}")
+        if (n_classes is None) == (self.task == "classification"):
+            raise ValueError(f"task {self.task} with {n_classes} classes")
+        for shard in shards:
+            if (shard.entries is not None) != self.is_sparse:
+                raise ValueError("both sparse and dense shards")
+            if (shard.targets_crc32c is None) != (self.task == "none"):
+                raise ValueError(f"task {self.task}, and a shard that has other targets")
+            counts = shard.class_counts
+            if n_classes is not None and (
+                counts is None or len(counts) != n_classes or min(counts) < 0 or sum(counts) != shard.rows
+            ):
+                raise ValueError(f"a shard whose rows are not of {n_classes} classes")
 
     def _content(self) -> dict[str, Any]:
         return {
@@ -87,19 +125,11 @@ class Manifest:
     @property
     def fingerprint(self) -> str:
         """SHA-256 over the content: it changes when any value, label or option does."""
-        return _fingerprint(self._content())
+        return fingerprint(self._content())
 
     def to_text(self) -> str:
         """The file's content."""
-        content = self._content()
-        return (
-            json.dumps({**content, "fingerprint": _fingerprint(content)}, indent=1, ensure_ascii=False) + "\n"
-        )
-
-
-def _fingerprint(content: dict[str, Any]) -> str:
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+        return json.dumps(sealed(self._content()), indent=1, ensure_ascii=False) + "\n"
 
 
 def read_manifest(folder: Place) -> tuple[Manifest, str]:
@@ -117,65 +147,15 @@ def read_manifest(folder: Place) -> tuple[Manifest, str]:
     if ".partial-" in folder.name:
         raise InputError("an unfinished data set", where=where, mend="run `distkern shard` again")
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         raise _absent(folder) from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where=str(file), mend="check it") from error
-    except UnicodeDecodeError as error:
-        raise _damaged(file, "it is not text") from error
-    try:
-        content = json.loads(text)
-    except ValueError as error:
-        raise _damaged(file, "it is not JSON") from error
-    if not isinstance(content, dict) or content.get("encoding-type") != TYPE:
-        raise InputError("not a data set of distkern", where=where, mend="make one with `distkern shard`")
-    version = content.get("encoding-version")
-    if not isinstance(version, int) or version > VERSION:
-        raise InputError(
-            f"written in format version {version}, and this distkern reads up to {VERSION}",
-            where=where,
-            mend="upgrade distkern",
-        )
-    stored = content.pop("fingerprint", None)
-    if stored != _fingerprint(content):
-        raise _damaged(file, "its content does not match its fingerprint")
-    return _from_json(content), stored
-
-
-def _from_json(content: dict[str, Any]) -> Manifest:
-    splits = {
-        name: SplitEntry(
-            split["rows_per_shard"],
-            tuple(
-                ShardEntry(
-                    shard["rows"],
-                    _checksums(shard["features_crc32c"]),
-                    shard["targets_crc32c"],
-                    None if shard["class_counts"] is None else tuple(shard["class_counts"]),
-                    shard.get("entries"),
-                )
-                for shard in split["shards"]
-            ),
-        )
-        for name, split in content["splits"].items()
-    }
-    names, classes = content["feature_names"], content["classes"]
-    return Manifest(
-        content["task"],
-        content["n_features"],
-        None if names is None else tuple(names),
-        None if classes is None else tuple(classes),
-        Scaling.from_json(content["scaling"]),
-        splits,
-        content["options"],
-        content.get("features") == "csr_matrix",
-        content.get("target_name"),
-    )
-
-
-def _checksums(stored: int | list[int]) -> int | tuple[int, ...]:
-    return stored if isinstance(stored, int) else tuple(stored)
+    content = _DESCRIPTION.parse(text, str(file))
+    digest = _DESCRIPTION.unseal(content, where)
+    content["is_sparse"] = content.get("features") == "csr_matrix"
+    return _DESCRIPTION.read(Manifest, content, str(file)), digest
 
 
 def _absent(folder: Place) -> InputError:
@@ -196,7 +176,3 @@ def _absent(folder: Place) -> InputError:
         where=where,
         mend="make one with `distkern shard`",
     )
-
-
-def _damaged(file: Place, why: str) -> CorruptDataError:
-    return CorruptDataError(f"the manifest is damaged ({why})", where=str(file), mend="shard the data again")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Annotated, Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -106,22 +107,40 @@ class Scaling:
         }
 
     @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> Scaling:
-        """What :meth:`to_json` gave; an unknown kind is refused."""
+    def from_json(cls, stored: Mapping[str, Any]) -> Scaling:
+        """What :meth:`to_json` gave; an unknown kind and numbers of another kind are refused."""
         kind = stored["kind"]
         if kind not in KINDS:
             raise InputError(f"unknown scaling {kind!r}", mend="upgrade distkern")
-        parts = (
+        shift, factor = (
             None if stored[name] is None else np.array(stored[name], np.float64)
             for name in ("shift", "factor")
         )
-        return cls(cast(ScalingKind, kind), *parts)
+        sizes = {None if part is None else part.size for part in (shift, factor)}
+        if len(sizes) > 1 or (None in sizes) != (kind in ("none", "unit")):
+            raise InputError(f"shift and factor are not those of scaling {kind!r}")
+        return cls(cast(ScalingKind, kind), shift, factor)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from pydantic import AfterValidator
+
+        return handler(Annotated[_Stored, AfterValidator(lambda stored: cls.from_json(vars(stored)))])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scaling) and self.to_json() == other.to_json()
 
     def __hash__(self) -> int:
         return hash((self.kind, None if self.factor is None else self.factor.tobytes()))
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A scaling in JSON."""
+
+    kind: str
+    shift: tuple[float, ...] | None
+    factor: tuple[float, ...] | None
 
 
 def row_norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -104,7 +104,9 @@ def write_split(
             ShardEntry(
                 rows,
                 checksums,
-                None if targets is None else chunks.stored_checksum(folder / "targets", index),
+                None
+                if targets is None
+                else chunks.stored_checksum(chunks.chunk_file(folder / "targets", index)),
                 None
                 if targets is None or n_classes is None
                 else tuple(int(count) for count in np.bincount(targets, minlength=n_classes)),

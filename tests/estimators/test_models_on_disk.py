@@ -1,6 +1,7 @@
-"""The files of a model are those that version 1 has always had."""
+"""The files of a model: what is in them, and that none can be another's."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,17 +12,18 @@ from sklearn.datasets import make_classification
 from distkern.core.errors import CorruptDataError
 from distkern.estimators import AVMClassifier, CSVRGClassifier, load_model
 from distkern.storage.arrays import load_arrays, save_arrays
+from distkern.storage.description import sealed
 
 KEYS = {
     "encoding-type", "encoding-version", "algorithm", "distkern-version", "numpy-version", "params",
     "classes", "n_features", "feature_names", "target_name", "gamma", "n_iter", "scaling", "class_weights",
-    "mean_weight", "history",
+    "mean_weight", "history", "arrays", "fingerprint",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", [CSVRGClassifier, AVMClassifier])
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_a_folder_of_version_1_loads(kind, form, tmp_path: Path):
+def test_a_folder_holds_what_the_format_says(kind, form, tmp_path: Path):
     X, y = make_classification(300, 6, random_state=0)
     X = np.where(X > 0.5, X, 0)
     given = sparse.csr_array(X) if form == "sparse" else X
@@ -29,7 +31,7 @@ def test_a_folder_of_version_1_loads(kind, form, tmp_path: Path):
     model.save(tmp_path / "m")
     description = json.loads((tmp_path / "m" / "model.json").read_text())
     assert set(description) == KEYS
-    assert description["encoding-version"] == 1
+    assert description["encoding-version"] == 2
     parts = (
         {"landmarks"}
         if form == "dense"
@@ -46,6 +48,23 @@ def test_a_missing_array_is_named(tmp_path: Path):
     CSVRGClassifier(n_landmarks=30, gamma=0.2, random_state=0, stages=1).fit(X, y).save(tmp_path / "m")
     arrays = load_arrays(tmp_path / "m" / "arrays")
     del arrays["landmarks"]
-    save_arrays(tmp_path / "m" / "arrays", arrays)
+    digest = save_arrays(tmp_path / "m" / "arrays", arrays)
+    with pytest.raises(CorruptDataError, match="not those that were written with the rest"):
+        load_model(tmp_path / "m")
+    file = tmp_path / "m" / "model.json"
+    description = json.loads(file.read_text()) | {"arrays": digest}
+    del description["fingerprint"]
+    file.write_text(json.dumps(sealed(description)))
     with pytest.raises(CorruptDataError, match="'landmarks' is missing"):
         load_model(tmp_path / "m")
+
+
+def test_coefficients_of_another_model_of_the_same_shape_are_refused(tmp_path: Path):
+    X, y = make_classification(300, 6, random_state=0)
+    for seed in (0, 1):
+        model = CSVRGClassifier(n_landmarks=30, gamma=0.2, random_state=seed, stages=1)
+        model.fit(X, y).save(tmp_path / f"m{seed}")
+    shutil.rmtree(tmp_path / "m0" / "arrays")
+    shutil.copytree(tmp_path / "m1" / "arrays", tmp_path / "m0" / "arrays")
+    with pytest.raises(CorruptDataError, match="not those that were written with the rest"):
+        load_model(tmp_path / "m0")

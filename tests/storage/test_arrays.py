@@ -7,7 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +20,7 @@ from distkern.core.errors import CorruptDataError, InputError
 from distkern.storage import atomic
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import staged_folder, write_text_atomic
+from distkern.storage.description import sealed
 from distkern.storage.predictions import create_predictions
 
 ARRAYS = {
@@ -59,7 +63,7 @@ def test_every_flipped_bit_and_missing_file_is_noticed(tmp_path: Path) -> None:
             damaged = bytearray(content)
             damaged[position] ^= 1 << (position % 8)
             file.write_bytes(damaged)
-            with pytest.raises(CorruptDataError, match="damaged"):
+            with pytest.raises(CorruptDataError, match=r"damaged|not the one that was written"):
                 load_arrays(tmp_path / "m")
         file.write_bytes(content[: len(content) // 2])
         with pytest.raises(CorruptDataError):
@@ -70,7 +74,7 @@ def test_every_flipped_bit_and_missing_file_is_noticed(tmp_path: Path) -> None:
         file.write_bytes(content)
     load_arrays(tmp_path / "m")
     shutil.rmtree(tmp_path / "m" / "flags")
-    with pytest.raises(CorruptDataError, match=r"flags: the array is missing"):
+    with pytest.raises(CorruptDataError, match=r"flags/c/0: the chunk is missing"):
         load_arrays(tmp_path / "m")
 
 
@@ -78,14 +82,63 @@ def test_what_is_not_arrays(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no stored arrays"):
         load_arrays(tmp_path / "m")
     (tmp_path / "m").mkdir()
-    with pytest.raises(CorruptDataError, match="not readable as arrays"):
+    with pytest.raises(CorruptDataError, match="it cannot be read"):
         load_arrays(tmp_path / "m")
     save_arrays(tmp_path / "n", ARRAYS)
-    meta = json.loads((tmp_path / "n" / "zarr.json").read_text())
-    meta["attributes"]["encoding-version"] = 2
-    (tmp_path / "n" / "zarr.json").write_text(json.dumps(meta))
-    with pytest.raises(InputError, match=r"newer version \(format 2\)"):
-        load_arrays(tmp_path / "n")
+    file = tmp_path / "n" / "zarr.json"
+    meta = json.loads(file.read_text())
+    for version, message in ((3, "reads up to 2"), (1, "an older distkern")):
+        file.write_text(
+            json.dumps({**meta, "attributes": {**meta["attributes"], "encoding-version": version}})
+        )
+        with pytest.raises(InputError, match=message):
+            load_arrays(tmp_path / "n")
+
+
+def resealed(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Edit what a folder of arrays says it holds, as one who knows the fingerprint."""
+    meta = json.loads((folder / "zarr.json").read_text())
+    content = {key: value for key, value in meta["attributes"].items() if key != "fingerprint"}
+    change(content["arrays"])
+    (folder / "zarr.json").write_text(json.dumps({**meta, "attributes": sealed(content)}))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda arrays: arrays.update({"../../other": arrays.pop("scalar")}), "not the name of an array"),
+        (lambda arrays: arrays["coefficients"].update(shape=[2**36, 3], crc32c=[0]), "1 chunks of 40 rows"),
+        (lambda arrays: arrays["coefficients"].update(shape=[2**36, 3], rows_per_chunk=2**36), "bytes"),
+        (lambda arrays: arrays["coefficients"].update(dtype="|O8"), "no array has type"),
+        (lambda arrays: arrays["coefficients"].pop("shape"), "field required"),
+        (lambda arrays: arrays["empty"].update(shape=[0, 2**70]), "no array has type"),
+    ],
+)  # fmt: skip
+def test_an_edited_description_is_refused_before_memory_is_taken(
+    tmp_path: Path, change: Callable[[dict[str, Any]], object], message: str
+) -> None:
+    save_arrays(tmp_path / "m", ARRAYS)
+    resealed(tmp_path / "m", change)
+    tracemalloc.start()
+    with pytest.raises(CorruptDataError, match=message):
+        load_arrays(tmp_path / "m")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # of numpy's, traced even where nothing is written to it
+    assert peak < 2**22
+
+
+def test_arrays_of_another_set_of_the_same_shapes_are_refused(tmp_path: Path) -> None:
+    """Each file is whole by its own checksum: what tells them apart is whose they are."""
+    mine = save_arrays(tmp_path / "m", {"a": np.zeros(5), "b": np.ones(5)})
+    other = save_arrays(tmp_path / "n", {"a": np.full(5, 2.0), "b": np.ones(5)})
+    assert mine != other
+    assert load_arrays(tmp_path / "m", fingerprint=mine)["a"].tolist() == [0.0] * 5
+    with pytest.raises(CorruptDataError, match="not those that were written with the rest"):
+        load_arrays(tmp_path / "n", fingerprint=mine)
+    shutil.copy(tmp_path / "n" / "a" / "c" / "0", tmp_path / "m" / "a" / "c" / "0")
+    with pytest.raises(CorruptDataError, match="not the one that was written"):
+        load_arrays(tmp_path / "m")
 
 
 def test_text_files(tmp_path: Path) -> None:

@@ -183,7 +183,9 @@ def test_a_newer_or_damaged_manifest_is_refused(data: Dataset) -> None:
         file.write_bytes(whole)
     for size in range(0, len(whole), 101):
         file.write_bytes(whole[:size])
-        with pytest.raises(CorruptDataError, match="manifest"):
+        with pytest.raises(
+            CorruptDataError, match=r"manifest\.json: the description of a data set is damaged"
+        ):
             open_dataset(data.path)
 
 

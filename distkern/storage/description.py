@@ -1,0 +1,137 @@
+"""Descriptions in JSON: sealed by a digest of all they say, read into classes that check each key."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from distkern.core.errors import CorruptDataError, InputError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+Described = TypeVar("Described")
+
+
+def fingerprint(content: Mapping[str, Any]) -> str:
+    """SHA-256, in hexadecimal digits, of the content as JSON with sorted keys, no spaces and ASCII only."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content with its ``fingerprint``, as :meth:`Description.unseal` wants it."""
+    return {**content, "fingerprint": fingerprint(content)}
+
+
+def json_object(text: str | bytes) -> dict[str, Any]:
+    """The object that a JSON text is; :class:`ValueError` if it is none."""
+    try:
+        content = json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"it is not JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise ValueError("it is not an object of JSON")
+    return content
+
+
+def described(kind: type[Described], content: Mapping[str, Any]) -> Described:
+    """The dataclass ``kind`` with its fields from ``content``, where other keys are passed over.
+
+    Raises
+    ------
+    ValueError
+        That names the first key that is missing or not what the class says.
+    """
+    # here, so that workers, which are sent what was read, do not load it
+    from pydantic import ValidationError
+
+    try:
+        return cast(Described, _adapter(cast(Any, kind)).validate_python(dict(content)))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        raise ValueError(f"{key or 'it'}: {first['msg'][0].lower()}{first['msg'][1:]}") from None
+
+
+@lru_cache
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+@dataclass(frozen=True)
+class Description:
+    """A kind of description, as its first keys say it.
+
+    Attributes
+    ----------
+    encoding : its ``encoding-type``
+    noun : what it describes
+    oldest, newest : versions that are read
+    again : how to get a new one
+    """
+
+    encoding: str
+    noun: str
+    oldest: int
+    newest: int
+    again: str
+
+    def unseal(self, content: dict[str, Any], where: str) -> str:
+        """Check type, version and fingerprint; return the fingerprint, which ``content`` then lacks.
+
+        Raises
+        ------
+        InputError
+            If it describes something else, or another version wrote it.
+        CorruptDataError
+            If it was changed.
+        """
+        if content.get("encoding-type") != self.encoding:
+            raise InputError(f"not {self.noun} of distkern", where=where, mend=self.again)
+        version = content.get("encoding-version")
+        if not isinstance(version, int) or version > self.newest:
+            raise InputError(
+                f"written in format version {version}, and this distkern reads up to {self.newest}",
+                where=where,
+                mend="upgrade distkern",
+            )
+        if version < self.oldest:
+            raise InputError(
+                f"written by an older distkern, in format version {version}, and this one reads "
+                f"{self.oldest} and later",
+                where=where,
+                mend=self.again,
+            )
+        stored = content.pop("fingerprint", None)
+        if stored != fingerprint(content):
+            raise self.damaged("its content does not match its fingerprint", where)
+        return cast(str, stored)
+
+    def read(self, kind: type[Described], content: Mapping[str, Any], where: str) -> Described:
+        """:func:`described`, with a :class:`CorruptDataError` that names the place."""
+        try:
+            return described(kind, content)
+        except ValueError as error:
+            raise self.damaged(str(error), where) from None
+
+    def parse(self, text: str | bytes, where: str) -> dict[str, Any]:
+        """:func:`json_object`, with a :class:`CorruptDataError` that names the place."""
+        try:
+            return json_object(text)
+        except ValueError as error:
+            raise self.damaged(str(error), where) from None
+
+    def damaged(self, why: str, where: str) -> CorruptDataError:
+        """The error for a description that no longer is what was written."""
+        return CorruptDataError(
+            f"the description of {self.noun} is damaged ({why})", where=where, mend=self.again
+        )
