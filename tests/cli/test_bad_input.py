@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import shutil
 import time
@@ -159,10 +160,7 @@ def test_wrong_input(
 
 def test_newer_formats(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for file in (folder / "d.zarr" / "manifest.json", folder / "m" / "model.json"):
-        written = file.read_text()
-        newer = written.replace('"encoding-version": 1', '"encoding-version": 9')
-        assert newer != written
-        file.write_text(newer)
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"encoding-version": 9}))
         refused(capsys, READING["evaluate"], str(file.parent.name), "version 9", "upgrade distkern")
     refused(capsys, READING["train"], "d.zarr", "version 9", "upgrade distkern")
 
@@ -171,7 +169,7 @@ def test_a_damaged_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     flip_a_byte(folder / "m" / "arrays" / "coefficients" / "c" / "0" / "0")
     refused(capsys, READING["evaluate"], "m/arrays/coefficients", "checksum is wrong", "restore it")
     (folder / "m" / "model.json").write_text('{"encoding-type": ')
-    refused(capsys, READING["evaluate"], "m: model.json cannot be read", "train again")
+    refused(capsys, READING["evaluate"], "m/model.json", "damaged", "train it again")
 
 
 def test_no_scheduler_at_the_address(

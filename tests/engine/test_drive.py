@@ -113,6 +113,6 @@ def test_seconds_go_on_after_resume(source, problem, tmp_path):
     folder = CheckpointFolder(tmp_path, IDENTITY)
     with pytest.raises(Interrupted):
         run(source, problem, folder=folder, listeners=[InterruptAt("pass_started", 3)])
-    before = folder.newest_header()["counters"]["seconds"]
+    before = folder.newest_header().counters["seconds"]
     resumed = run(source, problem, folder=folder, resume=True)
     assert resumed.history[-1]["seconds"] >= before
