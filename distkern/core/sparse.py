@@ -237,3 +237,15 @@ def from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> Rows:
 def comparing_bytes(n_features: int) -> int:
     """Bytes of what finds the landmarks that have a column, beside rows, landmarks and code."""
     return 8 * n_features
+
+
+def with_ones(rows: Rows) -> Rows:
+    """The rows with one more column, of ones."""
+    n_rows, n_columns = rows.shape
+    if not isinstance(rows, SparseRows):
+        return np.concatenate([rows, np.ones((n_rows, 1), dtype=rows.dtype)], axis=1)
+    ends = rows.indptr[1:]
+    return SparseRows(
+        np.insert(rows.data, ends, 1), np.insert(rows.indices, ends, n_columns),
+        rows.indptr + np.arange(n_rows + 1), n_columns + 1,
+    )  # fmt: skip

@@ -146,8 +146,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
 
     def _keep(self, state: DSGState) -> None:
         self._state = state
-        self.coef_ = np.ascontiguousarray(self._solver(None, 1.0).model_coefficients(state))
-        self.intercept_ = np.zeros(self.coef_.shape[1])
+        self._keep_coefficients(self._solver(None, 1.0).model_coefficients(state), state)
         self.gamma_, self.n_blocks_ = state.gamma, state.n_blocks
 
     def _squared_norm(self) -> float:
@@ -307,10 +306,14 @@ class DSGRegressor(AbstractDSG, AbstractFunctionalRegressor):
     Parameters
     ----------
     loss : "square", "huber", "epsilon_insensitive", "absolute" or "quantile"
-    delta : of "huber", where it turns from quadratic to linear
-    epsilon : of "epsilon_insensitive", the residual that costs nothing
+    delta : of "huber", where it turns from quadratic to linear, in the units of the targets; None: 1.35
+        target_scale_
+    epsilon : of "epsilon_insensitive", the residual that costs nothing, in the units of the targets, as for
+        scikit-learn's SVR; None: 0.1 target_scale_
     quantiles : of "quantile": one output for each
-    kernel, gamma, kernel_params, sampler, n_features, block_size, batch_size, nu, variant, step_size, \
+    nu : >= 0, weight of |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets
+        in any unit
+    kernel, gamma, kernel_params, sampler, n_features, block_size, batch_size, variant, step_size, \
 step_decay, precondition, damping, average, polish, n_sweeps, stages, steps_per_stage, random_state : as for \
 :class:`DSGClassifier`
     """
@@ -324,8 +327,8 @@ step_decay, precondition, damping, average, polish, n_sweeps, stages, steps_per_
         block_size: int = 512, batch_size: int = 4096, nu: float = 1e-6, variant: str = "dsg",
         step_size: float | None = None, step_decay: float = 0.02, precondition: bool = True,
         damping: float | None = None, average: bool = True, polish: str | None = None, n_sweeps: int = 2,
-        stages: int = 10, steps_per_stage: int | float | None = None, delta: float = 1.0,
-        epsilon: float = 0.1, quantiles: Any = (0.5,), random_state: Any = None,
+        stages: int = 10, steps_per_stage: int | float | None = None, delta: float | None = None,
+        epsilon: float | None = None, quantiles: Any = (0.5,), random_state: Any = None,
     ) -> None:  # fmt: skip
         self.loss = loss
         self.kernel = kernel

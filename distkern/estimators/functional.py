@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -25,6 +25,7 @@ from distkern.samplers import sampler_names
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.risk import Risk, n_outputs
+from distkern.solvers.targets import Scaled, scaled_risk
 
 #: of the losses' own constants
 _LOSS_CONSTANTS = ("theta", "mu", "delta", "epsilon", "quantiles")
@@ -45,8 +46,8 @@ CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
 }
 REGRESSOR_CONSTRAINTS: dict[str, list[Any]] = {
     "loss": [StrOptions(set(loss_names("real")))],
-    "delta": [Interval(Real, 0, None, closed="neither")],
-    "epsilon": [Interval(Real, 0, None, closed="left")],
+    "delta": [Interval(Real, 0, None, closed="neither"), None],
+    "epsilon": [Interval(Real, 0, None, closed="left"), None],
     "quantiles": ["array-like"],
 }
 
@@ -66,6 +67,11 @@ class AbstractFunctionalEstimator(AbstractEstimator):
             raise InputError(f"kernel {self.kernel} has no gamma", where="gamma", mend="leave gamma out")
         choice.with_gamma(1.0)
         return choice
+
+    def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Scaled) -> None:
+        """Take the coefficients of a state."""
+        self.coef_ = np.ascontiguousarray(coefficients)
+        self.intercept_ = np.zeros(coefficients.shape[1])
 
     def _risk_for(self, outputs: int, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Risk:
         return Risk(self._loss(), outputs, class_weights, mean_weight)
@@ -103,14 +109,52 @@ class AbstractFunctionalClassifier(AbstractFunctionalEstimator, AbstractClassifi
 
 
 class AbstractFunctionalRegressor(AbstractFunctionalEstimator, AbstractRegressor):
-    """A regressor of that kind."""
+    """A regressor of that kind: f = target_center_ + target_scale_ g, and g minimises
+
+    mean_i s_i l(g(x_i), (y_i - target_center_) / target_scale_) + nu/2 |g|^2,
+
+    the objective, which has no unit. Constants of the loss that are residuals are given in the units of the
+    targets and divided by target_scale_ too, so that the first term is the mean loss in those units, divided
+    by target_scale_^2 for the square and the Huber loss and by target_scale_ for the others.
+
+    Fitted attributes
+    -----------------
+    target_center_ : (n_outputs,), of the square loss the mean of the targets, of the others their median or
+        the quantiles that are asked for
+    target_scale_ : of the square loss the standard deviation of the targets, of the others the spread between
+        their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
+    and those of :class:`~distkern.estimators.regressor.AbstractRegressor`, in the units of the targets
+    """
 
     def n_outputs(self) -> int:
         return n_outputs(self._loss())
+
+    def risk(self) -> Risk:
+        return scaled_risk(super().risk(), self.target_center_, self.target_scale_)
+
+    def objective_value(self, losses: float, n_rows: int) -> float:
+        constant = float(np.square(self.intercept_ - self.target_center_).sum())
+        norm = (self._squared_norm() + constant) / self.target_scale_**2
+        return losses / n_rows + 0.5 * float(self.nu) * norm
+
+    def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Scaled) -> None:
+        self.target_center_, self.target_scale_ = state.center, state.target_scale
+        super()._keep_coefficients(state.target_scale * coefficients, state)
+        self.intercept_ = state.center.copy()
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        scale = np.array([self.target_scale_])
+        return super()._arrays() | {"target_center": self.target_center_, "target_scale": scale}
+
+    def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
+        super()._restore(arrays, facts, where)
+        self.target_center_, self.target_scale_ = arrays["target_center"], float(arrays["target_scale"][0])
 
     def _least_outputs(self) -> int:
         return self.n_outputs()
 
 
 def _losses(risk: Risk, predictions: Floats, block: Block) -> float:
+    if risk.is_real:
+        predictions = risk.scaled(predictions.astype(np.float64))
     return float(risk.values(predictions, risk.targets(block), risk.weights(block)).sum())

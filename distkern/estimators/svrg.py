@@ -19,7 +19,8 @@ from distkern.estimators.functional import (
     AbstractFunctionalRegressor,
 )
 from distkern.kernels import kernel_names
-from distkern.solvers.svrg import SVRG
+from distkern.solvers.svrg import SVRG, SVRGState
+from distkern.solvers.targets import Scaled
 
 _CONSTRAINTS: dict[str, list[Any]] = {
     **{name: FEATURE_CONSTRAINTS[name] for name in ("n_features", "n_landmarks", "landmarks")},
@@ -60,6 +61,10 @@ class AbstractSVRG(AbstractFeatureEstimator, AbstractFunctionalEstimator):
             tolerance=float(self.tol),
             order=self.order,
         )
+
+    def _keep(self, state: SVRGState) -> None:
+        self.landmarks_, self.gamma_ = state.landmarks, state.gamma
+        self._keep_coefficients(state.coefficients, state)
 
     def _squared_norm(self) -> float:
         return float(np.einsum("ij,ij->", self.coef_, self.coef_))
@@ -144,12 +149,16 @@ class SVRGRegressor(AbstractSVRG, AbstractFunctionalRegressor):
     Parameters
     ----------
     loss : "square", "huber", "epsilon_insensitive", "absolute" or "quantile"
-    delta : of "huber", where it turns from quadratic to linear
-    epsilon : of "epsilon_insensitive", the residual that costs nothing
+    delta : of "huber", where it turns from quadratic to linear, in the units of the targets; None: 1.35
+        target_scale_
+    epsilon : of "epsilon_insensitive", the residual that costs nothing, in the units of the targets, as for
+        scikit-learn's SVR; None: 0.1 target_scale_
     quantiles : of "quantile": one output for each
-    features, kernel, gamma, kernel_params, n_features, sampler, n_landmarks, landmarks, nu, batch_size, \
+    nu : >= 0, weight of |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets
+        in any unit
+    features, kernel, gamma, kernel_params, n_features, sampler, n_landmarks, landmarks, batch_size, \
 steps_per_stage, step_size, precondition, damping, stages, tol, order, random_state : as for \
-:class:`SVRGClassifier`
+:class:`SVRGClassifier`; "linear" features have a constant one beside, whose coefficient counts in |g|^2
     """
 
     name = "svrg_regressor"
@@ -161,8 +170,8 @@ steps_per_stage, step_size, precondition, damping, stages, tol, order, random_st
         sampler: str = "monte_carlo", n_landmarks: int | None = None, landmarks: str = "uniform",
         nu: float = 1e-6, batch_size: int | None = None, steps_per_stage: int | float | None = None,
         step_size: float | None = None, precondition: bool | None = None, damping: float | None = None,
-        stages: int = 10, tol: float = 1e-3, order: str = "shuffled", delta: float = 1.0,
-        epsilon: float = 0.1, quantiles: Any = (0.5,), random_state: Any = None,
+        stages: int = 10, tol: float = 1e-3, order: str = "shuffled", delta: float | None = None,
+        epsilon: float | None = None, quantiles: Any = (0.5,), random_state: Any = None,
     ) -> None:  # fmt: skip
         self.loss = loss
         self.features = features
@@ -186,3 +195,9 @@ steps_per_stage, step_size, precondition, damping, stages, tol, order, random_st
         self.epsilon = epsilon
         self.quantiles = quantiles
         self.random_state = random_state
+
+    def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Scaled) -> None:
+        # of linear features the last one is constant
+        last = len(coefficients) - (self.features == "linear")
+        super()._keep_coefficients(coefficients[:last], state)
+        self.intercept_ += state.target_scale * coefficients[last:].sum(axis=0)

@@ -58,6 +58,19 @@ class AbstractLoss(ABC):
             f"{self.name!r} gives no probabilities", where="loss", mend="train with 'logistic' or 'softmax'"
         )
 
+    def scaled(self, scale: float) -> Self:
+        """The loss of predictions and targets that have both been divided by ``scale``.
+
+        Constants that are residuals are divided too: then l(f, y) is a power of ``scale`` times what this
+        costs. Those that were left out become what suits targets of variance 1.
+        """
+        return self
+
+    @property
+    def levels(self) -> tuple[float, ...] | None:
+        """For real targets: of which of their quantiles each output's best constant is; None: their mean."""
+        return (0.5,)
+
     @property
     @abstractmethod
     def curvature(self) -> float:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -18,24 +19,32 @@ class EpsilonInsensitive(AbstractElementwiseLoss):
     Parameters
     ----------
     epsilon : float >= 0, in the units of the targets
-        Residual that costs nothing; InputError otherwise.
+        Residual that costs nothing; InputError otherwise. None: 0.1, for targets of variance 1.
     """
 
-    epsilon: float = 0.1
+    epsilon: float | None = None
 
     name = "epsilon_insensitive"
     target_kind = "real"
 
     def __post_init__(self) -> None:
-        if not (self.epsilon >= 0 and math.isfinite(self.epsilon)):
+        if not (self.width >= 0 and math.isfinite(self.width)):
             raise InputError(
                 f"is {self.epsilon!r}, but a tube has no negative width", where="epsilon",
                 mend="use a number >= 0, in the units of the targets",
             )  # fmt: skip
 
     @property
+    def width(self) -> float:
+        """epsilon, the default included."""
+        return 0.1 if self.epsilon is None else float(self.epsilon)
+
+    def scaled(self, scale: float) -> Self:
+        return self if self.epsilon is None else replace(self, epsilon=self.epsilon / scale)
+
+    @property
     def parameters(self) -> tuple[float, ...]:
-        return (float(self.epsilon),)
+        return (self.width,)
 
     @staticmethod
     def value(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -18,24 +19,33 @@ class Huber(AbstractElementwiseLoss):
     Parameters
     ----------
     delta : float > 0, in the units of the targets
-        Residual from which on the loss grows linearly; InputError otherwise.
+        Residual from which on the loss grows linearly; InputError otherwise. None: 1.35, for targets of
+        variance 1, at which it is 95 % as efficient as the square loss if the noise is normal (Huber 1964).
     """
 
-    delta: float = 1.0
+    delta: float | None = None
 
     name = "huber"
     target_kind = "real"
 
     def __post_init__(self) -> None:
-        if not (self.delta > 0 and math.isfinite(self.delta)):
+        if not (self.width > 0 and math.isfinite(self.width)):
             raise InputError(
                 f"is {self.delta!r}, but the square part needs a width", where="delta",
                 mend="use a number > 0, in the units of the targets",
             )  # fmt: skip
 
     @property
+    def width(self) -> float:
+        """delta, the default included."""
+        return 1.35 if self.delta is None else float(self.delta)
+
+    def scaled(self, scale: float) -> Self:
+        return self if self.delta is None else replace(self, delta=self.delta / scale)
+
+    @property
     def parameters(self) -> tuple[float, ...]:
-        return (float(self.delta),)
+        return (self.width,)
 
     @staticmethod
     def value(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
@@ -53,4 +63,4 @@ class Huber(AbstractElementwiseLoss):
 
     @property
     def slope_bound(self) -> float:
-        return float(self.delta)
+        return self.width

@@ -56,6 +56,10 @@ class Quantile(AbstractLoss):
         return slopes
 
     @property
+    def levels(self) -> tuple[float, ...]:
+        return self.quantiles
+
+    @property
     def curvature(self) -> float:
         return math.inf
 

@@ -24,6 +24,10 @@ class Square(AbstractElementwiseLoss):
         return prediction - target
 
     @property
+    def levels(self) -> None:
+        return None
+
+    @property
     def curvature(self) -> float:
         return 1.0
 

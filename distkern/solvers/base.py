@@ -39,7 +39,8 @@ class Problem:
     seed : of every random choice
     max_relative_weight : largest row weight divided by the mean row weight
     sparse_numbers : None for dense rows, else the numbers that a sparse row takes up in memory
-    real_targets : targets are real numbers and not classes: errors are mean squared errors
+    real_targets : targets are real numbers and not classes: they are centred and scaled, and errors are mean
+        squared errors
     """
 
     block_rows: tuple[int, ...]

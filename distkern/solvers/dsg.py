@@ -23,6 +23,7 @@ from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
 from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.risk import Risk
+from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 VARIANTS = ("dsg", "udsg", "cdsg", "gdsg")
 POLISHES = ("sweeps", "exact")
@@ -46,6 +47,8 @@ class DSGState:
     first_loss : of the first batch, to tell when steps are too large
     accesses, accesses_nonzero : features looked at by batches and polish, n_features a row, and of
         sparse rows those that are not zero; measuring is not counted
+    center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
+    absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
     batch_loss, batch_error : means over the last stage's batches, each before its step; NaN before any
     """
 
@@ -68,6 +71,10 @@ class DSGState:
     objective: float
     train_error: float
     test_error: float | None
+    center: NDArray[np.float64]
+    target_scale: float
+    variances: NDArray[np.float64]
+    absolute_errors: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -84,8 +91,11 @@ class DSG(AbstractSolver[DSGState]):
 
     The figures: ``objective`` is the mean loss + nu/2 J sum_j |A_j|^2, which for the J blocks in use is
     nu/2 |f|^2 in the space of their features; it and ``train_error`` are those of about 16,384 rows drawn
-    from all blocks, as is ``test_error`` until the last stage, which takes all held-out rows. Errors of real
-    targets are mean squared errors.
+    from all blocks, as is ``test_error`` until the last stage, which takes all held-out rows.
+
+    Real targets (of a problem that says so) are centred and scaled first, see
+    :func:`~distkern.solvers.targets.target_scale`: f, the objective and nu are of what comes of it, which has
+    no unit; errors are mean squared errors in the units of the targets.
 
     Parameters
     ----------
@@ -222,6 +232,7 @@ class DSG(AbstractSolver[DSGState]):
         elif isinstance(gamma, str):
             sample = yield from sample_rows(_layout(problem), 4000)
             gamma = gamma_by_rule(gamma, self.kernel.kind, sample)
+        targets = yield from target_scale(problem, self.risk)
         outputs, size = self.risk.n_outputs, self.block_size * self.most_blocks
         state = DSGState(
             gamma=float(gamma), coefficients=np.zeros((size, outputs)),
@@ -230,14 +241,18 @@ class DSG(AbstractSolver[DSGState]):
             n_blocks=0, step=0, n_steps=self.n_steps(problem), stage=0, sweeps=0,
             accesses=0, accesses_nonzero=0,
             first_loss=math.nan, batch_loss=math.nan, batch_error=math.nan, objective=math.nan,
-            train_error=math.nan, test_error=None,
+            train_error=math.nan, test_error=None, center=targets.center, target_scale=targets.scale,
+            variances=targets.variances, absolute_errors=np.full(2, math.nan),
         )  # fmt: skip
         return (yield from self._measured(problem, state))
 
     def stage(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
-        basis = self._basis_of(problem, state.gamma)
+        basis, risk = (
+            self._basis_of(problem, state.gamma),
+            scaled_risk(self.risk, state.center, state.target_scale),
+        )
         if state.step < state.n_steps:
-            operand = Operand(basis, self.risk, self.batches(problem))
+            operand = Operand(basis, risk, self.batches(problem))
             exchange: Exchange = yield self._rounds(problem, operand)
             growth = Growth(self, problem, basis, state, exchange)
             for _ in range(min(-(-state.n_steps // self.stages), state.n_steps - state.step)):
@@ -246,9 +261,9 @@ class DSG(AbstractSolver[DSGState]):
         else:
             start = self.model_coefficients(state)
             if self.polish == "exact":
-                polished, n_passes = yield from exact_polish(problem, self.risk, basis, start, self.nu)
+                polished, n_passes = yield from exact_polish(problem, risk, basis, start, self.nu)
             else:
-                polished = yield from sweep(problem, self.risk, basis, start, self.nu, state.sweeps)
+                polished = yield from sweep(problem, risk, basis, start, self.nu, state.sweeps)
                 n_passes = state.n_blocks + 1
             rows = n_passes * problem.n_rows
             coefficients = np.zeros_like(state.coefficients)
@@ -269,6 +284,7 @@ class DSG(AbstractSolver[DSGState]):
         extra = {"steps": float(state.step), "scale": state.scale}
         if state.step:
             extra |= {"batch_loss": state.batch_loss, "batch_error": state.batch_error}
+        extra |= figures_of_targets(state)
         used = state.n_blocks * self.block_size
         accesses = (state.accesses, state.accesses_nonzero)
         return Measures(state.objective, state.train_error, state.test_error, used, extra, accesses)
@@ -276,7 +292,7 @@ class DSG(AbstractSolver[DSGState]):
     def outline(self, problem: Problem) -> list[Outline]:
         size = self.block_size * self.most_blocks
         process_bytes = self._process_bytes(problem)
-        passes = [Outline(self._rounds(problem, None), self.stages)]
+        passes = [*target_outline(problem), Outline(self._rounds(problem, None), self.stages)]
         for split in ("train", "test") if problem.has_test else ("train",):
             share = min(1.0, _MEASURED_ROWS / problem.n_rows)
             passes.append(
@@ -299,11 +315,14 @@ class DSG(AbstractSolver[DSGState]):
         basis = self._basis_of(problem, state.gamma)
         coefficients = self.model_coefficients(state).astype(basis.dtype)
         rows = max(256, -(-_MEASURED_ROWS // len(problem.block_rows)))
-        model = FeatureModel(basis, coefficients, self.risk, rows, problem.seed)
+        model = FeatureModel(
+            basis, coefficients, scaled_risk(self.risk, state.center, state.target_scale), rows, problem.seed
+        )
         figures = yield from measured(problem, model, self.nu, all_held_out=self.finished(state))
         return replace(
-            state, objective=figures.objective, train_error=figures.train_error, test_error=figures.test_error
-        )
+            state, objective=figures.objective, train_error=figures.train_error,
+            test_error=figures.test_error, absolute_errors=figures.absolute_errors,
+        )  # fmt: skip
 
     def _rounds(self, problem: Problem, operand: Operand | None) -> Rounds:
         itemsize, outputs = problem.dtype.itemsize, self.risk.n_outputs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,8 @@ class Risk:
     n_outputs : k, see :func:`n_outputs`
     class_weights : weight of each class code, or None
     mean_weight : mean of the raw row weights; the s_i are the raw weights divided by it, so their mean is 1
+    center, scale : of real targets: y becomes (y - center) / scale, which is what f predicts; center is
+        (n_outputs,), or None for 0
 
     Raises
     ------
@@ -34,6 +37,8 @@ class Risk:
     n_outputs: int = 1
     class_weights: NDArray[np.float64] | None = None
     mean_weight: float = 1.0
+    center: NDArray[np.float64] | None = None
+    scale: float = 1.0
 
     def __post_init__(self) -> None:
         if isinstance(self.loss, Quantile) and len(self.loss.quantiles) != self.n_outputs:
@@ -52,19 +57,28 @@ class Risk:
         """Whether targets are real numbers and not classes."""
         return self.loss.target_kind == "real"
 
+    @property
+    def n_errors(self) -> int:
+        """Figures that :meth:`errors` gives."""
+        return 2 if self.is_real else 1
+
     def targets(self, block: Block) -> Floats:
         """y, (n_rows, n_outputs), in the features' dtype.
 
         Class codes become -1 and +1 (one output: +1 for code 1; several: one against the rest), or 0 and 1
-        where the classes compete; a real target is the same for every output.
+        where the classes compete; a real target is the same for every output, up to center and scale.
         """
         assert block.targets is not None
         dtype, codes = block.features.dtype, block.targets[:, None]
         if self.is_real:
-            return np.repeat(codes.astype(dtype), self.n_outputs, axis=1)
+            return self.scaled(np.repeat(codes.astype(np.float64), self.n_outputs, axis=1)).astype(dtype)
         own = codes == (np.arange(self.n_outputs) if self.n_outputs > 1 else 1)
         other = dtype.type(0 if self.loss.target_kind == "classes" else -1)
         return np.where(own, dtype.type(1), other)
+
+    def scaled(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Real targets, or predictions of them, (n_rows, n_outputs): centred, and divided by the scale."""
+        return (values - (0.0 if self.center is None else self.center)) / self.scale
 
     def weights(self, block: Block) -> NDArray[np.float64] | None:
         """s, (n_rows,) with mean 1 over the whole split, or None for all ones."""
@@ -92,19 +106,21 @@ class Risk:
             slopes = slopes * weights.astype(slopes.dtype)[:, None]
         return slopes
 
-    def errors(self, predictions: Floats, block: Block) -> float:
-        """Rows of another class than predicted; for real targets the sum of squared errors.
+    def errors(self, predictions: Floats, block: Block) -> NDArray[np.float64]:
+        """[rows of another class than predicted]; for real targets [sum of (f - y)^2, sum of |f - y|].
 
-        Divided by the rows it is the rate of errors, or the mean squared error (over several quantiles, their
-        mean). A prediction that is not a number is an error, and makes the squared error infinite.
+        Divided by the rows it is the rate of errors, or the mean squared and the mean absolute error in the
+        units of the targets (over several quantiles, their mean). A prediction that is not a number is an
+        error, and makes the squared error infinite.
         """
         assert block.targets is not None
         if self.is_real:
-            residuals = predictions.astype(np.float64) - np.asarray(block.targets, dtype=np.float64)[:, None]
-            total = float(np.square(residuals).mean(axis=1).sum())
-            return total if np.isfinite(total) else float("inf")
+            targets = self.scaled(np.asarray(block.targets, dtype=np.float64)[:, None])
+            residuals = self.scale * (predictions.astype(np.float64) - targets)
+            totals = np.array([np.square(residuals).mean(axis=1).sum(), np.abs(residuals).mean(axis=1).sum()])
+            return np.where(np.isfinite(totals), totals, np.inf)
         right = self.codes(predictions) == block.targets
-        return float(np.count_nonzero(~(right & np.isfinite(predictions).all(axis=1))))
+        return np.array([np.count_nonzero(~(right & np.isfinite(predictions).all(axis=1)))], dtype=np.float64)
 
     def codes(self, predictions: Floats) -> NDArray[np.intp]:
         """The predicted class code of each row, (n_rows,)."""
@@ -124,3 +140,11 @@ def n_outputs(loss: AbstractLoss, n_classes: int = 0) -> int:
     if loss.target_kind == "real":
         return 1
     return n_classes if n_classes > 2 or loss.target_kind == "classes" else 1
+
+
+def split_errors(
+    train: NDArray[np.float64], test: NDArray[np.float64] | None
+) -> tuple[float, float | None, NDArray[np.float64]]:
+    """Mean :meth:`Risk.errors` as errors of training and held-out rows, and (2,) absolute errors, or NaN."""
+    absolute = [math.nan if errors is None or len(errors) < 2 else errors[1] for errors in (train, test)]
+    return float(train[0]), None if test is None else float(test[0]), np.array(absolute)

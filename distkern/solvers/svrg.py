@@ -19,6 +19,7 @@ from distkern.solvers._svrg.snapshot import LinearModel, held_out_pass, measured
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
 from distkern.solvers.feature_choice import FeatureChoice, Footprint
 from distkern.solvers.risk import Risk
+from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 #: features up to which steps are preconditioned unless the user says otherwise, and may be at all
 MOST_PRECONDITIONED = 8192
@@ -40,6 +41,8 @@ class SVRGState:
     largest : [max_i s_i |z(x_i)|^2]
     stage : stages done
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
+    center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
+    absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
     first_objective : at w = 0, to tell when steps are too large
     """
 
@@ -54,11 +57,10 @@ class SVRGState:
     objective: float
     train_error: float
     test_error: float | None
-
-    @property
-    def intercept(self) -> NDArray[np.float64]:
-        """(k,), none: the model is z(x) w."""
-        return np.zeros(self.coefficients.shape[1])
+    center: NDArray[np.float64]
+    target_scale: float
+    variances: NDArray[np.float64]
+    absolute_errors: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,10 @@ class SVRG(AbstractSolver[SVRGState]):
     SVRG, up to 1 / (2 L) for batches. For a loss whose slope jumps, c is taken for 1; the steps then end at a
     noise of their own size and not in the minimum.
 
-    Errors of real targets are mean squared errors.
+    Real targets (of a problem that says so) are centred and scaled first, see
+    :func:`~distkern.solvers.targets.target_scale`: f, the objective and nu are of what comes of it, which has
+    no unit; errors are mean squared errors in the units of the targets.
+    Linear features of such a problem have a constant one beside.
 
     Parameters
     ----------
@@ -186,35 +191,44 @@ class SVRG(AbstractSolver[SVRGState]):
         basis = None
         if self.features.kind != "linear":
             basis = self.features.basis_for(problem, landmarks, gamma)
-        return FeatureMap(basis, problem.n_features, problem.dtype)
+        return FeatureMap(basis, problem.n_features, problem.dtype, constant=self._constant(problem))
+
+    def expected_size(self, problem: Problem) -> int:
+        """Features, an upper bound."""
+        return self.features.expected_size(problem) + self._constant(problem)
+
+    def _constant(self, problem: Problem) -> bool:
+        return problem.real_targets and self.features.kind == "linear"
 
     def init(self, problem: Problem) -> Steps[SVRGState]:
-        self.preconditioned(self.features.expected_size(problem))
+        self.preconditioned(self.expected_size(problem))
         landmarks, gamma = yield from self.features.begin(problem)
         features = self.feature_map(problem, landmarks, gamma)
+        targets = yield from target_scale(problem, self.risk)
         zero = np.zeros((features.size, self.risk.n_outputs))
         state = SVRGState(
             landmarks=landmarks, gamma=gamma, coefficients=zero, gradient=zero, largest=np.zeros(1),
             stage=0, change=math.inf, first_objective=math.nan, objective=math.nan, train_error=math.nan,
-            test_error=None,
+            test_error=None, center=targets.center, target_scale=targets.scale, variances=targets.variances,
+            absolute_errors=np.full(2, math.nan),
         )  # fmt: skip
         state = yield from self._measured(problem, features, state)
         return replace(state, first_objective=state.objective)
 
     def stage(self, problem: Problem, state: SVRGState) -> Steps[SVRGState]:
         derived = yield from self._derived(problem, state)
-        features = derived.features
+        features, risk = derived.features, scaled_risk(self.risk, state.center, state.target_scale)
         batch, largest = self.rows_of_batch(problem, features.size), float(state.largest[0])
         footprint = self._footprint(problem, features.size)
         visits = self._visits(problem, state.stage)
         pieces: Iterator[Piece] = yield inner_pass(
-            problem, LinearModel(features, state.coefficients, self.risk), footprint, visits,
+            problem, LinearModel(features, state.coefficients, risk), footprint, visits,
             as_they_are=features.basis is None, preconditioned=derived.solve is not None, batch_size=batch,
         )  # fmt: skip
         eta = self.eta(features.size, batch, largest)
         ends = batch_ends(sum(visit.n_draws for visit in visits), batch)
         inner = InnerLoop(
-            self.risk, state.coefficients, state.gradient, self.nu, eta, derived.solve, features.dtype, ends
+            risk, state.coefficients, state.gradient, self.nu, eta, derived.solve, features.dtype, ends
         )
         with np.errstate(all="ignore"):
             for piece in pieces:
@@ -239,11 +253,11 @@ class SVRG(AbstractSolver[SVRGState]):
     def measures(self, state: SVRGState) -> Measures:
         return Measures(
             state.objective, state.train_error, state.test_error, len(state.coefficients),
-            {"change": state.change},
+            {"change": state.change, **figures_of_targets(state)},
         )  # fmt: skip
 
     def outline(self, problem: Problem) -> list[Outline]:
-        size = self.features.expected_size(problem)
+        size = self.expected_size(problem)
         footprint, preconditioned = self._footprint(problem, size), self.preconditioned(size)
         inner = inner_pass(
             problem, None, footprint, self._visits(problem, 0), as_they_are=self.features.kind == "linear",
@@ -251,6 +265,7 @@ class SVRG(AbstractSolver[SVRGState]):
         )  # fmt: skip
         passes = [
             *self.features.outline_begin(problem),
+            *target_outline(problem),
             Outline(snapshot_pass(problem, None, footprint, first=True), 1),
             Outline(inner, self.stages),
             Outline(snapshot_pass(problem, None, footprint), self.stages),
@@ -280,7 +295,9 @@ class SVRG(AbstractSolver[SVRGState]):
     def _measured(self, problem: Problem, features: FeatureMap, state: SVRGState) -> Steps[SVRGState]:
         """The state with the gradient, the objective and the errors at it."""
         first = state.stage == 0
-        model = LinearModel(features, state.coefficients, self.risk)
+        model = LinearModel(
+            features, state.coefficients, scaled_risk(self.risk, state.center, state.target_scale)
+        )
         footprint = self._footprint(problem, features.size)
         figures = yield from measured(problem, model, footprint, self.nu, first=first)
         sums = figures.sums
@@ -288,6 +305,7 @@ class SVRG(AbstractSolver[SVRGState]):
             state, gradient=sums.gradient / sums.n_rows, objective=figures.objective,
             largest=np.array([sums.largest]) if first else state.largest,
             train_error=figures.train_error, test_error=figures.test_error,
+            absolute_errors=figures.absolute_errors,
         )  # fmt: skip
 
     def _footprint(self, problem: Problem, size: int) -> Footprint:

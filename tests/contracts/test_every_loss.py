@@ -157,7 +157,7 @@ def test_agrees_with_the_naive_loss(loss):
 FORMULAS = {
     "logistic": lambda f, y: math.log(1 + math.exp(-y * f)),
     "square": lambda f, y: (f - y) ** 2 / 2,
-    "huber": lambda f, y: (f - y) ** 2 / 2 if abs(f - y) <= 1 else abs(f - y) - 0.5,
+    "huber": lambda f, y: (f - y) ** 2 / 2 if abs(f - y) <= 1.35 else 1.35 * (abs(f - y) - 0.675),
     "epsilon_insensitive": lambda f, y: max(0.0, abs(f - y) - 0.1),
     "absolute": lambda f, y: abs(f - y),
     "quantile": lambda f, y: max(0.5 * (y - f), -0.5 * (y - f)),

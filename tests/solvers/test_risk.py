@@ -68,11 +68,18 @@ def test_errors_of_classes_count_what_is_not_a_number():
     assert risk("softmax", 3).errors(three, block_of([1, 1, 2])) == 2
 
 
-def test_errors_of_real_targets_are_squares():
-    assert risk("absolute").errors(np.array([[1.0], [3.0]]), block_of([0.5, 1.0])) == 4.25
+def test_errors_of_real_targets_are_squares_and_moduli():
+    assert risk("absolute").errors(np.array([[1.0], [3.0]]), block_of([0.5, 1.0])).tolist() == [4.25, 2.5]
     both = Risk(find_loss("quantile")(quantiles=(0.1, 0.9)), 2)
-    assert both.errors(np.array([[1.0, 3.0]]), block_of([1.0])) == 2.0
-    assert risk("square").errors(np.array([[np.nan]]), block_of([0.0])) == np.inf
+    assert both.errors(np.array([[1.0, 3.0]]), block_of([1.0])).tolist() == [2.0, 1.0]
+    assert risk("square").errors(np.array([[np.nan]]), block_of([0.0])).tolist() == [np.inf, np.inf]
+
+
+def test_errors_of_scaled_targets_are_in_their_own_units():
+    scaled = risk("square", center=np.array([100.0]), scale=10.0)
+    block = block_of([100.0, 130.0])
+    assert scaled.targets(block)[:, 0].tolist() == [0.0, 3.0]
+    assert scaled.errors(np.array([[0.5], [3.0]]), block).tolist() == [25.0, 5.0]
 
 
 def test_outputs():

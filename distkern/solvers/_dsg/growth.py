@@ -92,7 +92,7 @@ class Growth:
         loss = sums.losses / sums.n_rows
         if t == 1:
             self._first_loss = loss
-        self._losses, self._errors = self._losses + sums.losses, self._errors + sums.errors
+        self._losses, self._errors = self._losses + sums.losses, self._errors + float(sums.errors[0])
         self._rows += sums.n_rows
         if not math.isfinite(loss) or loss > _EXPLOSION * max(self._first_loss, 1e-12):
             raise DivergenceError(

@@ -17,7 +17,7 @@ from distkern.core.types import Block, Floats
 from distkern.core.workspace import buffer
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem, Steps
-from distkern.solvers.risk import Risk
+from distkern.solvers.risk import Risk, split_errors
 
 _TILE_BYTES = 512 * 1024
 _SAMPLE = 2
@@ -83,7 +83,7 @@ class Sums:
     """Over rows: of s_i l_i, of errors (see :meth:`Risk.errors`), and the number of rows."""
 
     losses: float
-    errors: float
+    errors: NDArray[np.float64]
     n_rows: int
 
     @staticmethod
@@ -126,11 +126,12 @@ def measuring_pass(
 
 @dataclass(frozen=True)
 class FeatureFigures:
-    """Objective and errors of a model."""
+    """Objective and errors of a model; ``absolute_errors`` (2,) of training and held-out rows, or NaN."""
 
     objective: float
     train_error: float
     test_error: float | None
+    absolute_errors: NDArray[np.float64]
 
 
 def measured(
@@ -139,13 +140,13 @@ def measured(
     """One pass over the training rows (a sample of them) and one over the held-out rows, if there are any."""
     size, process_bytes = len(model.coefficients), model.basis.process_bytes
     train: Sums = yield measuring_pass(problem, model, size, "train", 1.0, process_bytes)
-    test_error = None
+    test_errors = None
     if problem.has_test:
         held_out = replace(model, rows_per_block=None) if all_held_out else model
         test: Sums = yield measuring_pass(problem, held_out, size, "test", 1.0, process_bytes)
-        test_error = test.errors / test.n_rows
+        test_errors = test.errors / test.n_rows
     objective = train.losses / train.n_rows + 0.5 * nu * squared_norm(model.coefficients, model.n_blocks)
-    return FeatureFigures(objective, train.errors / train.n_rows, test_error)
+    return FeatureFigures(objective, *split_errors(train.errors / train.n_rows, test_errors))
 
 
 def squared_norm(coefficients: NDArray[Any], n_blocks: int) -> float:

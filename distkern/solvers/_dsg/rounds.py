@@ -70,7 +70,7 @@ class Part:
 
     n_rows: int
     losses: float
-    errors: float
+    errors: NDArray[np.float64]
     slopes: NDArray[np.float64]
     squares: float
     columns: dict[int, NDArray[np.float64]]
@@ -102,7 +102,7 @@ class _Look:
 
     block: Block
     losses: float
-    errors: float
+    errors: NDArray[np.float64]
     slopes: Floats
     weights: NDArray[np.float64] | None
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis, multiply
 from distkern.bases.random_features import RandomFeatureBasis
-from distkern.core.sparse import Rows, SparseRows, converted
+from distkern.core.sparse import Rows, SparseRows, converted, with_ones
 from distkern.core.types import Floats
 from distkern.core.workspace import buffer
 
@@ -34,16 +34,18 @@ class FeatureMap:
     basis : None: z(x) = x, which are then never copied, nor written out dense where they are sparse
     n_input : columns of the rows
     dtype : of the features
+    constant : one more feature that is 1, so that the last coefficient is an intercept; without a basis only
     """
 
     basis: AbstractBasis | None
     n_input: int
     dtype: np.dtype[Any]
+    constant: bool = False
 
     @property
     def size(self) -> int:
         """r, the number of features."""
-        return self.n_input if self.basis is None else self.basis.size
+        return self.n_input + self.constant if self.basis is None else self.basis.size
 
     @property
     def by_blocks(self) -> bool:
@@ -98,7 +100,8 @@ class FeatureMap:
         return found
 
     def _own(self, rows: Rows) -> Rows:
-        return rows if rows.dtype == self.dtype else rows.astype(self.dtype)
+        own = rows if rows.dtype == self.dtype else rows.astype(self.dtype)
+        return with_ones(own) if self.constant else own
 
 
 def rows_of_tile(size: int, itemsize: int) -> int:

@@ -58,8 +58,15 @@ def prepare_piece(block: Block, model: LinearModel) -> Piece:
 
 def piece_rows(problem: Problem, size: int, *, as_they_are: bool) -> int:
     """Rows of a piece: about 8 MiB of features, whatever the workers; fewer of very many features."""
-    numbers = problem.row_numbers if as_they_are else size
+    numbers = _row_numbers(problem, size, as_they_are=as_they_are)
     return int(np.clip(_PIECE_BYTES // (numbers * problem.dtype.itemsize), 1, 4096))
+
+
+def _row_numbers(problem: Problem, size: int, *, as_they_are: bool) -> int:
+    """Numbers of a row's features; those that are the row itself may have a constant one beside."""
+    if not as_they_are:
+        return size
+    return problem.row_numbers + (size - problem.n_features) * (1 if problem.sparse_numbers is None else 2)
 
 
 def batch_ends(n_rows: int, batch_size: int) -> list[int]:
@@ -75,7 +82,7 @@ def inner_pass(
     """The rows of a stage, with their features; ``as_they_are``: the rows are their own features."""
     size, outputs, itemsize = footprint.size, problem.n_outputs, problem.dtype.itemsize
     rows = piece_rows(problem, size, as_they_are=as_they_are)
-    numbers = problem.row_numbers if as_they_are else size
+    numbers = _row_numbers(problem, size, as_they_are=as_they_are)
     # measured: two products of r numbers a row and output, one of r^2 / 2 numbers a batch and output
     loop_seconds = numbers * (0.3e-9 + 0.1e-9 * outputs) + 2e-7
     solve_seconds = size * size * 1.2e-10 * outputs / batch_size

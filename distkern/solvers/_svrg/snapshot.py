@@ -22,7 +22,7 @@ from distkern.solvers._svrg.features import (
 )
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.feature_choice import Footprint
-from distkern.solvers.risk import Risk
+from distkern.solvers.risk import Risk, split_errors
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Sums:
 
     gradient: NDArray[np.float64]
     losses: float
-    errors: float
+    errors: NDArray[np.float64]
     n_rows: int
     largest: float
 
@@ -69,13 +69,13 @@ def snapshot(block: Block, model: LinearModel) -> Sums:
     """
     features, risk = model.features, model.risk
     coefficients = model.coefficients.astype(features.dtype)
-    gradient, losses, errors = np.zeros(model.coefficients.shape), 0.0, 0.0
+    gradient, losses, errors = np.zeros(model.coefficients.shape), 0.0, np.zeros(risk.n_errors)
 
     def at(strip: Block, predictions: Floats) -> Floats:
         nonlocal losses, errors
         targets, weights = risk.targets(strip), risk.weights(strip)
         losses += float(risk.values(predictions, targets, weights).sum())
-        errors += risk.errors(predictions, strip)
+        errors = errors + risk.errors(predictions, strip)
         return risk.slopes(predictions, targets, weights)
 
     if features.by_blocks:
@@ -101,7 +101,7 @@ def first_snapshot(block: Block, model: LinearModel) -> Sums:
 
 def measure(block: Block, model: LinearModel) -> Sums:
     """The objective's part and the errors alone, for held-out rows."""
-    risk, losses, errors = model.risk, 0.0, 0.0
+    risk, losses, errors = model.risk, 0.0, np.zeros(model.risk.n_errors)
     coefficients = model.coefficients.astype(model.features.dtype)
     for strip in _strips(block):
         predictions = model.features.predictions(strip.features, coefficients)
@@ -170,6 +170,7 @@ class Figures:
     objective: float
     train_error: float
     test_error: float | None
+    absolute_errors: NDArray[np.float64]
 
 
 def measured(
@@ -177,10 +178,10 @@ def measured(
 ) -> Steps[Figures]:
     """Make a snapshot, and a pass over the test split if there is one."""
     sums: Sums = yield snapshot_pass(problem, model, footprint, first=first)
-    test_error = None
+    test_errors = None
     if problem.has_test:
         held_out: Sums = yield held_out_pass(problem, model, footprint)
-        test_error = held_out.errors / held_out.n_rows
+        test_errors = held_out.errors / held_out.n_rows
     w = model.coefficients
     objective = sums.losses / sums.n_rows + 0.5 * nu * float(np.einsum("ij,ij->", w, w))
-    return Figures(sums, objective, sums.errors / sums.n_rows, test_error)
+    return Figures(sums, objective, *split_errors(sums.errors / sums.n_rows, test_errors))

@@ -1,0 +1,211 @@
+"""Where real targets lie and how far they spread: what the losses of regressors are centred and scaled by."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.core.types import Block
+from distkern.passes import Cost, Reduce
+from distkern.solvers.base import Outline, Problem, Steps
+from distkern.solvers.risk import Risk
+
+Array = NDArray[np.float64]
+
+#: points of a summary: the ranks of its quantiles are off by at most 2 / 2^14 of the weight for each time
+#: that it was shortened, which is some ten times for a large data set and never for fewer targets than these
+_MOST_POINTS = 2**14
+#: the spread of normal numbers between their deciles 1 and 9
+_DECILES = 2.5631031310892007
+
+
+@dataclass(frozen=True)
+class TargetSummary:
+    """Moments and ranks of weighted targets.
+
+    Attributes
+    ----------
+    weight, mean, spread : sum of w, mean of y, sum of w (y - mean)^2
+    least, largest : targets
+    points, masses : sorted targets that stand for ``masses`` of the weight; all of them, if there are few
+    """
+
+    weight: float
+    mean: float
+    spread: float
+    least: float
+    largest: float
+    points: Array
+    masses: Array
+
+    @staticmethod
+    def of(targets: Array, weights: Array) -> TargetSummary:
+        """Of some targets, whose weights are not zero."""
+        if not len(targets):
+            return TargetSummary(0.0, 0.0, 0.0, math.inf, -math.inf, targets, weights)
+        weight, first = float(weights.sum()), float(targets[0])
+        # relative to one of them, so that a common offset costs no digits
+        mean = first + float(weights @ (targets - first)) / weight
+        order = np.argsort(targets, kind="stable")
+        points, masses = _shortened(targets[order], weights[order])
+        return TargetSummary(
+            weight, mean, float(weights @ np.square(targets - mean)), float(targets.min()),
+            float(targets.max()), points, masses,
+        )  # fmt: skip
+
+    @staticmethod
+    def add(first: TargetSummary, second: TargetSummary) -> TargetSummary:
+        """Of the targets of both (Chan et al. 1979 for the moments)."""
+        if not (first.weight and second.weight):
+            return first if first.weight else second
+        weight, apart = first.weight + second.weight, second.mean - first.mean
+        points = np.concatenate([first.points, second.points])
+        order = np.argsort(points, kind="stable")
+        points, masses = _shortened(points[order], np.concatenate([first.masses, second.masses])[order])
+        return TargetSummary(
+            weight, first.mean + apart * (second.weight / weight),
+            first.spread + second.spread + apart**2 * (first.weight * (second.weight / weight)),
+            min(first.least, second.least), max(first.largest, second.largest), points, masses,
+        )  # fmt: skip
+
+    @property
+    def variance(self) -> float:
+        """Mean of (y - mean)^2; 0 for a constant, whatever the rounding of its mean."""
+        return self.spread / self.weight if self.largest > self.least else 0.0
+
+    def quantile(self, level: float) -> float:
+        """The least point that a share ``level`` of the weight does not exceed."""
+        place = np.searchsorted(np.cumsum(self.masses), level * float(self.masses.sum()))
+        return float(self.points[min(int(place), len(self.points) - 1)])
+
+
+def _shortened(points: Array, masses: Array) -> tuple[Array, Array]:
+    """At most 2^14 sorted points: of those in a run of equal weight, the middle one stands for all."""
+    if len(points) <= _MOST_POINTS:
+        return points, masses
+    ends = np.cumsum(masses)
+    run = np.minimum((ends - masses / 2) * (_MOST_POINTS / ends[-1]), _MOST_POINTS - 1).astype(np.int64)
+    starts = np.flatnonzero(np.diff(run, prepend=-1))
+    totals = np.add.reduceat(masses, starts)
+    middle = np.searchsorted(ends, np.cumsum(totals) - totals / 2)
+    return points[np.minimum(middle, len(points) - 1)], totals
+
+
+def _summary(block: Block, _: None) -> TargetSummary:
+    targets = np.asarray(block.targets, dtype=np.float64)
+    if block.weights is None:
+        return TargetSummary.of(targets, np.ones(len(targets)))
+    weights = np.asarray(block.weights, dtype=np.float64)
+    return TargetSummary.of(targets[weights > 0], weights[weights > 0])
+
+
+def _target_pass(problem: Problem, split: str = "train") -> Reduce[TargetSummary]:
+    cost = Cost(workspace_bytes=64 * (max(problem.block_rows) + _MOST_POINTS), result_bytes=16 * _MOST_POINTS)
+    name = "targets" if split == "train" else "held-out targets"
+    return Reduce(name, _summary, TargetSummary.add, split=split, cost=cost)
+
+
+@dataclass(frozen=True)
+class TargetScale:
+    """What targets are measured in: (y - center) / scale.
+
+    Attributes
+    ----------
+    center : (n_outputs,); quantiles have one each
+    scale : > 0
+    variances : (2,) of the targets of the training and of the held-out rows; NaN where there are none
+    """
+
+    center: Array
+    scale: float
+    variances: Array
+
+    @classmethod
+    def none(cls, n_outputs: int) -> TargetScale:
+        """Of targets that are taken as they are."""
+        return cls(np.zeros(n_outputs), 1.0, np.full(2, math.nan))
+
+
+def target_scale(problem: Problem, risk: Risk) -> Steps[TargetScale]:
+    """Centre and scale of a problem with real targets, from one pass over each split.
+
+    The square loss is centred at the mean and scaled by the standard deviation, others at the quantiles that
+    minimise them (the median) and by the spread between deciles 1 and 9, divided by that of a normal
+    distribution of variance 1. Of targets of which eight in ten are equal the standard deviation is taken, of
+    constant ones their modulus, or 1.
+
+    Raises
+    ------
+    InputError
+        If the squares of targets are not finite.
+    """
+    if not problem.real_targets:
+        return TargetScale.none(risk.n_outputs)
+    summary: TargetSummary = yield _target_pass(problem)
+    variances = np.array([summary.variance, math.nan])
+    if problem.has_test:
+        held_out: TargetSummary = yield _target_pass(problem, "test")
+        variances[1] = held_out.variance
+    if not math.isfinite(summary.variance):
+        raise InputError(
+            f"targets from {summary.least:.3g} to {summary.largest:.3g} are too large for their squares to "
+            "be numbers", where="y", mend="divide them by a power of ten",
+        )  # fmt: skip
+    levels = risk.loss.levels
+    center = np.array([summary.mean] if levels is None else [summary.quantile(level) for level in levels])
+    if summary.largest == summary.least:
+        center[:] = summary.least
+    decile_scale = 0.0 if levels is None else (summary.quantile(0.9) - summary.quantile(0.1)) / _DECILES
+    scale = decile_scale or math.sqrt(summary.variance) or abs(summary.least) or 1.0
+    return TargetScale(center, scale, variances)
+
+
+def target_outline(problem: Problem) -> list[Outline]:
+    """The passes of :func:`target_scale`."""
+    if not problem.real_targets:
+        return []
+    splits = ("train", "test") if problem.has_test else ("train",)
+    return [Outline(_target_pass(problem, split), 1) for split in splits]
+
+
+class Scaled(Protocol):
+    """A state with a :class:`TargetScale` and errors of the training and of the held-out rows."""
+
+    @property
+    def center(self) -> Array: ...
+    @property
+    def target_scale(self) -> float: ...
+    @property
+    def variances(self) -> Array: ...
+    @property
+    def train_error(self) -> float: ...
+    @property
+    def test_error(self) -> float | None: ...
+    @property
+    def absolute_errors(self) -> Array: ...
+
+
+def scaled_risk(risk: Risk, center: Array, scale: float) -> Risk:
+    """The risk of targets that are centred and scaled."""
+    if not risk.is_real:
+        return risk
+    return replace(risk, loss=risk.loss.scaled(scale), center=center, scale=scale)
+
+
+def figures_of_targets(state: Scaled) -> dict[str, float]:
+    """Root mean squared and mean absolute errors and R^2 of a state, in the units of the targets."""
+    errors = (state.train_error, math.nan if state.test_error is None else state.test_error)
+    figures = {}
+    for place, split in enumerate(("train", "test")):
+        if math.isnan(state.absolute_errors[place]):
+            continue
+        figures[f"{split}_rmse"] = math.sqrt(errors[place])
+        figures[f"{split}_mae"] = float(state.absolute_errors[place])
+        if state.variances[place] > 0:
+            figures[f"{split}_r2"] = 1.0 - errors[place] / float(state.variances[place])
+    return figures

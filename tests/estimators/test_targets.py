@@ -1,0 +1,211 @@
+"""Regressors centre and scale their targets: any unit, any offset, figures in the user's units."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
+
+import distkern
+from distkern.engine.executors import open_executor
+from distkern.estimators.run import evaluate, plan
+from distkern.storage.ingest import write_dataset
+
+LOSSES = ("square", "huber", "epsilon_insensitive", "absolute", "quantile")
+SMALL = {"gamma": 2.0, "random_state": 0, "n_features": 256}
+REGRESSORS = {
+    "dsg": lambda **given: distkern.DSGRegressor(**SMALL, block_size=32, batch_size=256, stages=2, **given),
+    "sweeps": lambda **given: distkern.DSGRegressor(
+        **SMALL, block_size=32, batch_size=256, stages=2, polish="sweeps", **given
+    ),
+    "svrg": lambda **given: distkern.SVRGRegressor(**SMALL, stages=3, **given),
+    "nystroem": lambda **given: distkern.SVRGRegressor(
+        gamma=2.0, random_state=0, features="nystroem", n_landmarks=100, stages=3, **given
+    ),
+    "linear": lambda **given: distkern.SVRGRegressor(features="linear", random_state=0, stages=3, **given),
+}
+CASES = [
+    (kind, loss)
+    for kind in REGRESSORS
+    for loss in LOSSES
+    if not (kind == "sweeps" and loss not in ("square", "huber"))
+]
+
+
+def rows(n_rows=800, seed=0):
+    generator = np.random.default_rng(seed)
+    features = generator.random((n_rows, 3))
+    values = 2 * features[:, 0] + np.sin(3 * features[:, 1]) - features[:, 2]
+    return features, values + 0.05 * generator.standard_normal(n_rows)
+
+
+UNITS = [(115_000.0, 200_000.0), (1.0, 1e7), (1e-6, 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "loss", "factor", "offset"),
+    [(*case, *UNITS[number % len(UNITS)]) for number, case in enumerate(CASES)],
+)
+def test_the_unit_of_the_targets_does_not_matter(kind, loss, factor, offset):
+    features, values = rows()
+    model = REGRESSORS[kind](loss=loss).fit(features, values)
+    moved = REGRESSORS[kind](loss=loss).fit(features, offset + factor * values)
+    assert model.score(features, values) > 0.8
+    np.testing.assert_allclose(
+        (moved.predict(features) - offset) / factor, model.predict(features), atol=1e-5
+    )
+    assert moved.history_[-1]["objective"] == pytest.approx(model.history_[-1]["objective"], rel=1e-5)
+    assert moved.history_[-1]["train_rmse"] == pytest.approx(factor * model.history_[-1]["train_rmse"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "loss", "constant"),
+    [("dsg", "huber", "delta"), ("sweeps", "huber", "delta"), ("svrg", "epsilon_insensitive", "epsilon")],
+)
+def test_constants_of_losses_are_in_the_units_of_the_targets(kind, loss, constant):
+    features, values = rows()
+    model = REGRESSORS[kind](loss=loss, **{constant: 0.3}).fit(features, values)
+    moved = REGRESSORS[kind](loss=loss, **{constant: 300.0}).fit(features, 1e5 + 1e3 * values)
+    np.testing.assert_allclose((moved.predict(features) - 1e5) / 1e3, model.predict(features), atol=1e-6)
+    other = REGRESSORS[kind](loss=loss, **{constant: 0.3}).fit(features, 1e5 + 1e3 * values)
+    assert np.abs(other.predict(features) - moved.predict(features)).max() > 10.0
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_constant_targets(kind):
+    features, _ = rows(100)
+    for loss, value in (("square", 0.0), ("huber", 1e7 + 0.1), ("huber", -3e-6)):
+        model = REGRESSORS[kind](loss=loss).fit(features, np.full(100, value))
+        assert np.array_equal(model.predict(features), np.full(100, value))
+        assert model.history_[-1]["objective"] == 0.0
+
+
+def test_quantiles_of_heavy_tails_have_their_shares():
+    features, _ = rows(2000)
+    values = 50_000 * np.random.default_rng(1).standard_cauchy(2000) + 1e6
+    levels = [0.1, 0.5, 0.9]
+    for kind in ("dsg", "svrg"):
+        model = REGRESSORS[kind](loss="quantile", quantiles=levels).fit(features, values)
+        shares = (values[:, None] <= model.predict(features)).mean(axis=0)
+        np.testing.assert_allclose(shares, levels, atol=0.06)
+        np.testing.assert_array_equal(model.target_center_, np.sort(values)[[199, 999, 1799]])
+
+
+def test_linear_models_have_an_intercept():
+    """A line through the origin and the mean of y has slope 0 here, on average: its R^2 is 0.2."""
+    features = np.random.default_rng(0).random((500, 1))
+    values = 3 * features[:, 0] + 1e6
+    for rows_given in (features, sparse.csr_matrix(features)):
+        model = distkern.SVRGRegressor(features="linear", nu=0.0, stages=20, tol=0.0, random_state=0)
+        model.fit(rows_given, values)
+        assert model.coef_[0, 0] == pytest.approx(3.0, rel=1e-3)
+        assert model.intercept_[0] == pytest.approx(1e6, abs=3e-3)
+        assert model.score(rows_given, values) > 0.99999
+
+
+@pytest.mark.parametrize("kind", ["dsg", "svrg"])
+def test_a_repeated_row_is_a_row_of_twice_the_weight(kind):
+    features, values = rows(1200)
+    weights = np.ones(1200)
+    weights[:300] = 2.0
+    loss = "huber"
+    weighted = REGRESSORS[kind](loss=loss).fit(features, values, weights)
+    places = np.concatenate([np.arange(1200), np.arange(300)])
+    repeated = REGRESSORS[kind](loss=loss).fit(features[places], values[places])
+    np.testing.assert_array_equal(weighted.target_center_, repeated.target_center_)
+    assert weighted.target_scale_ == repeated.target_scale_
+
+
+@pytest.fixture(scope="module")
+def houses(tmp_path_factory):
+    """A data set whose targets are of the size of prices, in blocks of 100 rows."""
+    features, values = rows(1000)
+    chunks = [(features[:800], 200_000 + 1e5 * values[:800])]
+    held_out = [(features[800:], 200_000 + 1e5 * values[800:])]
+    out = tmp_path_factory.mktemp("houses") / "d.zarr"
+    return write_dataset(chunks, out, held_out, task="regression", scale="none", rows_per_shard=100)
+
+
+def everything(split):
+    blocks = [split.reader(index)() for index in range(split.n_blocks)]
+    return np.concatenate([b.features for b in blocks]), np.concatenate([b.targets for b in blocks])
+
+
+@pytest.mark.parametrize(("kind", "loss"), [("dsg", "huber"), ("svrg", "square"), ("linear", "quantile")])
+def test_figures_are_those_of_the_predictions(kind, loss, houses, tmp_path):
+    model = REGRESSORS[kind](loss=loss).fit_with(houses.train, test=houses.test)
+    model.save(tmp_path / "m")
+    loaded = distkern.load_model(tmp_path / "m")
+    last = model.history_[-1]
+    assert last["error"] == "mean squared error"
+    for name, split in (("train", houses.train), ("test", houses.test)):
+        features, values = everything(split)
+        predicted = loaded.predict(features)
+        figures = evaluate(loaded, split)
+        expected = {
+            "rmse": mean_squared_error(values, predicted) ** 0.5,
+            "mae": mean_absolute_error(values, predicted),
+            "r2": r2_score(values, predicted),
+        }
+        for figure, value in expected.items():
+            assert figures[figure] == pytest.approx(value, rel=1e-6)
+            assert last[f"{name}_{figure}"] == pytest.approx(value, rel=1e-4)
+        assert last[f"{name}_error"] == pytest.approx(expected["rmse"] ** 2, rel=1e-4)
+        scale, norm = loaded.target_scale_, float(np.sum(loaded.coef_**2))
+        if kind == "dsg":
+            norm *= loaded.n_blocks_
+        norm += float(np.sum((loaded.intercept_ - loaded.target_center_) ** 2))
+        residuals = np.abs(predicted - values) / scale
+        mean_loss = {
+            "square": np.mean(residuals**2) / 2,
+            "huber": np.mean(np.where(residuals < 1.35, residuals**2 / 2, 1.35 * (residuals - 0.675))),
+            "quantile": np.mean(residuals) / 2,
+        }[loss]
+        objective = mean_loss + 0.5 * loaded.nu * norm / scale**2
+        assert figures["objective"] == pytest.approx(objective, rel=1e-5)
+        if name == "train":
+            assert last["objective"] == pytest.approx(objective, rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["dsg", "svrg"])
+def test_the_pass_over_the_targets_is_planned(kind, houses):
+    made = []
+    model = REGRESSORS[kind]()
+    model.fit_with(
+        houses.train,
+        test=houses.test,
+        listeners=[lambda event: made.append(event["name"]) if event.kind == "pass_started" else None],
+    )
+    planned = {step.name: step.times for step in plan(model, houses.train, test=houses.test).passes}
+    for name in ("targets", "held-out targets"):
+        assert planned[name] == made.count(name) == 1
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "workers"), [("threads", 3), pytest.param("local", 2, marks=pytest.mark.slow)]
+)
+def test_the_same_bits_with_any_workers(houses, scheduler, workers):
+    models = []
+    for name, count in (("synchronous", 1), (scheduler, workers)):
+        with open_executor(name, workers=count) as executor:
+            models.append(REGRESSORS["svrg"](loss="quantile").fit_with(houses.train, executor=executor))
+    first, second = models
+    np.testing.assert_array_equal(first.target_center_, second.target_center_)
+    assert first.target_scale_ == second.target_scale_
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+
+
+def test_the_first_batch_decides_the_units():
+    features, values = rows(2000)
+    prices = 200_000 + 1e5 * values
+    order = np.argsort(prices)[500:][:512]
+    model = REGRESSORS["dsg"](loss="huber")
+    model.partial_fit(features[order], prices[order])
+    center, scale = model.target_center_, model.target_scale_
+    assert center == np.median(np.sort(prices[order])[:511])
+    for start in range(0, 2000, 500):
+        model.partial_fit(features[start : start + 500], prices[start : start + 500])
+    assert model.target_center_ == center
+    assert model.target_scale_ == scale
+    assert model.score(features, prices) > 0.8
