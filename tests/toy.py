@@ -106,6 +106,7 @@ class ToySolver(AbstractSolver[ToyState]):
     diverge_at: int | None = None
 
     name = "toy"
+    starts_at_zero = False
 
     def state_type(self):
         return ToyState
@@ -208,6 +209,7 @@ class RoundsSolver(AbstractSolver[RoundsState]):
     accesses: tuple[int, int] | None = None
 
     name = "rounds"
+    starts_at_zero = False
 
     def state_type(self):
         return RoundsState

@@ -116,6 +116,10 @@ def _model(path: Place) -> Found:
     if hasattr(model, "classes_"):
         record["classes"] = np.asarray(model.classes_).tolist()
         facts["classes"] = ", ".join(str(label) for label in record["classes"])
+    if model.ended_ is not None:
+        record["ended"] = facts["ended"] = model.ended_
+    for text in history[-1].get("warnings", ()) if history else ():
+        facts["warning"] = text if "warning" not in facts else f"{facts['warning']}; {text}"
     if history:
         facts["last stage"] = ", ".join(
             f"{name.replace('_', ' ')} {short_number(history[-1][name])}"

@@ -18,7 +18,7 @@ INTERVAL = 0.2
 PAUSE = 10.0
 #: events that wait at most; the oldest are given up
 MOST_WAITING = 2000
-_URGENT = ("run_started", "run_finished", "worker_lost", "message")
+_URGENT = ("run_started", "run_finished", "run_stopped", "worker_lost", "message")
 _LOST = (OSError, RuntimeError, TimeoutError, ValueError, AttributeError)
 
 

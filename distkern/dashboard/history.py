@@ -209,6 +209,9 @@ class RunHistory:
         memory = f", largest process {in_bytes(peak)}" if peak else ""
         self._note(event.time, "finished", f"{event['result']} after {in_time(event['seconds'])}{memory}")
 
+    def _run_stopped(self, event: Event) -> None:
+        self._note(event.time, "stopped", f"{event['result']} in stage {event['stage']}")
+
 
 class Histories:
     """All runs that this scheduler has heard of, the newest :data:`MOST_RUNS` of them.

@@ -7,6 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from distkern.core.types import AbstractSource, Block
 from distkern.engine.budget import Machine
 from distkern.engine.cache import forget
 from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.ending import DIVERGED, INTERRUPTED, Ending, ending, explosion
 from distkern.engine.events import EventLog
 from distkern.engine.executors.base import AbstractExecutor, Call, Shared
 from distkern.engine.plan import Extent, PassPlan, plan_reduce, plan_stream
@@ -49,10 +51,11 @@ class Counters:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The last state of a run and a line of figures for each of its stages."""
+    """The last state of a run, a line of figures for each of its stages, and why it ended."""
 
     state: Any
     history: list[dict[str, Any]]
+    ending: Ending
 
 
 @dataclass
@@ -80,11 +83,12 @@ class Driver:
         Interrupted
             On Ctrl-C; the last checkpoint is whole.
         DivergenceError
-            If the objective stops being a number; the message names the step size.
+            If the objective stops being a number, or comes far above that of the model 0; the message gives
+            the mend and says which checkpoint is left.
         """
         self._counters = Counters()
         self._history: list[dict[str, Any]] = []
-        self._stage = 0
+        self._stage, self._before = 0, -time.perf_counter()
         self._run_name = uuid.uuid4().hex
         self._residents: Residents | None = None
         self._real_targets = problem.real_targets
@@ -92,7 +96,11 @@ class Driver:
             with blas.single_threaded():
                 return self._run(solver, problem, resume)
         except KeyboardInterrupt as interrupt:
+            self._tell_stop(INTERRUPTED)
             raise Interrupted(self._farewell()) from interrupt
+        except DivergenceError as error:
+            self._tell_stop(DIVERGED)
+            raise DivergenceError(f"{error}{self._kept()}") from error
         finally:
             if self._residents is not None:
                 self._residents.close()
@@ -112,13 +120,16 @@ class Driver:
         self._before = self._counters.seconds - started
         if restored is None:
             state = self.complete(solver.init(problem))
-            self._finish_stage(solver, state)
+            self._finish_stage(solver, problem, state)
         while not solver.finished(state):
             self._stage += 1
             state = self.complete(solver.stage(problem, state))
-            self._finish_stage(solver, state)
-        self.events.emit("run_finished", result="finished", seconds=self._counters.seconds)
-        return Outcome(state, self._history)
+            self._finish_stage(solver, problem, state)
+        end = ending(solver, problem, solver.measures(state), self._history)
+        for warning in end.warnings:
+            self.events.emit("message", text=f"warning: {warning}")
+        self.events.emit("run_finished", result=end.reason, seconds=self._counters.seconds)
+        return Outcome(state, self._history, end)
 
     def measure(self, step: Reduce[Result]) -> Result:
         """Run one pass that belongs to no stage."""
@@ -185,14 +196,12 @@ class Driver:
         if step.split == "train":
             self._counters.train_rows_read += plan.rows
 
-    def _finish_stage(self, solver: AbstractSolver[Any], state: Any) -> None:
+    def _finish_stage(self, solver: AbstractSolver[Any], problem: Problem, state: Any) -> None:
         self._counters.seconds = self._before + time.perf_counter()
         measures = solver.measures(state)
-        if not math.isfinite(measures.objective):
-            raise DivergenceError(
-                f"the objective is not a finite number after stage {self._stage}: the step size is too "
-                f"large; set a smaller step_size ({solver.step_hint()})"
-            )
+        stop = explosion(solver, measures, self._history, self._stage)
+        if stop is not None:
+            raise DivergenceError(stop)
         counters, train = self._counters, self.sources["train"]
         accesses, nonzero = measures.accesses or (
             counters.train_rows_read * train.n_features, counters.train_rows_read * train.row_accesses
@@ -220,6 +229,8 @@ class Driver:
         if self._real_targets:
             line["error"] = "mean squared error"
         self._history.append(line)
+        if solver.finished(state):
+            line.update(ending(solver, problem, measures, self._history).as_dict())
         self.events.emit("stage_finished", metrics=line)
         if self.checkpoints is not None:
             start = time.perf_counter()
@@ -248,6 +259,18 @@ class Driver:
             f"interrupted in stage {self._stage}; a checkpoint of stage {saved[-1]} is in "
             f"{self.checkpoints.path}: run the same command with --resume to go on"
         )
+
+    def _kept(self) -> str:
+        """What a run that has diverged leaves."""
+        saved = self.checkpoints.stages() if self.checkpoints is not None else []
+        return f"; the checkpoint of stage {saved[-1]} is kept" if saved else ""
+
+    def _tell_stop(self, reason: str) -> None:
+        # whoever listens may be what the run ends by
+        with suppress(Exception, KeyboardInterrupt):
+            self.events.emit(
+                "run_stopped", result=reason, stage=self._stage, seconds=self._before + time.perf_counter()
+            )
 
     @property
     def stage(self) -> int:

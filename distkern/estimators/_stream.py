@@ -25,6 +25,7 @@ class Continued(AbstractSolver[DSGState]):
     before: DSGState | None
 
     name = "dsg"
+    starts_at_zero = False
 
     def init(self, problem: Problem) -> Steps[DSGState]:
         if self.before is None:

@@ -71,6 +71,8 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
             seed=self._seed(),
             max_relative_weight=float((data.class_largest * factors).max()) / mean_weight,
             sparse_numbers=data.source.row_numbers if data.source.is_sparse else None,
+            class_shares=tuple((data.class_totals / data.class_totals.sum()).tolist()),
+            weighs_classes=class_weights is not None,
         )
         return solver, problem
 

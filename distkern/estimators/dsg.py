@@ -117,7 +117,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
             outcome = Driver({"train": source}, executor).run(Continued(solver, before), problem)
         self.n_features_in_, self.scaling_ = source.n_features, None
         self.history_ = [*getattr(self, "history_", []), *outcome.history]
-        self.n_iter_ = getattr(self, "n_iter_", 0) + 1
+        self.n_iter_, self.ended_ = getattr(self, "n_iter_", 0) + 1, outcome.ending.reason
         self._keep(outcome.state)
 
     def _batch_outputs(self) -> int:

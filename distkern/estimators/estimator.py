@@ -10,6 +10,7 @@ coefficients); the command line and the contract tests pick it up.
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -66,6 +68,7 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
     seed_ : of every random choice that was made
     n_iter_ : stages done
     history_ : list of dict, one line of figures for each stage
+    ended_ : why training ended: "converged", "stages used up" or "diverged"
     scaling_ : of the data set it was fitted on, applied to arrays given to ``predict``; None for arrays
     """
 
@@ -169,8 +172,19 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
         ------
         InputError or ValueError
             If a hyperparameter, a number or a label is not usable; the message names it.
+        DivergenceError
+            If the objective leaves the numbers or comes far above that of the model 0.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the objective ended above that of the model 0 or was still falling much, or the model is no
+            better than one class for all rows; the message gives the mend.
         """
-        return self.fit_with(X, y, sample_weight)
+        self.fit_with(X, y, sample_weight)
+        for text in self.history_[-1].get("warnings", ()):
+            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+        return self
 
     def fit_with(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,
@@ -192,6 +206,7 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
             outcome = driver.run(solver, problem, resume=resume)
         self._keep_data(data)
         self.n_features_in_, self.seed_ = problem.n_features, problem.seed
+        self.ended_ = outcome.ending.reason
         self.n_iter_, self.history_, self.scaling_ = outcome.state.stage, outcome.history, data.scaling
         self._keep(outcome.state)
         return self

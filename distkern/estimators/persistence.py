@@ -46,6 +46,7 @@ class _Model:
     history: tuple[dict[str, Any], ...]
     arrays: str
     target_name: str | None = None
+    ended: str | None = None
 
     def __post_init__(self) -> None:
         if self.n_features < 1 or len(self.feature_names or range(self.n_features)) != self.n_features:
@@ -70,6 +71,7 @@ def save_model(model: Any, path: Place) -> None:
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])] or None,
         "target_name": getattr(model, "target_name_", None),
         "n_iter": int(model.n_iter_),
+        "ended": model.ended_,
         "scaling": None if model.scaling_ is None else model.scaling_.to_json(),
         "class_weights": None if model.class_weights_ is None else model.class_weights_.tolist(),
         "mean_weight": float(model.mean_weight_),
@@ -128,7 +130,7 @@ def _restored(
     if described.feature_names is not None:
         model.feature_names_in_ = np.asarray(described.feature_names, dtype=object)
     model.target_name_ = described.target_name
-    model.n_iter_ = described.n_iter
+    model.n_iter_, model.ended_ = described.n_iter, described.ended
     model.scaling_ = described.scaling
     weights = described.class_weights
     model.class_weights_ = None if weights is None else np.asarray(weights)

@@ -19,7 +19,7 @@ from distkern.storage.places import Location, Place, URLPlace, place_of, read_ra
 #: seconds between two lines about passes, and between two times that an object is written anew for them
 INTERVAL, STORE_INTERVAL = 1.0, 10.0
 #: events that do not wait, in a store
-_AT_ONCE = ("run_started", "stage_finished", "run_finished", "message")
+_AT_ONCE = ("run_started", "stage_finished", "run_finished", "run_stopped", "message")
 _OF_A_PASS = ("pass_started", "pass_progress", "pass_finished")
 
 

@@ -31,6 +31,8 @@ _COMMON = {
     "driver_peak_rss_bytes",
     "worker_peak_rss_bytes",
     "change",
+    "ended",
+    "warnings",
 }
 
 

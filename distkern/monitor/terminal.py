@@ -148,7 +148,11 @@ class Terminal:
 
     def _run_finished(self, event: Event) -> None:
         self.clear()
-        self.line(f"{event['result']} after {in_time(event['seconds'])}")
+        self.line(f"finished after {in_time(event['seconds'])}: {event['result']}")
+
+    def _run_stopped(self, event: Event) -> None:
+        self.clear()
+        self.line(f"{event['result']} in stage {event['stage']}, after {in_time(event['seconds'])}")
 
 
 _COLUMNS = (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.core.sparse import Rows
 from distkern.core.types import Floats
-from distkern.solvers.base import Measures, Problem, Steps
+from distkern.solvers.base import Measures, Problem, Steps, Trouble
 from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
 from distkern.solvers.pieces import Piece
 
@@ -71,6 +71,8 @@ class AVM(AbstractCoresetSolver[AVMState]):
     average: bool = True
 
     name = "avm"
+    # up to 11 times that of the model 0 it was seen to come back
+    explosion = 100.0
 
     def state_type(self) -> type[AVMState]:
         return AVMState
@@ -134,3 +136,8 @@ class AVM(AbstractCoresetSolver[AVMState]):
 
     def measures(self, state: AVMState) -> Measures:
         return Measures(state.objective, state.train_error, state.test_error, len(state.landmarks), {})
+
+    def mend(self, trouble: Trouble) -> str:
+        if trouble is Trouble.UNFINISHED:
+            return f"{super().mend(trouble)}, or a smaller lam than {self.parts.lam:g}"
+        return self.parts.mend(trouble)

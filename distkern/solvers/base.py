@@ -13,6 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -41,6 +42,8 @@ class Problem:
     sparse_numbers : None for dense rows, else the numbers that a sparse row takes up in memory
     real_targets : targets are real numbers and not classes: they are centred and scaled, and errors are mean
         squared errors
+    class_shares : of the rows' weight, by class code; empty for real targets
+    weighs_classes : whether the losses of some classes count more than those of others
     """
 
     block_rows: tuple[int, ...]
@@ -52,6 +55,8 @@ class Problem:
     max_relative_weight: float = 1.0
     sparse_numbers: int | None = None
     real_targets: bool = False
+    class_shares: tuple[float, ...] = ()
+    weighs_classes: bool = False
 
     @property
     def row_numbers(self) -> int:
@@ -70,6 +75,7 @@ class Measures:
 
     ``accesses`` are the features that the run has looked at so far, counted as n_features a row and n_rows a
     column, and by those that are not zero; None: those of the training rows that its passes have read.
+    ``converged``: the solver's own tolerance is met. ``shortfall``: what it could not do, with the mend.
     """
 
     objective: float
@@ -78,6 +84,8 @@ class Measures:
     model_size: int
     extra: dict[str, float]
     accesses: tuple[int, int] | None = None
+    converged: bool = False
+    shortfall: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,10 +96,26 @@ class Outline:
     times: float
 
 
+class Trouble(Enum):
+    """What can be wrong with a run."""
+
+    #: the objective is above that of the model 0
+    DIVERGED = "diverged"
+    #: the last stage was not to be the last
+    UNFINISHED = "unfinished"
+    #: one class predicted for all rows would be as good
+    IDLE = "idle"
+
+
 class AbstractSolver(ABC, Generic[State]):
     """The mathematics of one algorithm."""
 
     name: ClassVar[str]
+    #: whether ``init`` gives the model 0, whose objective the others are compared with
+    starts_at_zero: ClassVar[bool] = True
+    #: an objective so many times that of the model 0 is not on its way to the minimum; infinite where first
+    #: steps are so large on purpose that any rise may be followed by a fall
+    explosion: ClassVar[float] = 10.0
 
     @abstractmethod
     def init(self, problem: Problem) -> Steps[State]:
@@ -112,6 +136,15 @@ class AbstractSolver(ABC, Generic[State]):
     def step_hint(self) -> str:
         """What to try when the solver diverges."""
         return "a tenth of the present one"
+
+    def mend(self, trouble: Trouble) -> str:
+        """What to do about it, with the names of the hyperparameters."""
+        if trouble is Trouble.DIVERGED:
+            hint = self.step_hint()
+            return f"set {hint}" if "=" in hint else f"set a smaller step_size ({hint})"
+        if trouble is Trouble.UNFINISHED:
+            return f"set more stages than {getattr(self, 'stages', 1)}"
+        return "set class_weight='balanced', scale the features, or choose another gamma"
 
     @abstractmethod
     def state_type(self) -> type[State]:

@@ -19,7 +19,7 @@ from distkern.landmarks.base import AbstractLandmarkRule, Layout, sample_rows
 from distkern.losses import margin_loss
 from distkern.losses.base import AbstractLoss
 from distkern.passes import Stream, Visit, epoch_visits
-from distkern.solvers.base import AbstractSolver, Outline, Problem, State, Steps
+from distkern.solvers.base import AbstractSolver, Outline, Problem, State, Steps, Trouble
 from distkern.solvers.objective import Objective
 from distkern.solvers.pieces import Piece, PieceOperand, piece_rows, prepare_piece, stream_cost
 from distkern.solvers.snapshot import Figures, Model, held_out_pass, measured, snapshot_pass
@@ -81,6 +81,15 @@ class CoresetProblem:
     def outline_begin(self, problem: Problem) -> list[Outline]:
         """The passes of :meth:`begin`."""
         return [Outline(step, times) for step, times in self.landmarks.outline(_layout(problem))]
+
+    def mend(self, trouble: Trouble, also: str = "") -> str:
+        """What to do about an objective that rises, or a model of one class."""
+        if trouble is Trouble.DIVERGED:
+            return f"set a smaller lam than {self.lam:g}, a smaller gamma, more n_landmarks{also}"
+        return (
+            f"set a larger lam than {self.lam:g}, class_weight='balanced' or another gamma, or use SVRG, "
+            "which follows the gradient itself"
+        )
 
     def expected_size(self, problem: Problem) -> int:
         """r, an upper bound, before any row is read."""

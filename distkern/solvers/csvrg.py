@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from distkern.core.rng import Purpose, stream
 from distkern.core.sparse import Rows
 from distkern.core.types import Floats
-from distkern.solvers.base import Measures, Problem, Steps
+from distkern.solvers.base import Measures, Problem, Steps, Trouble
 from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
 from distkern.solvers.pieces import Piece
 from distkern.solvers.snapshot import Model
@@ -137,7 +137,10 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         return replace(filled, gradient=figures.sums.gradient / figures.sums.n_rows)
 
     def finished(self, state: CSVRGState) -> bool:
-        return state.stage >= self.stages or state.change <= self.tolerance
+        return state.stage >= self.stages or self._converged(state)
+
+    def _converged(self, state: CSVRGState) -> bool:
+        return state.change <= self.tolerance
 
     def measures(self, state: CSVRGState) -> Measures:
         return Measures(
@@ -146,7 +149,18 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
             state.test_error,
             len(state.landmarks),
             {"change": state.change, "projections": float(state.projections)},
+            converged=self._converged(state),
         )
+
+    def step_hint(self) -> str:
+        return (
+            "a tenth of the present one" if self.step_size is None else f"step_size={self.step_size / 10:.3g}"
+        )
+
+    def mend(self, trouble: Trouble) -> str:
+        if trouble is Trouble.UNFINISHED:
+            return f"{super().mend(trouble)}, or a smaller lam than {self.parts.lam:g}"
+        return self.parts.mend(trouble, f", or a smaller step_size ({self.step_hint()})")
 
 
 class _InnerLoop:

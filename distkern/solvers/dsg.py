@@ -20,7 +20,7 @@ from distkern.solvers._dsg.model import FeatureModel, measured, measuring_pass
 from distkern.solvers._dsg.polish import check_polish, exact_polish, polish_outline, sweep
 from distkern.solvers._dsg.rounds import CACHE_BYTES, Operand, join, open_batches
 from distkern.solvers._dsg.rules import StepRule
-from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
+from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
@@ -192,6 +192,13 @@ class DSG(AbstractSolver[DSGState]):
 
     def step_hint(self) -> str:
         return self.step_rule.hint()
+
+    def mend(self, trouble: Trouble) -> str:
+        if trouble is Trouble.DIVERGED:
+            return f"{super().mend(trouble)}, or a smaller nu than {self.nu:g}"
+        if trouble is Trouble.UNFINISHED:
+            return f"set more n_features than {self.n_features}, or steps_per_stage for more steps"
+        return super().mend(trouble)
 
     def batches(self, problem: Problem) -> Batches:
         """Which rows make the batches."""

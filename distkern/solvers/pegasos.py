@@ -23,7 +23,7 @@ from distkern.solvers._pegasos.pieces import (
     measure_largest,
     prepare_piece,
 )
-from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
+from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.feature_choice import FeatureChoice
 from distkern.solvers.objective import Objective
 from distkern.solvers.pieces import piece_rows
@@ -113,6 +113,7 @@ class Pegasos(AbstractSolver[PegasosState]):
     mean_weight: float = 1.0
 
     name = "pegasos"
+    explosion = math.inf
 
     def state_type(self) -> type[PegasosState]:
         return PegasosState
@@ -168,6 +169,17 @@ class Pegasos(AbstractSolver[PegasosState]):
 
     def step_hint(self) -> str:
         return "here by a larger lam, or projection=true"
+
+    def mend(self, trouble: Trouble) -> str:
+        if trouble is Trouble.IDLE:
+            return (
+                f"scale the features (distkern shard --scale standard), set a smaller lam than {self.lam:g}, "
+                "class_weight='balanced' or features='random'"
+            )
+        return (
+            f"scale the features (distkern shard --scale standard), set a larger lam than {self.lam:g}, or "
+            f"more stages than {self.stages}"
+        )
 
     def outline(self, problem: Problem) -> list[Outline]:
         passes = [

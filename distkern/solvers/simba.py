@@ -28,7 +28,7 @@ from distkern.solvers._simba.measure import (
 from distkern.solvers._simba.messages import Ask, HoldOut, Update, join
 from distkern.solvers._simba.primal import Primal, RoundRunner, Schedule
 from distkern.solvers._simba.resident import Operand, open_simba
-from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
+from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.feature_choice import FeatureChoice
 
 #: candidates of a search for nu
@@ -132,6 +132,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
     patience: int | None = 3
 
     name = "simba"
+    explosion = math.inf
 
     def __post_init__(self) -> None:
         if self.features.kind not in ("linear", "random"):
@@ -174,6 +175,10 @@ class SIMBA(AbstractSolver[SIMBAState]):
 
     def step_hint(self) -> str:
         return "SIMBA has none; look for features that are not finite"
+
+    def mend(self, trouble: Trouble) -> str:
+        also = ", features='random' or scaled ones" if trouble is Trouble.IDLE else ""
+        return f"set more max_rounds than {self.max_rounds}, or another nu{also}"
 
     def init(self, problem: Problem) -> Steps[SIMBAState]:
         landmarks, gamma = yield from self.features.begin(problem)
@@ -228,19 +233,19 @@ class SIMBA(AbstractSolver[SIMBAState]):
     def finished(self, state: SIMBAState) -> bool:
         if self.max_feature_accesses is not None and state.accesses >= self.max_feature_accesses:
             return True
-        return state.round >= self.max_rounds or (self.patience is not None and state.stale >= self.patience)
+        return state.round >= self.max_rounds or state.stale >= (self.patience or math.inf)
 
     def measures(self, state: SIMBAState) -> Measures:
         # in units of the largest row, where neither overflows
         norm = float(np.linalg.norm(state.coefficients * state.radius))
         extra = {
-            "rounds": float(state.round), "nu": state.nu, "margin": float(state.margins.min()),
-            "norm": norm, "zero_rows": float(state.n_zero),
-            "validation_error": state.held_error,
+            "rounds": float(state.round), "nu": state.nu, "margin": float(state.margins.min()), "norm": norm,
+            "zero_rows": float(state.n_zero), "validation_error": state.held_error,
         }  # fmt: skip
         accesses = (state.accesses, state.accesses_nonzero)
         size = int(np.count_nonzero(state.coefficients.any(axis=1)))
-        return Measures(state.objective, state.train_error, state.test_error, size, extra, accesses)
+        errors, stale = (state.train_error, state.test_error), state.stale >= (self.patience or math.inf)
+        return Measures(state.objective, *errors, size, extra, accesses, stale)
 
     def outline(self, problem: Problem) -> list[Outline]:
         stages = float(-(-self.max_rounds // self._rounds_per_stage))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import DivergenceError, InputError
+from distkern.core.errors import InputError
 from distkern.core.sparse import Rows
 from distkern.passes import Visit, epoch_visits
 from distkern.solvers._svrg.features import FeatureMap
@@ -24,8 +24,6 @@ from distkern.solvers.targets import figures_of_targets, scaled_risk, target_out
 #: features up to which steps are preconditioned unless the user says otherwise, and may be at all
 MOST_PRECONDITIONED = 8192
 _ORDERS = ("shuffled", "iid")
-#: an objective so many times that of w = 0 is not on its way to the minimum
-_EXPLODED = 10.0
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,6 @@ class SVRGState:
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
     center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
     absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
-    first_objective : at w = 0, to tell when steps are too large
     """
 
     landmarks: Rows
@@ -53,7 +50,6 @@ class SVRGState:
     largest: NDArray[np.float64]
     stage: int
     change: float
-    first_objective: float
     objective: float
     train_error: float
     test_error: float | None
@@ -208,12 +204,11 @@ class SVRG(AbstractSolver[SVRGState]):
         zero = np.zeros((features.size, self.risk.n_outputs))
         state = SVRGState(
             landmarks=landmarks, gamma=gamma, coefficients=zero, gradient=zero, largest=np.zeros(1),
-            stage=0, change=math.inf, first_objective=math.nan, objective=math.nan, train_error=math.nan,
+            stage=0, change=math.inf, objective=math.nan, train_error=math.nan,
             test_error=None, center=targets.center, target_scale=targets.scale, variances=targets.variances,
             absolute_errors=np.full(2, math.nan),
         )  # fmt: skip
-        state = yield from self._measured(problem, features, state)
-        return replace(state, first_objective=state.objective)
+        return (yield from self._measured(problem, features, state))
 
     def stage(self, problem: Problem, state: SVRGState) -> Steps[SVRGState]:
         derived = yield from self._derived(problem, state)
@@ -238,22 +233,18 @@ class SVRG(AbstractSolver[SVRGState]):
             change=_relative_change(inner.coefficients, state.coefficients),
         )  # fmt: skip
         with np.errstate(all="ignore"):
-            after = yield from self._measured(problem, features, after)
-        if not after.objective <= _EXPLODED * state.first_objective:
-            raise DivergenceError(
-                f"after stage {after.stage} the objective is {after.objective:.3g}, and was "
-                f"{state.first_objective:.3g} before the first: steps of {eta:.3g} are too large; set "
-                f"step_size={eta / 10:.3g}, or a batch_size larger than {batch}"
-            )
-        return after
+            return (yield from self._measured(problem, features, after))
 
     def finished(self, state: SVRGState) -> bool:
-        return state.stage >= self.stages or state.change <= self.tolerance
+        return state.stage >= self.stages or self._converged(state)
+
+    def _converged(self, state: SVRGState) -> bool:
+        return state.change <= self.tolerance
 
     def measures(self, state: SVRGState) -> Measures:
         return Measures(
             state.objective, state.train_error, state.test_error, len(state.coefficients),
-            {"change": state.change, **figures_of_targets(state)},
+            {"change": state.change, **figures_of_targets(state)}, converged=self._converged(state),
         )  # fmt: skip
 
     def outline(self, problem: Problem) -> list[Outline]:

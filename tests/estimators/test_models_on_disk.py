@@ -17,7 +17,7 @@ from distkern.storage.description import sealed
 KEYS = {
     "encoding-type", "encoding-version", "algorithm", "distkern-version", "numpy-version", "params",
     "classes", "n_features", "feature_names", "target_name", "gamma", "n_iter", "scaling", "class_weights",
-    "mean_weight", "history", "arrays", "fingerprint",
+    "mean_weight", "history", "ended", "arrays", "fingerprint",
 }  # fmt: skip
 
 

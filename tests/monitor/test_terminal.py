@@ -94,7 +94,7 @@ def test_plain_lines_without_a_terminal() -> None:
         "hello [bold]there[/bold]",
         "stage   passes         time    objective  train error  test error       memory",
         "    2      4.1   1 min 15 s      1234.57       5.12 %      6.01 %    230.0 MiB",
-        "finished after 22.0 s",
+        "finished after 22.0 s: finished",
     ]
 
 
