@@ -19,11 +19,8 @@ def train_described(description: dict[str, Any], listeners: Sequence[Listener], 
     resume : go on from the newest checkpoint
     """
     from distkern.cli.job import Job, prepare
-    from distkern.cli.training import complete_run, run_job
+    from distkern.cli.training import run_job
 
     job = Job(**description)
     _, dataset = prepare(job)
-    if (job.model_folder / "model.json").exists():
-        complete_run(job, dataset)
-        return
     run_job(job, dataset, listeners=listeners, resume=resume, on_cluster=True)

@@ -26,7 +26,7 @@ def driving(job: Job, resume: bool) -> Iterator[tuple[Listener, ...]]:
     InputError
         If somebody trains to the folder, or a job for it waits, or it cannot be trained to.
     """
-    from distkern.estimators.run import check_folder
+    from distkern.estimators.run_folder import check_folder
     from distkern.jobs.driver import Guard, Heartbeat
     from distkern.jobs.folder import JobFolder, attached_facts
 

@@ -62,27 +62,13 @@ def run_job(
         opened=partial(_show_page, job) if shown else None,
     )
     history = read(folder / "metrics.jsonl")
-    # of all tries, if the run was resumed
-    seconds = history[-1]["seconds"]
-    facts = run_facts(job, dataset, fitted, history, seconds)
-    write_report(folder / "report.html", facts, history, recorder.totals)
-    return fitted, history
-
-
-def complete_run(job: Job, dataset: Dataset) -> None:
-    """Add the report to a finished model whose run ended before it was written, and clear up after it."""
-    from distkern.engine.checkpoint import CheckpointFolder
-    from distkern.estimators.persistence import load_model
-    from distkern.monitor.metrics import read
-    from distkern.monitor.report import write_report
-
-    folder = job.model_folder
-    if not (folder / "report.html").exists():
-        history = read(folder / "metrics.jsonl")
+    # a run that found its model finished has made no passes, and knows less than a report that is there
+    if recorder.totals or not (folder / "report.html").exists():
+        # of all tries, if the run was resumed
         seconds = history[-1]["seconds"] if history else 0.0
-        facts = run_facts(job, dataset, load_model(folder), history, seconds)
-        write_report(folder / "report.html", facts, history, ())
-    CheckpointFolder(folder / "checkpoints", {}).remove()
+        facts = run_facts(job, dataset, fitted, history, seconds)
+        write_report(folder / "report.html", facts, history, recorder.totals)
+    return fitted, history
 
 
 def _has_page(job: Job, dashboard: bool | None) -> bool:

@@ -65,7 +65,7 @@ def save_model(model: Any, path: Place) -> None:
         "algorithm": model.name,
         "distkern-version": __version__,
         "numpy-version": np.__version__,
-        "params": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
+        "params": _params(model),
         "classes": None if not hasattr(model, "classes_") else _labels_to_json(model.classes_),
         "n_features": int(model.n_features_in_),
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])] or None,
@@ -86,6 +86,19 @@ def save_model(model: Any, path: Place) -> None:
     # through JSON first: the fingerprint is of what a reader will find
     text = json.dumps(sealed(json.loads(json.dumps(description))), indent=1)
     write_text_atomic(path / "model.json", text + "\n")
+
+
+def refuse_other_model(folder: Place, model: Any) -> None:
+    """Raise :class:`InputError` unless the model in ``folder`` has ``model``'s algorithm and parameters."""
+    stored = _DESCRIPTION.read(_Model, _read(folder), str(folder / "model.json"))
+    ours = json.loads(json.dumps(_params(model)))
+    if stored.algorithm != model.name or stored.params != ours:
+        keys = [name for name in sorted(ours) if stored.params.get(name) != ours[name]]
+        raise InputError(
+            f"holds a finished model of another job ({keys[0] if keys else stored.algorithm} differs)",
+            where=str(folder),
+            mend="train to another folder or remove it",
+        )
 
 
 def load_model(path: Location) -> Any:
@@ -158,6 +171,10 @@ def _read(folder: Place) -> dict[str, Any]:
         raise _DESCRIPTION.damaged(f"it cannot be read: {error.strerror}", str(file)) from None
     _DESCRIPTION.unseal(content, str(file))
     return content
+
+
+def _params(model: Any) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in model.get_params(deep=False).items()}
 
 
 def _plain(value: Any) -> Any:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from distkern.core import interrupts
-from distkern.core.errors import DistkernError, FencedError, InputError, MemoryBudgetError, StoreError
+from distkern.core.errors import FencedError, MemoryBudgetError, StoreError
 from distkern.engine.budget import MIB, Machine, format_bytes
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
@@ -18,18 +18,21 @@ from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.engine.plan import Extent, PassPlan, plan_pass, plan_reduce
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.persistence import save_model
+from distkern.estimators.persistence import load_model, save_model
+from distkern.estimators.run_folder import (
+    check_folder,
+    check_resumption,
+    checkpointed_history,
+    clear,
+    farewell,
+    tidy,
+)
 from distkern.monitor import metrics
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Outline
 from distkern.storage.atomic import explained
 from distkern.storage.dataset import Split
-from distkern.storage.places import Location, Place, URLPlace, place_of, remove_tree
-
-#: what a training run leaves in its folder
-_OF_A_RUN = {
-    "checkpoints", "metrics.jsonl", "arrays", "model.json", "report.html", "job.json", "log.jsonl", "cancel"
-}  # fmt: skip
+from distkern.storage.places import Location, place_of
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,8 @@ def train(
     test : measured after every stage
     scheduler, workers, memory_limit, dashboard : see :func:`distkern.engine.executors.open_executor`
     out : folder or URL of the model; None keeps it in memory
-    resume : go on from the newest checkpoint in ``out``, which must be of the same data and job
+    resume : go on from the newest checkpoint in ``out``, which must be of the same data and job; of a model
+        that is finished, only what a killed run left beside it is removed
     opened : called with the executor before training; the listeners it returns hear of the run as well
 
     Raises
@@ -155,6 +159,10 @@ def train(
     folder = None if out is None else place_of(out)
     if folder is not None:
         check_folder(folder, resume)
+        if (folder / "model.json").exists():
+            check_resumption(estimator, source, folder, test=test)
+            clear(folder)
+            return cast(AbstractEstimator, load_model(folder))
 
     def check(machine: Machine) -> None:
         predicted = _plan_on(machine, estimator, source, test, memory_limit)
@@ -169,7 +177,7 @@ def train(
                 listener(nothing)
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        metrics.rewrite(folder / "metrics.jsonl", _checkpointed_history(folder) if resume else [])
+        metrics.rewrite(folder / "metrics.jsonl", checkpointed_history(folder) if resume else [])
         heard.append(metrics.MetricsFile(folder / "metrics.jsonl"))
     checkpoints = None if folder is None else folder / "checkpoints"
     try:
@@ -180,13 +188,13 @@ def train(
             )
         if folder is not None:
             save_model(estimator, folder)
-            CheckpointFolder(folder / "checkpoints", {}).remove()
+            clear(folder)
     except BaseException as error:
         if folder is not None:
             if not isinstance(error, StoreError | FencedError):
-                _tidy(folder)
+                tidy(folder)
             if isinstance(error, KeyboardInterrupt) and not error.args:
-                raise Interrupted(_farewell(folder)) from error
+                raise Interrupted(farewell(folder)) from error
         raise
     return estimator
 
@@ -212,99 +220,6 @@ def _executor(
     finally:
         with interrupts.put_off():
             executor.close()
-
-
-def _farewell(folder: Place) -> str:
-    saved = CheckpointFolder(folder / "checkpoints", {}).stages()
-    if not saved:
-        return "interrupted before the first checkpoint: run the same command again"
-    return (
-        f"interrupted; a checkpoint of stage {saved[-1]} is in {folder}: run the same command with --resume"
-    )
-
-
-def check_folder(folder: Place, resume: bool) -> None:
-    """Refuse a folder that a run cannot train to.
-
-    Raises
-    ------
-    InputError
-        If it holds a model, an unfinished run that is not resumed, or things that are not of a run.
-    """
-    if (folder / "model.json").exists():
-        raise InputError(
-            "holds a finished model", where=str(folder), mend="train to another folder or remove it"
-        )
-    if not resume and _is_unfinished(folder):
-        raise InputError(
-            "holds an unfinished run", where=str(folder), mend="use --resume, or remove the folder"
-        )
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise InputError("is a file", where=str(folder), mend="give a folder for the model")
-    foreign = sorted(
-        path.name for path in folder.iterdir() if path.name not in _OF_A_RUN and not path.name.startswith(".")
-    )
-    if foreign:
-        raise InputError(
-            f"holds other things than a model ({foreign[0]!r})", where=str(folder), mend="give a new folder"
-        )
-
-
-def check_resumption(
-    estimator: AbstractEstimator, source: Split, folder: Place, *, test: Split | None
-) -> None:  # fmt: skip
-    """Refuse to go on with a run of other data or with other hyperparameters, before anything is started.
-
-    Raises
-    ------
-    InputError
-        Naming what differs, then and now.
-    """
-    estimator.check_parameters()
-    data = estimator._data_of_split(source)
-    _, problem = estimator.problem(data, has_test=test is not None)
-    CheckpointFolder(folder / "checkpoints", estimator._identity(data, problem)).check()
-
-
-def _is_unfinished(folder: Place) -> bool:
-    checkpoints = folder / "checkpoints"
-    if isinstance(checkpoints, URLPlace):
-        # half a checkpoint of a writer that died is written over
-        return bool(CheckpointFolder(checkpoints, {}).stages())
-    return checkpoints.is_dir() and any(checkpoints.iterdir())
-
-
-def _tidy(folder: Place) -> None:
-    """Remove what a run that failed before its first checkpoint has left: nobody can use it."""
-    if isinstance(folder, URLPlace):
-        with suppress(DistkernError, OSError):
-            _tidy_store(folder)
-        return
-    if CheckpointFolder(folder / "checkpoints", {}).stages():
-        return
-    # of a job, another driver may be at work here, or have finished
-    if (folder / "job.json").exists():
-        return
-    with suppress(OSError):
-        (folder / "metrics.jsonl").unlink(missing_ok=True)
-        if (folder / "checkpoints").is_dir():
-            (folder / "checkpoints").rmdir()
-        folder.rmdir()
-
-
-def _tidy_store(folder: URLPlace) -> None:
-    if CheckpointFolder(folder / "checkpoints", {}).stages() or (folder / "job.json").exists():
-        return
-    if not (folder / "model.json").exists():
-        (folder / "metrics.jsonl").unlink(missing_ok=True)
-        remove_tree(folder / "checkpoints")
-
-
-def _checkpointed_history(folder: Place) -> list[dict[str, Any]]:
-    newest = CheckpointFolder(folder / "checkpoints", {}).newest_header()
-    return [] if newest is None else newest.history
 
 
 def _check_limit(step: Reduce[Any], source: Split, given: int | None) -> Callable[[Machine], None]:

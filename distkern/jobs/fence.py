@@ -38,6 +38,11 @@ class Fence:
     def check(self) -> None:
         """Raise :class:`FencedError` if somebody has."""
         latest = newest(self.folder)
+        if latest == 0:
+            raise FencedError(
+                f"the folder {self.folder.parent} was removed or emptied while it was trained to: "
+                "start again, and leave the folder alone until the run has finished"
+            )
         if latest != self.epoch or not self._is_there():
             raise FencedError(
                 f"another driver has taken over the run in {self.folder.parent} (epoch {latest}, this one is "

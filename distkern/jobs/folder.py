@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from distkern.core.errors import CorruptDataError, InputError, StoreError
+from distkern.core.processes import birth, is_running
 from distkern.jobs.fence import Fence, claim, starts_at
 from distkern.jobs.record import LOST_SECONDS, OVER, RUNNING, Record, from_json, state_of
 from distkern.storage.atomic import explained, write_text_atomic
@@ -24,7 +25,8 @@ ATTACHED = "attached"
 
 def attached_facts() -> dict[str, Any]:
     """What an attached run tells of itself with each sign of life."""
-    return {ATTACHED: True, "host": socket.gethostname(), "pid": os.getpid()}
+    pid = os.getpid()
+    return {ATTACHED: True, "host": socket.gethostname(), "pid": pid, "born": birth(pid)}
 
 
 class JobFolder:
@@ -91,10 +93,11 @@ class JobFolder:
     def pulse(self) -> dict[str, Any]:
         """The last sign of life: ``time`` and what the driver was at; empty if there was none."""
         try:
-            pulse: dict[str, Any] = json.loads((self._own / "heartbeat").read_text(encoding="utf-8"))
+            pulse = json.loads((self._own / "heartbeat").read_text(encoding="utf-8"))
         except (OSError, ValueError, StoreError):
             return {}
-        return pulse
+        # what says nothing is as good as none
+        return pulse if isinstance(pulse, dict) and isinstance(pulse.get("time"), int | float) else {}
 
     def state(self, now: float | None = None) -> str:
         """The job's state: one of :data:`distkern.jobs.record.STATES`."""
@@ -180,10 +183,6 @@ def _lives(pulse: Mapping[str, Any]) -> bool:
     if pulse.get("host") != socket.gethostname():
         return True
     try:
-        # signal 0 asks whether there is such a process
-        os.kill(int(pulse["pid"]), 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, KeyError, ValueError):
+        return is_running(int(pulse["pid"]), str(pulse.get("born", "")))
+    except (KeyError, TypeError, ValueError):
         return True
-    return True

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from distkern.core.errors import InputError
+from distkern.core.processes import birth, is_running
 from distkern.storage._upload import put_file, replace_folder
 from distkern.storage.places import Location, Place, URLPlace, place_of
 
@@ -95,7 +96,8 @@ class StagedFolder:
 
     def __init__(self, target: Path) -> None:
         self.target = self._final = target
-        token = f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
+        born = f".{ticks}" if (ticks := birth(os.getpid())) else ""
+        token = f"{_host()}-{os.getpid()}{born}-{secrets.token_hex(4)}"
         self.path = target.with_name(f".{target.name}.partial-{token}")
         try:
             self.path.mkdir(parents=True)
@@ -271,19 +273,9 @@ def _remove_stale(target: Path) -> None:
     if not target.parent.is_dir():
         return
     pattern = re.compile(
-        rf"{re.escape(f'.{target.name}.partial-{_host()}-')}(?P<pid>[0-9]+)-[0-9a-f]{{8}}(-old)?"
+        rf"{re.escape(f'.{target.name}.partial-{_host()}-')}(?P<pid>[0-9]+)([.](?P<born>[0-9]+))?-[0-9a-f]{{8}}(-old)?"
     )
     for entry in target.parent.iterdir():
         match = pattern.fullmatch(entry.name)
-        if match and not _is_alive(int(match["pid"])):
+        if match and not is_running(int(match["pid"]), match["born"] or ""):
             shutil.rmtree(entry, ignore_errors=True)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -102,6 +103,44 @@ def test_nothing_of_a_claim_is_left(data: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "n").exists()
 
 
+def test_a_run_that_was_killed_after_its_model_was_written_is_finished_by_resume(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "m"
+
+    def kept(folder: Path) -> None:
+        """What a run leaves that is killed before it clears up."""
+
+    with monkeypatch.context() as patch:
+        patch.setattr("distkern.estimators.run.clear", kept)
+        assert main(arguments(data, out, stages=2)) == 0
+    assert (out / "checkpoints").is_dir()
+    (out / "report.html").rename(out / ".report.html.partial-01234567")
+    (out / ".arrays.partial-here-1-01234567").mkdir()
+    JobFolder(out).claim()
+    written = (out / "model.json").read_bytes()
+    assert main(arguments(data, out, "--resume", "--set", "lam=3.0", stages=2)) == 2
+    assert "lam" in capsys.readouterr().err
+    assert main(arguments(data, out, "--resume", stages=2)) == 0
+    assert sorted(path.name for path in out.iterdir()) == [
+        "arrays", "metrics.jsonl", "model.json", "report.html"
+    ]  # fmt: skip
+    assert (out / "model.json").read_bytes() == written
+    # without the checkpoints, the model itself says of which job it is
+    capsys.readouterr()
+    assert main(arguments(data, out, "--resume", "--set", "lam=3.0", stages=2)) == 2
+    assert "a finished model of another job (lam differs)" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_removed_while_it_is_trained_to_is_named(tmp_path: Path) -> None:
+    job = Job(data="d.zarr", out=str(tmp_path / "m"))
+    with driving(job, False) as (guard, _):
+        shutil.rmtree(tmp_path / "m")
+        with pytest.raises(FencedError, match=r"m was removed or emptied while it was trained to"):
+            guard(Event("run_started", {"stages": 3}))
+    assert not (tmp_path / "m").exists()
+
+
 def test_a_claim_that_was_lost_is_not_given_up(tmp_path: Path) -> None:
     job = Job(data="d.zarr", out=str(tmp_path / "m"))
     folder = JobFolder(job.model_folder)
@@ -128,6 +167,9 @@ def test_whose_signs_of_life_count(tmp_path: Path) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     folder.beat({**attached_facts(), "pid": gone.pid})
+    folder.refuse_if_attached()
+    # in a container that was started anew, this is process 1 as the one before it was
+    folder.beat({**attached_facts(), "born": "1"})
     folder.refuse_if_attached()
     folder.beat({**attached_facts(), "host": "elsewhere", "pid": gone.pid})
     with pytest.raises(InputError, match=f"process {gone.pid} on elsewhere is training to it"):

@@ -17,6 +17,7 @@ import pytest
 import zarr
 
 from distkern.core.errors import CorruptDataError, InputError
+from distkern.core.processes import birth
 from distkern.storage import atomic
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import staged_folder, write_text_atomic
@@ -179,17 +180,22 @@ def test_a_replacement_is_whole(tmp_path: Path, can_exchange: bool, monkeypatch:
 def test_leftovers_of_dead_processes_are_removed(tmp_path: Path) -> None:
     finished = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], stdout=-1, check=True)
     host = atomic._host()
-    dead = tmp_path / f".d.partial-{host}-{int(finished.stdout)}-0123abcd"
+    dead = [
+        tmp_path / f".d.partial-{host}-{int(finished.stdout)}-0123abcd",
+        # of an earlier process with our number
+        tmp_path / f".d.partial-{host}-{os.getpid()}.1-0123abcd",
+    ]
     kept = [
         tmp_path / f".d.partial-{host}-{os.getpid()}-0123abcd",
+        tmp_path / f".d.partial-{host}-{os.getpid()}.{birth(os.getpid())}-0123abcd",
         tmp_path / f".d.partial-elsewhere-{int(finished.stdout)}-0123abcd",
         tmp_path / f".e.partial-{host}-{int(finished.stdout)}-0123abcd",
     ]
-    for folder in (dead, *kept):
+    for folder in (*dead, *kept):
         folder.mkdir()
     with staged_folder(tmp_path / "d") as staged:
         staged.commit()
-    assert not dead.exists()
+    assert not any(folder.exists() for folder in dead)
     assert all(folder.exists() for folder in kept)
 
 

@@ -1,0 +1,127 @@
+"""The folder that a run trains to: whose it is, and what is removed of it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from distkern.core.errors import DistkernError, InputError
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.estimators.estimator import AbstractEstimator
+from distkern.estimators.persistence import refuse_other_model
+from distkern.storage.dataset import Split
+from distkern.storage.places import Place, URLPlace, remove_tree
+
+#: what a training run leaves in its folder
+_OF_A_RUN = {
+    "checkpoints", "metrics.jsonl", "arrays", "model.json", "report.html", "job.json", "log.jsonl", "cancel"
+}  # fmt: skip
+
+
+def farewell(folder: Place) -> str:
+    """What is said of a run that was interrupted."""
+    saved = CheckpointFolder(folder / "checkpoints", {}).stages()
+    if not saved:
+        return "interrupted before the first checkpoint: run the same command again"
+    return (
+        f"interrupted; a checkpoint of stage {saved[-1]} is in {folder}: run the same command with --resume"
+    )
+
+
+def check_folder(folder: Place, resume: bool) -> None:
+    """Refuse a folder that a run cannot train to.
+
+    Raises
+    ------
+    InputError
+        If it holds a model or an unfinished run and is not resumed, or things that are not of a run.
+    """
+    if not resume and (folder / "model.json").exists():
+        raise InputError(
+            "holds a finished model", where=str(folder), mend="train to another folder or remove it"
+        )
+    if not resume and _is_unfinished(folder):
+        raise InputError(
+            "holds an unfinished run", where=str(folder), mend="use --resume, or remove the folder"
+        )
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise InputError("is a file", where=str(folder), mend="give a folder for the model")
+    foreign = sorted(
+        path.name for path in folder.iterdir() if path.name not in _OF_A_RUN and not path.name.startswith(".")
+    )
+    if foreign:
+        raise InputError(
+            f"holds other things than a model ({foreign[0]!r})", where=str(folder), mend="give a new folder"
+        )
+
+
+def check_resumption(
+    estimator: AbstractEstimator, source: Split, folder: Place, *, test: Split | None
+) -> None:  # fmt: skip
+    """Refuse to go on with a run of other data or with other hyperparameters, before anything is started.
+
+    Raises
+    ------
+    InputError
+        Naming what differs, then and now.
+    """
+    estimator.check_parameters()
+    data = estimator._data_of_split(source)
+    _, problem = estimator.problem(data, has_test=test is not None)
+    CheckpointFolder(folder / "checkpoints", estimator._identity(data, problem)).check()
+    if (folder / "model.json").exists():
+        refuse_other_model(folder, estimator)
+
+
+def _is_unfinished(folder: Place) -> bool:
+    checkpoints = folder / "checkpoints"
+    if isinstance(checkpoints, URLPlace):
+        # half a checkpoint of a writer that died is written over
+        return bool(CheckpointFolder(checkpoints, {}).stages())
+    return checkpoints.is_dir() and any(checkpoints.iterdir())
+
+
+def clear(folder: Place) -> None:
+    """Remove what a model does not need: checkpoints, and half-written files of runs that were killed."""
+    CheckpointFolder(folder / "checkpoints", {}).remove()
+    if isinstance(folder, Path):
+        for left in folder.glob(".*.partial-*"):
+            if left.is_dir():
+                remove_tree(left)
+            else:
+                left.unlink(missing_ok=True)
+
+
+def tidy(folder: Place) -> None:
+    """Remove what a run that failed before its first checkpoint has left: nobody can use it."""
+    if isinstance(folder, URLPlace):
+        with suppress(DistkernError, OSError):
+            _tidy_store(folder)
+        return
+    if CheckpointFolder(folder / "checkpoints", {}).stages():
+        return
+    # of a job, another driver may be at work here, or have finished
+    if (folder / "job.json").exists():
+        return
+    with suppress(OSError):
+        (folder / "metrics.jsonl").unlink(missing_ok=True)
+        if (folder / "checkpoints").is_dir():
+            (folder / "checkpoints").rmdir()
+        folder.rmdir()
+
+
+def _tidy_store(folder: URLPlace) -> None:
+    if CheckpointFolder(folder / "checkpoints", {}).stages() or (folder / "job.json").exists():
+        return
+    if not (folder / "model.json").exists():
+        (folder / "metrics.jsonl").unlink(missing_ok=True)
+        remove_tree(folder / "checkpoints")
+
+
+def checkpointed_history(folder: Place) -> list[dict[str, Any]]:
+    """The lines of metrics up to the newest checkpoint."""
+    newest = CheckpointFolder(folder / "checkpoints", {}).newest_header()
+    return [] if newest is None else newest.history
