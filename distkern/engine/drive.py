@@ -23,7 +23,7 @@ from distkern.engine.executors.base import AbstractExecutor, Call, Shared
 from distkern.engine.plan import Extent, PassPlan, plan_reduce, plan_stream
 from distkern.engine.residents import Exchanging, Residents
 from distkern.engine.streaming import StreamClock, run_stream
-from distkern.engine.tasks import apply_to_block, peak_resident_bytes, whole_block
+from distkern.engine.tasks import apply_to_block, peak_resident_bytes, reduce_group, whole_block
 from distkern.passes import Pass, Reduce, Rounds
 from distkern.solvers.base import AbstractSolver, Problem, Steps
 
@@ -136,6 +136,24 @@ class Driver:
         self._counters, self._stage, self._run_name = Counters(), 0, ""
         result: Result = self._execute(step)
         return result
+
+    def results(self, step: Reduce[Result]) -> Iterator[Result]:
+        """What a pass that belongs to no stage makes of each block, in order, instead of their combination.
+
+        For results that are too large to be held all at once.
+        """
+        self._counters, self._stage, self._run_name = Counters(), 0, ""
+        source = self.sources[step.split]
+        plan = plan_reduce(step, Extent.of(source), self.executor.machine)
+        arguments = (step.map, step.combine, plan.keep, Shared(step.operand))
+        calls = (Call(reduce_group, arguments, source, block) for block in range(source.n_blocks))
+        watch = _Watch(self, step, plan, source.n_blocks)
+        read = work = 0.0
+        for done, timed in enumerate(self.executor.ordered(calls, self.executor.machine.n_workers + 1), 1):
+            yield timed.value
+            read, work = read + timed.read_seconds, work + timed.work_seconds
+            watch.progress(done)
+        watch.finish({"read": read, "work": work})
 
     def complete(self, steps: Steps[Result]) -> Result:
         """Run every pass that ``steps`` yields and send it the result, until it returns."""

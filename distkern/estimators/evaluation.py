@@ -1,4 +1,4 @@
-"""Exact figures of a model on a split, in one pass and constant memory."""
+"""Exact figures of a model on a split, in one pass and bounded memory."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from distkern.core.types import Block, Floats
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
+from distkern.estimators.ranking import RANKING_BYTES, RankedScores
 from distkern.estimators.regression_figures import regression_figures, residuals_pass
 from distkern.passes import Cost, Reduce
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation
-
-_SCORE_BITS = 18
 
 
 @dataclass(frozen=True)
@@ -33,19 +32,30 @@ class Counts:
     ----------
     confusion : (n_classes of the data, n_classes of the model): rows by true and predicted label
     losses : sum of s_i l_i over rows and outputs
-    scores : (2, 2^18) histogram of the decision values of the two classes; empty for more classes
     """
 
     confusion: NDArray[np.int64]
     losses: float
-    scores: NDArray[np.int64]
+
+    @classmethod
+    def none(cls, n_classes: int, n_predicted: int) -> Counts:
+        """Of no rows."""
+        return cls(np.zeros((n_classes, n_predicted), dtype=np.int64), 0.0)
 
     @staticmethod
     def add(first: Counts, second: Counts) -> Counts:
         """The sums over the rows of both."""
-        return Counts(
-            first.confusion + second.confusion, first.losses + second.losses, first.scores + second.scores
-        )
+        return Counts(first.confusion + second.confusion, first.losses + second.losses)
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """A block's counts, and of two classes the scores of its rows and which of them are of class 1."""
+
+    counts: Counts
+    scores: Floats
+    positive: NDArray[np.bool_]
+    weights: Floats | None
 
 
 @dataclass(frozen=True)
@@ -56,51 +66,32 @@ class _Evaluated:
     losses: Callable[[Floats, Block], float]
     preparation: Preparation | None
     codes: NDArray[np.int64]
-    n_classes: int
+    n_predicted: int
 
 
-def score_bins(scores: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
-    """Order-preserving bin numbers of float32 values: their leading 18 bits, 9 of them exponent and sign.
-
-    Values in one bin differ by less than 1 part in 2^9, and count as ties for the area under the curve.
-    """
-    bits = np.ascontiguousarray(scores, dtype=np.float32).view(np.uint32).astype(np.int64)
-    ordered = np.where(bits >> 31, 0xFFFFFFFF - bits, bits + 0x80000000)
-    return ordered >> (32 - _SCORE_BITS)
-
-
-def area_under_curve(scores: NDArray[np.int64]) -> float:
-    """Probability that a row of class 1 scores above one of class 0, ties counting one half."""
-    negative, positive = scores[0].astype(np.float64), scores[1].astype(np.float64)
-    below = np.concatenate([[0.0], np.cumsum(negative)[:-1]])
-    pairs = negative.sum() * positive.sum()
-    return float(np.sum(positive * (below + 0.5 * negative)) / pairs)
-
-
-def _evaluate(block: Block, operand: _Evaluated) -> Counts:
+def _evaluate(block: Block, operand: _Evaluated) -> _Counted:
     features = block.features
     if operand.preparation is not None:
         features = operand.preparation.apply_rows(features, features.dtype)
     predictions = operand.basis.combine(features, operand.coefficients)
     if operand.intercept.any():
         predictions = predictions.astype(np.float64) + operand.intercept
-    n_outputs = predictions.shape[1]
-    binary = n_outputs == 1
+    binary = predictions.shape[1] == 1
     predicted = (predictions[:, 0] > 0).astype(np.int64) if binary else predictions.argmax(axis=1)
     assert block.targets is not None
-    n_model = 2 if binary else n_outputs
-    cells = block.targets.astype(np.int64) * n_model + predicted
-    confusion = np.bincount(cells, minlength=operand.n_classes * n_model).reshape(operand.n_classes, n_model)
+    shape = len(operand.codes), operand.n_predicted
+    cells = block.targets.astype(np.int64) * shape[1] + predicted
+    confusion = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
     codes = operand.codes[block.targets]
     known = codes >= 0
     rows = Block(features[known], codes[known], None if block.weights is None else block.weights[known])
     losses = operand.losses(predictions[known], rows)
-    scores = np.zeros((2, 2**_SCORE_BITS if binary else 0), dtype=np.int64)
-    if binary:
-        bins = score_bins(predictions[:, 0])
-        for code in (0, 1):
-            scores[code] = np.bincount(bins[codes == code], minlength=scores.shape[1])
-    return Counts(confusion, losses, scores)
+    exact = predictions[known].astype(np.float64)
+    # two classes that compete: the second's lead
+    scores = exact[:, 0] if binary else exact[:, -1] - exact[:, 0]
+    if operand.n_predicted > 2:
+        scores = scores[:0]
+    return _Counted(Counts(confusion, losses), scores, codes[known] == 1, rows.weights)
 
 
 def evaluate_split(
@@ -121,11 +112,17 @@ def evaluate_split(
     step = evaluation_pass(model, split)
     driver = Driver({"test": split}, executor, EventLog(listeners))
     with blas.single_threaded():
-        sums = driver.measure(step)
-    seconds = time.perf_counter() - started
-    if model.task == "regression":
-        return regression_figures(model, sums, seconds)
-    return _figures(model, sums, step.operand.codes, seconds)
+        if model.task == "regression":
+            sums = driver.measure(step)
+            return regression_figures(model, sums, time.perf_counter() - started)
+        with RankedScores() as ranked:
+            total = Counts.none(len(step.operand.codes), step.operand.n_predicted)
+            for block in driver.results(step):
+                total = Counts.add(total, block.counts)
+                if len(block.scores):
+                    ranked.add(block.scores, block.positive, block.weights)
+            area = ranked.area()
+    return _figures(model, total, area, step.operand.codes, time.perf_counter() - started)
 
 
 def evaluation_pass(model: Any, split: Split) -> Reduce[Any]:
@@ -138,7 +135,7 @@ def evaluation_pass(model: Any, split: Split) -> Reduce[Any]:
     return residuals_pass(model, split) if model.task == "regression" else _counting_pass(model, split)
 
 
-def _counting_pass(model: Any, split: Split) -> Reduce[Counts]:
+def _counting_pass(model: Any, split: Split) -> Reduce[_Counted]:
     preparation = model.preparation_for(split)
     known = model.classes_.tolist()
     assert split.dataset.classes is not None
@@ -152,20 +149,27 @@ def _counting_pass(model: Any, split: Split) -> Reduce[Counts]:
     n_outputs = model.n_outputs(len(known))
     basis = model.basis(split.dtype)
     operand = _Evaluated(
-        basis, model.coef_, model.intercept_, model.losses(), preparation, codes, len(labels)
+        basis, model.coef_, model.intercept_, model.losses(), preparation, codes, len(known)
     )  # fmt: skip
     rows = max(split.block_rows)
     cost = Cost(
         workspace_bytes=basis.combining_bytes(split.row_numbers)
         + 2 * model.coef_.nbytes
         + rows * (8 * n_outputs + 4 * split.row_numbers + 64),
-        result_bytes=16 * 2**_SCORE_BITS if n_outputs == 1 else 8 * len(labels) * n_outputs,
+        result_bytes=8 * len(labels) * max(n_outputs, 2) + (17 * rows if len(known) == 2 else 0),
+        driver_bytes=RANKING_BYTES if len(known) == 2 else 0,
         process_bytes=basis.process_bytes,
     )
-    return Reduce("evaluate", _evaluate, Counts.add, operand, "test", cost=cost)
+    return Reduce("evaluate", _evaluate, _not_combined, operand, "test", cost=cost)
 
 
-def _figures(model: Any, counts: Counts, codes: NDArray[np.int64], seconds: float) -> dict[str, Any]:
+def _not_combined(first: _Counted, second: _Counted) -> _Counted:
+    raise TypeError("blocks are taken one by one")
+
+
+def _figures(
+    model: Any, counts: Counts, area: float | None, codes: NDArray[np.int64], seconds: float
+) -> dict[str, Any]:
     n_rows = int(counts.confusion.sum())
     right = np.array([counts.confusion[row, code] if code >= 0 else 0 for row, code in enumerate(codes)])
     per_class = counts.confusion.sum(axis=1)
@@ -177,8 +181,8 @@ def _figures(model: Any, counts: Counts, codes: NDArray[np.int64], seconds: floa
         "accuracy": float(right.sum()) / n_rows,
         "balanced_accuracy": float(np.mean(right[present] / per_class[present])),
     }
-    if counts.scores.size and counts.scores.sum(axis=1).all():
-        figures["auc"] = area_under_curve(counts.scores)
+    if area is not None:
+        figures["auc"] = area
     figures["objective"] = model.objective_value(counts.losses, n_known)
     figures["seconds"] = round(seconds, 4)
     return figures
