@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from distkern.core import blas
+from distkern.core import allocator, blas
 from distkern.core.errors import DivergenceError
 from distkern.core.types import AbstractSource, Block
 from distkern.engine.budget import Machine
@@ -92,6 +92,7 @@ class Driver:
         self._run_name = uuid.uuid4().hex
         self._residents: Residents | None = None
         self._real_targets = problem.real_targets
+        allocator.return_large_arrays()
         try:
             with blas.single_threaded():
                 return self._run(solver, problem, resume)
@@ -224,6 +225,7 @@ class Driver:
         accesses, nonzero = measures.accesses or (
             counters.train_rows_read * train.n_features, counters.train_rows_read * train.row_accesses
         )  # fmt: skip
+        allocator.trim()
         driver_peak = peak_resident_bytes()
         worker_peak = max(self.executor.worker_peaks().values(), default=0)
         line: dict[str, Any] = {
