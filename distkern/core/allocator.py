@@ -8,11 +8,11 @@ from contextlib import suppress
 
 #: mallopt's names of its thresholds (malloc.h), and what they are set to
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
-_TRIM_BYTES, _MMAP_BYTES = 4 * 2**20, 2**20
+_TRIM_BYTES, _MMAP_BYTES = 2**20, 2**20
 
 
 def return_large_arrays() -> None:
-    """Have arrays above 1 MiB mapped one by one for the rest of this process, so that freeing them frees memory.
+    """From here on, have arrays above 1 MiB mapped one by one, so that freeing one gives its memory back.
 
     glibc raises that threshold to the size of whatever was freed last, up to 32 MiB; blocks and pieces then
     come from a heap whose holes fit nothing, and a process that streams them grows for several stages

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import distkern
+from memory_processes import run
 
 #: VmHWM and not ru_maxrss: a child inherits the latter
 CODE = """
@@ -47,12 +44,6 @@ else:
 """
 
 
-def run(code: str, *arguments: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(Path(distkern.__file__).parents[1])}
-    command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from Linux's /proc")
 @pytest.mark.parametrize("what", ["generated", "npz", "svm"])
@@ -62,8 +53,8 @@ def test_peak_does_not_grow_with_the_rows(tmp_path: Path, what: str) -> None:
         folder = tmp_path / str(rows)
         folder.mkdir()
         if what != "generated":
-            run(FILE, what, str(rows), str(folder))
-        peaks.append(int(run(CODE, what, str(rows), str(folder))))
+            run(FILE, what, str(rows), str(folder), folder=folder)
+        peaks.append(int(run(CODE, what, str(rows), str(folder), folder=folder)))
     # several runs each; 800,000 more rows are 160 MB of float32 features: holding a fifth of them would show
     assert peaks[1] < peaks[0] + 30e6
     assert peaks[1] < 450e6
@@ -106,8 +97,8 @@ def test_the_peak_of_the_feature_major_copy_does_not_grow_with_the_rows(tmp_path
     for rows in (40_000, 320_000):
         folder = tmp_path / str(rows)
         folder.mkdir()
-        run(COPY, what, "rows", str(rows), str(folder))
-        peaks.append(int(run(COPY, what, "columns", str(rows), str(folder))))
+        run(COPY, what, "rows", str(rows), str(folder), folder=folder)
+        peaks.append(int(run(COPY, what, "columns", str(rows), str(folder), folder=folder)))
     # 280,000 more rows are 224 MB in either form, and a group of the larger set takes 32 MB
     assert peaks[1] < peaks[0] + 15e6
     assert peaks[1] < 150e6

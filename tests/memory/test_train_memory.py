@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import distkern
+from memory_processes import run
 
 MAKE = """
 import sys
@@ -44,14 +41,6 @@ if __name__ == "__main__":
         "planned_worker": planned.worker_bytes, "planned_driver": planned.driver_bytes,
     }))
 """
-
-
-def run(code: str, *arguments: str, folder: Path) -> str:
-    script = folder / "script.py"
-    script.write_text(code)
-    environment = {**os.environ, "PYTHONPATH": str(Path(distkern.__file__).parents[1])}
-    command = [sys.executable, str(script), *arguments]
-    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.mark.slow

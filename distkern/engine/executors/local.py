@@ -17,7 +17,7 @@ import dask.multiprocessing
 import dask.threaded
 from dask.callbacks import Callback
 
-from distkern.core import blas
+from distkern.core import allocator, blas
 from distkern.core.errors import DistkernError
 from distkern.core.types import AbstractSource
 from distkern.engine.budget import Machine
@@ -111,7 +111,7 @@ class ProcessesExecutor(AbstractLocalExecutor):
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(
-                self.machine.n_workers, mp_context=context, initializer=blas.pin_worker
+                self.machine.n_workers, mp_context=context, initializer=_prepare_process
             )
         return self._pool
 
@@ -169,6 +169,11 @@ class ProcessesExecutor(AbstractLocalExecutor):
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
+
+
+def _prepare_process() -> None:
+    allocator.return_large_arrays()
+    blas.pin_worker()
 
 
 def _peak_of(pid: int) -> int:

@@ -1,0 +1,85 @@
+"""The driver holds no more after fifty stages than after two, and what it frees leaves its memory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memory_processes import run
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="resident memory is read from Linux's /proc"
+)
+
+#: pieces of 2 to 20 MiB come and go, with small arrays that stay allocated between them
+CHURN = """
+import os
+import numpy as np
+from distkern.core.allocator import return_large_arrays, trim
+def resident():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+return_large_arrays()
+start, small = resident(), []
+for turn in range(20):
+    pieces = []
+    for size in (20, 2, 8, 16):
+        pieces.append(np.ones(size * 2**20, np.uint8))
+        small.append(np.ones(2_000, np.uint8))
+    del pieces
+print(resident() - start)
+start, middling = resident(), [np.ones(100_000, np.uint8) for _ in range(400)]
+middling = middling[::20]
+trim()
+print(resident() - start)
+"""
+MAKE = """
+import sys
+import numpy as np
+from distkern.storage.ingest import write_dataset
+rows, columns, out = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+X = np.random.default_rng(0).normal(size=(rows, columns)).astype(np.float32)
+write_dataset(iter([(X, (X[:, 0] * X[:, 1] > 0).astype(int))]), out)
+"""
+TRAIN = """
+import json, sys
+import distkern as dk
+from distkern.estimators.run import train
+resident = []
+def watch(event):
+    if event.kind == "stage_finished":
+        with open("/proc/self/statm") as statm:
+            resident.append(int(statm.read().split()[1]))
+if __name__ == "__main__":
+    data = dk.open_dataset(sys.argv[1])
+    model = dk.CSVRGClassifier(
+        n_landmarks=int(sys.argv[2]), stages=50, landmarks="uniform", gamma=0.01, tol=0, random_state=0
+    )
+    train(model, data.train, scheduler="local", workers=2, listeners=[watch], dashboard=True)
+    print(json.dumps(resident))
+"""
+
+
+def test_freed_arrays_leave_the_memory_of_the_process(tmp_path: Path) -> None:
+    after_pieces, after_trim = map(int, run(CHURN, folder=tmp_path).split())
+    assert after_pieces < 4 * 2**20
+    # 2 of the 40 MB are still in use
+    assert after_trim < 8 * 2**20
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize(
+    ("rows", "columns", "landmarks"), [(20_000, 20, 64), (4_000, 2_000, 64), (10_800, 5_000, 500)]
+)
+def test_fifty_stages_on_local_workers_leave_no_more_than_two(
+    tmp_path: Path, rows: int, columns: int, landmarks: int
+) -> None:
+    """What is held after a stage; the peak within one depends on which threads are at work at a time."""
+    out = str(tmp_path / "d.zarr")
+    run(MAKE, str(rows), str(columns), out, folder=tmp_path)
+    pages = json.loads(run(TRAIN, out, str(landmarks), folder=tmp_path).splitlines()[-1])
+    assert len(pages) == 51
+    assert pages[50] <= 1.02 * pages[2]
