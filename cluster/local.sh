@@ -3,7 +3,8 @@
 #
 #   cluster/local.sh [WORKERS] [MEMORY_OF_A_WORKER] [PORT] [DASHBOARD_PORT]
 #
-# Everything listens on the loopback interface only. Ctrl-C stops all of it.
+# Everything listens on the loopback interface only. What ends is started again:
+# workers end with their scheduler. Ctrl-C stops all of it.
 set -eu
 workers=${1:-2}
 memory=${2:-1GiB}
@@ -30,24 +31,51 @@ done
 here=$(cd "$(dirname "$0")" && pwd)
 export DASK_CONFIG="${DASK_CONFIG:-$here/distkern.yaml}"
 
-dask scheduler --host 127.0.0.1 --port "$port" --dashboard-address "127.0.0.1:$dashboard" \
-    --preload distkern.dashboard.preload &
-scheduler=$!
-dask worker "tcp://127.0.0.1:$port" --host 127.0.0.1 --no-dashboard \
-    --nworkers "$workers" --nthreads 1 --memory-limit "$memory" &
-pool=$!
+start_scheduler() {
+    dask scheduler --host 127.0.0.1 --port "$port" --dashboard-address "127.0.0.1:$dashboard" \
+        --preload distkern.dashboard.preload &
+    scheduler=$!
+}
+start_pool() {
+    dask worker "tcp://127.0.0.1:$port" --host 127.0.0.1 --no-dashboard \
+        --nworkers "$workers" --nthreads 1 --memory-limit "$memory" &
+    pool=$!
+}
 stop() {
     trap - INT TERM EXIT
     kill -INT "$pool" "$scheduler" 2>/dev/null || true
     wait
 }
+start_scheduler
+start_pool
 trap stop EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 echo "train with: distkern train --scheduler tcp://127.0.0.1:$port ..."
 echo "watch:      http://127.0.0.1:$dashboard/distkern"
-# neither is of use without the other
-while kill -0 "$scheduler" 2>/dev/null && kill -0 "$pool" 2>/dev/null; do
-    sleep 1
+ends=0
+since=$(date +%s)
+while sleep 1; do
+    if ! kill -0 "$scheduler" 2>/dev/null; then
+        ended="the scheduler"
+        # it would look for its scheduler before it ends
+        kill -KILL "$pool" 2>/dev/null || true
+        wait "$pool" || true
+        start_scheduler
+        start_pool
+    elif ! kill -0 "$pool" 2>/dev/null; then
+        ended="the workers"
+        start_pool
+    else
+        continue
+    fi
+    now=$(date +%s)
+    # what cannot even start would be started for ever
+    if [ $((now - since)) -lt 15 ]; then ends=$((ends + 1)); else ends=1; fi
+    since=$now
+    if [ "$ends" -ge 5 ]; then
+        echo "local.sh: $ended ended 5 times in a row: see above why" >&2
+        exit 1
+    fi
+    echo "local.sh: $ended ended; started again" >&2
 done
-exit 1

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="When a tcp:// or tls:// scheduler fails: connect again and go on, up to N times.",
+    help="When a tcp:// or tls:// scheduler fails: connect again and go on, up to N times. Its workers end "
+    "with it, and something must start both again.",
 )
 @options.as_json
 def train(

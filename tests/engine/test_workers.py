@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,12 @@ def test_which_worker_does_not_see_the_data(tmp_path: Path) -> None:
     file.unlink()
     with pytest.raises(CorruptDataError), explained(Answers({"tcp://b:1": "FileNotFoundError"})):
         raise missing
+
+
+def test_a_scheduler_that_is_gone_is_not_asked() -> None:
+    for lost in (OSError("closed"), CancelledError("cancelled")):
+        with pytest.raises(type(lost)), explained(None):
+            raise lost
 
 
 @pytest.fixture(scope="module")

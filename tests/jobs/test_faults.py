@@ -112,6 +112,7 @@ def test_train_with_retries_outlives_its_scheduler(
     _, errors = run.communicate(timeout=180)
     assert run.returncode == 0, errors
     assert "the connection to the scheduler was lost" in errors
+    assert "start both again, unless something does" in errors
     assert "try 1 of 5 in 1 s, from the last checkpoint" in errors
     assert "resumed after stage" in errors
     check_same(out, whole)
@@ -132,7 +133,8 @@ def test_without_retries_a_lost_scheduler_leaves_a_run_to_resume(
     cluster.kill_scheduler()
     _, errors = run.communicate(timeout=120)
     assert run.returncode == 1
-    assert "the connection to the scheduler was lost; resume with --resume" in errors.splitlines()[-1]
+    assert "workers end with their scheduler: start both again" in errors.splitlines()[-1]
+    assert errors.endswith("resume with --resume\n")
     cluster.start_scheduler()
     cluster.replace_workers()
     again = distkern(*command, "--resume")

@@ -22,6 +22,11 @@ LOST: Final = object()
 #: address, key of the actor, method, arguments (numbers, strings and bytes, or lists of them)
 Request: TypeAlias = tuple[str, str, str, tuple[Any, ...]]
 
+#: workers cannot do without the scheduler that they joined
+SCHEDULER_LOST = (
+    "the connection to the scheduler was lost, and workers end with their scheduler: start both again, "
+    "unless something does (cluster/README.md); resume with --resume"
+)
 #: how often the scheduler is asked whether a worker that has not answered is still there
 _CHECK_SECONDS = 1.0
 _REACH_SECONDS = 5.0
@@ -99,7 +104,7 @@ class Calls:
         try:
             identity = await self._client.scheduler.identity(n_workers=-1)
         except _FAILED as error:
-            raise ClusterError("the connection to the scheduler was lost; resume with --resume") from error
+            raise ClusterError(SCHEDULER_LOST) from error
         return {
             address: worker.get("status", "running") == "running"
             for address, worker in identity["workers"].items()

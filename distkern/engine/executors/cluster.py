@@ -21,10 +21,11 @@ from distkern.engine.budget import Machine
 from distkern.engine.cache import forget
 from distkern.engine.executors.actors import NO_WORKERS, ActorParties
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress
+from distkern.engine.executors.calls import SCHEDULER_LOST
 from distkern.engine.executors.graph import call_graph, reduce_graph
 from distkern.engine.executors.handshake import greet
 from distkern.engine.executors.local import available_cores
-from distkern.engine.executors.workers import check_workers, explained, on_worker, versions
+from distkern.engine.executors.workers import AWAY, check_workers, explained, on_worker, versions
 from distkern.engine.plan import ReducePlan, RoundsPlan
 from distkern.engine.rounds import AbstractParties, LocalParties, Lost, Saved
 from distkern.engine.tasks import Timed, fold, peak_resident_bytes
@@ -42,9 +43,6 @@ _CLUSTER_CONFIG = {
 }
 #: how often a worker process that dies while it starts is started
 _STARTS = 5
-_LOST = "the connection to the scheduler was lost; resume with --resume"
-#: what a client raises whose scheduler does not answer, or that has given up on it and has none any more
-_AWAY = (OSError, DaskTimeoutError, RuntimeError, AttributeError)
 
 
 class ClusterExecutor(AbstractExecutor):
@@ -105,7 +103,7 @@ class ClusterExecutor(AbstractExecutor):
         try:
             return fold(step.combine, *self._result(partials))
         except BaseException:
-            with contextlib.suppress(*_AWAY):
+            with contextlib.suppress(*AWAY):
                 self._client.cancel(partials)
             raise
 
@@ -141,7 +139,7 @@ class ClusterExecutor(AbstractExecutor):
         except Exception as error:
             if self._client.status in ("running", "connecting"):
                 raise
-            raise ClusterError(_LOST) from error
+            raise ClusterError(SCHEDULER_LOST) from error
 
     def _result(self, futures: list[Future]) -> list[Timed]:
         from distributed import KilledWorker
@@ -158,13 +156,13 @@ class ClusterExecutor(AbstractExecutor):
                 "of memory; see `distkern plan`, and raise --memory-limit"
             ) from error
         except (FutureCancelledError, CommClosedError) as error:
-            raise ClusterError(_LOST) from error
+            raise ClusterError(SCHEDULER_LOST) from error
         except NoWorkerError as error:
             raise ClusterError(NO_WORKERS) from error
 
     def worker_peaks(self) -> dict[str, int]:
         # a worker that dies meanwhile is simply not measured
-        with contextlib.suppress(*_AWAY):
+        with contextlib.suppress(*AWAY):
             peaks = self._client.run(peak_resident_bytes, on_error="ignore")
             return {str(address): int(peak) for address, peak in peaks.items()}
         return {}
@@ -172,7 +170,7 @@ class ClusterExecutor(AbstractExecutor):
     def forget_blocks(self) -> None:
         # workers that run on after this run, on a cluster of the user's, get their memory back
         if self._client.cluster is None:
-            with contextlib.suppress(*_AWAY):
+            with contextlib.suppress(*AWAY):
                 self._client.run(forget, on_error="ignore")
 
     def close(self) -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from hashlib import file_digest
 from typing import Any, TypeVar
 
 import numpy as np
 from distributed import Client, get_worker
 from distributed.comm import CommClosedError
+from distributed.utils import TimeoutError as DaskTimeoutError
 
 from distkern.core.errors import CorruptDataError, DistkernError, InputError
 from distkern.core.version import __version__
 
 Result = TypeVar("Result")
+
+#: what a client raises whose scheduler does not answer, or that has given up on it and has none any more
+AWAY = (OSError, DaskTimeoutError, RuntimeError, AttributeError)
 
 
 def versions() -> dict[str, str]:
@@ -83,7 +88,10 @@ def explained(client: Client) -> Iterator[None]:
         yield
     except CorruptDataError as error:
         here = seen(error.where)
-        answers = client.run(seen, error.where, on_error="ignore")
+        try:
+            answers = client.run(seen, error.where, on_error="ignore")
+        except AWAY:
+            raise error from None
         blind = sorted(address for address, there in answers.items() if there != here)
         if not blind:
             raise
@@ -92,10 +100,12 @@ def explained(client: Client) -> Iterator[None]:
             where=error.where,
             mend="let all of them see the data there, or end those that do not; it need not be made again",
         ) from error  # fmt: skip
-    except DistkernError:
+    except (DistkernError, OSError, CancelledError):
+        # of the run, or of a scheduler that is gone and cannot be asked
         raise
     except Exception:
-        check_workers(client)
+        with suppress(*AWAY):
+            check_workers(client)
         raise
 
 

@@ -1,0 +1,89 @@
+"""cluster/local.sh starts again what ends, so that a run with --retries needs nobody."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cluster_processes import free_port, wait_for
+from distkern.estimators import load_model
+from distkern.storage.ingest import write_dataset
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are found in /proc"),
+]
+
+PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+
+
+def children(process: subprocess.Popen[str], what: str) -> list[int]:
+    """The children of the script that run ``dask WHAT``."""
+    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    found = []
+    for child in listed:
+        try:
+            words = Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if what.encode() in words:
+            found.append(int(child))
+    return found
+
+
+@pytest.fixture
+def script(repository: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The script at work, and its scheduler's address."""
+    port = free_port()
+    command = ["sh", str(repository / "cluster" / "local.sh"), "2", "1GiB", str(port), str(free_port())]
+    with (tmp_path / "log").open("w") as log, subprocess.Popen(
+        command, env={**os.environ, "PATH": PATH}, stdout=log, stderr=log, text=True
+    ) as process:  # fmt: skip
+        yield process, f"tcp://127.0.0.1:{port}"
+        process.terminate()
+
+
+def test_a_run_goes_on_by_itself_when_the_scheduler_is_killed(
+    script: tuple[subprocess.Popen[str], str], tmp_path: Path
+) -> None:
+    process, address = script
+    X = np.random.default_rng(0).standard_normal((6000, 8), dtype=np.float32)
+    data, out = tmp_path / "d.zarr", tmp_path / "m"
+    write_dataset([(X, X[:, 0] + X[:, 1] ** 2 > 0.5)], data, rows_per_shard=1000)
+    run = subprocess.Popen(
+        [sys.executable, "-m", "distkern", "train", "--data", str(data), "--out", str(out), "--scheduler",
+         address, "--algorithm", "csvrg", "--set", "n_landmarks=60", "--set", "tol=0.0", "--set", "stages=60",
+         "--retries", "5"],
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    wait_for(lambda: list(out.glob("checkpoints/stage-*[3-9]")))
+    [scheduler] = children(process, "scheduler")
+    os.kill(scheduler, signal.SIGKILL)
+    _, errors = run.communicate(timeout=240)
+    assert run.returncode == 0, errors
+    assert "start both again, unless something does" in errors
+    assert "resumed after stage" in errors
+    assert load_model(out).coef_.shape[0] == 60
+    assert children(process, "scheduler") != [scheduler]
+    # workers alone, too
+    [pool] = children(process, "worker")
+    os.kill(pool, signal.SIGKILL)
+    wait_for(lambda: children(process, "worker") not in ([], [pool]))
+    assert "the scheduler ended; started again" in (tmp_path / "log").read_text()
+
+
+def test_what_cannot_start_is_given_up(repository: Path) -> None:
+    ports = [str(free_port()), str(free_port())]
+    run = subprocess.run(
+        ["sh", str(repository / "cluster" / "local.sh"), "1", "no memory", *ports],
+        env={**os.environ, "PATH": PATH}, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert run.returncode == 1
+    assert run.stderr.splitlines()[-1].startswith("local.sh: the workers ended 5 times in a row")
