@@ -89,6 +89,8 @@ def _dataset(path: Place) -> Found:
         if split is not None:
             record[name] = {"n_rows": split.n_rows, "n_shards": split.n_blocks}
     record["classes"] = None if dataset.classes is None else list(np.asarray(dataset.classes).tolist())
+    record["feature_names"] = None if dataset.feature_names is None else list(dataset.feature_names)
+    record |= {"target_name": dataset.target_name, "source_rows": dataset.train.has_source_rows}
     copy = column_facts(dataset)
     record |= {"scaling": dataset.scaling.kind, "columns": copy, "fingerprint": dataset.fingerprint}
     facts = data_facts(dataset)
@@ -102,7 +104,7 @@ def _dataset(path: Place) -> Found:
 
 
 def _model(path: Place) -> Found:
-    from distkern.cli.training import hyperparameters
+    from distkern.cli.training import hyperparameters, shorten
     from distkern.estimators import load_model
     from distkern.monitor.look import short_number
     from distkern.monitor.stages import own_figures
@@ -113,6 +115,10 @@ def _model(path: Place) -> Found:
     parameters = model.get_params()
     record: dict[str, Any] = {"class": type(model).__name__, "n_features": int(model.n_features_in_)}
     facts = {"class": type(model).__name__, "features": f"{model.n_features_in_:,}"}
+    names = getattr(model, "feature_names_in_", None)
+    record["feature_names"] = None if names is None else names.tolist()
+    if names is not None:
+        facts["columns"] = ", ".join(shorten(names.tolist()))
     if hasattr(model, "classes_"):
         record["classes"] = np.asarray(model.classes_).tolist()
         facts["classes"] = ", ".join(str(label) for label in record["classes"])

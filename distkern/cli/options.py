@@ -128,6 +128,23 @@ certificates = _all(
     _certificate_option("key", "its key"),
 )
 
+
+def file_kinds(command: Command) -> Command:
+    """``--format`` and ``--header``: what files are, where their names do not say."""
+    from distkern.formats._files import COMPRESSIONS, known_formats
+
+    kinds = known_formats()
+    listed = "; ".join(f"{kind.name}: {' '.join(kind.extensions)}" for kind in kinds.values())
+    said = f"What the files are, where their names do not say ({listed}; text also {' '.join(COMPRESSIONS)})."
+    return _all(
+        click.option(
+            "--header/--no-header", default=None,
+            help="Whether CSV files start with the names of their columns.  [default: looked at]",
+        ),
+        click.option("--format", "format_name", type=click.Choice(list(kinds)), help=said),
+    )(command)  # fmt: skip
+
+
 #: where tasks run
 scheduling = _all(
     click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
@@ -12,24 +13,39 @@ from distkern.core.errors import InputError
 from distkern.storage.places import place_of
 
 _ENDINGS = (".zarr", ".csv", ".npy")
+#: what says how files are read, and has no effect on a data set
+_OF_FILES = {"target": "--target", "id": "--id", "format_name": "--format", "header": "--header"}
 
 
 @click.command()
 @click.argument("model", metavar="M")
-@click.option("--data", required=True, metavar="D.zarr", help="The sharded data set, a folder or a URL.")
+@click.argument("files", metavar="[FILE]...", nargs=-1)
+@click.option("--data", metavar="D.zarr", help="A sharded data set, a folder or a URL, instead of files.")
 @click.option("--out", required=True, metavar="P", help="A path or URL that ends in .zarr, .csv or .npy.")
 @click.option(
-    "--split", type=click.Choice(["train", "test"]), default="test", show_default=True, help="Which rows."
+    "--split", type=click.Choice(["train", "test"]), help="Which rows of a data set.  [default: test]"
 )
+@click.option("--id", metavar="COLUMN", help="Of files: write this column beside the predictions.")
+@click.option(
+    "--target", metavar="COLUMN",
+    help="Of files: leave this column out, by name or by position from 0. The training data's target is left "
+    "out where it is there.",
+)  # fmt: skip
+@options.file_kinds
 @click.option("--decision", is_flag=True, help="Write decision values instead of classes.")
 @click.option("--proba", is_flag=True, help="Write probabilities, for models that have them.")
 @options.scheduling
 @options.as_json
 def predict(
     model: str,
-    data: str,
+    files: tuple[str, ...],
+    data: str | None,
     out: str,
-    split: str,
+    split: str | None,
+    id: str | None,
+    target: str | None,
+    header: bool | None,
+    format_name: str | None,
     decision: bool,
     proba: bool,
     scheduler: str | None,
@@ -37,19 +53,25 @@ def predict(
     memory_limit: int | None,
     as_json: bool,
 ) -> None:
-    """Write a model's predictions for a data set, shard by shard.
+    """Write a model's predictions for files, in their order, or for a data set, shard by shard.
+
+    FILE are svmlight, CSV, Parquet, NPY or NPZ files, folders or patterns of them, or URLs. Columns are
+    matched by name. Of a data set, each row's number in its source is written as well.
 
     \b
     Example:
+      distkern predict m new.csv --id customer --out predictions.csv
       distkern predict m --data covtype.zarr --out predictions.csv
     """
     from distkern.estimators import load_model
-    from distkern.estimators.run import predict_to
+    from distkern.estimators.scoring import files_for, predict_files_to, predict_to
 
     if not out.endswith(_ENDINGS):
         raise InputError(
             f"{out!r} has an unknown ending", where="--out", mend=f"end it in one of {', '.join(_ENDINGS)}"
         )
+    how = {"target": target, "id": id, "format_name": format_name, "header": header}
+    _check_source(files, data, split, how)
     options.use_certificates(scheduler)
     fitted = load_model(model)
     if proba and decision:
@@ -60,17 +82,46 @@ def predict(
             where="--proba",
             mend="use --decision, or train with loss='logistic' where the algorithm has it",
         )
-    source = find_split(data, split)
-    predict_to(
-        fitted,
-        source,
-        out,
-        output="decision" if decision else "probability" if proba else "label",
-        scheduler=scheduler or "local",
-        workers=workers,
-        memory_limit=memory_limit,
-    )
-    if as_json:
-        click.echo(json.dumps({"n": source.n_rows, "out": str(place_of(out)), "decision": decision}))
+    where: dict[str, Any] = {
+        "output": "decision" if decision else "probability" if proba else "label",
+        "scheduler": scheduler or "local", "workers": workers, "memory_limit": memory_limit,
+    }  # fmt: skip
+    by_position: list[str] = []
+    if data is not None:
+        n_rows = predict_to(fitted, find_split(data, split or "test"), out, **where)
     else:
-        click.echo(f"{source.n_rows:,} predictions in {out}")
+        rows = files_for(fitted, files, id=id, target=target, format=format_name, header=header)
+        n_rows, by_position = predict_files_to(fitted, rows, out, id=id, **where), rows.by_position
+    for file in by_position:
+        click.echo(f"note: {file} does not name its columns: taken in the order of training", err=True)
+    if as_json:
+        click.echo(json.dumps({"n": n_rows, "out": str(place_of(out)), "decision": decision}))
+    else:
+        click.echo(f"{n_rows:,} predictions in {out}")
+
+
+def _check_source(
+    files: tuple[str, ...], data: str | None, split: str | None, how: dict[str, Any]
+) -> None:  # fmt: skip
+    from distkern.storage.ingest import is_dataset
+
+    if bool(files) == (data is not None):
+        raise InputError(
+            "files and a data set at once" if files else "nothing to predict",
+            where="--data", mend="give files, FILE..., or a data set, --data D.zarr",
+        )  # fmt: skip
+    if files:
+        if split is not None:
+            raise InputError("files have no splits", where="--split", mend="leave it out")
+        for file in files:
+            if is_dataset(file):
+                raise InputError("a data set, not a file", where=file, mend=f"give it as --data {file}")
+        return
+    for name, value in how.items():
+        if value is not None:
+            raise InputError("has no effect on a data set", where=_OF_FILES[name], mend="leave it out")
+    place = place_of(str(data))
+    if place.exists() and not place.is_dir():
+        raise InputError(
+            "a file, not a data set", where=str(data), mend=f"give it without --data: predict M {data}"
+        )

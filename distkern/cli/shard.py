@@ -15,7 +15,6 @@ import click
 from distkern.cli import options
 from distkern.core import interrupts
 from distkern.core.errors import InputError
-from distkern.formats._files import COMPRESSIONS, known_formats
 from distkern.monitor.text import in_bytes, in_time
 from distkern.storage.places import Place, size_of_tree
 from distkern.storage.scaling import KINDS
@@ -47,12 +46,6 @@ class _SeveralTests(click.Command):
             expanded += [part for value in values for part in ("--test", value)] or ["--test"]
             position = stop
         return super().parse_args(ctx, expanded)
-
-
-def _format_help() -> str:
-    kinds = known_formats().values()
-    listed = "; ".join(f"{kind.name}: {' '.join(kind.extensions)}" for kind in kinds)
-    return f"What the files are, where their names do not say ({listed}; text also {' '.join(COMPRESSIONS)})."
 
 
 @click.command(cls=_SeveralTests)
@@ -107,12 +100,7 @@ def _format_help() -> str:
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of shuffle and test rows."
 )
-@click.option(
-    "--header/--no-header",
-    default=None,
-    help="Whether CSV files start with the names of their columns.  [default: looked at]",
-)
-@click.option("--format", "format_name", type=click.Choice(list(known_formats())), help=_format_help())
+@options.file_kinds
 @click.option(
     "--columns",
     is_flag=True,

@@ -169,16 +169,25 @@ def data_facts(dataset: Dataset) -> dict[str, str]:
             features = split.n_rows * split.row_numbers * split.dtype.itemsize
             shards = "1 shard" if split.n_blocks == 1 else f"{split.n_blocks:,} shards"
             facts[name] = f"{split.n_rows:,} rows in {shards}, {in_bytes(features)}"
+    if dataset.options.get("test_fraction") is not None:
+        facts["test"] += f", drawn ({dataset.options['test_fraction']:g} of all)"
     facts["features"] = f"{dataset.n_features:,}"
+    if dataset.feature_names is not None:
+        facts["columns"] = ", ".join(shorten(list(dataset.feature_names)))
+    if dataset.target_name is not None:
+        facts["target"] = dataset.target_name
+    known = dataset.train.has_source_rows
+    facts["rows of the source"] = "each row has its number" if known else "not known (an older data set)"
     if dataset.is_sparse:
         per_row = dataset.train.n_entries / dataset.n_rows
         facts["stored"] = f"sparse, {per_row:,.1f} numbers a row ({per_row / dataset.n_features:.2%})"
     if dataset.classes is not None:
-        facts["classes"] = ", ".join(str(label) for label in _shorten(dataset.classes.tolist()))
+        facts["classes"] = ", ".join(str(label) for label in shorten(dataset.classes.tolist()))
     facts["scaling"] = str(dataset.scaling.kind)
     facts["fingerprint"] = str(dataset.fingerprint)
     return facts
 
 
-def _shorten(labels: list[Any], most: int = 12) -> list[Any]:
+def shorten(labels: list[Any], most: int = 12) -> list[Any]:
+    """The first labels and the last."""
     return labels if len(labels) <= most else [*labels[: most - 2], "...", labels[-1]]

@@ -1,4 +1,4 @@
-"""Training, planning, evaluation and prediction with everything a command line asks for."""
+"""Training, planning and evaluation with everything a command line asks for."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
-
-import numpy as np
 
 from distkern.core import interrupts
 from distkern.core.errors import FencedError, MemoryBudgetError, StoreError
@@ -28,7 +26,7 @@ from distkern.estimators.run_folder import (
     tidy,
 )
 from distkern.monitor import metrics
-from distkern.passes import Cost, Reduce
+from distkern.passes import Reduce
 from distkern.solvers.base import Outline
 from distkern.storage.atomic import explained
 from distkern.storage.dataset import Split
@@ -181,7 +179,7 @@ def train(
         heard.append(metrics.MetricsFile(folder / "metrics.jsonl"))
     checkpoints = None if folder is None else folder / "checkpoints"
     try:
-        with _executor(scheduler, workers, memory_limit, check, dashboard) as executor:
+        with opened_executor(scheduler, workers, memory_limit, check, dashboard) as executor:
             heard.extend(opened(executor) if opened is not None else ())
             estimator.fit_with(
                 source, test=test, executor=executor, listeners=heard, checkpoints=checkpoints, resume=resume
@@ -205,7 +203,7 @@ def _stop_if_asked(event: Event) -> None:
 
 
 @contextmanager
-def _executor(
+def opened_executor(
     scheduler: str | None, workers: int | None, memory_limit: int | None, check: Callable[[Machine], None],
     dashboard: bool = False,
 ) -> Iterator[AbstractExecutor]:  # fmt: skip
@@ -222,13 +220,12 @@ def _executor(
             executor.close()
 
 
-def _check_limit(step: Reduce[Any], source: Split, given: int | None) -> Callable[[Machine], None]:
+def check_limit(step: Reduce[Any], extent: Extent, given: int | None) -> Callable[[Machine], None]:
     """A check that refuses a machine whose memory limit a single pass does not fit."""
 
     def check(machine: Machine) -> None:
         if machine.memory_limit is None:
             return
-        extent = Extent.of(source)
         planned = plan_reduce(step, extent, machine)
         needed = planned.driver_bytes if machine.in_process else planned.worker_bytes
         if needed > machine.memory_limit:
@@ -252,58 +249,6 @@ def evaluate(
     """Figures of a model on a split: see :func:`distkern.estimators.evaluation.evaluate_split`."""
     from distkern.estimators.evaluation import evaluate_split, evaluation_pass
 
-    check = _check_limit(evaluation_pass(model, source), source, memory_limit)
-    with _executor(scheduler, workers, memory_limit, check) as executor:
+    check = check_limit(evaluation_pass(model, source), Extent.of(source), memory_limit)
+    with opened_executor(scheduler, workers, memory_limit, check) as executor:
         return evaluate_split(model, source, executor, (*listeners, _stop_if_asked))
-
-
-def predict_to(
-    model: AbstractEstimator, source: Split, out: Location, *, output: str = "label",
-    scheduler: str | None = None, workers: int | None = None, memory_limit: int | None = None,
-) -> int:  # fmt: skip
-    """Write the predictions of all rows of a split, shard by shard, to ``.zarr``, ``.csv`` or ``.npy``.
-
-    Returns the number of rows. ``output``: "label" (of a regressor, its predictions), "decision" values or,
-    of a model that has them, "probability".
-    """
-    from distkern.engine.drive import blocks_in_order
-    from distkern.storage.prediction_files import open_prediction_writer
-
-    function = model.predictor(model.preparation_for(source), output)
-    labels, columns, dtype = _predicted(model, output)
-    rows = max(source.block_rows)
-    basis = model.basis(source.dtype)
-    cost = Cost(
-        workspace_bytes=basis.combining_bytes(source.row_numbers)
-        + 2 * model.coef_.nbytes
-        + rows * (16 * len(columns or [""]) + 4 * source.row_numbers),
-        process_bytes=basis.process_bytes,
-    )
-    check = _check_limit(Reduce("predict", function, max, cost=cost), source, memory_limit)
-    start = 0
-    with (
-        _executor(scheduler, workers, memory_limit, check) as executor,
-        open_prediction_writer(
-            place_of(out), source.n_rows, columns, dtype, max(source.block_rows), labels
-        ) as writer,
-    ):
-        for values in blocks_in_order(source, function, executor):
-            interrupts.check()
-            writer.write(start, values)
-            start += len(values)
-        writer.commit()
-    return start
-
-
-def _predicted(model: AbstractEstimator, output: str) -> tuple[list[Any], list[str] | None, np.dtype[Any]]:
-    """The labels that predictions may be, names of their columns if there are several, and their dtype."""
-    number = np.dtype(np.float64)
-    n_outputs = model.coef_.shape[1]
-    if model.task == "regression":
-        return [], None if n_outputs == 1 else [str(column) for column in range(n_outputs)], number
-    classes: np.ndarray = model.classes_
-    labels = classes.tolist()
-    if output == "label":
-        return labels, None, classes.dtype
-    several = len(labels) > 2 or output == "probability"
-    return labels, [str(label) for label in labels] if several else None, number

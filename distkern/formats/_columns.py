@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from distkern.core.errors import InputError
+from distkern.core.names import order_by_name
 from distkern.formats.base import ReadOptions
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a table: all names, the positions of the features, and of the target if there is one."""
+    """The columns of a table: all names, the positions of the features, and of target and id if any."""
 
     names: tuple[str, ...]
     features: tuple[int, ...]
     target: int | None
+    id: int | None = None
 
     @property
     def target_name(self) -> str | None:
@@ -27,12 +29,16 @@ class Columns:
         return tuple(self.names[position] for position in self.features)
 
 
-def choose_columns(names: Sequence[str], *, where: str, options: ReadOptions) -> Columns:
+def choose_columns(
+    names: Sequence[str], *, where: str, options: ReadOptions, has_header: bool = True
+) -> Columns:
     """Split a table's columns: ``options.target`` by name, else by position; default the last column.
 
     Positions count from 0 and, where negative, from the end, as in pandas. Without a target kind every column
-    is a feature unless ``options.target`` names one to leave out. Raises :class:`InputError` for columns
-    without a name or with the same one, and for a target that is not there.
+    is a feature unless ``options.target`` names one to leave out. Where ``options.features`` are wanted and
+    the names are the table's own, the features are these, in this order. Raises :class:`InputError` for
+    columns without a name or with the same one, for a target or an id that is not there, and for features
+    that are missing or not wanted.
     """
     for position, name in enumerate(names):
         if not name:
@@ -44,17 +50,29 @@ def choose_columns(names: Sequence[str], *, where: str, options: ReadOptions) ->
         if name in names[:position]:
             raise InputError(f"two columns are named {name!r}", where=where, mend="rename one of them")
     target = _target(names, where=where, options=options)
-    features = tuple(position for position in range(len(names)) if position != target)
+    id_ = None if options.id is None else _position(names, options.id, "to be kept as id", where)
+    wanted = (options.features if has_header else None) or ()
+    left_out = {target} | {at for at, name in enumerate(names) if name not in wanted and at == id_}
+    if has_header and options.ignored not in wanted:
+        left_out |= {at for at, name in enumerate(names) if name == options.ignored}
+    features = tuple(position for position in range(len(names)) if position not in left_out)
+    if wanted:
+        order = order_by_name([names[at] for at in features], wanted, where=where, whose="the training data")
+        features = features if order is None else tuple(features[at] for at in order.tolist())
     if not features:
         mend = "a file needs at least one column besides the target"
         raise InputError("the file has no feature columns", where=where, mend=mend)
-    return Columns(tuple(names), features, target)
+    return Columns(tuple(names), features, target, id_)
 
 
 def _target(names: Sequence[str], *, where: str, options: ReadOptions) -> int | None:
     wanted = options.target
     if wanted is None:
         return None if options.target_kind == "none" else len(names) - 1
+    return _position(names, wanted, "to be the target", where)
+
+
+def _position(names: Sequence[str], wanted: str, role: str, where: str) -> int:
     if wanted in names:
         return list(names).index(wanted)
     try:
@@ -62,11 +80,11 @@ def _target(names: Sequence[str], *, where: str, options: ReadOptions) -> int | 
     except ValueError:
         close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.0)
         raise InputError(
-            f"there is no column {wanted!r} to be the target", where=where, mend=f"did you mean {close[0]!r}?"
+            f"there is no column {wanted!r} {role}", where=where, mend=f"did you mean {close[0]!r}?"
         ) from None
     if not -len(names) <= position < len(names):
         raise InputError(
-            f"there is no column number {position} to be the target",
+            f"there is no column number {position} {role}",
             where=where,
             mend=f"columns count from 0 to {len(names) - 1}; or give the name",
         )

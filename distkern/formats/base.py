@@ -37,11 +37,17 @@ class ReadOptions:
     target_kind : what the target is, see :data:`TargetKind`
     target : name or position of the target (formats with named columns or arrays); None: the format's default
     header : whether the first line names the columns (CSV); None: decided by looking at it
+    id : name or position of a column that is kept as text beside the rows and is no feature
+    features : the columns that are wanted, by name and in this order, of tables that name theirs; None: all
+    ignored : a column that is left out where it is there, for instance the target of a model
     """
 
     target_kind: TargetKind = "label"
     target: str | None = None
     header: bool | None = None
+    id: str | None = None
+    features: tuple[str, ...] | None = None
+    ignored: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,7 @@ class RawChunk:
     target_name : of the column that holds the targets, or None
     has_header : the names are the file's own, not the positions of its columns
     may_widen : the width is only the largest feature met so far (svmlight)
+    ids : (n_rows,) str objects, where an id column was asked for
     """
 
     features: Rows
@@ -71,6 +78,7 @@ class RawChunk:
     may_widen: bool = False
     target_name: str | None = None
     has_header: bool = True
+    ids: NDArray[Any] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -107,11 +115,13 @@ class AbstractFormat(ABC):
     name : of the format, as ``--format`` takes it
     extensions : of its files, with the dot
     is_text : may be compressed (.gz, .xz, .bz2) and is read from front to back
+    is_table : has columns, of which one can be an id
     """
 
     name: ClassVar[str]
     extensions: ClassVar[tuple[str, ...]]
     is_text: ClassVar[bool] = False
+    is_table: ClassVar[bool] = False
 
     @abstractmethod
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
@@ -123,6 +133,11 @@ class AbstractFormat(ABC):
 
     def chunks(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
         """What :meth:`read` gives, each chunk refused if it has a number that is not finite."""
+        if options.id is not None and not self.is_table:
+            raise InputError(
+                f"{self.name} files have no column {options.id!r} to keep as id",
+                where=f"{file.url}, --id", mend="leave it out: rows keep their order",
+            )  # fmt: skip
         for chunk in self.read(file, options):
             refuse_non_finite(chunk)
             yield chunk

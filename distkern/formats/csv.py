@@ -32,6 +32,7 @@ class Csv(AbstractFormat):
     name: ClassVar[str] = "csv"
     extensions: ClassVar[tuple[str, ...]] = (".csv", ".tsv")
     is_text: ClassVar[bool] = True
+    is_table: ClassVar[bool] = True
 
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
         layout: _Layout | None = None
@@ -43,7 +44,7 @@ class Csv(AbstractFormat):
                     if not block.text.strip():
                         continue
                     layout, block = _read_header(block, file.url, options)
-                features, targets, lines = layout.parse(block, first_row)
+                features, targets, ids, lines = layout.parse(block, first_row)
                 if len(features):
                     yield RawChunk(
                         features,
@@ -54,6 +55,7 @@ class Csv(AbstractFormat):
                         names=layout.columns.feature_names,
                         target_name=layout.columns.target_name,
                         has_header=layout.has_header,
+                        ids=ids,
                     )
                     first_row += len(features)
 
@@ -108,7 +110,7 @@ def _read_header(block: LineBlock, file: str, options: ReadOptions) -> tuple[_La
         block = LineBlock(block.text[end:], line + 1)
     else:
         names = [str(position) for position in range(len(fields))]
-    columns = choose_columns(names, where=where, options=options)
+    columns = choose_columns(names, where=where, options=options, has_header=has_header)
     return _Layout(file, delimiter, columns, options, has_header), block
 
 
@@ -141,18 +143,23 @@ class _Layout:
 
     def parse(
         self, block: LineBlock, first_row: int
-    ) -> tuple[Floats, NDArray[Any] | None, NDArray[np.int64]]:
-        """Features (n, d) float64, targets (n,) str objects or float64, line numbers (n,)."""
+    ) -> tuple[Floats, NDArray[Any] | None, NDArray[Any] | None, NDArray[np.int64]]:
+        """Features (n, d) float64, targets (n,) str objects or float64, ids, line numbers (n,)."""
         lines = _filled_lines(block)
         if not lines.size:
-            return np.zeros((0, len(self.columns.features))), None, lines
-        # Arrow skips a blank line, which in a file of one column is a row without its value
-        fast = self._parse_fast(block.text, len(lines)) if len(self.columns.names) > 1 else None
+            return np.zeros((0, len(self.columns.features))), None, None, lines
+        # Arrow skips a blank line, which in a file of one column is a row without its value, and reads a
+        # column in one way
+        read_twice = self.columns.id is not None and self.columns.id in (self.target, *self.columns.features)
+        is_plain = len(self.columns.names) > 1 and not read_twice
+        fast = self._parse_fast(block.text, len(lines)) if is_plain else None
         if fast is None:
             return *self._parse_slowly(block, first_row), lines
         return *fast, lines
 
-    def _parse_fast(self, text: bytes, n_rows: int) -> tuple[Floats, NDArray[Any] | None] | None:
+    def _parse_fast(
+        self, text: bytes, n_rows: int
+    ) -> tuple[Floats, NDArray[Any] | None, NDArray[Any] | None] | None:
         """The rows by Arrow, or None if anything at all is unusual."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
@@ -165,6 +172,9 @@ class _Layout:
             label = pa.dictionary(pa.int32(), pa.string())
             types[target_key] = label if self.is_label else pa.float64()
             included.append(target_key)
+        if self.columns.id is not None:
+            types[keys[self.columns.id]] = pa.string()
+            included.append(keys[self.columns.id])
         try:
             table = arrow_csv.read_csv(
                 pa.BufferReader(text),
@@ -186,23 +196,29 @@ class _Layout:
         features = np.empty((n_rows, len(self.columns.features)))
         for position, column in enumerate(self.columns.features):
             features[:, position] = table[keys[column]].to_numpy()
+        ids = None
+        if self.columns.id is not None:
+            ids = np.array(table[keys[self.columns.id]].to_pylist(), dtype=object)
         if self.target is None:
-            return features, None
+            return features, None, ids
         values = table[target_key]
         if not self.is_label:
-            return features, values.to_numpy()
+            return features, values.to_numpy(), ids
         dictionary = values.combine_chunks()
         if isinstance(dictionary, pa.ChunkedArray):
             dictionary = dictionary.chunk(0)
         words = np.array([word.strip() for word in dictionary.dictionary.to_pylist()] + [None], dtype=object)
         if "" in words[:-1]:
             return None
-        return features, words[dictionary.indices.to_numpy()]
+        return features, words[dictionary.indices.to_numpy()], ids
 
-    def _parse_slowly(self, block: LineBlock, first_row: int) -> tuple[Floats, NDArray[Any] | None]:
+    def _parse_slowly(
+        self, block: LineBlock, first_row: int
+    ) -> tuple[Floats, NDArray[Any] | None, NDArray[Any] | None]:
         """Field by field: says what is wrong and where, and takes the spellings that Arrow does not."""
         rows: list[list[float]] = []
         targets: list[Any] = []
+        kept: list[str] = []
         names = self.columns.names
         for line, raw in enumerate(io.BytesIO(block.text), start=block.first_line):
             content = raw.rstrip(b"\r\n")
@@ -219,15 +235,18 @@ class _Layout:
             rows.append(
                 [self._number(fields[i], f"{where}, column {names[i]!r}") for i in self.columns.features]
             )
+            if self.columns.id is not None:
+                kept.append(fields[self.columns.id])
             if self.target is not None:
                 text, place = fields[self.target].strip(), f"{where}, column {names[self.target]!r}"
                 if not text:
                     raise InputError("the target is missing (empty field)", where=place, mend=FILL_OR_DROP)
                 targets.append(text if self.is_label else self._number(text, place, is_target=True))
         features = np.array(rows, dtype=np.float64).reshape(len(rows), len(self.columns.features))
+        ids = None if self.columns.id is None else np.array(kept, dtype=object)
         if self.target is None:
-            return features, None
-        return features, np.array(targets, dtype=object if self.is_label else np.float64)
+            return features, None, ids
+        return features, np.array(targets, dtype=object if self.is_label else np.float64), ids
 
     def _number(self, text: str, where: str, *, is_target: bool = False) -> float:
         value = parse_number(text)

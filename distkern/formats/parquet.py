@@ -22,6 +22,7 @@ class Parquet(AbstractFormat):
 
     name: ClassVar[str] = "parquet"
     extensions: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
+    is_table: ClassVar[bool] = True
 
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
         import pyarrow as pa
@@ -30,7 +31,11 @@ class Parquet(AbstractFormat):
         with file.open() as stream:
             try:
                 table = parquet.ParquetFile(stream, page_checksum_verification=True)
-                names = [name for name in table.schema_arrow.names if not name.startswith("__index_level_")]
+                names = [
+                    name
+                    for name in table.schema_arrow.names
+                    if not name.startswith("__index_level_") or name == options.id
+                ]
                 columns = choose_columns(names, where=file.url, options=options)
                 first_row = 1
                 rows = max(1, CHUNK_BYTES // (8 * len(names)))
@@ -59,9 +64,15 @@ def _chunk(batch: Any, columns: Columns, first_row: int, file: str, options: Rea
             targets = _numbers(batch, name, first_row, file, is_target=True).astype(np.float64)
         else:
             targets = _labels(batch, name, first_row, file)
+    ids = None
+    if columns.id is not None:
+        name = columns.names[columns.id]
+        _refuse_missing(batch.column(name), name, first_row, file)
+        ids = np.array([str(value) for value in batch.column(name).to_pylist()], dtype=object)
     return RawChunk(
-        features, targets, first_row, file, names=columns.feature_names, target_name=columns.target_name
-    )
+        features, targets, first_row, file, names=columns.feature_names, target_name=columns.target_name,
+        ids=ids,
+    )  # fmt: skip
 
 
 def _place(file: str, first_row: int, row: int, name: str) -> str:

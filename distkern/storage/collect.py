@@ -226,14 +226,16 @@ class Collector:
 
     def _write_run(self, features: Rows, targets: NDArray[Any] | None) -> None:
         n_rows = len(features)
-        order = np.arange(n_rows)
+        order = np.arange(n_rows, dtype=np.int64)
         if self._drawn is not None:
             test_spool, share, seed = self._drawn
             n_test = math.ceil(share * (self._seen + n_rows)) - math.ceil(share * self._seen)
             generator = stream(seed, Purpose.TEST_SPLIT, self._runs)
             chosen = np.sort(generator.choice(n_rows, size=n_test, replace=False))
             if n_test:
-                test_spool.append(features[chosen], None if targets is None else targets[chosen])
+                test_spool.append(
+                    features[chosen], None if targets is None else targets[chosen], self._seen + chosen
+                )
             order = np.delete(order, chosen)
         if self._seed is not None:
             order = stream(self._seed, Purpose.SHUFFLE, 0, self._runs).permutation(order)
@@ -243,7 +245,7 @@ class Collector:
                 targets = None if targets is None else targets[order]
             if self._fits and self._form.fit is not None:
                 self._form.fit.update(features)
-            self._spool.append(features, targets)
+            self._spool.append(features, targets, self._seen + order)
         self._seen += n_rows
         self._runs += 1
 

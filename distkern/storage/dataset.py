@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.core.sparse import Rows
 from distkern.core.types import AbstractSource, Block, GroupOpener
-from distkern.storage.manifest import Manifest, ShardEntry, read_manifest
+from distkern.storage.manifest import SOURCE_ROWS, Manifest, ShardEntry, read_manifest
 from distkern.storage.places import Location, Place, URLPlace, absolute, place_of
 from distkern.storage.scaling import Scaling
 
@@ -78,6 +78,7 @@ class Split(AbstractSource):
     name : "train" or "test"
     class_counts : (n_classes,) rows of each class; None unless classification
     n_entries : numbers that are stored
+    has_source_rows : it is known which rows of their source they are
     """
 
     def __init__(self, dataset: Dataset, name: str, manifest: Manifest) -> None:
@@ -95,6 +96,7 @@ class Split(AbstractSource):
             self.class_counts = np.array(counts, dtype=np.int64).sum(axis=0)
         self._rows_per_shard = entry.rows_per_shard
         self._shards = entry.shards
+        self.has_source_rows = all(shard.source_rows_crc32c is not None for shard in entry.shards)
         self.n_entries = self.entries_of(range(len(entry.shards)))
         self._target_type = TARGET_TYPES.get(dataset.task)
         self._columns: ColumnsManifest | None = None
@@ -216,6 +218,14 @@ class ShardReader:
             return None
         folder = place_of(self.path) / self.split / "targets"
         return self._shard.array(folder, self.entry.targets_crc32c, self.target_type, ())
+
+    def source_rows(self) -> NDArray[np.int64] | None:
+        """(n_rows,) the number of each row in its source, counted from 0 over all its files; None if the data
+        set does not know them."""
+        if self.entry.source_rows_crc32c is None:
+            return None
+        folder = place_of(self.path) / self.split / SOURCE_ROWS
+        return self._shard.array(folder, self.entry.source_rows_crc32c, "int64", ())
 
     def feature_files(self) -> list[tuple[str, int, int]]:
         """Path, size and crc32c of the chunk files of the features.

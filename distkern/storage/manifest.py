@@ -16,13 +16,16 @@ TYPE = "distkern-dataset"
 DENSE_VERSION, VERSION = 1, 2
 FILE = "manifest.json"
 _DESCRIPTION = Description(TYPE, "a data set", DENSE_VERSION, VERSION, "make one with `distkern shard`")
+#: name of the array of the rows' numbers in their source
+SOURCE_ROWS = "source_rows"
 
 
 @dataclass(frozen=True, slots=True)
 class ShardEntry:
     """One shard: rows, crc32c of its stored features and targets, rows of each class.
 
-    Sparse shards have the number of stored ``entries``, and a crc32c each of data, indices and indptr.
+    Sparse shards have the number of stored ``entries``, and a crc32c each of data, indices and indptr. Data
+    sets of older versions do not know which rows of their source these are.
     """
 
     rows: int
@@ -30,6 +33,7 @@ class ShardEntry:
     targets_crc32c: int | None
     class_counts: tuple[int, ...] | None
     entries: int | None = None
+    source_rows_crc32c: int | None = None
 
     def __post_init__(self) -> None:
         is_sparse = self.entries is not None
@@ -47,6 +51,7 @@ class ShardEntry:
             **({} if self.entries is None else {"entries": self.entries}),
             "features_crc32c": checksums if isinstance(checksums, int) else list(checksums),
             "targets_crc32c": self.targets_crc32c,
+            "source_rows_crc32c": self.source_rows_crc32c,
             "class_counts": None if self.class_counts is None else list(self.class_counts),
         }
 

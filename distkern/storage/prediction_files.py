@@ -21,8 +21,8 @@ from distkern.storage.predictions import create_predictions
 class Writer(Protocol):
     """Takes blocks of predictions in order."""
 
-    def write(self, start: int, values: NDArray[Any]) -> None:
-        """Store predictions of rows ``start`` and following."""
+    def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
+        """Add predictions and the row numbers or ids of their rows."""
 
     def commit(self) -> None:
         """Put the file in its place."""
@@ -31,11 +31,13 @@ class Writer(Protocol):
 @contextmanager
 def open_prediction_writer(
     path: Place,
-    n_rows: int,
     columns: list[str] | None,
     dtype: np.dtype[Any],
     rows_per_chunk: int,
     classes: list[Any],
+    *,
+    rows: bool = False,
+    id: str | None = None,
 ) -> Iterator[Writer]:
     """A writer for ``.zarr``, ``.csv`` (with a header) or ``.npy``.
 
@@ -43,6 +45,8 @@ def open_prediction_writer(
     ----------
     columns : names of the columns of two-dimensional predictions; None for one column
     classes : labels; in zarr, text predictions are stored as positions in this list
+    rows : with row numbers, in a column (array) ``row``; a .npy file has no place for them
+    id : with the texts of this column
 
     Raises
     ------
@@ -56,16 +60,20 @@ def open_prediction_writer(
         coded = dtype.kind in "OU"
         stored = np.dtype(np.int32) if coded else dtype
         with create_predictions(
-            path, n_rows, n_outputs, stored, rows_per_chunk, classes=classes if coded else None
+            path, n_outputs, stored, rows_per_chunk, classes=classes if coded else None, rows=rows, id=id
         ) as writer:
             yield _Coded(writer, classes) if coded else writer
     elif path.suffix in (".csv", ".npy"):
+        if path.suffix == ".npy" and id is not None:
+            raise InputError(
+                "a .npy file has no place for ids", where=str(path), mend="end the name in .csv or .zarr"
+            )
         with staged_folder(path) as staged, explained(path), open(staged.path / path.name, "wb") as file:
             if path.suffix == ".csv":
-                yield _CsvWriter(file, staged, path.name, columns or ["prediction"])
+                key = ["row"] if rows else [] if id is None else [id]
+                yield _CsvWriter(file, staged, path.name, key + (columns or ["prediction"]))
             else:
-                shape = (n_rows,) if n_outputs is None else (n_rows, n_outputs)
-                yield _NpyWriter(file, staged, path.name, shape, dtype)
+                yield _NpyWriter(file, staged, path.name, () if n_outputs is None else (n_outputs,), dtype)
     else:
         raise InputError(f"cannot write {path.suffix or 'a file without ending'!r}", where=str(path),
                          mend="end the name in .zarr, .csv or .npy")  # fmt: skip
@@ -78,8 +86,8 @@ class _Coded:
         self._writer = writer
         self._classes = np.asarray(classes)
 
-    def write(self, start: int, values: NDArray[Any]) -> None:
-        self._writer.write(start, np.searchsorted(self._classes, values).astype(np.int32))
+    def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
+        self._writer.write(np.searchsorted(self._classes, values).astype(np.int32), keys)
 
     def commit(self) -> None:
         self._writer.commit()
@@ -101,8 +109,11 @@ class _CsvWriter(_FileWriter):
         super().__init__(file, staged, name)
         self._write_rows([columns])
 
-    def write(self, start: int, values: NDArray[Any]) -> None:
-        self._write_rows(values.reshape(len(values), -1).tolist())
+    def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
+        rows = values.reshape(len(values), -1).tolist()
+        if keys is not None:
+            rows = [[key, *row] for key, row in zip(keys.tolist(), rows, strict=True)]
+        self._write_rows(rows)
 
     def _write_rows(self, rows: list[list[Any]]) -> None:
         text = io.StringIO()
@@ -112,12 +123,23 @@ class _CsvWriter(_FileWriter):
 
 class _NpyWriter(_FileWriter):
     def __init__(
-        self, file: IO[bytes], staged: StagedFolder, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]
+        self, file: IO[bytes], staged: StagedFolder, name: str, inner: tuple[int, ...], dtype: np.dtype[Any]
     ) -> None:
         super().__init__(file, staged, name)
-        self._dtype = dtype
-        header = {"descr": npy_format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-        npy_format.write_array_header_2_0(file, header)
+        self._dtype, self._inner, self._n_rows = dtype, inner, 0
+        self._write_header()
 
-    def write(self, start: int, values: NDArray[Any]) -> None:
+    def _write_header(self) -> None:
+        # NumPy leaves room in the header for any number of rows
+        descr, shape = npy_format.dtype_to_descr(self._dtype), (self._n_rows, *self._inner)
+        header = {"descr": descr, "fortran_order": False, "shape": shape}
+        npy_format.write_array_header_2_0(self._file, header)
+
+    def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
         self._file.write(np.ascontiguousarray(values, dtype=self._dtype).tobytes())
+        self._n_rows += len(values)
+
+    def commit(self) -> None:
+        self._file.seek(0)
+        self._write_header()
+        super().commit()

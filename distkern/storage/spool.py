@@ -24,7 +24,7 @@ class Run:
     """Rows that were appended together: where their features and targets start, and how they are stored.
 
     ``entries`` is None for dense rows, else the number of entries: indptr, indices and data lie one after
-    the other.
+    the other. ``first`` is the number of rows in the runs before.
     """
 
     rows: int
@@ -32,11 +32,13 @@ class Run:
     dtype: str
     features_offset: int
     targets_offset: int
+    first: int
     entries: int | None = None
 
 
 class Spool:
-    """Two growing files, features and targets, in runs of rows that can be read back by position."""
+    """Three growing files, features, targets and the rows' numbers in their source, in runs of rows that can
+    be read back by position."""
 
     def __init__(self, folder: Path, name: str, target_type: str | None) -> None:
         self.runs: list[Run] = []
@@ -44,14 +46,13 @@ class Spool:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
         self._features = os.open(folder / f"{name}.features", flags, 0o600)
         self._targets = os.open(folder / f"{name}.targets", flags, 0o600)
+        self._numbers = os.open(folder / f"{name}.numbers", flags, 0o600)
+        self.n_rows = 0
         self._ends = [0, 0]
 
-    @property
-    def n_rows(self) -> int:
-        return sum(run.rows for run in self.runs)
-
-    def append(self, features: Rows, targets: NDArray[Any] | None) -> None:
-        """Add a run: (n, width) of any float type and either form, (n,) targets of the spool's type."""
+    def append(self, features: Rows, targets: NDArray[Any] | None, numbers: NDArray[np.int64]) -> None:
+        """Add a run: (n, width) of any float type and either form, (n,) targets of the spool's type, (n,)
+        numbers of the rows in their source."""
         rows, width = features.shape
         start, targets_start = self._ends
         parts: tuple[NDArray[Any], ...]
@@ -59,7 +60,9 @@ class Spool:
             entries, parts = features.n_entries, (features.indptr, features.indices, features.data)
         else:
             entries, parts = None, (features,)
-        self.runs.append(Run(rows, width, features.dtype.str, start, targets_start, entries))
+        self.runs.append(Run(rows, width, features.dtype.str, start, targets_start, self.n_rows, entries))
+        self.n_rows += rows
+        _write(self._numbers, numbers)
         self._ends[0] += sum(_write(self._features, part) for part in parts)
         if targets is not None and self._target_type is not None:
             self._ends[1] += _write(self._targets, targets.astype(self._target_type, copy=False))
@@ -74,6 +77,10 @@ class Spool:
         if self._target_type is None:
             return features, None
         return features, self._read_targets(run, start, count, self._target_type)
+
+    def numbers(self, run: Run, start: int, count: int) -> NDArray[np.int64]:
+        """Numbers in their source of rows ``start : start + count`` of a run."""
+        return np.frombuffer(_read(self._numbers, 8 * (run.first + start), 8 * count), np.int64)
 
     def _read_dense(self, run: Run, start: int, count: int) -> NDArray[Any]:
         dtype = np.dtype(run.dtype)
@@ -113,6 +120,7 @@ class Spool:
         """Close the files; removing them is left to whoever owns the folder."""
         os.close(self._features)
         os.close(self._targets)
+        os.close(self._numbers)
 
     def __enter__(self) -> Self:
         return self

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from distkern.core.sparse import Rows, SparseRows
 from distkern.storage import chunks
 from distkern.storage._shard import DenseFeatureWriter, Placed, SparseFeatureWriter
-from distkern.storage.manifest import ShardEntry, SplitEntry
+from distkern.storage.manifest import SOURCE_ROWS, ShardEntry, SplitEntry
 from distkern.storage.scaling import Scaling
 from distkern.storage.spool import Piece, Spool
 
@@ -58,7 +58,7 @@ def shard_sizes(n_rows: int, rows_per_shard: int) -> list[int]:
 def stored_bytes(n_rows: int, n_features: int, rows_per_shard: int, target_bytes: int) -> int:
     """Bytes of a split's chunks on disk: every chunk is stored full."""
     n_shards = -(-n_rows // rows_per_shard)
-    return n_shards * (rows_per_shard * (4 * n_features + target_bytes) + 2 * chunks.CRC_BYTES)
+    return n_shards * (rows_per_shard * (4 * n_features + target_bytes + 8) + 3 * chunks.CRC_BYTES)
 
 
 def write_split(
@@ -92,14 +92,17 @@ def write_split(
     target_array: chunks.Array = None
     if target_type is not None:
         target_array = chunks.create_array(group, "targets", (n_rows,), (rows_per_shard,), target_type)
+    numbers_array = chunks.create_array(group, SOURCE_ROWS, (n_rows,), (rows_per_shard,), np.int64)
     entries: list[ShardEntry] = []
     start = 0
     for index, (rows, pieces) in enumerate(zip(sizes, plan, strict=True)):
         targets = None if target_type is None else np.empty(rows, dtype=target_type)
-        placed = _gathered(spool, pieces, n_features, encode, targets)
+        numbers = np.empty(rows, dtype=np.int64)
+        placed = _gathered(spool, pieces, n_features, encode, targets, numbers)
         checksums, n_entries, zero_rows = writer.write(index, rows, placed)
         if targets is not None:
             target_array[start : start + rows] = targets
+        numbers_array[start : start + rows] = numbers
         entries.append(
             ShardEntry(
                 rows,
@@ -111,6 +114,7 @@ def write_split(
                 if targets is None or n_classes is None
                 else tuple(int(count) for count in np.bincount(targets, minlength=n_classes)),
                 n_entries,
+                chunks.stored_checksum(chunks.chunk_file(folder / SOURCE_ROWS, index)),
             )
         )
         start += rows
@@ -124,10 +128,12 @@ def _gathered(
     n_features: int,
     encode: Callable[[NDArray[Any]], NDArray[Any]],
     targets: NDArray[Any] | None,
+    numbers: NDArray[np.int64],
 ) -> Iterator[Placed]:
-    """The rows of a shard, a piece in memory at a time; ``targets`` is filled on the way."""
+    """The rows of a shard, a piece in memory at a time; ``targets`` and ``numbers`` are filled on the way."""
     for piece in pieces:
         values, raw_targets = spool.read(piece.run, piece.start, piece.rows)
+        numbers[piece.positions] = spool.numbers(piece.run, piece.start, piece.rows)
         if targets is not None and raw_targets is not None:
             targets[piece.positions] = encode(raw_targets)
         yield piece.positions, widened(values, n_features)

@@ -114,7 +114,7 @@ def test_predictions_are_those_the_error_was_counted_on(
     assert main([*base, "--out", str(out), "--json"]) == 0
     assert printed(capsys) == {"n": 500, "out": str(out), "decision": False}
     with out.open(newline="") as file:
-        labels = [int(row[0]) for row in list(csv.reader(file))[1:]]
+        labels = [int(row["prediction"]) for row in csv.DictReader(file)]
     test = open_dataset(data).test
     assert test is not None
     truth = np.concatenate([test.reader(block)().targets for block in range(test.n_blocks)])

@@ -16,7 +16,8 @@ from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.sparse import SparseRows
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.estimators import PegasosClassifier, load_model
-from distkern.estimators.run import evaluate, plan, predict_to, train
+from distkern.estimators.run import evaluate, plan, train
+from distkern.estimators.scoring import predict_to
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 

@@ -18,7 +18,8 @@ from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.estimators import load_model
-from distkern.estimators.run import evaluate, plan, predict_to, train
+from distkern.estimators.run import evaluate, plan, train
+from distkern.estimators.scoring import predict_to
 from distkern.estimators.simba import SIMBAClassifier
 from distkern.solvers._simba.measure import Norms
 from distkern.storage.dataset import Dataset, open_dataset

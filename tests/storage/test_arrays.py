@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -200,22 +201,47 @@ def test_leftovers_of_dead_processes_are_removed(tmp_path: Path) -> None:
 
 
 def test_predictions(tmp_path: Path) -> None:
-    with create_predictions(tmp_path / "p.zarr", 10, 2, np.float64, 4) as writer:
-        for start in (4, 0, 8):
-            writer.write(start, np.full((min(4, 10 - start), 2), float(start)))
+    with create_predictions(tmp_path / "p.zarr", 2, np.float64, 4, rows=True) as writer:
+        # chunks are filled whatever the blocks are; zeros are stored as well
+        for start, count in ((0, 3), (3, 6), (9, 1)):
+            values = np.arange(start, start + count)
+            writer.write(np.stack([0 * values, 2.0 * values], axis=1), 100 - values)
         writer.commit()
-    array = zarr.open_group(tmp_path / "p.zarr", mode="r")["predictions"]
-    assert array[:, 0].tolist() == [0] * 4 + [4] * 4 + [8] * 2  # type: ignore[index, union-attr]
+    group: Any = zarr.open_group(tmp_path / "p.zarr", mode="r")
+    array = group["predictions"]
+    assert array.shape == (10, 2)
+    assert array.chunks == (4, 2)
+    assert array[:, 1].tolist() == [2.0 * row for row in range(10)]
+    assert group["row"][...].tolist() == [100 - row for row in range(10)]
     with (
         pytest.raises(InputError, match="already exists"),
-        create_predictions(tmp_path / "p.zarr", 1, None, int, 1),
+        create_predictions(tmp_path / "p.zarr", None, int, 1),
     ):
         pass
 
 
+def test_chunks_of_zeros_are_stored(tmp_path: Path) -> None:
+    with create_predictions(tmp_path / "p.zarr", None, np.int32, 4) as writer:
+        for _ in range(5):
+            writer.write(np.zeros(2, dtype=np.int32))
+        writer.commit()
+    stored = sorted(path.name for path in (tmp_path / "p.zarr" / "predictions" / "c").iterdir())
+    assert stored == ["0", "1", "2"]
+
+
+def test_ids_beside_predictions(tmp_path: Path) -> None:
+    ids = ["", "a", "Zürich", "b,c"]
+    with create_predictions(tmp_path / "p.zarr", None, np.int32, 3, classes=["a", "b"], id="name") as writer:
+        writer.write(np.zeros(2, dtype=np.int32), np.array(ids[:2], dtype=object))
+        writer.write(np.zeros(2, dtype=np.int32), np.array(ids[2:], dtype=object))
+        writer.commit()
+    group: Any = zarr.open_group(tmp_path / "p.zarr", mode="r")
+    text, ends = group["id_bytes"][...].tobytes(), group["id_ends"][...].tolist()
+    assert [text[low:high].decode() for low, high in itertools.pairwise([0, *ends])] == ids
+    assert group.attrs["id"] == "name"
+
+
 def test_unfinished_predictions_leave_nothing(tmp_path: Path) -> None:
-    with create_predictions(tmp_path / "p.zarr", 10, None, np.int32, 4, classes=["a", "b"]) as writer:
-        writer.write(0, np.zeros(4, dtype=np.int32))
-        with pytest.raises(RuntimeError, match="4 of 10"):
-            writer.commit()
+    with create_predictions(tmp_path / "p.zarr", None, np.int32, 4, classes=["a", "b"]) as writer:
+        writer.write(np.zeros(4, dtype=np.int32))
     assert os.listdir(tmp_path) == []

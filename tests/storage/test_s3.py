@@ -22,7 +22,8 @@ from distkern.engine import budget
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.events import Event
 from distkern.estimators import load_model
-from distkern.estimators.run import evaluate, predict_to
+from distkern.estimators.run import evaluate
+from distkern.estimators.scoring import predict_to
 from distkern.jobs.driver import drive
 from distkern.jobs.folder import JobFolder
 from distkern.jobs.record import Record

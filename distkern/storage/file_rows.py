@@ -1,0 +1,102 @@
+"""Rows of files in the order of the files, as a model wants them: no data set is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.core.sparse import Rows, SparseRows, converted
+from distkern.formats._files import InputFile, expand
+from distkern.formats.base import CHUNK_BYTES, RawChunk, ReadOptions, first_not_finite
+from distkern.storage.collect import SPARSE_DENSITY
+from distkern.storage.places import Location
+from distkern.storage.scaling import SPARSE_KINDS, Scaling
+
+_MOST_ROWS = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class FileBlock:
+    """Consecutive rows of a file: features (n_rows, n_features) float32, scaled; ids (n_rows,) or None."""
+
+    features: Rows
+    ids: NDArray[Any] | None
+
+
+class FileRows:
+    """The rows of some files, read once from front to back, a few MiB at a time.
+
+    Parameters
+    ----------
+    sources : files, folders, patterns and URLs
+    n_features, names, scaling : of the rows that the model was trained on; names and scaling may be None
+    target_name : of the column that held the target in training, left out where it is there; or None
+    id : column whose text is kept
+    target : another column to leave out
+    format, header : what the files are, where their names do not say; whether CSV files have a header line
+
+    Attributes
+    ----------
+    by_position : files whose columns were taken in their order although the model's have names; filled as
+        they are read
+    """
+
+    def __init__(
+        self, sources: Sequence[Location], n_features: int, *, names: tuple[str, ...] | None = None,
+        scaling: Scaling | None = None, target_name: str | None = None, id: str | None = None,
+        target: str | None = None, format: str | None = None, header: bool | None = None,
+    ) -> None:  # fmt: skip
+        self._files = expand(map(str, sources), format)
+        self._options = ReadOptions(
+            "none", target, header, id=id, features=names, ignored=target_name
+        )  # fmt: skip
+        self.n_features = n_features
+        self._scaling = scaling or Scaling()
+        self.by_position: list[str] = []
+
+    def __iter__(self) -> Iterator[FileBlock]:
+        """Raises :class:`InputError` for what cannot be a row of the model, naming file, row and column."""
+        for file in self._files:
+            yield from self._of_file(file)
+
+    def _of_file(self, file: InputFile) -> Iterator[FileBlock]:
+        n_rows = 0
+        for chunk in file.chunks(self._options):
+            named = chunk.names is not None and chunk.has_header
+            if not n_rows and self._options.features is not None and not named:
+                self.by_position.append(file.url)
+            n_rows += chunk.n_rows
+            yield from self._blocks(chunk)
+        if not n_rows:
+            raise InputError("the file has no rows", where=file.url, mend="leave it out or fill it")
+
+    def _blocks(self, chunk: RawChunk) -> Iterator[FileBlock]:
+        width = chunk.features.shape[1]
+        if width > self.n_features or (width < self.n_features and not chunk.may_widen):
+            mend = "give files with the columns of the training data"
+            if width == self.n_features + 1 and not chunk.may_widen:
+                mend = "leave the column that is no feature out (--target COLUMN, or --id COLUMN)"
+            raise InputError(
+                f"{width:,} features where the model has {self.n_features:,}", where=chunk.file, mend=mend
+            )
+        features, sparse = chunk.features, False
+        if isinstance(features, SparseRows):
+            features = features.widened(self.n_features)
+            share = features.n_entries / max(1, chunk.n_rows * self.n_features)
+            sparse = self._scaling.kind in SPARSE_KINDS and share < SPARSE_DENSITY
+        step = _MOST_ROWS if sparse else min(_MOST_ROWS, max(1, CHUNK_BYTES // (8 * self.n_features)))
+        for start in range(0, chunk.n_rows, step):
+            part = slice(start, start + step)
+            rows = self._scaling.apply_rows(converted(features[part], sparse=sparse), np.float32)
+            found = first_not_finite(rows)
+            if found is not None:
+                raise InputError(
+                    f"a value is too large for 32-bit numbers after scaling ({self._scaling.kind})",
+                    where=chunk.place(start + found[0], found[1]), mend="correct the value",
+                )  # fmt: skip
+            yield FileBlock(rows, None if chunk.ids is None else chunk.ids[part])

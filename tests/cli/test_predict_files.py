@@ -1,0 +1,283 @@
+"""`distkern predict M FILE...`: rows in the order of the file, columns by name, the model's scaling."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import shutil
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+import zarr
+from sklearn.datasets import dump_svmlight_file
+
+from distkern.cli.main import main
+from distkern.estimators import CSVRGClassifier, load_model
+from distkern.storage import file_rows
+from distkern.storage.dataset import open_dataset
+from distkern.storage.ingest import shard, write_dataset
+
+NAMES = ["age", "size", "price"]
+HERE = ["--scheduler", "synchronous"]
+
+
+def table(n_rows: int = 300, seed: int = 0) -> pandas.DataFrame:
+    """Columns on scales of their own: unscaled or swapped ones would be predicted at chance."""
+    random = np.random.default_rng(seed)
+    X = random.random((n_rows, 3)) * [1, 10, 100]
+    frame = pandas.DataFrame(X.round(6), columns=NAMES)
+    frame["label"] = np.where(X[:, 0] > X[:, 1] / 10, "yes", "no")
+    frame["name"] = [f"row {number}, {seed}" for number in range(n_rows)]
+    return frame
+
+
+def estimator() -> CSVRGClassifier:
+    return CSVRGClassifier(n_landmarks=40, gamma=2.0, lam=64.0, stages=2, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    table()[[*NAMES, "label"]].to_csv(folder / "train.csv", index=False)
+    data = shard(folder / "train.csv", folder / "d.zarr", rows_per_shard=128)
+    estimator().fit(data.train).save(folder / "m")
+    return folder / "m"
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several blocks of each file."""
+    monkeypatch.setattr(file_rows, "_MOST_ROWS", 37)
+
+
+def read(path: Path) -> tuple[list[str], list[list[str]]]:
+    with path.open(newline="") as file:
+        header, *rows = csv.reader(file)
+    return header, rows
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
+def test_columns_by_name_in_the_order_of_the_file(model: Path, tmp_path: Path, kind: str) -> None:
+    new = table(seed=1)
+    # other order, the target among the features, an id
+    shuffled = new[["name", "price", "label", "age", "size"]]
+    file = tmp_path / f"new.{kind}"
+    shuffled.to_parquet(file) if kind == "parquet" else shuffled.to_csv(file, index=False)
+    out = tmp_path / "p.csv"
+    assert main(["predict", str(model), str(file), "--id", "name", "--out", str(out), *HERE]) == 0
+    header, rows = read(out)
+    assert header == ["name", "prediction"]
+    assert [row[0] for row in rows] == new["name"].tolist()
+    assert np.mean([row[1] for row in rows] == new["label"]) > 0.9
+    expected = load_model(model).predict(new[NAMES].astype(np.float32))
+    assert [row[1] for row in rows] == expected.tolist()
+
+
+def test_they_are_those_of_a_data_set_of_the_file(model: Path, tmp_path: Path) -> None:
+    new = table(seed=2)
+    new[[*NAMES, "label"]].to_csv(tmp_path / "new.csv", index=False)
+    data = shard(tmp_path / "new.csv", tmp_path / "d.zarr", scale="none", seed=3, rows_per_shard=64)
+    fitted = load_model(model)
+    decided = np.asarray(fitted.decision_function(data.train))
+    source = np.concatenate([data.train.reader(block).source_rows() for block in range(data.train.n_blocks)])
+    arguments = ["predict", str(model), str(tmp_path / "new.csv"), "--decision", *HERE]
+    assert main([*arguments, "--out", str(tmp_path / "p.npy")]) == 0
+    assert not np.array_equal(source, np.arange(300))
+    np.testing.assert_allclose(np.load(tmp_path / "p.npy")[source], decided, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+def test_the_same_bits_on_every_scheduler(model: Path, tmp_path: Path, scheduler: str) -> None:
+    table()[NAMES].to_csv(tmp_path / "new.csv", index=False)
+    written = []
+    for name in ("synchronous", scheduler):
+        out = tmp_path / f"{name}.npy"
+        arguments = ["predict", str(model), str(tmp_path / "new.csv"), "--decision", "--workers", "2"]
+        assert main([*arguments, "--scheduler", name, "--out", str(out)]) == 0
+        written.append(out.read_bytes())
+    assert written[0] == written[1]
+
+
+def test_several_files_in_zarr(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    parts = [table(100, seed) for seed in (4, 5)]
+    parts[0].to_csv(folder / "a.csv", index=False)
+    parts[1][parts[1].columns[::-1]].to_parquet(folder / "b.parquet")
+    for name, sources in (
+        ("folder", [folder]), ("glob", [folder / "*.csv", folder / "b.*"]),
+        ("url", [f"file://{folder}/a.csv", f"file://{folder}/b.parquet"]),
+    ):  # fmt: skip
+        out = tmp_path / f"{name}.zarr"
+        arguments = ["predict", str(model), *map(str, sources), "--id", "name", "--out", str(out), "--json"]
+        assert main([*arguments, *HERE]) == 0
+        assert json.loads(capsys.readouterr().out)["n"] == 200
+        group: Any = zarr.open_group(out, mode="r")
+        labels = np.array(group.attrs["classes"])[group["predictions"][...]]
+        both = pandas.concat(parts)
+        assert np.mean(labels == both["label"]) > 0.9
+        text, ends = group["id_bytes"][...].tobytes(), group["id_ends"][...].tolist()
+        assert [text[low:high].decode() for low, high in pairwise([0, *ends])] == both["name"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (["age", "size", "name", "label"], "column 'price' is missing"),
+        ([*NAMES, "weight"], "column 'weight' is unknown"),
+        (["age", "size", "prise"], "column 'price' is missing and column 'prise' is unknown; rename 'prise'"),
+    ],
+)
+def test_other_columns_are_refused_by_name(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], columns: list[str], words: str
+) -> None:
+    new = table().rename(columns={"price": "prise"} if "prise" in columns else {})
+    new["weight"] = "text that is no number"
+    new[columns].to_csv(tmp_path / "new.csv", index=False)
+    arguments = ["predict", str(model), str(tmp_path / "new.csv"), "--out", str(tmp_path / "p.csv"), *HERE]
+    arguments += ["--id", "name"] if "name" in columns else []
+    assert main(arguments) == 2
+    errors = capsys.readouterr().err
+    assert words in errors
+    assert "new.csv" in errors
+    assert errors.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.csv"]
+
+
+def test_another_target_is_left_out(model: Path, tmp_path: Path) -> None:
+    new = table().rename(columns={"label": "bought"})
+    new[["bought", *NAMES]].to_csv(tmp_path / "new.csv", index=False)
+    arguments = ["predict", str(model), str(tmp_path / "new.csv"), "--out", str(tmp_path / "p.csv"), *HERE]
+    assert main(arguments) == 2
+    assert main([*arguments, "--target", "bought"]) == 0
+    assert np.mean([row[0] for row in read(tmp_path / "p.csv")[1]] == new["bought"]) > 0.9
+
+
+def test_files_without_names_are_taken_in_the_order_of_training(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = table()
+    np.save(tmp_path / "new.npy", new[NAMES].to_numpy())
+    np.savez(tmp_path / "new.npz", X=new[NAMES].to_numpy(), y=np.zeros(300))
+    new[NAMES].to_csv(tmp_path / "bare.csv", index=False, header=False)
+    dump_svmlight_file(new[NAMES].to_numpy(), np.zeros(300), str(tmp_path / "new.svm"), zero_based=False)
+    with (tmp_path / "new.svm").open("rb") as plain, gzip.open(tmp_path / "zipped.svm.gz", "wb") as zipped:
+        shutil.copyfileobj(plain, zipped)
+    expected = load_model(model).predict(new[NAMES].astype(np.float32)).tolist()
+    for name in ("new.npy", "new.npz", "bare.csv", "new.svm", "zipped.svm.gz"):
+        out = tmp_path / f"{name}.p.csv"
+        header = ["--no-header"] if name == "bare.csv" else []
+        assert main(["predict", str(model), str(tmp_path / name), *header, "--out", str(out), *HERE]) == 0
+        assert [row[0] for row in read(out)[1]] == expected
+        assert f"note: {tmp_path / name} does not name its columns" in capsys.readouterr().err
+    wide = table()
+    wide["more"] = 0.0
+    np.save(tmp_path / "wide.npy", wide[[*NAMES, "more"]].to_numpy())
+    arguments = ["predict", str(model), str(tmp_path / "wide.npy"), "--out", str(tmp_path / "w.csv"), *HERE]
+    assert main(arguments) == 2
+    assert "4 features where the model has 3" in capsys.readouterr().err
+    assert main([*arguments[:2], str(tmp_path / "new.svm"), "--id", "name", *arguments[3:]]) == 2
+    assert "svmlight files have no column 'name'" in capsys.readouterr().err
+
+
+def test_sparse_rows_stay_sparse(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    X = np.where(random.random((200, 300)) < 0.03, random.random((200, 300)), 0)
+    y = (X[:, :150].sum(axis=1) > X[:, 150:].sum(axis=1)).astype(int)
+    # the widest column is one that the file to predict does not reach
+    dump_svmlight_file(X, y, str(tmp_path / "train.svm"), zero_based=False)
+    dump_svmlight_file(X[:100, :290], y[:100], str(tmp_path / "new.svm"), zero_based=False)
+    data = shard(tmp_path / "train.svm", tmp_path / "d.zarr", shuffle=False)
+    assert data.is_sparse
+    model = estimator().fit(data.train)
+    model.save(tmp_path / "m")
+    X[:100, 290:] = 0
+    rows = file_rows.FileRows([tmp_path / "new.svm"], 300, scaling=model.scaling_)
+    assert {type(block.features).__name__ for block in rows} == {"SparseRows"}
+    arguments = ["predict", str(tmp_path / "m"), str(tmp_path / "new.svm"), "--decision", *HERE]
+    assert main([*arguments, "--out", str(tmp_path / "p.npy")]) == 0
+    expected = model.decision_function(X[:100].astype(np.float32))
+    np.testing.assert_allclose(np.load(tmp_path / "p.npy"), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_wrong_uses(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table().to_csv(tmp_path / "new.csv", index=False)
+    file, data = str(tmp_path / "new.csv"), str(model.parent / "d.zarr")
+    for arguments, words in (
+        ([file, "--out", "p.csv"], "unknown; "),
+        ([file, "--id", "nam", "--out", "p.csv"], "no column 'nam' to be kept as id; did you mean 'name'"),
+        ([file, "--id", "name", "--out", str(tmp_path / "p.npy")], "no place for ids"),
+        ([file, "--data", data, "--out", "p.csv"], "--data: files and a data set at once"),
+        (["--out", "p.csv"], "--data: nothing to predict"),
+        (["--data", file, "--out", "p.csv"], f"give it without --data: predict M {file}"),
+        ([data, "--out", "p.csv"], f"give it as --data {data}"),
+        ([file, "--split", "test", "--out", "p.csv"], "--split: files have no splits"),
+        (["--data", data, "--id", "name", "--out", "p.csv"], "--id: has no effect on a data set"),
+        (
+            [file, "--id", "name", "--out", str(tmp_path / "p.csv"), "--memory-limit", "40MiB"],
+            "'predict' needs",
+        ),
+    ):
+        assert main(["predict", str(model), *arguments, *HERE]) == 2
+        errors = capsys.readouterr().err
+        assert words in errors
+        assert errors.count("\n") == 1
+
+
+def test_a_damaged_row_late_in_the_file_leaves_nothing(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = table()[NAMES].to_csv(index=False).splitlines()
+    text[250] = "0.1,,3"
+    (tmp_path / "new.csv").write_text("\n".join(text))
+    for scheduler in ("synchronous", "threads"):
+        arguments = ["--out", str(tmp_path / "p.csv"), "--scheduler", scheduler]
+        assert main(["predict", str(model), str(tmp_path / "new.csv"), *arguments]) == 2
+        assert "new.csv, row 250 (line 251), column 'size'" in capsys.readouterr().err
+        assert [path.name for path in tmp_path.iterdir()] == ["new.csv"]
+
+
+def test_rows_of_a_data_set_carry_their_number_in_the_source(model: Path, tmp_path: Path) -> None:
+    new = table(seed=6)
+    files = [tmp_path / name for name in ("a.csv", "b.csv")]
+    for file, part in zip(files, (new[:120], new[120:]), strict=True):
+        part[[*NAMES, "label"]].to_csv(file, index=False)
+    data = shard(files, tmp_path / "d.zarr", scale="none", test_fraction=0.3, rows_per_shard=50, seed=1)
+    seen = []
+    for split in ("train", "test"):
+        out = tmp_path / f"{split}.csv"
+        arguments = ["predict", str(model), "--data", str(data.path), "--split", split, *HERE]
+        assert main([*arguments, "--out", str(out)]) == 0
+        header, rows = read(out)
+        assert header == ["row", "prediction"]
+        numbers = [int(row[0]) for row in rows]
+        expected = load_model(model).predict(new.loc[numbers, NAMES].astype(np.float32))
+        assert [row[1] for row in rows] == expected.tolist()
+        seen += numbers
+        assert main([*arguments, "--out", str(tmp_path / f"{split}.zarr")]) == 0
+        group: Any = zarr.open_group(tmp_path / f"{split}.zarr", mode="r")
+        assert group["row"][...].tolist() == numbers
+    assert sorted(seen) == list(range(300))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_stored_row_numbers(tmp_path: Path, sparse: bool, shuffle: bool) -> None:
+    X = np.arange(1000, dtype=np.float32)[:, None] + 1
+    data = write_dataset(
+        [(X[:400], None), (X[400:], None)], tmp_path / "d.zarr", test_chunks=[(X[::-1][:50], None)],
+        task="none", scale="none", sparse=sparse, shuffle=shuffle, rows_per_shard=300,
+    )  # fmt: skip
+    assert open_dataset(tmp_path / "d.zarr").train.has_source_rows
+    for block in range(data.train.n_blocks):
+        reader = data.train.reader(block)
+        features: Any = reader().features
+        values = features.toarray() if sparse else features
+        assert values[:, 0].tolist() == (np.asarray(reader.source_rows()) + 1).tolist()
+    assert data.test is not None
+    assert data.test.reader(0).source_rows().tolist() == list(range(50))  # type: ignore[union-attr]
