@@ -156,6 +156,16 @@ def test_workers_do_not_pay_for_heavy_packages() -> None:
     assert run.stdout.strip() == "[]"
 
 
+def test_a_driver_of_stored_data_imports_no_dask_arrays() -> None:
+    code = (
+        "import sys, distkern.cli.training, distkern.estimators.run, distkern.engine.executors.cluster\n"
+        "import distkern.dashboard, distkern.monitor.terminal\n"
+        "print(sorted({'dask.array', 'sparse', 'numba', 'bokeh'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout.strip() == "[]"
+
+
 def test_public_names_are_there_and_lazy() -> None:
     code = (
         "import sys, distkern\n"

@@ -23,8 +23,8 @@ _ROW_BYTES = 64 * 4
 #: a sensible model of the digits in a minute; the user's own data gets the algorithm's defaults
 _DIGITS = {"loss": "odm", "kernel": "rbf", "gamma": 0.5, "lam": 6400.0, "n_landmarks": 512, "stages": 3}
 _TEST_SHARE = 0.01
-#: 4 MiB: workers as small as the demo's hold a few blocks beside what they keep between passes
-_ROWS_PER_SHARD = 16_384
+#: 1 MiB: the kernel values of some blocks, 512 a row, are on their way to the driver at any time
+_ROWS_PER_SHARD = 4_096
 
 
 @click.command()

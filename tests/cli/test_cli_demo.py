@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,3 +73,24 @@ def test_demo_on_a_file_of_the_user(
     assert "test error" in captured.out
     assert "images" not in captured.out
     assert (tmp_path / "letter.zarr" / "manifest.json").exists()
+
+
+@pytest.mark.slow
+def test_the_driver_of_the_demo_takes_less_memory_than_the_data(tmp_path: Path) -> None:
+    # the peak does not depend on the number of rows: a tenth of the default shows it
+    rows = _rows_beyond(2 * 2**28)
+    command = [
+        sys.executable,
+        "-m",
+        "distkern",
+        "demo",
+        "--rows",
+        str(rows // 10),
+        "--out",
+        str(tmp_path / "d"),
+    ]
+    subprocess.run(command, check=True, capture_output=True, timeout=600)
+    lines = (tmp_path / "d" / "model" / "metrics.jsonl").read_text().splitlines()
+    peaks = [json.loads(line)["driver_peak_rss_bytes"] for line in lines]
+    assert len(peaks) == 4
+    assert 2**27 < max(peaks) < 0.8 * rows * 64 * 4

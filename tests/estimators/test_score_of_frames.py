@@ -33,7 +33,6 @@ def test_accuracy(frame: pd.DataFrame, label: str) -> None:
         (lazy[["a", "b"]], lazy[label]),
         (lazy[["a", "b"]], y),
         (X, lazy[label]),
-        (lazy[["a", "b"]].to_dask_array(lengths=True), lazy[label]),
     ):
         assert model.score(rows, labels) == pytest.approx(plain, abs=1e-12)
     weighted = model.score(X, y, frame["weight"])

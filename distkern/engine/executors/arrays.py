@@ -1,4 +1,7 @@
-"""Dask arrays as sources of blocks, and lazy Dask arrays of predictions."""
+"""Dask arrays as sources of blocks, and lazy Dask arrays of predictions.
+
+``dask.array`` takes a second and 60 MiB to import, and is so only where there are Dask arrays.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import dask.array as da
 import numpy as np
 from dask._task_spec import Task, TaskRef
 from dask.base import is_dask_collection, tokenize
@@ -100,6 +102,8 @@ def is_dask(*arrays: Any) -> bool:
 
 def as_array(collection: Any) -> Any:
     """A Dask array with known chunks, of an array, a Dask array or a Dask frame."""
+    import dask.array as da
+
     array = collection
     if not isinstance(array, da.Array):
         if is_dask_collection(array):
@@ -131,6 +135,8 @@ def aligned(array: Any, rows: Sequence[int]) -> Any:
 
 def map_rows(function: Callable[[Any], Any], features: Any, dtype: Any, n_columns: int | None) -> Any:
     """A lazy Dask array of ``function`` of each block of rows: (n,), or (n, n_columns)."""
+    import dask.array as da
+
     array = as_array(features)
     if len(array.chunks[1]) > 1:
         array = array.rechunk({1: -1})
@@ -144,6 +150,8 @@ def map_source(
     function: Callable[[Any], Any], source: AbstractSource, dtype: Any, n_columns: int | None
 ) -> Any:
     """A lazy Dask array of ``function`` of the features of each block of a source."""
+    import dask.array as da
+
     parts = []
     for index, n_rows in enumerate(source.block_rows):
         part = delayed(partial(_read_and_apply, function))(source.reader(index))
