@@ -10,6 +10,10 @@ from distkern.core.errors import InputError
 
 #: scheme://user:password@ or scheme://:password@
 _PASSWORD = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s:@'\"]*:)[^@/\s'\"]+@")
+#: scheme://user@, where the user may be a token
+_USER = re.compile(r"\b([a-zA-Z][a-zA-Z0-9+.-]*)://([^/\s:@'\"]+)@")
+#: protocols whose user is a name for all to see: of an account, or of a container
+_LOGINS = {"sftp", "ssh", "ftp", "smb", "hdfs", "webhdfs", "abfs", "abfss", "wasb", "wasbs"}
 #: what follows the question mark of a URL, where a signature would be
 _QUERY = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s?'\"]*)\?[^\s'\"]+")
 #: in the environment: what must not be repeated, whatever a library says
@@ -43,8 +47,9 @@ def protocol(url: str) -> str:
 
 
 def redact_urls(text: str) -> str:
-    """The text with passwords and queries of URLs, and keys of this environment, replaced by stars."""
+    """The text with stars for passwords, tokens and queries of URLs, and for keys of this environment."""
     text = _QUERY.sub(r"\1?***", _PASSWORD.sub(r"\1***@", text))
+    text = _USER.sub(lambda user: f"{user[1]}://***@" if _may_be_token(user) else user[0], text)
     for name in _SECRETS:
         value = os.environ.get(name, "")
         if len(value) >= _SHORTEST_SECRET:
@@ -52,17 +57,25 @@ def redact_urls(text: str) -> str:
     return text
 
 
+def _may_be_token(user: re.Match[str]) -> bool:
+    return user[1].lower() not in _LOGINS
+
+
 def refuse_password(url: str) -> None:
-    """Refuse a URL with a password in it: URLs are written to models, records and logs.
+    """Refuse a URL with a password in it, or a user name that may be a token.
+
+    URLs are written to models, records and logs.
 
     Raises
     ------
     InputError
         That says where the password belongs.
     """
-    if _PASSWORD.search(url):
+    has_token = any(map(_may_be_token, _USER.finditer(url)))
+    if has_token or _PASSWORD.search(url):
+        secret = "a user name in it, which may be a token," if has_token else "a password in it,"
         raise InputError(
-            "has a password in it, and URLs are written down",
+            f"has {secret} and URLs are written down",
             where=redact_urls(url),
             mend="leave it out and give it in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
             "say, or fsspec's configuration), on every worker too",

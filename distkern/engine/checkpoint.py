@@ -151,7 +151,7 @@ class CheckpointFolder:
             path = self.path / f"stage-{stage:05d}"
             try:
                 names = array_names(path)
-                own = [name for name in names if not name.startswith("resident.")]
+                own = {"header", *(name for name in names if not name.startswith("resident."))}
                 arrays = load_arrays(path, own)
                 # whether the others can be read must be known now, when there is an older one to turn to
                 for name in names:

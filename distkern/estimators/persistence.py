@@ -127,7 +127,7 @@ def load_model(path: Location) -> Any:
         raise
     except KeyError as error:
         raise _DESCRIPTION.damaged(f"{error} is missing", where) from None
-    except (TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+    except (TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
         # it is under its own fingerprint and still makes no model
         raise _DESCRIPTION.damaged(str(error), where) from error
 
@@ -136,6 +136,10 @@ def _restored(
     kind: Any, described: _Model, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str
 ) -> Any:
     model = kind(**described.params)
+    try:
+        model.check_parameters()
+    except InputError as error:
+        raise ValueError(str(error)) from None
     if described.classes is not None:
         dtype = str if described.classes.dtype == "string" else np.dtype(described.classes.dtype)
         model.classes_ = np.asarray(described.classes.values, dtype=dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import struct
@@ -21,6 +22,8 @@ from distkern.formats._files import InputFile, first_line
 from distkern.formats.base import CHUNK_BYTES, FILL_OR_DROP, AbstractFormat, RawChunk, ReadOptions, numeric
 
 FEATURE_NAMES = ("X", "x", "features", "data")
+#: of a dense row, which is held whole; a compressed file may claim any number of zeros
+MOST_FEATURES = 2**24
 TARGET_NAMES = ("y", "Y", "target", "targets", "label", "labels")
 
 
@@ -169,7 +172,7 @@ def _header(stream: Any, label: str) -> tuple[tuple[int, ...], bool, np.dtype[An
 
 def _streamed(stream: Any, shape: tuple[int, ...], dtype: np.dtype[Any], label: str) -> _Array:
     inner = shape[1:]
-    row_bytes = int(dtype.itemsize * np.prod(inner, dtype=np.int64))
+    row_bytes = dtype.itemsize * math.prod(inner)
 
     def take(n_rows: int) -> NDArray[Any]:
         wanted = n_rows * row_bytes
@@ -231,7 +234,13 @@ def _rows(features: _Array, targets: _Array | None, file: str) -> Iterator[RawCh
             f"the features hold {features.dtype}, not numbers", where=features.label, mend="encode them"
         )
     n_rows = features.shape[0]
-    width = int(np.prod(features.shape[1:], dtype=np.int64))
+    width = math.prod(features.shape[1:])
+    if width > MOST_FEATURES:
+        raise InputError(
+            f"a row has {width:,} features, and a dense one may have {MOST_FEATURES:,}",
+            where=features.label,
+            mend="store the rows in svmlight format, where zeros take no room",
+        )
     if targets is not None and targets.shape not in ((n_rows,), (n_rows, 1)):
         raise InputError(
             f"the targets have shape {targets.shape} and the features {n_rows} rows",

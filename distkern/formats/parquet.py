@@ -43,7 +43,7 @@ class Parquet(AbstractFormat):
                     if batch.num_rows:
                         yield _chunk(batch, columns, first_row, file.url, options)
                         first_row += batch.num_rows
-            except (pa.ArrowException, pa.ArrowKeyError) as error:
+            except (pa.ArrowException, pa.ArrowKeyError, UnicodeDecodeError) as error:
                 raise InputError(
                     f"not a readable Parquet file ({first_line(error)})",
                     where=file.url,

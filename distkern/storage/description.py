@@ -58,6 +58,9 @@ def described(kind: type[Described], content: Mapping[str, Any]) -> Described:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         key = ".".join(map(str, first["loc"]))
         raise ValueError(f"{key or 'it'}: {first['msg'][0].lower()}{first['msg'][1:]}") from None
+    except ArithmeticError as error:
+        # of what a class computes from its fields: a size of 0, or one beyond all sizes
+        raise ValueError(str(error)) from None
 
 
 @lru_cache

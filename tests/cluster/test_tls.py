@@ -163,6 +163,22 @@ def train(data: Path, out: Path, scheduler: str, *more: str) -> int:
 
 
 @pytest.mark.usefixtures("plain_settings")
+@pytest.mark.parametrize(
+    ("kept", "words"),
+    [("--tls-cert", ["a certificate and no key", "--tls-key FILE"]), ("--tls-key", ["--tls-cert FILE"])],
+)
+def test_half_of_a_pair_is_named(
+    certificates: Path, kept: str, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = options_of(certificates / "team", "alice")
+    ca, file = given[:2], given[given.index(kept) + 1]
+    command = ["jobs", "--scheduler", "tls://127.0.0.1:1", *ca, kept, file]
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert all(word in said for word in [kept, *words]), said
+
+
+@pytest.mark.usefixtures("plain_settings")
 def test_training_with_the_files_named(
     certificates: Path, scheduler: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -150,3 +150,17 @@ def test_truncated_files(tmp_path: Path, name: str) -> None:
         path.write_bytes(content[:size])
         with pytest.raises(InputError, match=name):
             read(path, target_kind="none")
+
+
+def test_a_row_of_zeros_without_end_takes_no_memory(tmp_path: Path) -> None:
+    """A compressed file of some megabytes may claim 2^29 zeros in a row."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "|u1", "fortran_order": False, "shape": (1, 2**29)}
+    )
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("X.npy", header.getvalue())
+    with pytest.raises(
+        InputError, match=r"a row has 536,870,912 features, and a dense one may have 16,777,216"
+    ):
+        read(tmp_path / "a.npz", target_kind="none")

@@ -92,3 +92,11 @@ def test_truncated_files(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"a\.parquet") as caught:
             read(path)
         assert "\n" not in str(caught.value)
+
+
+def test_a_damaged_name_is_an_error_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"first": [1.0], "second": [2]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"first", b"fir\xffs"))
+    with pytest.raises(InputError, match=r"a\.parquet: not a readable Parquet file"):
+        read(path)

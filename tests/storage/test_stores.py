@@ -17,6 +17,7 @@ import pytest
 
 from distkern.cli.main import main
 from distkern.core.errors import InputError, StoreError
+from distkern.core.urls import refuse_password
 from distkern.jobs.redact import redact
 from distkern.storage import _file_systems, places
 from distkern.storage.arrays import save_arrays
@@ -144,7 +145,9 @@ def test_places_are_told_from_texts(tmp_path: Path) -> None:
 # -- what is secret
 
 
-@pytest.mark.parametrize("text", ["s3://ann:hunter22@host/key", "ftp://:hunter22@host/d.zarr"])
+@pytest.mark.parametrize(
+    "text", ["s3://ann:hunter22@host/key", "ftp://:hunter22@host/d.zarr", "https://hunter22@host/d.zarr"]
+)
 def test_a_password_in_a_url_is_refused_and_not_repeated(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,6 +175,9 @@ def test_queries_and_keys_are_not_written(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wonderfulsecret")
     text = "no https://h/k?X-Amz-Signature=abcdef, s3://u:pw@h, wonderfulsecret"
     assert redact(text) == "no https://h/k?*** s3://u:***@h, ***"
+    # a token may stand where a user would; some stores have users that are no secret
+    assert redact("a::s3://ghp_x@h/k, sftp://ann@h/k") == "a::s3://***@h/k, sftp://ann@h/k"
+    refuse_password("sftp://ann@h/k and https://h/a@b")
     with pytest.raises(InputError) as caught:
         shard("https://127.0.0.1:9/a.nosuch?X-Amz-Signature=abcdef", "/nowhere/d.zarr")
     assert "abcdef" not in str(caught.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from pathlib import Path
 
 import dask
 
@@ -26,7 +27,7 @@ def use_certificates(ca: str | None, cert: str | None, key: str | None) -> None:
     Raises
     ------
     InputError
-        If a file is none of that kind, or the key is not the certificate's.
+        If a file is none of that kind, or the key is missing or not the certificate's.
     """
     given = {_CA: ca, _CERT: cert, _KEY: key}
     dask.config.set({name: value for name, value in given.items() if value is not None})
@@ -69,6 +70,8 @@ def _no_way_in(address: str, reason: str) -> InputError:
 def _context() -> ssl.SSLContext:
     """What the client connects with, made as Dask makes it; refuses files that do not do."""
     ca, cert, key = (dask.config.get(name, None) for name in (_CA, _CERT, _KEY))
+    if key and not cert:
+        raise InputError("has no certificate", where="--tls-key", mend="give --tls-cert FILE with it")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     for option, file in (("--tls-ca", ca), ("--tls-cert", cert)):
@@ -80,6 +83,12 @@ def _context() -> ssl.SSLContext:
             else:
                 context.load_cert_chain(file, key)
         except ssl.SSLError as error:
+            if option == "--tls-cert" and not key and _has_no_key(file):
+                raise InputError(
+                    f"{file}: holds a certificate and no key",
+                    where=option,
+                    mend="give --tls-key FILE with it",
+                ) from None
             reason = (error.reason or "not a PEM file").replace("_", " ").lower()
             raise InputError(
                 f"{file}: {reason}", where=option,
@@ -88,3 +97,8 @@ def _context() -> ssl.SSLContext:
         except OSError as error:
             raise InputError(f"{file}: {error.strerror}", where=option, mend="give a file to read") from None
     return context
+
+
+def _has_no_key(file: str) -> bool:
+    content = Path(file).read_bytes()
+    return b"BEGIN CERTIFICATE" in content and b"PRIVATE KEY" not in content
