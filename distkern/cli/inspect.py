@@ -164,7 +164,7 @@ def _history(path: Place) -> list[dict[str, Any]]:
 
 def _history_table(history: list[dict[str, Any]]) -> Any:
     from distkern.cli.tables import table
-    from distkern.monitor.text import in_error, in_number, in_time
+    from distkern.monitor.text import error_name, in_error, in_number, in_time
 
     rows = [
         (
@@ -179,5 +179,6 @@ def _history_table(history: list[dict[str, Any]]) -> Any:
         )
         for metrics in history
     ]
-    header = ("stage", "passes", "time", "objective", "train error", "test error", "worker", "driver")
+    error = error_name(history[-1]) if history else "error"
+    header = ("stage", "passes", "time", "objective", f"train {error}", f"test {error}", "worker", "driver")
     return table(header, rows, text=())

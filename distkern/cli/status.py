@@ -29,7 +29,7 @@ def status(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -
     from rich.console import Console
 
     from distkern.cli.tables import fact_table
-    from distkern.monitor.text import in_error, in_number, in_time
+    from distkern.monitor.text import error_name, in_error, in_number, in_time
 
     with known_jobs.ask(scheduler) as asked:
         folder = known_jobs.find(identifier, runs, asked)
@@ -54,8 +54,8 @@ def status(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -
     metrics = facts["metrics"]
     if metrics is not None:
         shown["objective"] = in_number(metrics["objective"])
-        shown["train error"] = in_error(metrics, "train_error")
-        shown["test error"] = in_error(metrics, "test_error")
+        for split in ("train", "test"):
+            shown[f"{split} {error_name(metrics)}"] = in_error(metrics, f"{split}_error")
     if facts["host"]:
         shown["driver"] = f"{facts['host']}, {facts['worker']} (start {facts['epoch']})"
     if facts["heartbeat"] and facts["state"] in ("running", "lost"):

@@ -100,7 +100,7 @@ def run_facts(
 ) -> dict[str, Any]:
     """What the report says about a run beside its stages."""
     from distkern.core.version import __version__
-    from distkern.monitor.text import in_bytes, in_error, in_number, in_time
+    from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
 
     last = history[-1] if history else {}
     worker, driver = (
@@ -108,8 +108,14 @@ def run_facts(
         for who in ("worker", "driver")
     )
     headline = {
-        "test error": in_error(last, "test_error"),
-        "train error": in_error(last, "train_error"),
+        f"test {error_name(last)}": in_error(last, "test_error"),
+        f"train {error_name(last)}": in_error(last, "train_error"),
+        **{
+            f"{split} {figure}": in_number(last[f"{split}_{figure}"])
+            for figure in ("mae", "r2")
+            for split in ("test", "train")
+            if f"{split}_{figure}" in last
+        },
         "objective": in_number(last.get("objective")),
         "time": in_time(seconds),
         "largest worker's memory": in_bytes(worker),
@@ -118,7 +124,7 @@ def run_facts(
     if not worker:
         del headline["largest worker's memory"]
     if dataset.test is None:
-        del headline["test error"]
+        del headline[f"test {error_name(last)}"]
     limit = "none" if job.memory_limit is None else f"{in_bytes(job.memory_limit)} a worker"
     return {
         "title": f"{type(fitted).__name__} on {dataset.path.name}",

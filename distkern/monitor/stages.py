@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from distkern.monitor.look import short_number
 from distkern.monitor.metrics import FIELDS
 from distkern.monitor.plots import Line, line_plot
-from distkern.monitor.text import in_bytes, in_error, in_number, in_time
+from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
 
 #: rows of the table; a run of more stages shows the first, the last and some between
 MOST_ROWS = 60
@@ -31,6 +31,7 @@ _COMMON = {
     "driver_peak_rss_bytes",
     "worker_peak_rss_bytes",
     "change",
+    *(f"{split}_{figure}" for split in ("train", "test") for figure in ("rmse", "mae", "r2")),
     "ended",
     "warnings",
 }
@@ -126,7 +127,7 @@ def stage_table(history: Sequence[Metrics]) -> str:
         for key in own
         if not _varies(history, key) and any(value is not None for value in _column(history, key))
     }
-    error = "mse" if squared_errors(history) else "error"
+    error = error_name(history[-1])
     ratios = gap_ratios([metrics.get("objective") for metrics in history])
     columns: list[tuple[str, Sequence[Any], Cell]] = [
         ("stage", _column(history, "stage"), str),
@@ -136,6 +137,10 @@ def stage_table(history: Sequence[Metrics]) -> str:
         ("gap ratio", ratios, lambda ratio: in_number(round(ratio, 4))),
         ("change", _column(history, "change"), lambda change: f"{change:.3g}"),
         *((f"{name} {error}", *_errors(history, key)) for name, key in _ERRORS),
+        *(
+            (_words(key), _column(history, key), in_number)
+            for key in ("train_mae", "test_mae", "train_r2", "test_r2")
+        ),
         *((_words(key), _column(history, key), _own_text(key)) for key in own if key not in constant),
         ("read", _column(history, "bytes_read"), in_bytes),
         ("worker", peaks_so_far(history, "worker_peak_rss_bytes"), in_bytes),

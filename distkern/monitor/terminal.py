@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from distkern.engine.events import Event
-from distkern.monitor.text import in_bytes, in_error, in_number, in_time
+from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
 
 #: seconds between two lines about one pass where there is no terminal
 PLAIN_INTERVAL = 10.0
@@ -164,7 +164,7 @@ _COLUMNS = (
 def stage_header(metrics: Mapping[str, Any]) -> str:
     """The names of the columns of :func:`stage_line`, 78 characters wide."""
     *others, (_, last) = _COLUMNS
-    told = [name.replace("error", "mse") if "error" in metrics else name for name, _ in others]
+    told = [name.replace("error", error_name(metrics)) for name, _ in others]
     names = [f"{name:>{width}}" for name, (_, width) in zip(told, others, strict=True)]
     memory = "worker peak" if metrics.get("worker_peak_rss_bytes") else "memory"
     return "  ".join([*names, f"{memory:>{last}}"])

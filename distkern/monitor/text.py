@@ -21,9 +21,17 @@ def in_percent(share: float | None) -> str:
 
 
 def in_error(metrics: Mapping[str, Any], name: str) -> str:
-    """An error of a line of metrics: a share of rows, or a number where errors are mean squares."""
-    value = metrics.get(name)
-    return in_number(value) if "error" in metrics else in_percent(value)
+    """An error of a line of metrics: a share of rows; of real targets a number, see :func:`error_name`."""
+    if "error" not in metrics:
+        return in_percent(metrics.get(name))
+    return in_number(metrics.get(name.replace("error", "rmse"), metrics.get(name)))
+
+
+def error_name(metrics: Mapping[str, Any]) -> str:
+    """What :func:`in_error` gives: of real targets the root mean squared error, or the mean squared one."""
+    if "error" not in metrics:
+        return "error"
+    return "rmse" if "train_rmse" in metrics else "mse"
 
 
 def in_number(value: float | None) -> str:

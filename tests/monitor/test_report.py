@@ -161,6 +161,15 @@ def test_mean_squared_errors_have_no_percent() -> None:
     assert "%" not in page.split("</style>")[1]
 
 
+def test_real_targets_have_their_own_figures() -> None:
+    figures = {"error": "mean squared error", "train_rmse": 3.25, "train_mae": 2.5, "train_r2": 0.75}
+    page = render({}, [stage | figures for stage in HISTORY])
+    for name, value in (("train rmse", "3.25"), ("train mae", "2.5"), ("train r2", "0.75")):
+        assert f'<th scope="col">{name}</th>' in page
+        assert f"<td>{value}</td>" in page
+    assert '<th scope="col">test mae</th>' not in page
+
+
 def test_a_solver_s_own_figures_get_columns_and_plots() -> None:
     own = [stage | {"margin": 0.1 * stage["stage"], "nu": 0.25, "gamma_note": "text"} for stage in HISTORY]
     page = render({}, own)
