@@ -107,7 +107,7 @@ def _model(path: Place) -> Found:
     from distkern.cli.training import hyperparameters, shorten
     from distkern.estimators import load_model
     from distkern.monitor.look import short_number
-    from distkern.monitor.stages import own_figures
+    from distkern.monitor.stages import FIGURES_OF_TARGETS, own_figures
     from distkern.monitor.text import in_error
 
     model = load_model(path)
@@ -122,6 +122,12 @@ def _model(path: Place) -> Found:
     if hasattr(model, "classes_"):
         record["classes"] = np.asarray(model.classes_).tolist()
         facts["classes"] = ", ".join(str(label) for label in record["classes"])
+    if model.task == "regression":
+        centers = [float(center) for center in model.target_center_]
+        record["targets"] = {"center": centers, "scale": model.target_scale_}
+        facts["targets"] = (
+            f"less {', '.join(f'{center:.6g}' for center in centers)}, in units of {model.target_scale_:.6g}"
+        )
     if model.ended_ is not None:
         record["ended"] = facts["ended"] = model.ended_
     for text in history[-1].get("warnings", ()) if history else ():
@@ -129,7 +135,7 @@ def _model(path: Place) -> Found:
     if history:
         facts["last stage"] = ", ".join(
             f"{name.replace('_', ' ')} {short_number(history[-1][name])}"
-            for name in own_figures(history)
+            for name in (*own_figures(history), *FIGURES_OF_TARGETS)
             if name in history[-1]
         )
         if "validation_error" in history[-1]:

@@ -100,6 +100,7 @@ def run_facts(
 ) -> dict[str, Any]:
     """What the report says about a run beside its stages."""
     from distkern.core.version import __version__
+    from distkern.monitor.stages import FIGURES_OF_TARGETS
     from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
 
     last = history[-1] if history else {}
@@ -111,10 +112,7 @@ def run_facts(
         f"test {error_name(last)}": in_error(last, "test_error"),
         f"train {error_name(last)}": in_error(last, "train_error"),
         **{
-            f"{split} {figure}": in_number(last[f"{split}_{figure}"])
-            for figure in ("mae", "r2")
-            for split in ("test", "train")
-            if f"{split}_{figure}" in last
+            key.replace("_", " "): in_number(last[key]) for key in reversed(FIGURES_OF_TARGETS) if key in last
         },
         "objective": in_number(last.get("objective")),
         "time": in_time(seconds),

@@ -23,6 +23,8 @@ Cell: TypeAlias = Callable[[Any], str]
 
 #: of rows that were trained on, never looked at, kept back to choose by
 _ERRORS = (("train", "train_error"), ("test", "test_error"), ("validation", "validation_error"))
+#: of real targets, beside the errors above
+FIGURES_OF_TARGETS = tuple(f"{split}_{figure}" for figure in ("mae", "r2") for split in ("train", "test"))
 #: keys that have a plot or a column of their own, or that no reader asks for
 _COMMON = {
     *FIELDS,
@@ -31,7 +33,9 @@ _COMMON = {
     "driver_peak_rss_bytes",
     "worker_peak_rss_bytes",
     "change",
-    *(f"{split}_{figure}" for split in ("train", "test") for figure in ("rmse", "mae", "r2")),
+    *FIGURES_OF_TARGETS,
+    "train_rmse",
+    "test_rmse",
     "ended",
     "warnings",
 }
@@ -137,10 +141,7 @@ def stage_table(history: Sequence[Metrics]) -> str:
         ("gap ratio", ratios, lambda ratio: in_number(round(ratio, 4))),
         ("change", _column(history, "change"), lambda change: f"{change:.3g}"),
         *((f"{name} {error}", *_errors(history, key)) for name, key in _ERRORS),
-        *(
-            (_words(key), _column(history, key), in_number)
-            for key in ("train_mae", "test_mae", "train_r2", "test_r2")
-        ),
+        *((_words(key), _column(history, key), in_number) for key in FIGURES_OF_TARGETS),
         *((_words(key), _column(history, key), _own_text(key)) for key in own if key not in constant),
         ("read", _column(history, "bytes_read"), in_bytes),
         ("worker", peaks_so_far(history, "worker_peak_rss_bytes"), in_bytes),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
 
 import distkern
+from distkern.cli.main import main
 from distkern.engine.executors import open_executor
 from distkern.estimators.run import evaluate, plan
 from distkern.storage.ingest import write_dataset
@@ -209,3 +212,20 @@ def test_the_first_batch_decides_the_units():
     assert model.target_center_ == center
     assert model.target_scale_ == scale
     assert model.score(features, prices) > 0.8
+
+
+def test_inspect_and_report_tell_the_figures(houses, tmp_path, capsys):
+    arguments = [
+        *("train", "--data", str(houses.path), "--algorithm", "svrg", "--out", str(tmp_path / "m")),
+        *("--scheduler", "synchronous", "--set", "n_features=32", "--set", "stages=1"),
+    ]
+    assert main(arguments) == 0
+    assert "train rmse   test rmse" in "".join(capsys.readouterr())
+    last = json.loads((tmp_path / "m" / "metrics.jsonl").read_text().splitlines()[-1])
+    report = (tmp_path / "m" / "report.html").read_text()
+    assert main(["inspect", str(tmp_path / "m"), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    for name in ("train mae", "test mae", "train r2", "test r2"):
+        value = last[name.replace(" ", "_")]
+        assert f'<span class="quiet">{name}</span><b>{value:.6g}</b>' in report
+    assert facts["targets"]["scale"] == pytest.approx(1e5 * rows(1000)[1][:800].std(), rel=1e-6)
