@@ -200,10 +200,11 @@ def epoch_visits(
     """The visits of ``n_steps`` sampled rows.
 
     Shuffled (``replace=False``): each epoch visits every row once, blocks in random order and the rows of a
-    block in random order, so a row's neighbours in the sequence come from its own block; data sets are
-    shuffled when they are sharded, which makes that as good as a shuffle of all rows. The last epoch is cut
-    short. Independent (``replace=True``): each block receives a multinomial number of draws, so that the
-    drawn multiset is exactly that of n_steps independent uniform draws; only their order is by block.
+    block in random order, so a row's neighbours in the sequence come from its own block. The rows of a source
+    are in random order before (``AbstractSource.is_shuffled``), which makes that as good as a shuffle of all
+    rows. The last epoch is cut short. Independent (``replace=True``): each block receives a multinomial
+    number of draws, so that the drawn multiset is exactly that of n_steps independent uniform draws; their
+    order is by block: of a block of m rows one draw repeats the one before with probability 1/m, not 1/n.
     """
     order = stream(seed, Purpose.VISIT_ORDER, stage)
     rows = np.asarray(block_rows)

@@ -95,7 +95,10 @@ class _SeveralTests(click.Command):
     help="Rows of a shard.  [default: 16 MiB of features, less if the data are small]",
 )
 @click.option(
-    "--shuffle/--no-shuffle", default=True, show_default=True, help="Training rows in random order."
+    "--shuffle/--no-shuffle",
+    default=True,
+    show_default=True,
+    help="Training rows in random order; --no-shuffle makes every training run shuffle them first.",
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of shuffle and test rows."

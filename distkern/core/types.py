@@ -156,6 +156,7 @@ class AbstractSource(ABC):
     is_sparse : blocks hold :class:`SparseRows`
     in_memory : the rows lie in this very process, so sending them elsewhere costs more than it saves
     is_graph : blocks are the results of a lazy graph (:meth:`graph`), which only an executor can run
+    is_shuffled : the rows are in random order, as far as anyone can know; blocks of others may hold one class
     reader_bytes : what a process takes to be able to read at all, beside the blocks: a store's driver
     """
 
@@ -166,6 +167,7 @@ class AbstractSource(ABC):
     is_sparse: bool = False
     in_memory: bool = False
     is_graph: bool = False
+    is_shuffled: bool = True
     reader_bytes: int = 0
 
     @abstractmethod

@@ -14,40 +14,45 @@ from distkern.core.types import AbstractGroup, Block, Indices
 
 
 class ArrayGroup(AbstractGroup):
-    """Consecutive blocks of an array.
+    """Consecutive blocks of an array whose rows are read in an order of their own.
 
-    Dense columns are gathered from the rows. Of sparse rows a transposed copy is made at the first column
-    that is asked for; it takes what the rows take.
+    Rows and dense columns are gathered when they are asked for. Of sparse rows a transposed copy is made at
+    the first column that is asked for; it takes what the rows take.
 
     Parameters
     ----------
-    block : all rows of the group
+    whole : rows of the array
+    order : those of the group among them, in its order
     block_rows : rows of each of its blocks, in order
     first : number of the first of them
     """
 
-    def __init__(self, block: Block, block_rows: tuple[int, ...], first: int) -> None:
-        self._block, self._block_rows, self._first = block, block_rows, first
-        self.n_rows, self.n_features = block.features.shape
-        self.targets = block.targets
+    def __init__(self, whole: Block, order: Indices | slice, block_rows: tuple[int, ...], first: int) -> None:
+        if isinstance(order, slice):
+            whole, order = whole.take(order), np.arange(sum(block_rows))
+        self._whole, self._order = whole, order
+        self._block_rows, self._first = block_rows, first
+        self.n_rows, self.n_features = len(order), whole.features.shape[1]
+        self.targets = None if whole.targets is None else whole.targets[order]
 
     def rows(self, positions: Indices) -> Rows:
-        return self._block.features[positions]
+        return self._whole.features[self._order[positions]]
 
     def columns(self, columns: Indices) -> Rows:
-        if isinstance(self._block.features, SparseRows):
+        if isinstance(self._whole.features, SparseRows):
             return self._transposed[columns]
-        return np.ascontiguousarray(self._block.features.T[columns])
+        return self._whole.features[self._order, np.asarray(columns)[:, None]]
 
     def blocks(self) -> Iterator[Block]:
         start = 0
         for number, rows in enumerate(self._block_rows):
-            yield replace(self._block.take(slice(start, start + rows)), index=self._first + number)
+            part = self._whole.take(self._order[start : start + rows])
+            yield replace(part, index=self._first + number)
             start += rows
 
     @cached_property
     def _transposed(self) -> SparseRows:
-        features = self._block.features
+        features = self._whole.features[self._order]
         assert isinstance(features, SparseRows)
         order = np.argsort(features.indices, kind="stable")
         counts = np.bincount(features.indices, minlength=self.n_features)
@@ -56,8 +61,9 @@ class ArrayGroup(AbstractGroup):
             np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), self.n_rows,
         )  # fmt: skip
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_transposed"}
+    def __reduce__(self) -> tuple[Any, ...]:
+        # another process is sent the rows of the group alone
+        return ArrayGroup, (self._whole.take(self._order), slice(None), self._block_rows, self._first)
 
 
 @dataclass(frozen=True)

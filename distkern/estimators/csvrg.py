@@ -36,7 +36,8 @@ class CSVRGClassifier(AbstractCoresetClassifier):
     steps_per_stage : int: rows; float: passes over the rows; None: one pass, more if badly conditioned
     step_size : eta; None: 0.5 / L
     option : "I" or "II" of Algorithm 1
-    order : "shuffled" or "iid" draws of the rows
+    order : "shuffled": every row once, then again in another order; "iid": draws with replacement, block by
+        block, which leave out some rows and take others twice
     projection : keep w in the ball that holds the optimum
     tol : stop once w changes by less than this share in a stage
     class_weight : None, "balanced" or {label: weight}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
+from distkern.core.rng import Purpose, stream
 from distkern.core.sparse import Rows, SparseRows, converted, distinct
 from distkern.core.types import AbstractSource, Block, Floats, GroupOpener, Reader
 from distkern.estimators.array_group import ArrayGroup, OpenGroup
@@ -21,7 +22,12 @@ _FEW_ROWS = 1024
 
 
 class ArraySource(AbstractSource):
-    """Rows of arrays in this process, in blocks that threads can share out."""
+    """Rows of arrays in this process, in blocks that threads can share out.
+
+    More than one block of rows is put in random order first, as a data set's rows are when it is sharded,
+    for a block of sorted rows may hold one class only. The order is an index of 8 bytes a row, drawn from
+    the number of rows alone; a block's rows are gathered when it is read.
+    """
 
     in_memory = True
 
@@ -39,6 +45,9 @@ class ArraySource(AbstractSource):
         self._starts = list(range(0, n_rows, size))
         self.block_rows = tuple(min(size, n_rows - start) for start in self._starts)
         self.fingerprint = ""
+        self._order: NDArray[np.intp] | None = None
+        if len(self.block_rows) > 1:
+            self._order = stream(0, Purpose.SHUFFLE).permutation(n_rows)
         self._groups: dict[int, ArrayGroup] = {}
 
     @property
@@ -46,28 +55,38 @@ class ArraySource(AbstractSource):
         return self._row_numbers
 
     def reader(self, index: int) -> Reader:
-        start = self._starts[index]
-        return _Slice(self._block.take(slice(start, start + self.block_rows[index])), index)
+        return _Part(self._block, self._rows((index,)), index)
+
+    def _rows(self, blocks: tuple[int, ...]) -> NDArray[np.intp] | slice:
+        """Where the rows of consecutive blocks are."""
+        start, rows = self._starts[blocks[0]], sum(self.block_rows[block] for block in blocks)
+        part = slice(start, start + rows)
+        return part if self._order is None else self._order[part]
 
     def group(self, index: int) -> GroupOpener:
         found = self._groups.get(index)
         if found is None:
             blocks = self.groups[index]
             rows = tuple(self.block_rows[block] for block in blocks)
-            start = self._starts[blocks[0]]
-            found = ArrayGroup(self._block.take(slice(start, start + sum(rows))), rows, blocks[0])
+            found = ArrayGroup(self._block, self._rows(blocks), rows, blocks[0])
             # kept, because so is the transposed copy of its sparse rows
             self._groups[index] = found
         return OpenGroup(found)
 
 
 @dataclass(frozen=True)
-class _Slice:
-    block: Block
+class _Part:
+    """Gathers some rows of an array when it is called, or when it goes to another process."""
+
+    whole: Block
+    rows: NDArray[np.intp] | slice
     index: int
 
     def __call__(self) -> Block:
-        return Block(self.block.features, self.block.targets, self.block.weights, self.index)
+        return replace(self.whole.take(self.rows), index=self.index)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Part, (self(), slice(None), self.index)
 
 
 @dataclass(frozen=True)

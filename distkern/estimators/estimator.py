@@ -46,6 +46,7 @@ from distkern.estimators.feature_names import (
     put_in_order,
 )
 from distkern.estimators.prediction import predict_rows
+from distkern.estimators.spooled import in_random_order
 from distkern.passes import Reduce
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.storage.dataset import Split
@@ -75,6 +76,8 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
     name: ClassVar[str]
     #: of the data sets it learns from
     task: ClassVar[str] = "classification"
+    #: single rows are drawn from all of them at any time, so it does not matter where they are
+    draws_any_row: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
 
     # -- what an estimator is made of
@@ -159,7 +162,7 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : (n_rows, n_features) array, sparse matrix of SciPy or Dask array, or
+        X : (n_rows, n_features) array, sparse matrix of SciPy or Dask array, with rows in any order, or
         ``open_dataset(path).train``, which has its own labels y : (n_rows,) labels, for arrays
         sample_weight : (n_rows,) weights s_i >= 0 of the losses, for arrays; the objective divides by their
         sum
@@ -197,12 +200,15 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
         with ExitStack() as stack:
             stack.enter_context(blas.single_threaded())
             data, executor = self._prepare(X, y, sample_weight, executor, stack)
+            events = EventLog(listeners)
+            if not self.draws_any_row:
+                data = in_random_order(data, executor, stack, events)
             solver, problem = self.problem(data, has_test=test is not None)
             sources = {"train": data.source} | ({} if test is None else {"test": test})
             folder = None
             if checkpoints is not None:
                 folder = CheckpointFolder(checkpoints, self._identity(data, problem))
-            driver = Driver(sources, executor, EventLog(listeners), folder)
+            driver = Driver(sources, executor, events, folder)
             outcome = driver.run(solver, problem, resume=resume)
         self._keep_data(data)
         self.n_features_in_, self.seed_ = problem.n_features, problem.seed

@@ -38,7 +38,8 @@ class PegasosClassifier(AbstractFeatureClassifier):
     projection : keep w in the ball that holds the optimum
     averaging : the model is the mean of the iterates weighted with step^averaging; None: the last iterate
     fit_intercept : learn b, as the weight of a constant feature 1, regularised with the others
-    order : "shuffled" or "iid" draws of the rows
+    order : "shuffled": every row once, then again in another order; "iid": draws with replacement, block by
+        block, which leave out some rows and take others twice
     class_weight : None, "balanced" or {label: weight}
     random_state : int, RandomState or None
 

@@ -64,6 +64,7 @@ class SIMBAClassifier(AbstractFeatureClassifier):
     """
 
     name = "simba"
+    draws_any_row = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "nu": [Interval(Real, 0, 1, closed="both"), StrOptions({"search"})],
         "features": [StrOptions({"linear", "random"})],

@@ -1,21 +1,61 @@
-"""Dask arrays for solvers that read single rows and columns: a data set that lasts as long as the fit."""
+"""Rows that are written to this host's ``TMPDIR`` for as long as a fit lasts."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from distkern.core.errors import InputError
 from distkern.core.types import AbstractSource
 from distkern.engine.drive import whole_blocks
+from distkern.engine.events import EventLog
 from distkern.engine.executors import AbstractExecutor
+from distkern.estimators.data import TrainingData
 from distkern.storage.dataset import Split
 from distkern.storage.ingest import write_dataset
+from distkern.storage.shuffled import ShuffledRows
+
+
+def in_random_order(
+    data: TrainingData, executor: AbstractExecutor, stack: ExitStack, events: EventLog
+) -> TrainingData:
+    """The same data with its rows in random order: written once where they are not in one yet.
+
+    Raises
+    ------
+    InputError
+        If workers on other hosts could not see what is written, or the disk is full.
+    """
+    source = data.source
+    if source.is_shuffled or source.n_blocks == 1:
+        return data
+    if isinstance(source, Split):
+        where, mend = str(source.dataset.path), "shard it again without --no-shuffle"
+    else:
+        where, mend = (
+            "the data",
+            "store it where all workers see it and make a data set of it with `distkern shard`",
+        )
+    _check_hosts(
+        executor,
+        "rows that are not in random order can be trained on by workers of one host only",
+        where,
+        mend,
+    )
+    events.emit("message", text=f"{where}: the rows may be in any order, so they are shuffled first")
+    folder = _folder(stack)
+    blocks = (
+        whole_blocks(source, executor)
+        if source.is_graph
+        else (source.reader(block)() for block in range(source.n_blocks))
+    )
+    return replace(data, source=ShuffledRows(source, blocks, folder))
 
 
 def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack, *, columns: bool) -> Split:
-    """The rows of a lazy source, computed once and written in order, as float32, to this host's ``TMPDIR``.
+    """A data set of the rows of a lazy source, computed once and written in order, as float32.
 
     Parameters
     ----------
@@ -29,13 +69,21 @@ def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack
     InputError
         If workers on other hosts could not see the data set.
     """
-    machine = executor.machine
-    if machine.kind == "distributed" and not machine.same_host:
-        raise InputError(
-            "single rows of Dask arrays can be read on one host only", where="the data",
-            mend="store them where all workers see them, make a data set of it with `distkern shard ... "
-            "--columns`, and fit to its train split",
-        )  # fmt: skip
-    folder = Path(stack.enter_context(TemporaryDirectory(prefix="distkern-")))
+    _check_hosts(
+        executor, "single rows of Dask arrays can be read on one host only", "the data",
+        "store them where all workers see them, make a data set of it with `distkern shard ... --columns`, "
+        "and fit to its train split",
+    )  # fmt: skip
+    folder = _folder(stack)
     chunks = ((block.features, block.targets) for block in whole_blocks(source, executor))
     return write_dataset(chunks, folder / "rows.zarr", scale="none", shuffle=False, columns=columns).train
+
+
+def _check_hosts(executor: AbstractExecutor, what: str, where: str, mend: str) -> None:
+    machine = executor.machine
+    if machine.kind == "distributed" and not machine.same_host:
+        raise InputError(what, where=where, mend=mend)
+
+
+def _folder(stack: ExitStack) -> Path:
+    return Path(stack.enter_context(TemporaryDirectory(prefix="distkern-")))

@@ -94,7 +94,8 @@ class SVRGClassifier(AbstractSVRG, AbstractFunctionalClassifier):
     damping : added to that bound; None: by the batch
     stages : at most this many; each ends with one pass for the full gradient
     tol : stop once w changes by less than this share in a stage
-    order : "shuffled" or "iid" draws of the rows
+    order : "shuffled": every row once, then again in another order; "iid": draws with replacement, block by
+        block, which leave out some rows and take others twice
     theta, mu : of loss "odm"
     class_weight : None, "balanced" or {label: weight}
     random_state : int, RandomState or None

@@ -14,6 +14,7 @@ from distkern.core.types import AbstractSource, Block, GroupOpener
 from distkern.storage.manifest import SOURCE_ROWS, Manifest, ShardEntry, read_manifest
 from distkern.storage.places import Location, Place, URLPlace, absolute, place_of
 from distkern.storage.scaling import Scaling
+from distkern.storage.spool import MAX_SHUFFLED_ROWS
 
 if TYPE_CHECKING:
     from distkern.storage._shard import StoredShard
@@ -99,6 +100,10 @@ class Split(AbstractSource):
         self.has_source_rows = all(shard.source_rows_crc32c is not None for shard in entry.shards)
         self.n_entries = self.entries_of(range(len(entry.shards)))
         self._target_type = TARGET_TYPES.get(dataset.task)
+        # more rows than can be shuffled are only accepted as shuffled already
+        self.is_shuffled = self.n_rows > MAX_SHUFFLED_ROWS or (
+            name == "train" and bool(dataset.options.get("shuffle", True))
+        )
         self._columns: ColumnsManifest | None = None
         if isinstance(dataset.path, URLPlace):
             self.reader_bytes = STORE_DRIVER_BYTES

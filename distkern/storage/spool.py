@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.errors import InputError
 from distkern.core.rng import Purpose, stream
@@ -40,7 +40,7 @@ class Spool:
     """Three growing files, features, targets and the rows' numbers in their source, in runs of rows that can
     be read back by position."""
 
-    def __init__(self, folder: Path, name: str, target_type: str | None) -> None:
+    def __init__(self, folder: Path, name: str, target_type: DTypeLike | None) -> None:
         self.runs: list[Run] = []
         self._target_type = None if target_type is None else np.dtype(target_type)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL

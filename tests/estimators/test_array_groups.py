@@ -12,16 +12,16 @@ from distkern.estimators.data import ArraySource
 
 
 @pytest.fixture(params=["dense", "sparse"])
-def source(request):
+def source(request, monkeypatch):
     generator = np.random.default_rng(0)
     features = np.where(generator.random((9000, 40)) < 0.2, generator.normal(size=(9000, 40)), 0)
     codes = generator.integers(0, 2, 9000).astype(np.int32)
     rows = SparseRows.of_dense(features) if request.param == "sparse" else features
     # small blocks, so that there are several groups
+    monkeypatch.setattr("distkern.estimators.data._BLOCK_BYTES", 1)
     made = ArraySource(rows, codes, np.arange(9000.0))
-    made._starts = list(range(0, 9000, 700))
-    made.block_rows = tuple(min(700, 9000 - start) for start in made._starts)
-    return made, features, codes
+    order = np.concatenate([made.reader(block)().weights for block in range(made.n_blocks)]).astype(int)
+    return made, features[order], codes[order], order
 
 
 def dense(rows):
@@ -29,7 +29,7 @@ def dense(rows):
 
 
 def test_rows_and_columns(source):
-    made, features, codes = source
+    made, features, codes, order = source
     start = 0
     assert len(made.groups) == 8
     for number, blocks in enumerate(made.groups):
@@ -47,12 +47,28 @@ def test_rows_and_columns(source):
             read = list(group.blocks())
             assert [block.index for block in read] == list(blocks)
             assert_array_equal(np.concatenate([dense(block.features) for block in read]), own)
-            assert_array_equal(np.concatenate([block.weights for block in read]), np.arange(start, stop))
+            assert_array_equal(np.concatenate([block.weights for block in read]), order[start:stop])
         start = stop
 
 
+def test_rows_are_in_random_order_and_blocks_gather_them(source):
+    """A true permutation: a row's block says nothing of where it was, whichever process reads it."""
+    made, features, codes, order = source
+    assert_array_equal(np.sort(order), np.arange(9000))
+    assert abs(np.corrcoef(order, np.arange(9000))[0, 1]) < 4 / np.sqrt(9000)
+    start = 0
+    for block, rows in enumerate(made.block_rows):
+        sent = pickle.dumps(made.reader(block))
+        assert len(sent) < 2 * rows * made.row_bytes + 4096
+        for read in (made.reader(block)(), pickle.loads(sent)()):
+            assert read.index == block
+            assert_array_equal(dense(read.features), features[start : start + rows])
+            assert_array_equal(read.targets, codes[start : start + rows])
+        start += rows
+
+
 def test_the_transposed_copy_is_made_once(source):
-    made, _, _ = source
+    made, *_ = source
     if made.is_sparse:
         first, second = made.group(2)(), made.group(2)()
         first.columns(np.array([0]))

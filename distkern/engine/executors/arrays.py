@@ -31,6 +31,7 @@ class DaskArraySource(AbstractSource):
     """
 
     is_graph = True
+    is_shuffled = False
 
     def __init__(
         self, features: Any, targets: Any = None, weights: Any = None, classes: NDArray[Any] | None = None
