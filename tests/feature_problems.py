@@ -13,8 +13,8 @@ from distkern.losses import find_loss
 from distkern.passes import Rounds
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import Problem
-from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.dsg import DSG
+from distkern.solvers.kernel_choice import KernelChoice
 from distkern.solvers.risk import Risk
 from reference import PlainRunner, cut_blocks
 

@@ -13,7 +13,8 @@ from distkern.landmarks.coverage import Coverage
 from distkern.landmarks.uniform import Uniform
 from distkern.losses import find_loss
 from distkern.solvers.base import Problem
-from distkern.solvers.coreset import CoresetProblem, KernelChoice
+from distkern.solvers.coreset import CoresetProblem
+from distkern.solvers.kernel_choice import KernelChoice
 from reference import PlainRunner, cut_blocks
 
 

@@ -17,7 +17,8 @@ from distkern.kernels import find_kernel, landmark_kernel_names
 from distkern.kernels.bandwidth import RULES
 from distkern.landmarks import AbstractLandmarkRule, find_landmark_rule, landmark_rule_names
 from distkern.losses import AbstractLoss, find_loss, margin_loss_names
-from distkern.solvers.coreset import CoresetProblem, KernelChoice
+from distkern.solvers.coreset import CoresetProblem
+from distkern.solvers.kernel_choice import KernelChoice
 
 _DEFAULT_LANDMARKS = 512
 

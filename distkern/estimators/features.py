@@ -22,8 +22,8 @@ from distkern.landmarks import find_landmark_rule, landmark_rule_names
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
 from distkern.samplers import sampler_names
-from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.feature_choice import FeatureChoice
+from distkern.solvers.kernel_choice import KernelChoice
 
 _DEFAULT_LANDMARKS = 512
 

@@ -23,7 +23,7 @@ from distkern.kernels.bandwidth import parse_rule
 from distkern.losses import AbstractLoss, find_loss, loss_names
 from distkern.samplers import sampler_names
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.coreset import KernelChoice
+from distkern.solvers.kernel_choice import KernelChoice
 from distkern.solvers.risk import Risk, n_outputs
 from distkern.solvers.targets import Scaled, scaled_risk
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core import blas
 from distkern.core.errors import InputError
-from distkern.core.sparse import Rows, SparseRows, converted
+from distkern.core.sparse import Rows, SparseRows, converted, stacked
 from distkern.core.types import Floats
 from distkern.engine.executors.arrays import as_array, is_dask, map_rows, map_source
 from distkern.estimators.feature_names import (
@@ -152,9 +152,10 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if isinstance(X, Split):
             self.n_features_in_, self.scaling_ = X.n_features, X.dataset.scaling
             learn_names_of_dataset(self, X.dataset)
-            # rows are shuffled when they are sharded
-            features: Rows = X.reader(0)().features
-            return features[:_SAMPLE]
+            blocks = [0] if X.is_shuffled else np.unique(np.linspace(0, X.n_blocks - 1, 8).astype(int))
+            share = -(-_SAMPLE // len(blocks))
+            rows_of = (X.reader(int(block))().features for block in blocks)
+            return stacked([part[:: -(-len(part) // share)].copy() for part in rows_of])
         if is_dask(X):
             learn_names(self, X)
             array = as_array(X)

@@ -19,6 +19,8 @@ from distkern.core.sparse import Rows, comparing_bytes, stacked
 from distkern.core.types import Block
 from distkern.passes import Cost, Pass, Reduce
 
+_SAMPLED_BLOCKS = 8
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -113,8 +115,18 @@ def sample_rows(layout: Layout, n_sample: int, name: str = "sample") -> Generato
     """At most ``n_sample`` rows drawn uniformly from at most 8 random blocks, in the order of the data."""
     generator = stream(layout.seed, Purpose.SAMPLE)
     n_blocks = len(layout.block_rows)
-    blocks = np.sort(generator.choice(n_blocks, size=min(8, n_blocks), replace=False))
+    blocks = np.sort(generator.choice(n_blocks, size=min(_SAMPLED_BLOCKS, n_blocks), replace=False))
     offsets = layout.offsets
     pool = np.concatenate([np.arange(offsets[block], offsets[block + 1]) for block in blocks])
     rows = np.sort(generator.choice(pool, size=min(n_sample, pool.size), replace=False))
     return (yield from gather_rows(layout, rows, name))
+
+
+def sample_outline(
+    layout: Layout, n_sample: int, name: str = "sample", driver_bytes: int = 0
+) -> Reduce[Rows]:
+    """The pass of :func:`sample_rows`; ``driver_bytes`` is what the driver makes of the rows."""
+    largest = np.argsort(layout.block_rows, kind="stable")[::-1][:_SAMPLED_BLOCKS]
+    n_rows = min(n_sample, int(np.asarray(layout.block_rows)[largest].sum()))
+    cost = Cost(result_bytes=n_rows * layout.row_bytes, driver_bytes=driver_bytes)
+    return Reduce(name, pick, stack, blocks=tuple(sorted(largest.tolist())), cost=cost)

@@ -15,7 +15,7 @@ from distkern.core.sparse import COMPILED_BYTES, Rows, SparseRows
 from distkern.core.types import Block
 from distkern.landmarks._distances import uncovered_tiles
 from distkern.landmarks._scanner import scanner_for
-from distkern.landmarks.base import AbstractLandmarkRule, Layout, sample_rows, stack
+from distkern.landmarks.base import AbstractLandmarkRule, Layout, sample_outline, sample_rows, stack
 from distkern.passes import Cost, Pass, Reduce
 
 _FIRST_WAVE_ROWS = 4096
@@ -74,10 +74,7 @@ class Coverage(AbstractLandmarkRule):
 
     def _search(self, layout: Layout, n_landmarks: int) -> Generator[Pass, Any, Rows]:
         """The finest coverage of at most n_landmarks in a few sweeps: bisect on a sample, then correct."""
-        n_sample = int(
-            np.clip(400_000_000 // (n_landmarks * layout.row_bytes // layout.dtype.itemsize), 2_000, 20_000)
-        )
-        sample = yield from sample_rows(layout, max(n_sample, 4 * n_landmarks))
+        sample = yield from sample_rows(layout, _sample_size(layout, n_landmarks))
         radius = _radius_for(sample, n_landmarks, layout.n_rows)
         smallest = 1e-6 * _farthest(sample, from_origin=True) or 1.0
         best: Rows | None = None
@@ -108,7 +105,13 @@ class Coverage(AbstractLandmarkRule):
         cost = _sweep_cost(layout, self.expected_size(layout))
         # with n_landmarks two to four sweeps over the rows were measured
         n_sweeps = 1.0 if self.n_landmarks is None else 3.0
-        return [(Reduce("coverage", _uncovered, _Candidates.join, cost=cost), n_sweeps)]
+        sweeps: tuple[Pass, float] = (Reduce("coverage", _uncovered, _Candidates.join, cost=cost), n_sweeps)
+        if self.n_landmarks is None or self.n_landmarks >= layout.n_rows:
+            return [sweeps]
+        n_sample = _sample_size(layout, self.n_landmarks)
+        # half of the sample once more, and its landmarks
+        driver_bytes = (n_sample // 2 + self.n_landmarks) * layout.row_bytes + layout.comparing_bytes
+        return [(sample_outline(layout, n_sample, driver_bytes=driver_bytes), 1.0), sweeps]
 
     def expected_size(self, layout: Layout) -> int:
         return min(self.n_landmarks or _CEILING, layout.n_rows)
@@ -151,6 +154,12 @@ class _Candidates:
             return first
         rows, numbers = stack(first.rows, second.rows), np.concatenate([first.numbers, second.numbers])
         return _Candidates(rows, numbers, second.end, second.is_cut).limited()
+
+
+def _sample_size(layout: Layout, n_landmarks: int) -> int:
+    """Rows of the sample that the radius is judged from."""
+    numbers = n_landmarks * layout.row_bytes // layout.dtype.itemsize
+    return max(int(np.clip(400_000_000 // numbers, 2_000, 20_000)), 4 * n_landmarks)
 
 
 def _uncovered(block: Block, cover: _Cover) -> _Candidates:

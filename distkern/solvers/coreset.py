@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,38 +13,17 @@ from numpy.typing import NDArray
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.core.sparse import Rows
 from distkern.core.types import Floats
-from distkern.kernels.bandwidth import gamma_by_rule
-from distkern.kernels.base import AbstractKernel, AbstractScaledKernel
-from distkern.landmarks.base import AbstractLandmarkRule, Layout, sample_rows
+from distkern.landmarks.base import AbstractLandmarkRule
 from distkern.losses import margin_loss
 from distkern.losses.base import AbstractLoss
 from distkern.passes import Stream, Visit, epoch_visits
 from distkern.solvers.base import AbstractSolver, Outline, Problem, State, Steps, Trouble
+from distkern.solvers.kernel_choice import KernelChoice, layout_of
 from distkern.solvers.objective import Objective
 from distkern.solvers.pieces import Piece, PieceOperand, piece_rows, prepare_piece, stream_cost
 from distkern.solvers.snapshot import Figures, Model, held_out_pass, measured, snapshot_pass
 
 StateOf = TypeVar("StateOf")
-
-
-@dataclass(frozen=True)
-class KernelChoice:
-    """A kernel whose gamma may still have to be read off the data."""
-
-    kind: type[AbstractKernel]
-    gamma: float | str
-    parameters: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def has_gamma(self) -> bool:
-        """Whether the kernel has one at all."""
-        return issubclass(self.kind, AbstractScaledKernel)
-
-    def with_gamma(self, gamma: float) -> AbstractKernel:
-        """The kernel itself; gamma is left out where it has none."""
-        if self.has_gamma:
-            return self.kind.from_parameters(gamma=gamma, **self.parameters)
-        return self.kind.from_parameters(**self.parameters)
 
 
 @dataclass(frozen=True)
@@ -70,17 +49,16 @@ class CoresetProblem:
 
     def begin(self, problem: Problem) -> Steps[tuple[Rows, float]]:
         """Choose landmarks and gamma."""
-        layout = _layout(problem)
-        gamma = self.kernel.gamma
-        if isinstance(gamma, str):
-            sample = yield from sample_rows(layout, 4000)
-            gamma = gamma_by_rule(gamma, self.kernel.kind, sample)
+        layout = layout_of(problem)
+        gamma = yield from self.kernel.choose_gamma(layout)
         landmarks = yield from self.landmarks.choose(layout)
-        return landmarks, float(gamma)
+        return landmarks, gamma
 
     def outline_begin(self, problem: Problem) -> list[Outline]:
         """The passes of :meth:`begin`."""
-        return [Outline(step, times) for step, times in self.landmarks.outline(_layout(problem))]
+        layout = layout_of(problem)
+        landmarks = [Outline(step, times) for step, times in self.landmarks.outline(layout)]
+        return [*self.kernel.outline(layout), *landmarks]
 
     def mend(self, trouble: Trouble, also: str = "") -> str:
         """What to do about an objective that rises, or a model of one class."""
@@ -93,11 +71,7 @@ class CoresetProblem:
 
     def expected_size(self, problem: Problem) -> int:
         """r, an upper bound, before any row is read."""
-        return self.landmarks.expected_size(_layout(problem))
-
-
-def _layout(problem: Problem) -> Layout:
-    return Layout(problem.block_rows, problem.n_features, problem.dtype, problem.seed, problem.sparse_numbers)
+        return self.landmarks.expected_size(layout_of(problem))
 
 
 class AbstractCoresetSolver(AbstractSolver[State]):

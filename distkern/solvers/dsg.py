@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.errors import InputError
-from distkern.kernels.bandwidth import gamma_by_rule
-from distkern.landmarks.base import Layout, sample_rows
 from distkern.passes import Cost, Exchange, Rounds
 from distkern.solvers._dsg.batches import Batches
 from distkern.solvers._dsg.growth import Growth
@@ -21,7 +19,7 @@ from distkern.solvers._dsg.polish import check_polish, exact_polish, polish_outl
 from distkern.solvers._dsg.rounds import CACHE_BYTES, Operand, join, open_batches
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.coreset import KernelChoice
+from distkern.solvers.kernel_choice import KernelChoice, layout_of
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
@@ -233,16 +231,11 @@ class DSG(AbstractSolver[DSGState]):
         return state.average[:used] if averaged else state.scale * state.coefficients[:used]
 
     def init(self, problem: Problem) -> Steps[DSGState]:
-        gamma = self.kernel.gamma
-        if not self.kernel.has_gamma:
-            gamma = 1.0
-        elif isinstance(gamma, str):
-            sample = yield from sample_rows(_layout(problem), 4000)
-            gamma = gamma_by_rule(gamma, self.kernel.kind, sample)
+        gamma = yield from self.kernel.choose_gamma(layout_of(problem))
         targets = yield from target_scale(problem, self.risk)
         outputs, size = self.risk.n_outputs, self.block_size * self.most_blocks
         state = DSGState(
-            gamma=float(gamma), coefficients=np.zeros((size, outputs)),
+            gamma=gamma, coefficients=np.zeros((size, outputs)),
             average=np.zeros((size if self.average else 0, outputs)),
             betas=np.zeros((self.most_blocks, outputs)), cursor=self.batches(problem).first(), scale=1.0,
             n_blocks=0, step=0, n_steps=self.n_steps(problem), stage=0, sweeps=0,
@@ -284,8 +277,7 @@ class DSG(AbstractSolver[DSGState]):
         return (yield from self._measured(problem, after))
 
     def finished(self, state: DSGState) -> bool:
-        wanted = {None: 0, "exact": 1, "sweeps": self.n_sweeps}[self.polish]
-        return state.step >= state.n_steps and state.sweeps >= wanted
+        return state.step >= state.n_steps and state.sweeps >= self._polishing_stages
 
     def measures(self, state: DSGState) -> Measures:
         extra = {"steps": float(state.step), "scale": state.scale}
@@ -299,16 +291,28 @@ class DSG(AbstractSolver[DSGState]):
     def outline(self, problem: Problem) -> list[Outline]:
         size = self.block_size * self.most_blocks
         process_bytes = self._process_bytes(problem)
-        passes = [*target_outline(problem), Outline(self._rounds(problem, None), self.stages)]
+        n_steps = self.n_steps(problem)
+        grown = -(-n_steps // -(-n_steps // self.stages))
+        passes = [
+            *self.kernel.outline(layout_of(problem)),
+            *target_outline(problem),
+            Outline(self._rounds(problem, None), grown),
+        ]
+        n_measured = 1 + grown + self._polishing_stages
         for split in ("train", "test") if problem.has_test else ("train",):
             share = min(1.0, _MEASURED_ROWS / problem.n_rows)
             passes.append(
-                Outline(measuring_pass(problem, None, size, split, share, process_bytes), self.stages)
+                Outline(measuring_pass(problem, None, size, split, share, process_bytes), n_measured)
             )
         polish = polish_outline(
             self.polish, problem, self.risk, size, self.block_size, self.n_sweeps, process_bytes
         )
         return [*passes, *polish]
+
+    @property
+    def _polishing_stages(self) -> int:
+        """Stages after the steps."""
+        return {None: 0, "exact": 1, "sweeps": self.n_sweeps}[self.polish]
 
     def _basis_of(self, problem: Problem, gamma: float) -> RandomFeatureBasis:
         sparse_rows = problem.sparse_numbers is not None
@@ -352,7 +356,3 @@ class DSG(AbstractSolver[DSGState]):
                 process_bytes=self._process_bytes(problem),
             ),
         )  # fmt: skip
-
-
-def _layout(problem: Problem) -> Layout:
-    return Layout(problem.block_rows, problem.n_features, problem.dtype, problem.seed, problem.sparse_numbers)

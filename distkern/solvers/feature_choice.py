@@ -12,14 +12,12 @@ from distkern.bases.landmarks import LandmarkBasis
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.errors import InputError, unknown_name
 from distkern.core.sparse import COMPILED_BYTES, Rows, comparing_bytes
-from distkern.kernels.bandwidth import gamma_by_rule
-from distkern.kernels.base import AbstractKernel, AbstractScaledKernel
-from distkern.landmarks.base import AbstractLandmarkRule, Layout, sample_rows
+from distkern.kernels.base import AbstractKernel
+from distkern.landmarks.base import AbstractLandmarkRule
 from distkern.solvers.base import Outline, Problem, Steps
-from distkern.solvers.coreset import KernelChoice
+from distkern.solvers.kernel_choice import KernelChoice, layout_of
 
 KINDS = ("random", "nystroem", "linear", "landmarks")
-_SAMPLE_ROWS = 4000
 
 
 @dataclass(frozen=True)
@@ -89,9 +87,7 @@ class FeatureChoice:
     def kernel_at(self, gamma: float) -> AbstractKernel:
         """The kernel itself; gamma is left out where it has none."""
         assert self.kernel is not None
-        if self._has_gamma:
-            return self.kernel.with_gamma(gamma)
-        return self.kernel.kind.from_parameters(**self.kernel.parameters)
+        return self.kernel.with_gamma(gamma)
 
     def begin(self, problem: Problem) -> Steps[tuple[Rows, float]]:
         """Choose what the features need of the data.
@@ -102,13 +98,9 @@ class FeatureChoice:
         gamma : of the kernel, 1 where it has none
         """
         layout, gamma = layout_of(problem), 1.0
-        if self._has_gamma:
+        if self.kind != "linear":
             assert self.kernel is not None
-            wanted = self.kernel.gamma
-            if isinstance(wanted, str):
-                sample = yield from sample_rows(layout, _SAMPLE_ROWS)
-                wanted = gamma_by_rule(wanted, self.kernel.kind, sample)
-            gamma = float(wanted)
+            gamma = yield from self.kernel.choose_gamma(layout)
         if not self.has_landmarks:
             return np.empty((0, problem.n_features), dtype=problem.dtype), gamma
         assert self.landmarks is not None
@@ -153,11 +145,15 @@ class FeatureChoice:
         return self.landmarks.expected_size(layout_of(problem))
 
     def outline_begin(self, problem: Problem) -> list[Outline]:
-        """The passes of :meth:`begin`, but for the sample that a rule for gamma reads."""
-        if not self.has_landmarks:
-            return []
-        assert self.landmarks is not None
-        return [Outline(step, times) for step, times in self.landmarks.outline(layout_of(problem))]
+        """The passes of :meth:`begin`."""
+        layout, passes = layout_of(problem), []
+        if self.kind != "linear":
+            assert self.kernel is not None
+            passes += self.kernel.outline(layout)
+        if self.has_landmarks:
+            assert self.landmarks is not None
+            passes += [Outline(step, times) for step, times in self.landmarks.outline(layout)]
+        return passes
 
     def footprint(self, problem: Problem) -> Footprint:
         """What evaluating the features takes."""
@@ -176,14 +172,3 @@ class FeatureChoice:
             size, size, process_bytes, size * (2 * numbers * itemsize + whitening * (8 + itemsize)),
             2.0 * size * (numbers + 2 + whitening), float(size),
         )  # fmt: skip
-
-    @property
-    def _has_gamma(self) -> bool:
-        if self.kind == "linear" or self.kernel is None:
-            return False
-        return issubclass(self.kernel.kind, AbstractScaledKernel)
-
-
-def layout_of(problem: Problem) -> Layout:
-    """What a landmark rule knows of a problem."""
-    return Layout(problem.block_rows, problem.n_features, problem.dtype, problem.seed, problem.sparse_numbers)

@@ -14,8 +14,8 @@ from distkern.core.sparse import SparseRows
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.solvers._dsg.rules import StepRule, average_weight, reusable_steps
-from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.dsg import DSG
+from distkern.solvers.kernel_choice import KernelChoice
 from distkern.solvers.risk import Risk, n_outputs
 from feature_problems import Runner, all_rows, dsg, features_of, problem_of, same, train, waves
 from reference import cut_blocks

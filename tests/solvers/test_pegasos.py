@@ -18,8 +18,8 @@ from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.solvers._pegasos import loops as loops
 from distkern.solvers._pegasos.pieces import LinearModel, measure, measure_largest
-from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.feature_choice import FeatureChoice
+from distkern.solvers.kernel_choice import KernelChoice
 from distkern.solvers.objective import Objective
 from distkern.solvers.pegasos import Pegasos
 from problems import Case, overlapping, run_stages

@@ -12,8 +12,8 @@ from distkern.core.types import Block
 from distkern.kernels import find_kernel
 from distkern.landmarks.uniform import Uniform
 from distkern.solvers._simba.messages import Ask
-from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.feature_choice import FeatureChoice
+from distkern.solvers.kernel_choice import KernelChoice
 from simba_problems import margin_rows, optimum, plain_loop, run, signed, simba, value
 
 LANDMARKS = FeatureChoice("landmarks", KernelChoice(find_kernel("rbf"), 1.0), landmarks=Uniform(5))

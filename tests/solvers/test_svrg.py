@@ -15,8 +15,8 @@ from distkern.landmarks.uniform import Uniform
 from distkern.losses import find_loss
 from distkern.passes import Stream
 from distkern.solvers.base import Problem, Trouble
-from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.feature_choice import FeatureChoice
+from distkern.solvers.kernel_choice import KernelChoice
 from distkern.solvers.risk import Risk
 from distkern.solvers.svrg import SVRG
 from reference import PlainRunner, cut_blocks

@@ -19,8 +19,8 @@ from distkern.engine.plan import Extent, plan_pass
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.solvers.base import Problem
-from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.feature_choice import FeatureChoice
+from distkern.solvers.kernel_choice import KernelChoice
 from distkern.solvers.risk import Risk
 from distkern.solvers.svrg import SVRG
 from feature_problems import RowsSource, problem_of, same, waves

@@ -16,8 +16,8 @@ from distkern.core.types import Block
 from distkern.kernels import find_kernel
 from distkern.landmarks.uniform import Uniform
 from distkern.solvers.base import Problem
-from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.feature_choice import KINDS, FeatureChoice
+from distkern.solvers.kernel_choice import KernelChoice
 from reference import PlainRunner
 
 X = np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)

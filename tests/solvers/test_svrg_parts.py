@@ -28,8 +28,8 @@ from distkern.solvers._svrg.precondition import (
 )
 from distkern.solvers._svrg.snapshot import LinearModel, first_snapshot, measure, snapshot, snapshot_pass
 from distkern.solvers.base import Problem
-from distkern.solvers.coreset import KernelChoice
 from distkern.solvers.feature_choice import FeatureChoice
+from distkern.solvers.kernel_choice import KernelChoice
 from distkern.solvers.risk import Risk
 from reference import PlainRunner, cut_blocks
 

@@ -1,0 +1,92 @@
+"""A kernel whose width may still have to be read off the data, and the passes that read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from distkern.core.types import Block
+from distkern.kernels.bandwidth import (
+    STRIP_ENTRIES,
+    Moments,
+    gamma_from_width,
+    median_width,
+    merged_moments,
+    moments,
+    parse_rule,
+    scale_width,
+)
+from distkern.kernels.base import AbstractKernel, AbstractScaledKernel
+from distkern.landmarks.base import Layout, sample_outline, sample_rows
+from distkern.passes import Cost, Reduce
+from distkern.solvers.base import Outline, Problem, Steps
+
+#: of the sample for "median", at most; a median of pairs needs no more
+_SAMPLE_BYTES = 16 * 2**20
+_SAMPLE_ROWS = 4000
+_LEAST_SAMPLE = 64
+
+
+@dataclass(frozen=True)
+class KernelChoice:
+    """A kernel whose gamma may still have to be read off the data."""
+
+    kind: type[AbstractKernel]
+    gamma: float | str
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def has_gamma(self) -> bool:
+        """Whether the kernel has one at all."""
+        return issubclass(self.kind, AbstractScaledKernel)
+
+    def with_gamma(self, gamma: float) -> AbstractKernel:
+        """The kernel itself; gamma is left out where it has none."""
+        if self.has_gamma:
+            return self.kind.from_parameters(gamma=gamma, **self.parameters)
+        return self.kind.from_parameters(**self.parameters)
+
+    def choose_gamma(self, layout: Layout) -> Steps[float]:
+        """gamma, by a pass over the data where a rule says how; 1 of a kernel that has none.
+
+        "scale" takes the moments of all rows, weighted as the rows are, "median" a sample of them.
+        """
+        if not self.has_gamma:
+            return 1.0
+        if not isinstance(self.gamma, str):
+            return float(self.gamma)
+        if parse_rule(self.gamma)[0] == "scale":
+            found: Moments = yield _moments_pass(layout)
+            width = scale_width(found, layout.n_features)
+        else:
+            width = median_width((yield from sample_rows(layout, _sample_size(layout), "width")))
+        return gamma_from_width(self.gamma, self.kind, width, layout.n_features)
+
+    def outline(self, layout: Layout) -> list[Outline]:
+        """The passes of :meth:`choose_gamma`."""
+        if not (self.has_gamma and isinstance(self.gamma, str)):
+            return []
+        if parse_rule(self.gamma)[0] == "scale":
+            return [Outline(_moments_pass(layout), 1.0)]
+        pairs_bytes = 6 * 8 * max(STRIP_ENTRIES, layout.n_features)
+        return [Outline(sample_outline(layout, _sample_size(layout), "width", pairs_bytes), 1.0)]
+
+
+def layout_of(problem: Problem) -> Layout:
+    """What a landmark rule and a rule for gamma know of a problem."""
+    return Layout(problem.block_rows, problem.n_features, problem.dtype, problem.seed, problem.sparse_numbers)
+
+
+def _sample_size(layout: Layout) -> int:
+    return min(max(_SAMPLE_BYTES // layout.row_bytes, _LEAST_SAMPLE), _SAMPLE_ROWS)
+
+
+def _moments_pass(layout: Layout) -> Reduce[Moments]:
+    # a strip of rows in float64, and of sparse rows what is computed of its entries
+    strip_bytes = 6 * 8 * max(STRIP_ENTRIES, layout.n_features)
+    cost = Cost(workspace_bytes=strip_bytes, result_bytes=24)
+    return Reduce("width", _moments_of, merged_moments, cost=cost)
+
+
+def _moments_of(block: Block, _: None) -> Moments:
+    return moments(block.features, block.weights)
