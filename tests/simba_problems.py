@@ -21,7 +21,7 @@ class Group(ArrayGroup):
         rows = tuple(block.n_rows for block in blocks)
         targets = np.concatenate([block.targets for block in blocks])
         whole = Block(stacked([block.features for block in blocks]), targets, None, blocks[0].index)
-        super().__init__(whole, rows, blocks[0].index)
+        super().__init__(whole, slice(None), rows, blocks[0].index)
 
 
 def margin_rows(n=300, d=12, *, classes=2, seed=0, noise=0.1, dtype="float64", sparse=False, blocks=9):

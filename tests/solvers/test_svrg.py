@@ -268,7 +268,7 @@ def test_gamma_by_rule_and_kernels_without_gamma():
     by_rule = FeatureChoice("random", KernelChoice(find_kernel("rbf"), "scale"), 16)
     states, runner = train(solver("logistic", features=by_rule), blocks)
     x = np.concatenate([block.features for block in blocks])
-    assert runner.made[0] == "sample"
+    assert runner.made[0] == "width"
     assert states[0].gamma == pytest.approx(1 / (3 * x.var()))
     plain = FeatureChoice("random", KernelChoice(find_kernel("arc_cosine"), "scale"), 16)
     states, runner = train(solver("logistic", features=plain), blocks)

@@ -74,7 +74,7 @@ def test_products_of_features_are_near_the_kernel(kind):
 def test_gamma_by_rule_is_read_off_the_rows():
     choice = choice_of("random", KernelChoice(find_kernel("rbf"), "scale"))
     landmarks, gamma, runner = begun(choice)
-    assert runner.made == ["sample"]
+    assert runner.made == ["width"]
     assert gamma == pytest.approx(1 / (5 * X.astype(float).var()), rel=1e-6)
     assert landmarks.shape == (0, 5)
 
