@@ -250,12 +250,10 @@ class SIMBA(AbstractSolver[SIMBAState]):
     def outline(self, problem: Problem) -> list[Outline]:
         stages = float(-(-self.max_rounds // self._rounds_per_stage))
         passes = [
-            *self.features.outline_begin(problem),
-            Outline(self._norms(problem, None), 1.0),
-            # columns of the data are asked for once more, before anything is computed
+            *self.features.outline_begin(problem), Outline(self._norms(problem, None), 1.0),
             Outline(self._rounds(problem, None), stages + (self.features.kind == "linear")),
             Outline(self._margins(problem, None), stages),
-        ]
+        ]  # fmt: skip
         if problem.n_outputs > 1:
             passes.append(Outline(self._errors(problem, None, "train"), stages))
         if problem.has_test:
