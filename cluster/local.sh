@@ -58,24 +58,25 @@ since=$(date +%s)
 while sleep 1; do
     if ! kill -0 "$scheduler" 2>/dev/null; then
         ended="the scheduler"
-        # it would look for its scheduler before it ends
-        kill -KILL "$pool" 2>/dev/null || true
-        wait "$pool" || true
-        start_scheduler
-        start_pool
     elif ! kill -0 "$pool" 2>/dev/null; then
         ended="the workers"
-        start_pool
     else
         continue
     fi
     now=$(date +%s)
     # what cannot even start would be started for ever
-    if [ $((now - since)) -lt 15 ]; then ends=$((ends + 1)); else ends=1; fi
+    if [ $((now - since)) -lt 60 ]; then ends=$((ends + 1)); else ends=1; fi
     since=$now
     if [ "$ends" -ge 5 ]; then
         echo "local.sh: $ended ended 5 times in a row: see above why" >&2
         exit 1
     fi
     echo "local.sh: $ended ended; started again" >&2
+    if [ "$ended" = "the scheduler" ]; then
+        # workers would look for their scheduler before they end
+        kill -KILL "$pool" 2>/dev/null || true
+        wait "$pool" || true
+        start_scheduler
+    fi
+    start_pool
 done

@@ -59,17 +59,17 @@ def test_a_run_goes_on_by_itself_when_the_scheduler_is_killed(
     write_dataset([(X, X[:, 0] + X[:, 1] ** 2 > 0.5)], data, rows_per_shard=1000)
     run = subprocess.Popen(
         [sys.executable, "-m", "distkern", "train", "--data", str(data), "--out", str(out), "--scheduler",
-         address, "--algorithm", "csvrg", "--set", "n_landmarks=60", "--set", "tol=0.0", "--set", "stages=60",
+         address, "--algorithm", "csvrg", "--set", "n_landmarks=60", "--set", "tol=0.0", "--set", "stages=70",
          "--retries", "5"],
         stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
     )  # fmt: skip
-    wait_for(lambda: list(out.glob("checkpoints/stage-*[3-9]")))
+    wait_for(lambda: list(out.glob("checkpoints/stage-*[3-9]")), 200)
     [scheduler] = children(process, "scheduler")
     os.kill(scheduler, signal.SIGKILL)
+    assert run.poll() is None
+    assert not list(out.glob("checkpoints/stage-*[4-6]?"))
     _, errors = run.communicate(timeout=240)
     assert run.returncode == 0, errors
-    assert "start both again, unless something does" in errors
-    assert "resumed after stage" in errors
     assert load_model(out).coef_.shape[0] == 60
     assert children(process, "scheduler") != [scheduler]
     # workers alone, too
@@ -83,7 +83,7 @@ def test_what_cannot_start_is_given_up(repository: Path) -> None:
     ports = [str(free_port()), str(free_port())]
     run = subprocess.run(
         ["sh", str(repository / "cluster" / "local.sh"), "1", "no memory", *ports],
-        env={**os.environ, "PATH": PATH}, capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "PATH": PATH}, capture_output=True, text=True, timeout=250, check=False,
     )  # fmt: skip
     assert run.returncode == 1
-    assert run.stderr.splitlines()[-1].startswith("local.sh: the workers ended 5 times in a row")
+    assert "local.sh: the workers ended 5 times in a row" in run.stderr
