@@ -64,7 +64,7 @@ def ending(
             f"the objective ended at {measures.objective:.4g}, above the {zero:.4g} of the model 0: "
             f"{solver.mend(Trouble.DIVERGED)}"
         )
-    elif not measures.converged and share > _UNFINISHED:
+    elif not (measures.converged or measures.shortfall) and share > _UNFINISHED:
         warnings.append(
             f"the last stage still made {100 * share:.0f} % of the way that the objective has come: "
             f"{solver.mend(Trouble.UNFINISHED)}"

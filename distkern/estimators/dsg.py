@@ -29,10 +29,12 @@ from distkern.estimators.functional import (
     AbstractFunctionalEstimator,
     AbstractFunctionalRegressor,
 )
-from distkern.solvers._dsg.model import squared_norm
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG, DSGState
+
+#: as many as the default features make
+_LEAST_STEPS = 32
 
 _CONSTRAINTS: dict[str, list[Any]] = {
     **FUNCTIONAL_CONSTRAINTS,
@@ -84,6 +86,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
             n_sweeps=int(self.n_sweeps),
             stages=int(self.stages),
             steps_per_stage=self.steps_per_stage,
+            least_steps=_LEAST_STEPS,
         )
 
     def basis(self, dtype: DTypeLike = np.float32) -> RandomFeatureBasis:
@@ -150,7 +153,8 @@ class AbstractDSG(AbstractFunctionalEstimator):
         self.gamma_, self.n_blocks_ = state.gamma, state.n_blocks
 
     def _squared_norm(self) -> float:
-        return squared_norm(self.coef_, self.n_blocks_)
+        # features are normalised block by block: those of all blocks together are sqrt(most_blocks) as long
+        return self._solver(None, 1.0).most_blocks * float(np.einsum("ij,ij->", self.coef_, self.coef_))
 
     def _facts(self) -> dict[str, Any]:
         return {

@@ -15,7 +15,7 @@ from distkern.passes import Cost, Exchange, Rounds
 from distkern.solvers._dsg.batches import Batches
 from distkern.solvers._dsg.growth import Growth
 from distkern.solvers._dsg.model import FeatureModel, measured, measuring_pass
-from distkern.solvers._dsg.polish import check_polish, exact_polish, polish_outline, sweep
+from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, polish_outline, sweep
 from distkern.solvers._dsg.rounds import CACHE_BYTES, Operand, join, open_batches
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
@@ -47,6 +47,7 @@ class DSGState:
         sparse rows those that are not zero; measuring is not counted
     center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
     absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
+    polish_gap : after an exact polish, how far above the minimum the objective is, divided by it; else NaN
     batch_loss, batch_error : means over the last stage's batches, each before its step; NaN before any
     """
 
@@ -73,6 +74,7 @@ class DSGState:
     target_scale: float
     variances: NDArray[np.float64]
     absolute_errors: NDArray[np.float64]
+    polish_gap: float
 
 
 @dataclass(frozen=True)
@@ -82,14 +84,18 @@ class DSG(AbstractSolver[DSGState]):
     Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2. Step t with gamma = gamma_t and G = s l'(f(X), y) of the
     batch does f <- (1 - gamma nu) f - gamma z_j (Z_j^T G / B), in a new block j until there are
     ``n_features`` features and then in one drawn from all (dsg.txt, Algorithm 1, with batches and blocks).
-    ``precondition`` puts (c (Z_j^T S Z_j / B + damping I) + nu I)^-1 before Z_j^T G, c the loss's curvature,
-    or 1 if it has none, as the authors' published code does (with c = 1 for softmax; with B >= 4 block_size).
-    It shrinks the data's part of a step and not the regulariser's, so that nu then counts for more or less
-    than it says: where the optimum for nu itself is wanted, polish.
+    ``precondition`` makes a Newton step in the block instead,
 
-    The figures: ``objective`` is the mean loss + nu/2 J sum_j |A_j|^2, which for the J blocks in use is
-    nu/2 |f|^2 in the space of their features; it and ``train_error`` are those of about 16,384 rows drawn
-    from all blocks, as is ``test_error`` until the last stage, which takes all held-out rows.
+        A_j <- A_j - gamma (c (Z_j^T S Z_j / B + damping I) + nu J I)^-1 (Z_j^T G / B + nu J A_j),
+
+    c the loss's curvature, or 1 if it has none, and J the number of blocks in all (with B >= 4 block_size).
+    The authors' published code has no regulariser in it; to divide the data's part of a step alone, as one
+    might read it, would minimise something else. While blocks are new, regularisation is by their number.
+
+    The figures: ``objective`` is the mean loss + nu/2 J sum_j |A_j|^2, for the J blocks that ``n_features``
+    make: nu/2 |f|^2 in the space of their features, whether they are in use or not; it and ``train_error``
+    are those of about 16,384 rows drawn from all blocks, as is ``test_error`` until the last stage, which
+    takes all held-out rows.
 
     Real targets (of a problem that says so) are centred and scaled first, see
     :func:`~distkern.solvers.targets.target_scale`: f, the objective and nu are of what comes of it, which has
@@ -118,7 +124,7 @@ class DSG(AbstractSolver[DSGState]):
         features
     stages : the steps are cut into so many stages
     steps_per_stage : rows of the batches of a stage: an int, or a float passes over the rows; None: as many
-        as fill ``n_features``
+        as fill ``n_features``, and ``least_steps`` in all at the least
     """
 
     risk: Risk
@@ -141,6 +147,7 @@ class DSG(AbstractSolver[DSGState]):
     n_sweeps: int = 2
     stages: int = 10
     steps_per_stage: int | float | None = None
+    least_steps: int = 1
 
     name = "dsg"
 
@@ -181,6 +188,11 @@ class DSG(AbstractSolver[DSGState]):
         return -(-self.n_features // self.block_size)
 
     @property
+    def strength(self) -> float:
+        """nu J, the weight of sum_j |A_j|^2 / 2."""
+        return self.nu * self.most_blocks
+
+    @property
     def curvature(self) -> float:
         """c, what block Gram matrices are multiplied with."""
         return self.risk.loss.curvature if math.isfinite(self.risk.loss.curvature) else 1.0
@@ -207,7 +219,7 @@ class DSG(AbstractSolver[DSGState]):
         if self.steps_per_stage is None:
             new, old = self.udsg_pattern if self.variant == "udsg" else (1, 0)
             cycles, rest = divmod(self.most_blocks, new)
-            return cycles * (new + old) + rest
+            return max(cycles * (new + old) + rest, self.least_steps)
         rows = self.steps_per_stage
         rows = rows * problem.n_rows if isinstance(rows, float) else rows
         return self.stages * max(1, round(rows / min(self.batch_size, problem.n_rows)))
@@ -242,7 +254,7 @@ class DSG(AbstractSolver[DSGState]):
             accesses=0, accesses_nonzero=0,
             first_loss=math.nan, batch_loss=math.nan, batch_error=math.nan, objective=math.nan,
             train_error=math.nan, test_error=None, center=targets.center, target_scale=targets.scale,
-            variances=targets.variances, absolute_errors=np.full(2, math.nan),
+            variances=targets.variances, absolute_errors=np.full(2, math.nan), polish_gap=math.nan,
         )  # fmt: skip
         return (yield from self._measured(problem, state))
 
@@ -259,16 +271,18 @@ class DSG(AbstractSolver[DSGState]):
                 growth.step()
             after, rows = growth.state(), growth.rows_read
         else:
-            start = self.model_coefficients(state)
+            start, gap = self.model_coefficients(state), math.nan
             if self.polish == "exact":
-                polished, n_passes = yield from exact_polish(problem, risk, basis, start, self.nu)
+                polished, n_passes, gap = yield from exact_polish(problem, risk, basis, start, self.strength)
             else:
-                polished = yield from sweep(problem, risk, basis, start, self.nu, state.sweeps)
+                polished = yield from sweep(problem, risk, basis, start, self.strength, state.sweeps)
                 n_passes = state.n_blocks + 1
             rows = n_passes * problem.n_rows
             coefficients = np.zeros_like(state.coefficients)
             coefficients[: len(polished)] = polished
-            after = replace(state, coefficients=coefficients, scale=1.0, sweeps=state.sweeps + 1)
+            after = replace(
+                state, coefficients=coefficients, scale=1.0, sweeps=state.sweeps + 1, polish_gap=gap
+            )
         nonzero = problem.n_features if problem.sparse_numbers is None else problem.sparse_numbers // 2 - 1
         after = replace(
             after, stage=state.stage + 1, accesses=state.accesses + rows * problem.n_features,
@@ -286,7 +300,16 @@ class DSG(AbstractSolver[DSGState]):
         extra |= figures_of_targets(state)
         used = state.n_blocks * self.block_size
         accesses = (state.accesses, state.accesses_nonzero)
-        return Measures(state.objective, state.train_error, state.test_error, used, extra, accesses)
+        shortfall = ""
+        if state.polish_gap > TOLERANCE:
+            shortfall = (
+                f"polish='exact' stopped about {state.polish_gap:.1g} of the objective above the minimum: "
+                f"set a larger nu than {self.nu:g}"
+            )
+        return Measures(
+            state.objective, state.train_error, state.test_error, used, extra, accesses,
+            converged=state.polish_gap <= TOLERANCE, shortfall=shortfall,
+        )  # fmt: skip
 
     def outline(self, problem: Problem) -> list[Outline]:
         size = self.block_size * self.most_blocks
@@ -329,7 +352,7 @@ class DSG(AbstractSolver[DSGState]):
         model = FeatureModel(
             basis, coefficients, scaled_risk(self.risk, state.center, state.target_scale), rows, problem.seed
         )
-        figures = yield from measured(problem, model, self.nu, all_held_out=self.finished(state))
+        figures = yield from measured(problem, model, self.strength, all_held_out=self.finished(state))
         return replace(
             state, objective=figures.objective, train_error=figures.train_error,
             test_error=figures.test_error, absolute_errors=figures.absolute_errors,

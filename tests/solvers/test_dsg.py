@@ -48,10 +48,13 @@ def plain_dsg(solver, blocks, z, asked):
         if solver.precondition:
             c = solver.risk.loss.curvature if math.isfinite(solver.risk.loss.curvature) else 1.0
             gram = c * (z[rows, own].T * s[rows]) @ z[rows, own] / len(rows)
+            strength = solver.nu * (z.shape[1] // width)
             direction = np.linalg.solve(
-                gram + (c * solver.damping_for(len(x)) + solver.nu) * np.eye(width), direction
+                gram + (c * solver.damping_for(len(x)) + strength) * np.eye(width),
+                direction + strength * a[own],
             )
-        a *= 1 - gamma * solver.nu
+        else:
+            a *= 1 - gamma * solver.nu
         a[own] -= gamma * direction
         average += min(1, 4 / (t + 3)) * (a - average)
     return a, average

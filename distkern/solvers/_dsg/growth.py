@@ -136,13 +136,17 @@ class Growth:
         solver = self._solver
         direction = sums.columns[block] / sums.n_rows
         if sums.gram is not None:
-            c = solver.curvature
-            direction = inverse_of_damped(c / sums.n_rows * sums.gram, c * self._damping + solver.nu)(
+            # a Newton step for the objective in this block; no other block changes, so nothing shrinks
+            c, shrinkage = solver.curvature, 1.0
+            direction += solver.strength * self._rows_of(block)
+            direction = inverse_of_damped(c / sums.n_rows * sums.gram, c * self._damping + solver.strength)(
                 direction
             )
+        else:
+            shrinkage = 1.0 - eta * solver.nu
         self._n_blocks = max(self._n_blocks, block + 1)
-        self._scale *= 1.0 - eta * solver.nu
-        self._betas *= 1.0 - eta * solver.nu
+        self._scale *= shrinkage
+        self._betas *= shrinkage
         self._betas[block] -= eta * sums.slopes / sums.n_rows
         rows = self._rows_of(block)
         rows -= eta / self._scale * direction

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,9 +134,12 @@ class FeatureFigures:
 
 
 def measured(
-    problem: Problem, model: FeatureModel, nu: float, *, all_held_out: bool
+    problem: Problem, model: FeatureModel, strength: float, *, all_held_out: bool
 ) -> Steps[FeatureFigures]:
-    """One pass over the training rows (a sample of them) and one over the held-out rows, if there are any."""
+    """One pass over the training rows (a sample of them) and one over the held-out rows, if there are any.
+
+    The objective is the mean loss + strength/2 |A|^2.
+    """
     size, process_bytes = len(model.coefficients), model.basis.process_bytes
     train: Sums = yield measuring_pass(problem, model, size, "train", 1.0, process_bytes)
     test_errors = None
@@ -145,15 +147,6 @@ def measured(
         held_out = replace(model, rows_per_block=None) if all_held_out else model
         test: Sums = yield measuring_pass(problem, held_out, size, "test", 1.0, process_bytes)
         test_errors = test.errors / test.n_rows
-    objective = train.losses / train.n_rows + 0.5 * nu * squared_norm(model.coefficients, model.n_blocks)
+    a = model.coefficients.astype(np.float64)
+    objective = train.losses / train.n_rows + 0.5 * strength * float(np.einsum("ij,ij->", a, a))
     return FeatureFigures(objective, *split_errors(train.errors / train.n_rows, test_errors))
-
-
-def squared_norm(coefficients: NDArray[Any], n_blocks: int) -> float:
-    """|f|^2 = J sum_j |A_j|^2 for J blocks, each normalised by itself, summed over the outputs.
-
-    With features scaled so that z(x) . z(y) over all J blocks is the kernel, z_j becomes z_j / sqrt(J) and
-    A_j becomes sqrt(J) A_j.
-    """
-    exact = coefficients.astype(np.float64)
-    return n_blocks * float(np.einsum("ij,ij->", exact, exact))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,8 +28,12 @@ _TILE_ROWS = 256
 #: eigenvalues by less than the factor of 2 from which on a Newton step overshoots
 _ROWS_PER_COLUMN = 32
 _ORDER = 3
-_MOST_PASSES = 40
-_TOLERANCE = 1e-8
+_MOST_PASSES = 150
+#: of an exact polish: what the objective may be above its minimum, divided by it
+TOLERANCE = 1e-7
+_MEMORY = 20
+#: of what the slope promises, what a step has to reach; what of the objective is lost to rounding
+_DESCENT, _ROUNDING, _SHORTEST = 1e-4, 1e-9, 0.05
 
 Array = NDArray[np.float64]
 
@@ -56,16 +61,17 @@ def check_polish(polish: str | None, risk: Risk, n_features: int) -> None:
 
 
 def sweep(
-    problem: Problem, risk: Risk, basis: RandomFeatureBasis, start: Array, nu: float, number: int
+    problem: Problem, risk: Risk, basis: RandomFeatureBasis, start: Array, strength: float, number: int
 ) -> Steps[Array]:
     """Sweep ``number``: one Newton step in each block of coefficients, in random order, over all rows.
 
-    A_j <- A_j - (c Z_j^T S Z_j / n + nu J I)^-1 (Z_j^T G / n + nu J A_j), which decreases the objective, as c
-    bounds the curvature. Predictions stay with the rows and are brought up to date with every message.
+    A_j <- A_j - (c Z_j^T S Z_j / n + strength I)^-1 (Z_j^T G / n + strength A_j), which decreases the
+    objective, as c bounds the curvature. Predictions stay with the rows and are brought up to date with every
+    message.
     """
     width, coefficients = basis.block_size, start.copy()
     n_blocks = len(coefficients) // width
-    strength, dtype = nu * n_blocks, basis.dtype
+    dtype = basis.dtype
     exchange: Exchange = yield _sweep_rounds(problem, risk, basis, n_blocks, width, basis.process_bytes)
     rows = [sum(problem.block_rows[block] for block in group) for group in groups_of(problem.block_rows)]
     # predictions go on from sweep to sweep, and the first starts from the coefficients
@@ -101,16 +107,20 @@ def _gram_groups(rows: list[int], place: int, wanted: int) -> dict[int, int]:
 
 
 def exact_polish(
-    problem: Problem, risk: Risk, basis: RandomFeatureBasis, start: Array, nu: float
-) -> Steps[tuple[Array, int]]:
-    """The minimiser over the blocks in use of mean s l + nu/2 J sum_j |A_j|^2, and the passes it took.
+    problem: Problem, risk: Risk, basis: RandomFeatureBasis, start: Array, strength: float
+) -> Steps[tuple[Array, int, float]]:
+    """The minimiser over the blocks in use of mean s l + strength/2 sum_j |A_j|^2.
 
-    Accelerated gradient steps in the metric H = c Z^T S Z / n + nu J I (Nesterov, with restarts; the
-    curvature is at most c, and for softmax at most c for each output, so H bounds the Hessian): one pass
-    makes H, one more a step. For the square loss the first step is the solution.
+    BFGS of limited memory (Nocedal 1980) in the metric H = c Z^T S Z / n + strength I, which bounds the
+    Hessian, since the curvature is at most c, and for softmax at most c for each output: one pass makes H,
+    one more a step. A step that does not descend is tried shorter, and then as one with H alone, which does.
+    For the square loss the first step is the solution.
+
+    Returns
+    -------
+    coefficients, passes made, and an estimate of (F - min F) / F there: half the last step's decrement
     """
     n_blocks, width = len(start) // basis.block_size, basis.block_size
-    strength = nu * n_blocks
     model = FeatureModel(basis, start[: n_blocks * width], risk)
     packed: Array = yield _gram_pass(problem, model, n_blocks * width, width, basis.process_bytes)
     gram = np.empty((n_blocks * width, n_blocks * width))
@@ -118,25 +128,72 @@ def exact_polish(
         tile = risk.loss.curvature / problem.n_rows * packed[number]
         gram[i * width : (i + 1) * width, j * width : (j + 1) * width] = tile
         gram[j * width : (j + 1) * width, i * width : (i + 1) * width] = tile.T
-    inverse = inverse_of_damped(gram, strength)
+    metric = BoundedMetric(inverse_of_damped(gram, strength))
     del packed, gram
-    point = ahead = start.copy()
-    momentum = 1.0
+    # the rows see coefficients in the dtype of the features, so that those are what is searched among
+    point = start.astype(basis.dtype).astype(np.float64)
+    tolerance = TOLERANCE if basis.dtype == np.float32 else 0.01 * TOLERANCE
+    value, gradient, best, length = math.inf, point, point, 1.0
+    direction = np.zeros_like(point)
     for n_passes in range(2, _MOST_PASSES + 2):
-        operand = replace(model, coefficients=ahead.astype(basis.dtype))
+        operand = replace(model, coefficients=point.astype(basis.dtype))
         sums: Gradient = yield _gradient_pass(problem, operand, n_blocks * width, basis.process_bytes)
-        gradient = sums.columns / problem.n_rows + strength * ahead
-        step = inverse(gradient)
-        following = ahead - step
-        decrement = float(np.einsum("ij,ij->", gradient, step))
-        if risk.loss.name == "square" or decrement <= _TOLERANCE * sums.losses / problem.n_rows:
-            return following, n_passes
-        if np.einsum("ij,ij->", gradient, following - point) > 0:
-            momentum = 1.0
-        larger = (1.0 + math.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
-        ahead = following + (momentum - 1.0) / larger * (following - point)
-        point, momentum = following, larger
-    return point, _MOST_PASSES + 1
+        here = sums.losses / problem.n_rows + 0.5 * strength * float(np.einsum("ij,ij->", point, point))
+        descent = -length * float(np.einsum("ij,ij->", gradient, direction))
+        if here > value - _DESCENT * descent + _ROUNDING * abs(value):
+            # of a step with the bound alone every length descends, but for rounding
+            if metric.is_plain:
+                return best, n_passes, 0.5 * descent / max(value, np.finfo(float).tiny)
+            length *= 0.3
+            if length < _SHORTEST:
+                metric.forget()
+                direction, length = -metric.solve(gradient), 1.0
+        else:
+            before, value, slope = gradient, here, sums.columns / problem.n_rows + strength * point
+            metric.learn(point - best, slope - before)
+            best, gradient, length = point, slope, 1.0
+            direction = -metric.solve(gradient)
+            decrement = -float(np.einsum("ij,ij->", gradient, direction))
+            if risk.loss.name == "square":
+                return best + direction, n_passes, 0.0
+            if 0.5 * decrement <= tolerance * value:
+                return best, n_passes, 0.5 * decrement / max(value, np.finfo(float).tiny)
+        point = (best + length * direction).astype(basis.dtype).astype(np.float64)
+    return best, _MOST_PASSES + 1, max(0.5 * decrement / value, 2 * TOLERANCE)
+
+
+class BoundedMetric:
+    """The inverse Hessian as far as it is known: that of a bound, and what the last steps have shown."""
+
+    def __init__(self, inverse: Callable[[Array], Array]) -> None:
+        self._inverse = inverse
+        self._pairs: list[tuple[Array, Array]] = []
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is nothing but the bound."""
+        return not self._pairs
+
+    def forget(self) -> None:
+        """Go back to the bound."""
+        self._pairs.clear()
+
+    def learn(self, step: Array, change: Array) -> None:
+        """That the gradient changed so over a step; passed over where it shows no curvature."""
+        if np.einsum("ij,ij->", step, change) > 0:
+            self._pairs = [*self._pairs, (step, change)][-_MEMORY:]
+
+    def solve(self, gradient: Array) -> Array:
+        """The inverse Hessian times the gradient, by the two loops of Nocedal."""
+        q, shares = gradient.copy(), []
+        for step, change in reversed(self._pairs):
+            share = np.einsum("ij,ij->", step, q) / np.einsum("ij,ij->", step, change)
+            q -= share * change
+            shares.append(share)
+        q = self._inverse(q)
+        for (step, change), share in zip(self._pairs, reversed(shares), strict=True):
+            q += (share - np.einsum("ij,ij->", change, q) / np.einsum("ij,ij->", step, change)) * step
+        return q
 
 
 def _pairs(n_blocks: int) -> list[tuple[int, int]]:
@@ -278,7 +335,7 @@ def polish_outline(
             Outline(_sweep_rounds(problem, risk, None, n_features // width, width, process_bytes), n_sweeps)
         ]
     if polish == "exact":
-        steps = 1 if risk.loss.name == "square" else _MOST_PASSES / 2
+        steps = 1 if risk.loss.name == "square" else _MOST_PASSES / 3
         return [
             Outline(_gram_pass(problem, None, n_features, width, process_bytes), 1),
             Outline(_gradient_pass(problem, None, n_features, process_bytes), steps),

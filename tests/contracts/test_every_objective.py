@@ -1,0 +1,93 @@
+"""The objective that is reported is the documented formula at the model that is returned, on every one.
+
+Recomputed in float64 from ``decision_function`` or ``predict``, the weights and the norm.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from distkern.estimators.names import algorithms
+
+KINDS = algorithms()
+SMALL = {
+    "n_features": 128, "block_size": 32, "batch_size": 64, "n_landmarks": 24, "stages": 3, "max_rounds": 300,
+    "patience": None, "random_state": 0,
+}  # fmt: skip
+LOSSES = {
+    "hinge": lambda f, y: np.maximum(1 - y * f, 0),
+    "odm": lambda f, y: (np.maximum(0.6 - y * f, 0) ** 2 + 0.4 * np.maximum(y * f - 1.4, 0) ** 2) / 0.36,
+    "logistic": lambda f, y: np.logaddexp(0, -y * f),
+    "square": lambda f, y: 0.5 * (f - y) ** 2,
+}
+
+
+def small(kind):
+    known = kind().get_params()
+    given = {name: value for name, value in SMALL.items() if name in known}
+    if known.get("features") == "linear":
+        del given["n_features"]
+    if "features" in known:
+        given.pop("n_landmarks", None)
+    if "validation_fraction" in known:
+        # rows that are held out to choose by are not in the objective
+        given |= {"nu": 0.1, "validation_fraction": 0.0}
+    return kind(**given)
+
+
+def data(n_classes, seed):
+    generator = np.random.default_rng(seed)
+    X = generator.random((300, 4))
+    values = np.sin(5 * X[:, 0]) + X[:, 1] ** 2 - X[:, 2]
+    y = 50 + 20 * values
+    if n_classes:
+        y = np.searchsorted(np.quantile(values, np.linspace(0, 1, n_classes + 1)[1:-1]), values)
+    return X, y, generator.integers(1, 4, 300).astype(float)
+
+
+def norm(model):
+    """|w|^2 of the documentation, summed over the outputs."""
+    squares = float(np.square(model.coef_).sum())
+    if hasattr(model, "n_blocks_"):
+        # features of each block are normalised by themselves
+        return squares * -(-model.n_features // min(model.block_size, model.n_features))
+    if hasattr(model, "smoothness") and model.name in ("csvrg", "avm"):
+        apart = ((model.landmarks_[:, None] - model.landmarks_[None]) ** 2).sum(axis=2).astype(float)
+        return float(np.einsum("ij,ik,kj->", model.coef_, np.exp(-model.gamma_ * apart), model.coef_))
+    return squares + (float(np.square(model.intercept_).sum()) if model.name == "pegasos" else 0.0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", KINDS)
+def test_the_reported_objective_is_the_documented_formula(name, n_classes, weighted):
+    regression = KINDS[name].task == "regression"
+    if regression and n_classes == 3:
+        pytest.skip("numbers have no classes")
+    if name == "simba" and weighted:
+        pytest.skip("its rows have no weights")
+    X, y, weights = data(0 if regression else n_classes, 3)
+    model = small(KINDS[name])
+    fitted = model.fit(X, y, sample_weight=weights) if weighted else model.fit(X, y)
+    s = weights / weights.mean() if weighted else np.ones(len(y))
+    f = np.asarray(fitted.predict(X) if regression else fitted.decision_function(X), dtype=float)
+    squared = norm(fitted)
+    if regression:
+        f, y = ((values - model.target_center_[0]) / model.target_scale_ for values in (f, y))
+        squared /= model.target_scale_**2
+    f = f.reshape(len(y), -1)
+    signs = y[:, None]
+    if not regression:
+        signs = np.where(y[:, None] == (np.arange(n_classes) if n_classes > 2 else 1), 1.0, -1.0)
+    values = LOSSES[getattr(model, "loss", "hinge")](f, signs).sum(axis=1)
+    risk = float((s * values).mean())
+    if name in ("csvrg", "avm"):
+        expected = 0.5 * squared + model.lam * risk
+    elif name == "simba":
+        expected = risk
+    else:
+        expected = risk + 0.5 * (model.lam if name == "pegasos" else model.nu) * squared
+    # margins of SIMBA are measured by bins of 1 / 2048
+    assert model.history_[-1]["objective"] == pytest.approx(expected, rel=2e-3 if name == "simba" else 1e-5)
+    assert model.history_[0]["objective"] > 0
