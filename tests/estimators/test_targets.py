@@ -11,6 +11,7 @@ from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
 
 import distkern
 from distkern.cli.main import main
+from distkern.core.errors import InputError
 from distkern.engine.executors import open_executor
 from distkern.estimators.run import evaluate, plan
 from distkern.storage.ingest import write_dataset
@@ -71,8 +72,16 @@ def test_constants_of_losses_are_in_the_units_of_the_targets(kind, loss, constan
     model = REGRESSORS[kind](loss=loss, **{constant: 0.3}).fit(features, values)
     moved = REGRESSORS[kind](loss=loss, **{constant: 300.0}).fit(features, 1e5 + 1e3 * values)
     np.testing.assert_allclose((moved.predict(features) - 1e5) / 1e3, model.predict(features), atol=1e-6)
-    other = REGRESSORS[kind](loss=loss, **{constant: 0.3}).fit(features, 1e5 + 1e3 * values)
+    other = REGRESSORS[kind](loss=loss, **{constant: 3.0}).fit(features, 1e5 + 1e3 * values)
     assert np.abs(other.predict(features) - moved.predict(features)).max() > 10.0
+
+
+def test_a_huber_loss_that_is_too_narrow_to_learn_with_is_refused():
+    """On house prices delta=1 left R^2 at -0.04."""
+    features, values = rows()
+    with pytest.raises(InputError, match=r"delta: is 1 where the targets spread over .*loss='absolute'"):
+        REGRESSORS["svrg"](loss="huber", delta=1.0).fit(features, 1e5 * values)
+    REGRESSORS["svrg"](loss="huber", delta=1.0).fit(features, np.full(len(values), 1e5))
 
 
 @pytest.mark.parametrize("kind", REGRESSORS)
