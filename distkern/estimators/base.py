@@ -71,7 +71,10 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
             seed=self._seed(),
             max_relative_weight=float((data.class_largest * factors).max()) / mean_weight,
             sparse_numbers=data.source.row_numbers if data.source.is_sparse else None,
-            class_shares=tuple((data.class_totals / data.class_totals.sum()).tolist()),
+            # errors are counted by rows, and can be compared with shares of rows alone
+            class_shares=tuple((data.class_totals / data.class_totals.sum()).tolist())
+            if data.class_largest.max() * data.source.n_rows == data.class_totals.sum()
+            else (),
             weighs_classes=class_weights is not None,
         )
         return solver, problem

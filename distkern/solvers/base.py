@@ -42,7 +42,7 @@ class Problem:
     sparse_numbers : None for dense rows, else the numbers that a sparse row takes up in memory
     real_targets : targets are real numbers and not classes: they are centred and scaled, and errors are mean
         squared errors
-    class_shares : of the rows' weight, by class code; empty for real targets
+    class_shares : of the rows, by class code; empty for real targets and where rows have weights
     weighs_classes : whether the losses of some classes count more than those of others
     """
 
