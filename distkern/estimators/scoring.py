@@ -23,8 +23,6 @@ from distkern.storage.file_rows import FileBlock, FileRows
 from distkern.storage.places import Location, place_of
 from distkern.storage.prediction_files import open_prediction_writer
 
-#: what reading files takes of the driver's memory: Arrow, and the chunks that are under way (measured)
-_READING_BYTES = 160 * 2**20
 _MOST_ROWS_PER_CHUNK = 2**18
 
 
@@ -80,7 +78,7 @@ def predict_files_to(
     first = next(read)
     # the rows of a file are not known before it has been read, but what is read at a time is
     like = HeldBlock(Block(first.features))
-    step = _step(model, function, Extent.of(like), like.row_numbers, output, _READING_BYTES)
+    step = _step(model, function, Extent.of(like), like.row_numbers, output)
     check = check_limit(step, Extent.of(like), memory_limit)
     ids: deque[NDArray[Any] | None] = deque()
 
@@ -103,9 +101,9 @@ def predict_files_to(
 
 
 def _step(
-    model: AbstractEstimator, function: Any, extent: Extent, row_numbers: int, output: str, reading: int = 0
+    model: AbstractEstimator, function: Any, extent: Extent, row_numbers: int, output: str
 ) -> Reduce[Any]:
-    """The pass as it is planned; ``reading``: what the driver takes to read the rows."""
+    """The pass as it is planned; Arrow and the chunks that are read fit what every driver is given."""
     _, columns, _ = _predicted(model, output)
     basis = model.basis(np.float32)
     cost = Cost(
@@ -113,7 +111,6 @@ def _step(
         + 2 * model.coef_.nbytes
         + max(extent.block_rows) * (16 * len(columns or [""]) + 4 * row_numbers),
         process_bytes=basis.process_bytes,
-        driver_bytes=reading,
     )
     return Reduce("predict", function, max, cost=cost)
 

@@ -99,7 +99,7 @@ def test_arrays(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("gone.csv --out x.zarr", ["gone.csv", "did you mean 'good.csv'?"]),
         ("good.csv --out x.zarr --target z", ["good.csv", "'z'"]),
         ("good.csv --out x.zarr --positive 7", ["--positive 7", "the labels are 0, 1"]),
-        ("good.csv --out x.zarr --test wide.csv", ["wide.csv", "3 features", "2"]),
+        ("good.csv --out x.zarr --test wide.csv", ["wide.csv", "columns of good.csv", "'c' is unknown"]),
         ("good.csv --out x.zarr --test other.csv", ["other.csv, row 1 (line 2)", "'5'"]),
         (
             "good.csv --out x.zarr --test good.csv --test-fraction 0.1",
