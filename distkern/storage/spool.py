@@ -50,9 +50,11 @@ class Spool:
         self.n_rows = 0
         self._ends = [0, 0]
 
-    def append(self, features: Rows, targets: NDArray[Any] | None, numbers: NDArray[np.int64]) -> None:
+    def append(
+        self, features: Rows, targets: NDArray[Any] | None, numbers: NDArray[np.int64] | None = None
+    ) -> None:
         """Add a run: (n, width) of any float type and either form, (n,) targets of the spool's type, (n,)
-        numbers of the rows in their source."""
+        numbers of the rows in their source, where those will be asked for."""
         rows, width = features.shape
         start, targets_start = self._ends
         parts: tuple[NDArray[Any], ...]
@@ -62,7 +64,8 @@ class Spool:
             entries, parts = None, (features,)
         self.runs.append(Run(rows, width, features.dtype.str, start, targets_start, self.n_rows, entries))
         self.n_rows += rows
-        _write(self._numbers, numbers)
+        if numbers is not None:
+            _write(self._numbers, numbers)
         self._ends[0] += sum(_write(self._features, part) for part in parts)
         if targets is not None and self._target_type is not None:
             self._ends[1] += _write(self._targets, targets.astype(self._target_type, copy=False))
