@@ -35,6 +35,7 @@ class Cost:
     workspace_bytes : buffers of a task, beside the block itself
     process_bytes : what a worker process loads once, beside what every worker has
     result_bytes : a task's result (for a Stream: of one prepared row)
+    total_result_bytes : where results are joined and not summed: those of all tasks together, at most
     flops_per_row : floating-point operations of matrix products
     entries_per_row : elements through exp or the like
     driver_seconds_per_row : of a Stream, what the sequential loop takes
@@ -48,6 +49,13 @@ class Cost:
     driver_seconds_per_row: float = 0.0
     process_bytes: int = 0
     driver_bytes: int = 0
+    total_result_bytes: int | None = None
+
+    def folding_bytes(self, n_results: int) -> int:
+        """Of so many results of tasks, and of what they are combined to."""
+        apart = n_results * self.result_bytes
+        joined = apart if self.total_result_bytes is None else min(apart, self.total_result_bytes)
+        return self.result_bytes + joined
 
 
 @dataclass(frozen=True)

@@ -159,9 +159,7 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
         _TASK_BYTES_READ * len(blocks) // max(rows * extent.row_bytes, 1), len(blocks) // _LEAST_TASKS
     ))  # fmt: skip
     groups = tuple(blocks[start : start + per_task] for start in range(0, len(blocks), per_task))
-    task_bytes = (
-        2 * extent.largest_block_bytes + step.cost.workspace_bytes + (FAN_IN + 1) * step.cost.result_bytes
-    )
+    task_bytes = 2 * extent.largest_block_bytes + step.cost.workspace_bytes + step.cost.folding_bytes(FAN_IN)
     kept = extent.reader_bytes + extent.kept_bytes(machine)
     driver = DRIVER_BASE_BYTES + kept + len(groups) * TASK_BYTES + 2 * step.cost.result_bytes
     driver += step.cost.driver_bytes

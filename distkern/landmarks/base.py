@@ -100,13 +100,19 @@ def stack(first: Rows, second: Rows) -> Rows:
     return stacked([first, second])
 
 
+def rows_cost(layout: Layout, n_rows: int) -> Cost:
+    """Of a pass that picks so many rows: what one task has found, the others have not."""
+    n_bytes = n_rows * layout.row_bytes
+    return Cost(result_bytes=n_bytes, total_result_bytes=n_bytes)
+
+
 def gather_rows(layout: Layout, rows: NDArray[np.int64], name: str) -> Generator[Pass, Any, Rows]:
     """The features of the rows with the given sorted numbers: only the blocks that hold one are read."""
     offsets = layout.offsets
     blocks = np.unique(np.searchsorted(offsets, rows, side="right") - 1)
     result: Rows = yield Reduce(
         name, pick, stack, _Wanted(offsets, rows), blocks=tuple(int(block) for block in blocks),
-        cost=Cost(result_bytes=rows.size * layout.row_bytes),
+        cost=rows_cost(layout, int(rows.size)),
     )  # fmt: skip
     return result
 

@@ -209,10 +209,11 @@ def _sweep(layout: Layout, radius: float, limit: int) -> Generator[Pass, Any, Ro
 def _sweep_cost(layout: Layout, size: int) -> Cost:
     row_bytes = layout.row_bytes
     return Cost(
-        workspace_bytes=1024 * (size * layout.dtype.itemsize + 3 * row_bytes)
+        workspace_bytes=min(1024, max(layout.block_rows)) * (size * layout.dtype.itemsize + 3 * row_bytes)
         + 4 * size * row_bytes
         + layout.comparing_bytes,
-        result_bytes=_MOST_CANDIDATES * (row_bytes + 8),
+        result_bytes=min(_MOST_CANDIDATES, sum(layout.block_rows)) * (row_bytes + 8),
+        total_result_bytes=sum(layout.block_rows) * (row_bytes + 8),
         process_bytes=COMPILED_BYTES if layout.is_sparse else 0,
         flops_per_row=2.0 * size * row_bytes / layout.dtype.itemsize,
     )

@@ -11,8 +11,8 @@ import numpy as np
 from distkern.core.errors import InputError
 from distkern.core.rng import Purpose, stream
 from distkern.core.sparse import Rows, distinct
-from distkern.landmarks.base import AbstractLandmarkRule, Layout, gather_rows, pick, stack
-from distkern.passes import Cost, Pass, Reduce
+from distkern.landmarks.base import AbstractLandmarkRule, Layout, gather_rows, pick, rows_cost, stack
+from distkern.passes import Pass, Reduce
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,8 @@ class Uniform(AbstractLandmarkRule):
         return features[np.sort(first)]
 
     def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
-        size = self.expected_size(layout)
-        result_bytes = size * layout.row_bytes
-        return [(Reduce("landmarks", pick, stack, cost=Cost(result_bytes=result_bytes)), 1.0)]
+        cost = rows_cost(layout, self.expected_size(layout))
+        return [(Reduce("landmarks", pick, stack, cost=cost), 1.0)]
 
     def expected_size(self, layout: Layout) -> int:
         assert self.n_landmarks is not None

@@ -51,6 +51,17 @@ def test_memory_has_every_named_term():
     assert bigger.worker_bytes - small.worker_bytes == 2 * 10**6 + 2 * 4000 * 1000
 
 
+def test_results_that_are_joined_are_no_more_than_all_of_them():
+    cost = Cost(result_bytes=10**8, total_result_bytes=3 * 10**8)
+    joined, summed = (
+        plan_reduce(
+            Reduce("rows", scaled_sum, add, cost=each), Extent((1000,), 1000), MACHINES[2]
+        ).worker_bytes
+        for each in (cost, Cost(result_bytes=10**8))
+    )
+    assert summed - joined == 5 * 10**8
+
+
 def stream(features: int, landmarks: int, seconds: float = 1e-7) -> Stream:
     cost = Cost(
         result_bytes=4 * landmarks, flops_per_row=2.0 * features * landmarks, entries_per_row=landmarks,
