@@ -63,7 +63,7 @@ def reciprocal_semigroup(x: Row, y: Row, offset: float = 1.0) -> float:
     return math.prod(offset / (a + b + offset) for a, b in zip(x, y, strict=True))
 
 
-def arc_cosine(x: Row, y: Row, order: int = 1) -> float:
+def arc_cosine(x: Row, y: Row, degree: int = 1) -> float:
     lengths = math.hypot(*x) * math.hypot(*y)
     if lengths == 0:
         return 0.0
@@ -73,8 +73,8 @@ def arc_cosine(x: Row, y: Row, order: int = 1) -> float:
         0: math.pi - t,
         1: math.sin(t) + (math.pi - t) * math.cos(t),
         2: 3 * math.sin(t) * math.cos(t) + (math.pi - t) * (1 + 2 * math.cos(t) ** 2),
-    }[order]
-    return lengths**order * j / math.pi
+    }[degree]
+    return lengths**degree * j / math.pi
 
 
 ALL: dict[str, Callable[..., float]] = {

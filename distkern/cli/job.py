@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from distkern.cli import options
 from distkern.core.errors import InputError, unknown_name
-from distkern.core.registry import declared
 from distkern.storage.places import Place, place_of
 
 if TYPE_CHECKING:
@@ -183,19 +182,29 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
     except (ValidationError, InputError) as error:
         raise _explain(error, where, given) from None
     # before the seconds that importing the estimators takes
-    _refuse_unknown(job, declared("distkern.estimators"))
+    _refuse_unknown_names(job)
     options.use_certificates(job.scheduler)
     return job
 
 
-def _refuse_unknown(job: Job, known: Mapping[str, Collection[str]]) -> None:
-    """Refuse an algorithm, or names of hyperparameters that neither it nor its regressor has."""
-    if known and job.algorithm not in known:
-        raise unknown_name("algorithm", job.algorithm, _spoken(known))
-    parameters = {*known.get(job.algorithm, ()), *known.get(f"{job.algorithm}_regressor", ())}
+def _refuse_unknown_names(job: Job) -> None:
+    """Refuse an algorithm or a hyperparameter that there is not, with the nearest name."""
+    from distkern.core.registry import members
+    from distkern.solvers.base import AbstractSolver
+    from distkern.solvers.hyperparameters import hyperparameters_of
+
+    solvers = members("distkern.solvers", AbstractSolver)  # type: ignore[type-abstract]
+    if job.algorithm not in solvers:
+        raise unknown_name("algorithm", job.algorithm, solvers)
+    names = {*hyperparameters_of(solvers[job.algorithm]), "class_weight"}
+    if "random_state" in job.params:
+        raise InputError(
+            "is set by the seed", where="hyperparameter 'random_state'",
+            mend="use --seed, or seed = ... in the job file",
+        )  # fmt: skip
     for name in job.params:
-        if parameters and name not in parameters:
-            raise unknown_name(f"hyperparameter of {job.algorithm}", name, parameters - {"random_state"})
+        if name not in names:
+            raise unknown_name(f"hyperparameter of {job.algorithm}", name, names)
 
 
 def _explain(error: ValidationError | InputError, where: str, given: Mapping[str, Any]) -> InputError:
@@ -219,32 +228,24 @@ def make_estimator(job: Job) -> Any:
     """
     from distkern.estimators.names import algorithms
 
+    _refuse_unknown_names(job)
     known = algorithms()
-    _refuse_unknown(job, dict.fromkeys(known, ()))
     estimator_type = known[_for_task(job, known)]
-    _refuse_unknown(job, {job.algorithm: set(estimator_type().get_params())})
-    if "random_state" in job.params:
-        raise InputError(
-            "is set by the seed",
-            where="hyperparameter 'random_state'",
-            mend="use --seed, or seed = ... in the job file",
-        )
-    constraints = estimator_type._parameter_constraints
+    parameters = estimator_type.hyperparameters
+    for name in job.params:
+        if name not in parameters:
+            raise unknown_name(f"hyperparameter of {estimator_type.__name__}", name, parameters)
+    # TOML has no null
     params = {
-        # TOML has no null
-        name: None if value in ("none", "None") and None in constraints.get(name, []) else value
+        name: None if value in ("none", "None") and parameters[name].can_be_none else value
         for name, value in job.params.items()
     }
     estimator = estimator_type(**params, random_state=job.seed)
-    for name, value in params.items():
-        _check_choice(name, value, constraints.get(name, []))
     try:
         estimator.check_parameters()
     except InputError as error:
-        # scikit-learn lists words in the order of a set, which differs from run to run
-        what = re.sub(r"\{(.*?)\}", lambda words: ", ".join(sorted(words[1].split(", "))), error.what)
-        mend = error.mend or "give a value in that range"
-        raise InputError(what, where=error.where or "--set or [params]", mend=mend) from None
+        where = f"hyperparameter {error.where!r}" if error.where in parameters else "--set or [params]"
+        raise InputError(error.what, where=where, mend=error.mend or "give another value") from None
     return estimator
 
 
@@ -261,11 +262,6 @@ def _for_task(job: Job, known: Mapping[str, Any]) -> str:
         # what is wrong with the data set is said when it is opened
         return job.algorithm
     return regressor if task == "regression" else job.algorithm
-
-
-def _spoken(known: Collection[str]) -> list[str]:
-    """The algorithms as users name them: a regressor goes by the name of its classifier."""
-    return [name for name in known if name.removesuffix("_regressor") == name or name[:-10] not in known]
 
 
 def _check_choice(name: str, value: Any, allowed: list[Any]) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
-import importlib.util
 import inspect
 import pkgutil
 from functools import cache
-from pathlib import Path
 from typing import TypeVar
 
 from distkern.core.errors import unknown_name
@@ -33,31 +30,6 @@ def _members(package: str) -> dict[str, type]:
                 raise RuntimeError(f"{package}: two members are named {name!r}")
             found[name] = member
     return dict(sorted(found.items()))
-
-
-@cache
-def declared(package: str) -> dict[str, frozenset[str]]:
-    """Names of the classes in ``package``'s modules, and of the arguments of each, as the source has them.
-
-    Nothing is imported: that takes seconds where classes derive from scikit-learn's. A class that inherits
-    its constructor has no arguments here, and where there is no source there are no classes.
-    """
-    spec = importlib.util.find_spec(package)
-    folders = (spec.submodule_search_locations if spec else None) or ()
-    found: dict[str, frozenset[str]] = {}
-    for path in (path for folder in folders for path in Path(folder).glob("[!_]*.py")):
-        for kind in ast.parse(path.read_bytes()).body:
-            own_name: str | None = None
-            arguments: frozenset[str] = frozenset()
-            for part in kind.body if isinstance(kind, ast.ClassDef) else ():
-                match part:
-                    case ast.Assign([ast.Name("name")], ast.Constant(str(own_name))):
-                        pass
-                    case ast.FunctionDef("__init__", given):
-                        arguments = frozenset(each.arg for each in [*given.args[1:], *given.kwonlyargs])
-            if own_name is not None:
-                found[own_name] = arguments
-    return found
 
 
 def members(package: str, base: type[Member]) -> dict[str, type[Member]]:

@@ -20,7 +20,6 @@ from distkern.engine.executors.arrays import DaskArraySource, aligned, as_array,
 from distkern.estimators.data import TrainingData, from_arrays, from_described, from_split
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.losses import find_loss, margin_loss
-from distkern.losses.base import AbstractLoss
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.objective import Objective
 from distkern.storage.dataset import Split
@@ -37,10 +36,6 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
     mean_weight_ : mean of the rows' weights, which the weights of the losses are divided by
     and those of :class:`~distkern.estimators.estimator.AbstractEstimator`
     """
-
-    def _loss(self) -> AbstractLoss:
-        """The loss, with its constants."""
-        raise NotImplementedError(f"{type(self).__name__} gives its losses itself")
 
     def losses(self) -> Callable[[Floats, Block], float]:
         n_outputs = self.n_outputs(len(self.classes_))
@@ -130,8 +125,8 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
         loss = self._loss()
         if loss.has_probabilities:
             return True
-        choices = [sorted(kind.options) for kind in self._parameter_constraints.get("loss", ())]
-        likelihoods = [name for names in choices for name in names if find_loss(name).has_probabilities]
+        choices = self.hyperparameters["loss"].words if "loss" in self.hyperparameters else []
+        likelihoods = [name for name in choices if find_loss(name).has_probabilities]
         mend = f": use {' or '.join(map(repr, likelihoods))}" if likelihoods else ""
         raise AttributeError(f"loss {loss.name!r} gives no probabilities{mend}")
 

@@ -3,45 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.core.sparse import from_arrays, to_arrays
 from distkern.estimators.base import AbstractClassifier
-from distkern.kernels import find_kernel, landmark_kernel_names
-from distkern.kernels.bandwidth import RULES
-from distkern.landmarks import AbstractLandmarkRule, find_landmark_rule, landmark_rule_names
-from distkern.losses import AbstractLoss, find_loss, margin_loss_names
+from distkern.landmarks import AbstractLandmarkRule, find_landmark_rule
 from distkern.solvers.coreset import CoresetProblem
-from distkern.solvers.kernel_choice import KernelChoice
-
-_DEFAULT_LANDMARKS = 512
-
-CORESET_CONSTRAINTS: dict[str, list[Any]] = {
-    "loss": [StrOptions(set(margin_loss_names()))],
-    "kernel": [StrOptions(set(landmark_kernel_names()))],
-    "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions(set(RULES))],
-    "smoothness": [Interval(Real, 0.5, 9.5, closed="both")],
-    "lam": [Interval(Real, 0, None, closed="neither")],
-    "mu": [Interval(Real, 0, 1, closed="right")],
-    "theta": [Interval(Real, 0, 1, closed="left")],
-    "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
-    "diameter": [Interval(Real, 0, None, closed="left"), None],
-    "landmarks": [StrOptions(set(landmark_rule_names()))],
-    "stages": [Interval(Integral, 1, None, closed="left")],
-    "steps_per_stage": [
-        Interval(Integral, 1, None, closed="left"), Interval(Real, 0, None, closed="neither"), None,
-    ],
-    "order": [StrOptions({"shuffled", "iid"})],
-    "projection": ["boolean"],
-    "class_weight": [StrOptions({"balanced"}), dict, None],
-    "random_state": ["random_state"],
-}  # fmt: skip
+from distkern.solvers.hyperparameters import (
+    DEFAULT_LANDMARKS,
+)
 
 
 class AbstractCoresetClassifier(AbstractClassifier):
@@ -56,12 +30,7 @@ class AbstractCoresetClassifier(AbstractClassifier):
     """
 
     def basis(self, dtype: DTypeLike = np.float32) -> LandmarkBasis:
-        kernel = find_kernel(self.kernel).from_parameters(gamma=self.gamma_, **self.kernel_parameters())
-        return LandmarkBasis(kernel, self.landmarks_.astype(dtype))
-
-    def kernel_parameters(self) -> dict[str, Any]:
-        """Parameters of the kernel beside gamma."""
-        return {"smoothness": self.smoothness} if self.kernel == "matern" else {}
+        return LandmarkBasis(self.kernel_choice().with_gamma(self.gamma_), self.landmarks_.astype(dtype))
 
     def objective_value(self, losses: float, n_rows: int) -> float:
         """f = 1/2 |w|^2 + (lam / n_rows) sum_i s_i l_i."""
@@ -86,18 +55,15 @@ class AbstractCoresetClassifier(AbstractClassifier):
     def _parts(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> CoresetProblem:
         return CoresetProblem(
             loss=self._loss(),
-            lam=float(self.lam),
-            kernel=KernelChoice(find_kernel(self.kernel), self.gamma, self.kernel_parameters()),
+            lam=self.value("lam"),
+            kernel=self.kernel_choice(),
             landmarks=self._landmark_rule(),
             class_weights=class_weights,
             mean_weight=mean_weight,
         )
 
-    def _loss(self) -> AbstractLoss:
-        return find_loss(self.loss).from_parameters(theta=float(self.theta), mu=float(self.mu))
-
     def _landmark_rule(self) -> AbstractLandmarkRule:
-        n_landmarks = self.n_landmarks
-        if n_landmarks is None and self.diameter is None:
-            n_landmarks = _DEFAULT_LANDMARKS
-        return find_landmark_rule(self.landmarks)(n_landmarks=n_landmarks, diameter=self.diameter)
+        n_landmarks, diameter = self.value("n_landmarks"), self.value("diameter")
+        if n_landmarks is None and diameter is None:
+            n_landmarks = DEFAULT_LANDMARKS
+        return find_landmark_rule(self.landmarks)(n_landmarks=n_landmarks, diameter=diameter)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import issparse
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -22,9 +20,8 @@ from distkern.engine.executors import open_executor
 from distkern.estimators._stream import Continued
 from distkern.estimators.data import ArraySource, of_positive_weight
 from distkern.estimators.functional import (
-    CLASSIFIER_CONSTRAINTS,
-    FUNCTIONAL_CONSTRAINTS,
-    REGRESSOR_CONSTRAINTS,
+    CLASSIFIER,
+    REGRESSOR,
     AbstractFunctionalClassifier,
     AbstractFunctionalEstimator,
     AbstractFunctionalRegressor,
@@ -32,28 +29,10 @@ from distkern.estimators.functional import (
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG, DSGState
+from distkern.solvers.hyperparameters import hyperparameters_of
 
 #: as many as the default features make
 _LEAST_STEPS = 32
-
-_CONSTRAINTS: dict[str, list[Any]] = {
-    **FUNCTIONAL_CONSTRAINTS,
-    "n_features": [Interval(Integral, 1, None, closed="left")],
-    "block_size": [Interval(Integral, 1, None, closed="left")],
-    "batch_size": [Interval(Integral, 1, None, closed="left")],
-    "variant": [StrOptions({"dsg", "udsg", "cdsg", "gdsg"})],
-    "step_size": [Interval(Real, 0, None, closed="neither"), None],
-    "step_decay": [Interval(Real, 0, None, closed="left")],
-    "precondition": ["boolean"],
-    "damping": [Interval(Real, 0, None, closed="left"), None],
-    "average": ["boolean"],
-    "polish": [StrOptions({"sweeps", "exact"}), None],
-    "n_sweeps": [Interval(Integral, 1, None, closed="left")],
-    "stages": [Interval(Integral, 1, None, closed="left")],
-    "steps_per_stage": [
-        Interval(Integral, 1, None, closed="left"), Interval(Real, 0, None, closed="neither"), None,
-    ],
-}  # fmt: skip
 
 
 class AbstractDSG(AbstractFunctionalEstimator):
@@ -66,28 +45,14 @@ class AbstractDSG(AbstractFunctionalEstimator):
     """
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> DSG:
-        steps = None
+        steps, values = None, self.values_of(DSG)
         if self.step_size is not None:
-            steps = StepRule("inverse", step0=float(self.step_size), step1=float(self.step_decay))
+            steps = StepRule("inverse", step0=self.value("step_size"), step1=self.value("step_decay"))
+        values["block_size"] = min(values["block_size"], values["n_features"])
         return DSG(
-            self._risk_for(self._least_outputs(), class_weights, mean_weight),
-            self._kernel_choice(),
-            sampler=self.sampler,
-            n_features=int(self.n_features),
-            block_size=min(int(self.block_size), int(self.n_features)),
-            batch_size=int(self.batch_size),
-            nu=float(self.nu),
-            steps=steps,
-            variant=self.variant,
-            precondition=self.precondition,
-            damping=None if self.damping is None else float(self.damping),
-            average=self.average,
-            polish=self.polish,
-            n_sweeps=int(self.n_sweeps),
-            stages=int(self.stages),
-            steps_per_stage=self.steps_per_stage,
-            least_steps=_LEAST_STEPS,
-        )
+            self._risk_for(self._least_outputs(), class_weights, mean_weight), self.kernel_choice(),
+            sampler=self.value("sampler"), steps=steps, least_steps=_LEAST_STEPS, **values,
+        )  # fmt: skip
 
     def basis(self, dtype: DTypeLike = np.float32) -> RandomFeatureBasis:
         """The random features in use, computing in ``dtype``."""
@@ -183,32 +148,6 @@ class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier):
     Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2 over the kernel's function space: each step draws a batch
     of rows and a new block of random features, which are regenerated from the seed and never stored.
 
-    Parameters
-    ----------
-    loss : "logistic", "softmax", "hinge", "squared_hinge" or "odm"
-    kernel : any kernel with random features
-    gamma : float > 0, "scale", "median", or one with a divisor of the width: "median/4"
-    kernel_params : further parameters of the kernel, by name
-    sampler : "monte_carlo", "orthogonal", "quasi_monte_carlo" or "fastfood"
-    n_features : random features at most, the size of the model
-    block_size : features that a step adds
-    batch_size : rows of a step
-    nu : >= 0, weight of |f|^2 / 2
-    variant : "dsg"; "udsg": every other step in an old block; "cdsg": an old block where its inequality
-        allows; "gdsg": of some blocks that with the largest gradient (not in the papers)
-    step_size, step_decay : gamma_t = step_size / (1 + step_decay t); None: 0.5 with a preconditioner, else 20
-    precondition : divide a block's step by its damped curvature, as the authors' published code does
-    damping : of that curvature; None: by the number of rows
-    average : the model is the average of the iterates, late ones weighing most
-    polish : None; "sweeps": Newton steps in one block after the other over all rows; "exact": the minimiser
-        over the features in use, up to 8192 of them
-    n_sweeps : stages of "sweeps"
-    stages : the steps are cut into so many, measured after each
-    steps_per_stage : int: rows; float: passes over the rows; None: until there are ``n_features``
-    theta, mu : of loss "odm"
-    class_weight : None, "balanced" or {label: weight}
-    random_state : int, RandomState or None
-
     Examples
     --------
     >>> from sklearn.datasets import make_moons
@@ -218,40 +157,7 @@ class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier):
     """
 
     name = "dsg"
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**_CONSTRAINTS, **CLASSIFIER_CONSTRAINTS}
-
-    def __init__(
-        self, *, loss: str = "logistic", kernel: str = "rbf", gamma: float | str = "scale",
-        kernel_params: dict[str, Any] | None = None, sampler: str = "monte_carlo", n_features: int = 16384,
-        block_size: int = 512, batch_size: int = 4096, nu: float = 1e-6, variant: str = "dsg",
-        step_size: float | None = None, step_decay: float = 0.02, precondition: bool = True,
-        damping: float | None = None, average: bool = True, polish: str | None = None, n_sweeps: int = 2,
-        stages: int = 10, steps_per_stage: int | float | None = None, theta: float = 0.4, mu: float = 0.4,
-        class_weight: dict[Any, float] | str | None = None, random_state: Any = None,
-    ) -> None:  # fmt: skip
-        self.loss = loss
-        self.kernel = kernel
-        self.gamma = gamma
-        self.kernel_params = kernel_params
-        self.sampler = sampler
-        self.n_features = n_features
-        self.block_size = block_size
-        self.batch_size = batch_size
-        self.nu = nu
-        self.variant = variant
-        self.step_size = step_size
-        self.step_decay = step_decay
-        self.precondition = precondition
-        self.damping = damping
-        self.average = average
-        self.polish = polish
-        self.n_sweeps = n_sweeps
-        self.stages = stages
-        self.steps_per_stage = steps_per_stage
-        self.theta = theta
-        self.mu = mu
-        self.class_weight = class_weight
-        self.random_state = random_state
+    hyperparameters = hyperparameters_of(DSG, **CLASSIFIER)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on with a batch of rows: as many steps as ``batch_size`` goes into them, at least one.
@@ -307,56 +213,12 @@ class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier):
 class DSGRegressor(AbstractDSG, AbstractFunctionalRegressor):
     """Kernel regressor by doubly stochastic functional gradients (dsg.txt; variants of cdsg.txt).
 
-    Parameters
-    ----------
-    loss : "square", "huber", "epsilon_insensitive", "absolute" or "quantile"
-    delta : of "huber", where it turns from quadratic to linear, in the units of the targets; None: 1.35
-        target_scale_
-    epsilon : of "epsilon_insensitive", the residual that costs nothing, in the units of the targets, as for
-        scikit-learn's SVR; None: 0.1 target_scale_
-    quantiles : of "quantile": one output for each
-    nu : >= 0, weight of |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets
-        in any unit
-    kernel, gamma, kernel_params, sampler, n_features, block_size, batch_size, variant, step_size, \
-step_decay, precondition, damping, average, polish, n_sweeps, stages, steps_per_stage, random_state : as for \
-:class:`DSGClassifier`
+    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
+    unit.
     """
 
     name = "dsg_regressor"
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**_CONSTRAINTS, **REGRESSOR_CONSTRAINTS}
-
-    def __init__(
-        self, *, loss: str = "square", kernel: str = "rbf", gamma: float | str = "scale",
-        kernel_params: dict[str, Any] | None = None, sampler: str = "monte_carlo", n_features: int = 16384,
-        block_size: int = 512, batch_size: int = 4096, nu: float = 1e-6, variant: str = "dsg",
-        step_size: float | None = None, step_decay: float = 0.02, precondition: bool = True,
-        damping: float | None = None, average: bool = True, polish: str | None = None, n_sweeps: int = 2,
-        stages: int = 10, steps_per_stage: int | float | None = None, delta: float | None = None,
-        epsilon: float | None = None, quantiles: Any = (0.5,), random_state: Any = None,
-    ) -> None:  # fmt: skip
-        self.loss = loss
-        self.kernel = kernel
-        self.gamma = gamma
-        self.kernel_params = kernel_params
-        self.sampler = sampler
-        self.n_features = n_features
-        self.block_size = block_size
-        self.batch_size = batch_size
-        self.nu = nu
-        self.variant = variant
-        self.step_size = step_size
-        self.step_decay = step_decay
-        self.precondition = precondition
-        self.damping = damping
-        self.average = average
-        self.polish = polish
-        self.n_sweeps = n_sweeps
-        self.stages = stages
-        self.steps_per_stage = steps_per_stage
-        self.delta = delta
-        self.epsilon = epsilon
-        self.quantiles = quantiles
-        self.random_state = random_state
+    hyperparameters = hyperparameters_of(DSG, **REGRESSOR)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on with a batch of rows, see :meth:`DSGClassifier.partial_fit`."""

@@ -23,7 +23,6 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from distkern.bases.base import AbstractBasis
@@ -45,6 +44,7 @@ from distkern.estimators.feature_names import (
     preparation_of,
     put_in_order,
 )
+from distkern.estimators.hyperparameters import Hyperparameters
 from distkern.estimators.prediction import predict_rows
 from distkern.estimators.spooled import in_random_order
 from distkern.passes import Reduce
@@ -56,7 +56,7 @@ from distkern.storage.preparation import Preparation
 _FEW_BYTES = 16 * 2**20
 
 
-class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
+class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
     """A model f(x) = basis(x) @ coef_ + intercept_ that a solver fits.
 
     Fitted attributes
@@ -78,7 +78,6 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
     task: ClassVar[str] = "classification"
     #: single rows are drawn from all of them at any time, so it does not matter where they are
     draws_any_row: ClassVar[bool] = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]]
 
     # -- what an estimator is made of
 
@@ -151,7 +150,7 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
 
     def memory_knob(self) -> str:
         """What makes the model take less memory, for those who are told that it takes too much."""
-        if "n_landmarks" in self.get_params():
+        if "n_landmarks" in self.hyperparameters:
             return "fewer landmarks (--set n_landmarks=...)"
         return "fewer features (--set n_features=...)"
 
@@ -225,14 +224,7 @@ class AbstractEstimator(BaseEstimator):  # type: ignore[misc]
         InputError
             Naming the hyperparameter and its range.
         """
-        try:
-            self._validate_params()
-        except InvalidParameterError as error:
-            raise InputError(str(error).rstrip(".")) from None
-        for name, kinds in self._parameter_constraints.items():
-            # for scikit-learn True is a whole number
-            if isinstance(getattr(self, name), bool) and "boolean" not in kinds:
-                raise InputError(f"is {getattr(self, name)}", where=name, mend="give a number or a name")
+        self.check_values()
         self._solver(None, 1.0)
 
     def _prepare(

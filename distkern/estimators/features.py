@@ -3,56 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from distkern.bases.base import AbstractBasis
 from distkern.bases.random_features import RandomFeatureBasis
-from distkern.core.errors import InputError
 from distkern.core.sparse import from_arrays, to_arrays
 from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.kernels import find_kernel, kernel_names
-from distkern.kernels.bandwidth import RULES
-from distkern.landmarks import find_landmark_rule, landmark_rule_names
-from distkern.losses import find_loss
-from distkern.losses.base import AbstractLoss
-from distkern.samplers import sampler_names
+from distkern.landmarks import find_landmark_rule
 from distkern.solvers.feature_choice import FeatureChoice
-from distkern.solvers.kernel_choice import KernelChoice
-
-_DEFAULT_LANDMARKS = 512
-
-#: of the parameters that say which features; an estimator has those that it needs
-FEATURE_CONSTRAINTS: dict[str, list[Any]] = {
-    "features": [StrOptions({"linear", "random", "landmarks"})],
-    "kernel": [StrOptions(set(kernel_names()))],
-    "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions(set(RULES))],
-    "smoothness": [Interval(Real, 0.5, 9.5, closed="both")],
-    "n_features": [Interval(Integral, 1, None, closed="left")],
-    "sampler": [StrOptions(set(sampler_names()))],
-    "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
-    "landmarks": [StrOptions(set(landmark_rule_names()))],
-}
-
-#: the parameters that each kind of features takes
-_USED = {
-    "linear": (),
-    "random": ("kernel", "gamma", "smoothness", "kernel_params", "n_features", "sampler"),
-    "nystroem": ("kernel", "gamma", "smoothness", "kernel_params", "n_landmarks", "landmarks"),
-    "landmarks": ("kernel", "gamma", "smoothness", "n_landmarks", "landmarks"),
-}
+from distkern.solvers.hyperparameters import (
+    DEFAULT_LANDMARKS,
+)
 
 
 class AbstractFeatureEstimator(AbstractEstimator):
     """A model that is linear in features of the rows: the rows themselves, random features, or landmarks.
 
-    Subclasses have a parameter ``features`` and those parameters of :data:`FEATURE_CONSTRAINTS` that their
-    kinds of features take.
+    Subclasses have the hyperparameters of :func:`feature_parameters`.
 
     Fitted attributes
     -----------------
@@ -69,49 +40,22 @@ class AbstractFeatureEstimator(AbstractEstimator):
         InputError
             If a parameter has been given that features of this kind do not take, or the kernel does not suit.
         """
-        kind = self.features
-        self._refuse_unused(kind)
+        kind = self.value("features")
         if kind == "linear":
             return FeatureChoice("linear")
-        kernel = KernelChoice(find_kernel(self.kernel), self.gamma, self._kernel_parameters())
+        kernel = self.kernel_choice()
         if kind == "random":
-            choice = FeatureChoice(kind, kernel, int(self.n_features), self.sampler)
+            choice = FeatureChoice(kind, kernel, self.value("n_features"), self.value("sampler"))
             # refuses a kernel without random features and a number or a sampler that does not suit it
             choice.basis(1, np.dtype(np.float32), np.empty((0, 1)), 1.0, 0)
             return choice
-        n_landmarks = _DEFAULT_LANDMARKS if self.n_landmarks is None else int(self.n_landmarks)
-        return FeatureChoice(
-            kind, kernel, landmarks=find_landmark_rule(self.landmarks)(n_landmarks=n_landmarks)
-        )
-
-    def _kernel_parameters(self) -> dict[str, Any]:
-        """Parameters of the kernel beside gamma."""
-        return {"smoothness": float(self.smoothness)} if self.kernel == "matern" else {}
-
-    def _refuse_unused(self, kind: str) -> None:
-        defaults = type(self)().get_params()
-        for name in {name for names in _USED.values() for name in names} & set(defaults):
-            value = getattr(self, name)
-            if name not in _USED[kind] and value != defaults[name]:
-                takers = " or ".join(repr(other) for other in self._kinds() if name in _USED[other])
-                raise InputError(
-                    f"{name}={value!r} has no effect with features={kind!r}", where=name,
-                    mend=f"leave {name} out, or set features to {takers}",
-                )  # fmt: skip
-
-    def _kinds(self) -> list[str]:
-        """The kinds of features that this estimator can have."""
-        (choice,) = self._parameter_constraints["features"]
-        return [kind for kind in _USED if kind in choice.options]
+        count = self.value("n_landmarks") or DEFAULT_LANDMARKS
+        return FeatureChoice(kind, kernel, landmarks=find_landmark_rule(self.landmarks)(n_landmarks=count))
 
     def memory_knob(self) -> str:
         if self.features == "linear":
             return "random features (--set features=random) if the columns are many"
-        return (
-            "fewer landmarks (--set n_landmarks=...)"
-            if "n_landmarks" in _USED[self.features]
-            else ("fewer features (--set n_features=...)")
-        )
+        return super().memory_knob() if self.features != "random" else "fewer features (--set n_features=...)"
 
     def basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis:
         return self.feature_choice().basis(
@@ -145,6 +89,3 @@ class AbstractFeatureEstimator(AbstractEstimator):
 
 class AbstractFeatureClassifier(AbstractFeatureEstimator, AbstractClassifier):
     """A classifier that is linear in features of the rows."""
-
-    def _loss(self) -> AbstractLoss:
-        return find_loss(self.loss).from_parameters(theta=float(self.theta), mu=float(self.mu))

@@ -5,68 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from distkern.core.errors import InputError
 from distkern.core.types import Block, Floats
 from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.data import TrainingData
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.regressor import AbstractRegressor
-from distkern.kernels import feature_kernel_names, find_kernel
-from distkern.kernels.bandwidth import parse_rule
-from distkern.losses import AbstractLoss, find_loss, loss_names
-from distkern.samplers import sampler_names
+from distkern.losses import loss_names
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.kernel_choice import KernelChoice
+from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, a_loss
 from distkern.solvers.risk import Risk, n_outputs
 from distkern.solvers.targets import Scaled, scaled_risk
 
-#: of the losses' own constants
-_LOSS_CONSTANTS = ("theta", "mu", "delta", "epsilon", "quantiles")
-
-FUNCTIONAL_CONSTRAINTS: dict[str, list[Any]] = {
-    "kernel": [StrOptions(set(feature_kernel_names()))],
-    "gamma": [Interval(Real, 0, None, closed="neither"), str],
-    "kernel_params": [dict, None],
-    "sampler": [StrOptions(set(sampler_names()))],
-    "nu": [Interval(Real, 0, None, closed="left")],
-    "random_state": ["random_state"],
+#: the hyperparameters of the classifiers and of the regressors beside the solver's own
+CLASSIFIER = {
+    "loss": a_loss("logistic", partial(loss_names, "binary", "classes")),
+    "class_weight": CLASS_WEIGHT,
+    "random_state": RANDOM_STATE,
 }
-CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
-    "loss": [StrOptions(set(loss_names("binary", "classes")))],
-    "theta": [Interval(Real, 0, 1, closed="left")],
-    "mu": [Interval(Real, 0, 1, closed="right")],
-    "class_weight": [StrOptions({"balanced"}), dict, None],
-}
-REGRESSOR_CONSTRAINTS: dict[str, list[Any]] = {
-    "loss": [StrOptions(set(loss_names("real")))],
-    "delta": [Interval(Real, 0, None, closed="neither"), None],
-    "epsilon": [Interval(Real, 0, None, closed="left"), None],
-    "quantiles": ["array-like"],
-}
+REGRESSOR = {"loss": a_loss("square", partial(loss_names, "real")), "random_state": RANDOM_STATE}
 
 
 class AbstractFunctionalEstimator(AbstractEstimator):
     """A model whose solver minimises a :class:`~distkern.solvers.risk.Risk` + nu/2 |f|^2."""
-
-    def _loss(self) -> AbstractLoss:
-        constants = {name: getattr(self, name) for name in _LOSS_CONSTANTS if hasattr(self, name)}
-        return find_loss(self.loss).from_parameters(**constants)
-
-    def _kernel_choice(self) -> KernelChoice:
-        choice = KernelChoice(find_kernel(self.kernel), self.gamma, dict(self.kernel_params or {}))
-        if isinstance(self.gamma, str):
-            parse_rule(self.gamma)
-        if not choice.has_gamma and self.gamma != "scale":
-            raise InputError(f"kernel {self.kernel} has no gamma", where="gamma", mend="leave gamma out")
-        choice.with_gamma(1.0)
-        return choice
 
     def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Scaled) -> None:
         """Take the coefficients of a state."""
@@ -85,7 +50,7 @@ class AbstractFunctionalEstimator(AbstractEstimator):
 
     def objective_value(self, losses: float, n_rows: int) -> float:
         """Mean loss + nu/2 |f|^2."""
-        return losses / n_rows + 0.5 * float(self.nu) * self._squared_norm()
+        return float(losses / n_rows + 0.5 * self.value("nu") * self._squared_norm())
 
     def _squared_norm(self) -> float:
         """|f|^2, summed over the outputs."""

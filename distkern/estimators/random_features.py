@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core import blas
-from distkern.core.errors import InputError
+from distkern.core.parameters import NOTHING, Parameter, Whole
 from distkern.core.sparse import Rows, SparseRows, converted, stacked
 from distkern.core.types import Floats
 from distkern.engine.executors.arrays import as_array, is_dask, map_rows, map_source
@@ -28,9 +26,16 @@ from distkern.estimators.feature_names import (
     preparation_of,
     put_in_order,
 )
-from distkern.kernels import AbstractKernel, feature_kernel_names, find_kernel
-from distkern.kernels.bandwidth import RULES, gamma_by_rule
-from distkern.samplers import sampler_names
+from distkern.estimators.hyperparameters import Hyperparameters
+from distkern.kernels import AbstractKernel, feature_kernel_names
+from distkern.kernels.bandwidth import gamma_by_rule
+from distkern.solvers.hyperparameters import (
+    GAMMA,
+    RANDOM_STATE,
+    SAMPLER,
+    a_kernel,
+    hyperparameters_of,
+)
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
@@ -39,20 +44,11 @@ _SAMPLE = 4000
 _PRECISIONS = (np.float64, np.float32)
 
 
-class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RandomFeatures(Hyperparameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Explicit features z(x) with E[z(x) . z(y)] = k(x, y), for any linear model.
 
     The features are a function of the parameters and the seed alone; fitting checks the rows and reads off
     their number of columns (and gamma, where a rule is given).
-
-    Parameters
-    ----------
-    kernel : name of the kernel
-    n_features : r, columns of the result; even for kernels whose features come in pairs
-    sampler : "monte_carlo", "orthogonal", "quasi_monte_carlo" or "fastfood"
-    random_state : seed
-    gamma, smoothness, degree, offset, order, rate, coefficients : parameters of kernels that have them, see
-        there; None for the kernel's default. gamma may also be a rule, "scale" or "median".
 
     Fitted attributes
     -----------------
@@ -62,37 +58,13 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     scaling_ : of the data set it was fitted on, applied to arrays given to ``transform``; None for arrays
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [StrOptions(set(feature_kernel_names()))],
-        "n_features": [Interval(Integral, 1, None, closed="left")],
-        "sampler": [StrOptions(set(sampler_names()))],
-        "random_state": ["random_state"],
-        "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions(set(RULES)), None],
-        "smoothness": [Interval(Real, 0.5, 9.5, closed="both"), None],
-        "degree": [Interval(Integral, 1, None, closed="left"), None],
-        "offset": [Interval(Real, 0, None, closed="left"), None],
-        "order": [Interval(Integral, 0, 2, closed="both"), None],
-        "rate": [Interval(Real, 0, None, closed="neither"), None],
-        "coefficients": ["array-like", None],
-    }
-
-    def __init__(
-        self, kernel: str = "rbf", n_features: int = 1024, sampler: str = "monte_carlo",
-        random_state: Any = 0, *, gamma: float | str | None = None, smoothness: float | None = None,
-        degree: int | None = None, offset: float | None = None, order: int | None = None,
-        rate: float | None = None, coefficients: Sequence[float] | None = None,
-    ) -> None:  # fmt: skip
-        self.kernel = kernel
-        self.n_features = n_features
-        self.sampler = sampler
-        self.random_state = random_state
-        self.gamma = gamma
-        self.smoothness = smoothness
-        self.degree = degree
-        self.offset = offset
-        self.order = order
-        self.rate = rate
-        self.coefficients = coefficients
+    hyperparameters = hyperparameters_of(
+        kernel=a_kernel(feature_kernel_names),
+        n_features=Parameter(1024, (Whole(),), "r, columns of the result; even where features come in pairs"),
+        sampler=SAMPLER,
+        random_state=replace(RANDOM_STATE, default=0),
+        gamma=Parameter(None, (*GAMMA.kinds, NOTHING), f"{GAMMA.help}; none: 1"),
+    )
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Check rows and parameters.
@@ -107,17 +79,12 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         InputError or ValueError
             If a parameter is wrong or not one of the kernel's, or the kernel is not defined for a row.
         """
-        try:
-            self._validate_params()
-        except InvalidParameterError as error:
-            raise InputError(str(error).rstrip(".")) from None
+        self.check_values()
         sample = self._sample(X)
-        names = ("gamma", "smoothness", "degree", "offset", "order", "rate", "coefficients")
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        kind = find_kernel(self.kernel)
-        if isinstance(self.gamma, str):
-            given["gamma"] = gamma_by_rule(self.gamma, kind, sample)
-        self.kernel_: AbstractKernel = kind.from_parameters(**given)
+        kernel, gamma = self.kernel_choice(), self.value("gamma")
+        if isinstance(gamma, str):
+            gamma = gamma_by_rule(gamma, kernel.kind, sample)
+        self.kernel_: AbstractKernel = kernel.with_gamma(1.0 if gamma is None else gamma)
         self.kernel_.check_domain(sample)
         self.seed_ = self._seed()
         self._n_features_out = int(self.n_features)

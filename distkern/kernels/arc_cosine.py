@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike
 
-from distkern.core.errors import InputError
+from distkern.core.parameters import Whole, parameter
 from distkern.core.types import Floats
 from distkern.kernels.features import AbstractFeatureKernel, ProjectedBlock
 from distkern.kernels.tiles import AbstractInnerProductKernel
@@ -16,26 +16,19 @@ from distkern.samplers import Draws
 
 @dataclass(frozen=True)
 class ArcCosine(AbstractInnerProductKernel, AbstractFeatureKernel):
-    """k(x, y) = |x|^n |y|^n J_n(t) / pi, t the angle of x and y, n = order (Cho and Saul 2009; dsg.txt, Table
-    1).
+    """k(x, y) = |x|^n |y|^n J_n(t) / pi, t the angle of x and y, n = degree.
+
+    Cho and Saul 2009; dsg.txt, Table 1.
 
     J_0 = pi - t, J_1 = sin t + (pi - t) cos t, J_2 = 3 sin t cos t + (pi - t) (1 + 2 cos^2 t). Features:
     sqrt(2) <omega, x>^n where <omega, x> > 0, else 0, with standard normal omega (the table's max(0, .) must
     be the step function, and its constants belong into the feature). Where a row is 0, t is taken as pi / 2
     and k as 0, as its features are.
-
-    Parameters
-    ----------
-    order : 0, 1 or 2
     """
 
-    order: int = 1
+    degree: int = parameter(1, Whole(0, 2), help="n, the power of the norms")
 
     name = "arc_cosine"
-
-    def __post_init__(self) -> None:
-        if self.order not in (0, 1, 2):
-            raise InputError(f"order must be 0, 1 or 2, got {self.order!r}", where=f"kernel {self.name}")
 
     def of_products(self, products: Floats, left: Floats, right: Floats) -> None:
         lengths = np.sqrt(left)[:, None] * np.sqrt(right)
@@ -45,31 +38,31 @@ class ArcCosine(AbstractInnerProductKernel, AbstractFeatureKernel):
         angle = np.arccos(cosine)
         sine = np.sin(angle)
         rest = np.pi - angle
-        if self.order == 0:
+        if self.degree == 0:
             angular = rest
-        elif self.order == 1:
+        elif self.degree == 1:
             angular = sine + rest * cosine
         else:
             angular = 3.0 * sine * cosine + rest * (1.0 + 2.0 * cosine * cosine)
-        products[...] = lengths**self.order * angular / np.pi
+        products[...] = lengths**self.degree * angular / np.pi
         products[~present] = 0.0
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> RectifiedBlock:
         frequencies, _ = draws.gaussians()
-        return RectifiedBlock(frequencies.astype(dtype), draws.n_draws, self.order)
+        return RectifiedBlock(frequencies.astype(dtype), draws.n_draws, self.degree)
 
 
 @dataclass(frozen=True)
 class RectifiedBlock(ProjectedBlock):
     """Features sqrt(2) <omega, x>^n where <omega, x> > 0, else 0."""
 
-    order: int
+    degree: int
 
     def apply(self, values: Floats) -> None:
-        if self.order == 0:
+        if self.degree == 0:
             np.greater(values, 0.0, out=values, casting="unsafe")
         else:
             np.maximum(values, 0.0, out=values)
-        if self.order == 2:
+        if self.degree == 2:
             np.square(values, out=values)
         values *= values.dtype.type(2.0**0.5)

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError, unknown_name
+from distkern.core.parameters import POSITIVE, Declared, parameter
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Floats
 from distkern.kernels.domain import check_lower_bound
@@ -32,7 +33,7 @@ Capability = TypeVar("Capability", bound="AbstractKernel")
 
 
 @dataclass(frozen=True)
-class AbstractKernel(ABC):
+class AbstractKernel(Declared, ABC):
     """A positive definite kernel."""
 
     name: ClassVar[str]
@@ -88,14 +89,6 @@ class AbstractKernel(ABC):
                 self.name, bound, rows, first_row=first_row, where=where, columns=columns
             )  # fmt: skip
 
-    def _positive(self, **values: Any) -> None:
-        """Refuse values that are not positive numbers."""
-        for name, value in values.items():
-            if not (np.isfinite(value) and value > 0):
-                raise InputError(
-                    f"{name} must be a positive number, got {value!r}", where=f"kernel {self.name}"
-                )
-
 
 @dataclass(frozen=True)
 class AbstractNonNegativeKernel(AbstractKernel):
@@ -108,18 +101,9 @@ class AbstractNonNegativeKernel(AbstractKernel):
 
 @dataclass(frozen=True)
 class AbstractScaledKernel(AbstractKernel):
-    """A kernel with a width or a scale.
+    """A kernel with a width or a scale."""
 
-    Parameters
-    ----------
-    gamma : float > 0
-        Inverse width; every kernel's formula says how it enters.
-    """
-
-    gamma: float = 1.0
-
-    def __post_init__(self) -> None:
-        self._positive(gamma=self.gamma)
+    gamma: float = parameter(1.0, POSITIVE, help="inverse width; every kernel's formula says how it enters")
 
     @classmethod
     def gamma_from_width(cls, width: float, n_features: int) -> float:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.errors import InputError
+from distkern.core.parameters import NOT_NEGATIVE, AbstractKind, Numbers, parameter
 from distkern.core.sparse import Rows
 from distkern.core.types import Floats
 from distkern.core.workspace import buffer
@@ -24,6 +24,25 @@ from distkern.samplers.frequencies import DenseFrequencies
 _HIGHEST = 52
 
 
+class Coefficients(AbstractKind):
+    """Few numbers >= 0, not all of them 0; or none."""
+
+    @property
+    def spoken(self) -> str:
+        return f"a list of at most {_HIGHEST} numbers >= 0, not all 0"
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, (list, tuple)) and not value:
+            return True
+        if isinstance(value, str) or not Numbers(NOT_NEGATIVE).accepts(value):
+            return False
+        return bool(np.any(value)) and np.size(value) <= _HIGHEST
+
+    def clean(self, value: Any) -> tuple[float, ...]:
+        # lists come from job files; a kernel must be hashable
+        return tuple(float(coefficient) for coefficient in value)
+
+
 @dataclass(frozen=True)
 class DotProduct(AbstractScaledKernel, AbstractInnerProductKernel, AbstractFeatureKernel):
     """k(x, y) = sum_n a_n (gamma <x, y>)^n with a_n >= 0 (Kar and Karnick 2012; dsg.txt, Table 1).
@@ -31,28 +50,13 @@ class DotProduct(AbstractScaledKernel, AbstractInnerProductKernel, AbstractFeatu
     Features: sqrt(a_N / p_N) prod_{i <= N} sqrt(gamma) <omega_i, x>, omega_i random signs, where the degree N
     has probability p_N = 2^-(N + 1), renormalised where the series ends (the table's 1/p^(n + 1) sums to 1
     for p = 2 only). Their variance is large, and grows with gamma |x|^2: keep it below 1.
-
-    Parameters
-    ----------
-    gamma : float > 0
-    coefficients : a_0, a_1, ..., or none for 1 / n!, the exponential of gamma <x, y>
     """
 
-    coefficients: Sequence[float] = ()
+    coefficients: tuple[float, ...] = parameter(
+        (), Coefficients(), help="a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>"
+    )
 
     name = "dot_product"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        # lists come from job files; a kernel must be hashable
-        given = tuple(float(coefficient) for coefficient in self.coefficients)
-        object.__setattr__(self, "coefficients", given)
-        usable = all(math.isfinite(coefficient) and coefficient >= 0 for coefficient in given)
-        if not usable or (given and not any(given)) or len(given) > _HIGHEST:
-            raise InputError(
-                f"coefficients must be at most {_HIGHEST} numbers >= 0, not all 0, got {list(given)!r}",
-                where=f"kernel {self.name}", mend="leave them out for exp(gamma <x, y>)",
-            )  # fmt: skip
 
     def of_products(self, products: Floats, left: Floats, right: Floats) -> None:
         products *= self.gamma

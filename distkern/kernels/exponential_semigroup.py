@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.parameters import POSITIVE, parameter
 from distkern.kernels.semigroup import AbstractSemigroupKernel
 from distkern.samplers.normal import normal_quantiles
 
@@ -17,19 +18,11 @@ class ExponentialSemigroup(AbstractSemigroupKernel):
 
     omega: Levy-distributed, rate^2 / (2 z^2) with z standard normal (the table's exp(-b/4w) must be
     exp(-b^2/4w)).
-
-    Parameters
-    ----------
-    rate : float > 0
-        The paper's beta.
     """
 
-    rate: float = 1.0
+    rate: float = parameter(1.0, POSITIVE, help="the paper's beta")
 
     name = "exponential_semigroup"
-
-    def __post_init__(self) -> None:
-        self._positive(rate=self.rate)
 
     def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         total = np.zeros((left.shape[0], right.shape[0]))

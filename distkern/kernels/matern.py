@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.errors import InputError
+from distkern.core.parameters import Number, parameter
 from distkern.core.sparse import SparseRows
 from distkern.core.types import Floats
 from distkern.core.workspace import buffer
@@ -19,6 +20,18 @@ from distkern.samplers import Draws
 
 
 @dataclass(frozen=True)
+class HalfInteger(Number):
+    """1/2, 3/2, 5/2, ..."""
+
+    def accepts(self, value: Any) -> bool:
+        return super().accepts(value) and float(value - 0.5).is_integer()
+
+    @property
+    def spoken(self) -> str:
+        return f"a half integer from {self.least:g} to {self.most:g}"
+
+
+@dataclass(frozen=True)
 class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
     r"""k(x, y) = exp(-s) p!/(2p)! sum_i (p+i)!/(i!(p-i)!) (2s)^(p-i),  s = sqrt(2 smoothness) gamma |x - y|.
 
@@ -26,28 +39,16 @@ class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
     Bessel function is this polynomial times an exponential (Rasmussen and Williams 2006, equation 4.16).
     Frequencies: gamma times a multivariate t distribution with 2 smoothness degrees of freedom, that is
     normal ones over the root of one chi-square each; the table's exponent must be -(smoothness + d/2).
-
-    Parameters
-    ----------
-    gamma : float > 0
-        Inverse length scale.
-    smoothness : 0.5, 1.5, 2.5, ... up to 9.5
-        The paper's nu; processes with this kernel are p times differentiable.
     """
 
-    smoothness: float = 1.5
+    smoothness: float = parameter(
+        1.5,
+        HalfInteger(0.5, 9.5),
+        help="the paper's nu: processes with this kernel are nu - 1/2 times differentiable",
+    )
 
     name = "matern"
     columns_per_draw = 2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        degree = self.smoothness - 0.5
-        if not (0 <= degree <= 9 and float(degree).is_integer()):
-            raise InputError(
-                f"smoothness must be a half integer from 0.5 to 9.5, got {self.smoothness!r}",
-                where="kernel matern",
-            )
 
     @classmethod
     def gamma_from_width(cls, width: float, n_features: int) -> float:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.errors import InputError
+from distkern.core.parameters import NOT_NEGATIVE, Whole, parameter
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Floats
 from distkern.core.workspace import buffer
@@ -26,28 +26,13 @@ class Polynomial(AbstractScaledKernel, AbstractInnerProductKernel, AbstractFeatu
     Features: a block is one tensor sketch (Pham and Pagh 2013), the circular convolution of ``degree``
     independent count sketches of [sqrt(gamma) x, sqrt(offset)], by discrete Fourier transforms. Its products
     estimate the kernel as they are, without a division by the number of columns.
-
-    Parameters
-    ----------
-    gamma : float > 0
-    degree : int > 0
-    offset : float >= 0
     """
 
-    degree: int = 3
-    offset: float = 1.0
+    degree: int = parameter(3, Whole(1), help="power of the inner product")
+    offset: float = parameter(1.0, NOT_NEGATIVE, help="added to the inner product")
 
     name = "polynomial"
     whole_blocks = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if isinstance(self.degree, bool) or self.degree != int(self.degree) or self.degree < 1:
-            raise InputError(
-                f"degree must be a whole number > 0, got {self.degree!r}", where="kernel polynomial"
-            )
-        if not (np.isfinite(self.offset) and self.offset >= 0):
-            raise InputError(f"offset must be a number >= 0, got {self.offset!r}", where="kernel polynomial")
 
     def of_products(self, products: Floats, left: Floats, right: Floats) -> None:
         products *= self.gamma

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.parameters import POSITIVE, parameter
 from distkern.kernels.semigroup import AbstractSemigroupKernel
 
 
@@ -15,19 +16,11 @@ class ReciprocalSemigroup(AbstractSemigroupKernel):
     """k(x, y) = prod_j offset / (x_j + y_j + offset) for numbers >= 0 (dsg.txt, Table 1).
 
     omega: independent exponential numbers of rate ``offset``.
-
-    Parameters
-    ----------
-    offset : float > 0
-        The paper's lambda.
     """
 
-    offset: float = 1.0
+    offset: float = parameter(1.0, POSITIVE, help="the paper's lambda")
 
     name = "reciprocal_semigroup"
-
-    def __post_init__(self) -> None:
-        self._positive(offset=self.offset)
 
     def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         product = np.ones((left.shape[0], right.shape[0]))

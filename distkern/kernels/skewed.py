@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from distkern.core.parameters import POSITIVE, parameter
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Floats
 from distkern.core.workspace import buffer
@@ -24,21 +25,13 @@ class AbstractSkewedKernel(AbstractFeatureKernel, AbstractClosedFormTiles):
 
     Features: pairs of <omega, log(x + offset)>. They are the same, up to a rotation of each pair, with
     log(1 + x / offset), which is 0 where x is, so that sparse rows stay sparse.
-
-    Parameters
-    ----------
-    offset : float > 0
-        The paper's c.
     """
 
-    offset: float = 1.0
+    offset: float = parameter(1.0, POSITIVE, help="the paper's c")
 
     columns_per_draw = 2
     #: the spectrum has no mean, see :class:`~distkern.kernels.features.PairBlock`
     heavy: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        self._positive(offset=self.offset)
 
     @property
     def lower_bound(self) -> float:

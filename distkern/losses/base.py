@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
+from distkern.core.parameters import Declared
 from distkern.core.types import Floats
 
 #: what ``value`` and ``derivative`` take and return: arrays of one shape, or scalars inside compiled loops
@@ -23,7 +24,7 @@ Numbers = Any
 
 
 @dataclass(frozen=True)
-class AbstractLoss(ABC):
+class AbstractLoss(Declared, ABC):
     """A convex loss l(f, y) of the k predictions f of a row and its k targets y."""
 
     name: ClassVar[str]

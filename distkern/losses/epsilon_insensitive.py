@@ -8,31 +8,21 @@ from typing import Self
 
 import numpy as np
 
-from distkern.core.errors import InputError
+from distkern.core.parameters import NOT_NEGATIVE, NOTHING, parameter
 from distkern.losses.base import AbstractElementwiseLoss, Numbers
 
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(AbstractElementwiseLoss):
-    """l(f, y) = max(0, |f - y| - epsilon) (dsg.txt, Table 1).
+    """l(f, y) = max(0, |f - y| - epsilon) (dsg.txt, Table 1)."""
 
-    Parameters
-    ----------
-    epsilon : float >= 0, in the units of the targets
-        Residual that costs nothing; InputError otherwise. None: 0.1, for targets of variance 1.
-    """
-
-    epsilon: float | None = None
+    epsilon: float | None = parameter(
+        None, NOT_NEGATIVE, NOTHING,
+        help="residual that costs nothing, in the units of the targets; none: 0.1 standard deviations",
+    )  # fmt: skip
 
     name = "epsilon_insensitive"
     target_kind = "real"
-
-    def __post_init__(self) -> None:
-        if not (self.width >= 0 and math.isfinite(self.width)):
-            raise InputError(
-                f"is {self.epsilon!r}, but a tube has no negative width", where="epsilon",
-                mend="use a number >= 0, in the units of the targets",
-            )  # fmt: skip
 
     @property
     def width(self) -> float:

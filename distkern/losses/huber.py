@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
-from distkern.core.errors import InputError
+from distkern.core.parameters import NOTHING, POSITIVE, parameter
 from distkern.losses.base import AbstractElementwiseLoss, Numbers
 
 
 @dataclass(frozen=True)
 class Huber(AbstractElementwiseLoss):
-    """l(f, y) = 1/2 a^2 + delta (|f - y| - a), a = min(|f - y|, delta) (dsg.txt, Table 1).
+    """l(f, y) = 1/2 a^2 + delta (|f - y| - a), a = min(|f - y|, delta) (dsg.txt, Table 1)."""
 
-    Parameters
-    ----------
-    delta : float > 0, in the units of the targets
-        Residual from which on the loss grows linearly; InputError otherwise. None: 1.35, for targets of
-        variance 1, at which it is 95 % as efficient as the square loss if the noise is normal (Huber 1964).
-    """
-
-    delta: float | None = None
+    delta: float | None = parameter(
+        None, POSITIVE, NOTHING,
+        help="residual from which on it grows linearly, in the units of the targets; none: 1.35 standard "
+        "deviations of theirs, as efficient as the square loss to 95 % if the noise is normal (Huber 1964)",
+    )  # fmt: skip
 
     name = "huber"
     target_kind = "real"
-
-    def __post_init__(self) -> None:
-        if not (self.width > 0 and math.isfinite(self.width)):
-            raise InputError(
-                f"is {self.delta!r}, but the square part needs a width", where="delta",
-                mend="use a number > 0, in the units of the targets",
-            )  # fmt: skip
 
     @property
     def width(self) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from distkern.core.parameters import Number, parameter
 from distkern.losses.base import AbstractElementwiseLoss, Numbers
 
 
@@ -15,17 +16,16 @@ class OptimalMarginDistribution(AbstractElementwiseLoss):
     """l(f, y) = (max(0, 1 - theta - y f)^2 + mu max(0, y f - 1 - theta)^2) / (1 - theta)^2.
 
     csvrg.txt, equation (1) and Remark 2, without the stray 1/m that Remark 2 prints.
-
-    Parameters
-    ----------
-    theta : float in [0, 1)
-        Half width of the band of margins around 1 that cost nothing.
-    mu : float in (0, 1]
-        Weight of margins above the band against those below it.
     """
 
-    theta: float = 0.4
-    mu: float = 0.4
+    theta: float = parameter(
+        0.4,
+        Number(0, 1, open=(False, True)),
+        help="half width of the band of margins around 1 that cost nothing",
+    )
+    mu: float = parameter(
+        0.4, Number(0, 1, open=(True, False)), help="weight of margins above the band against those below it"
+    )
 
     name = "odm"
     target_kind = "binary"

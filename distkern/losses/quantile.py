@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distkern.core.errors import InputError
+from distkern.core.parameters import Number, Numbers, parameter
 from distkern.core.types import Floats
 from distkern.losses.base import AbstractLoss
 
@@ -17,27 +17,14 @@ class Quantile(AbstractLoss):
     """l(f, y) = sum_j max(q_j (y - f_j), (q_j - 1) (y - f_j)): output j is the quantile q_j.
 
     dsg.txt, Table 1, for several at once.
-
-    Parameters
-    ----------
-    quantiles : the q_j, each strictly between 0 and 1
-        A number or several; InputError if one lies outside or there is none.
     """
 
-    quantiles: tuple[float, ...] = (0.5,)
+    quantiles: tuple[float, ...] = parameter(
+        (0.5,), Numbers(Number(0, 1, open=(True, True))), help="one output for each of these quantiles"
+    )
 
     name = "quantile"
     target_kind = "real"
-
-    def __post_init__(self) -> None:
-        levels = tuple(float(level) for level in np.atleast_1d(np.asarray(self.quantiles, dtype=np.float64)))
-        object.__setattr__(self, "quantiles", levels)
-        wrong = [level for level in levels if not 0 < level < 1]
-        if wrong or not levels:
-            raise InputError(
-                f"{wrong[0]!r} is not a quantile" if wrong else "there is no quantile", where="quantiles",
-                mend="give numbers strictly between 0 and 1",
-            )  # fmt: skip
 
     def _levels(self, predictions: Floats) -> Floats:
         levels: Floats = np.array(self.quantiles, dtype=predictions.dtype)

@@ -9,10 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.parameters import FLAG, Whole, parameter
 from distkern.core.sparse import Rows
 from distkern.core.types import Floats
-from distkern.solvers.base import Measures, Problem, Steps, Trouble
+from distkern.losses import margin_loss_names
+from distkern.solvers.base import Measures, Problem, Steps, Trouble, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
+from distkern.solvers.hyperparameters import CORESET, a_loss
 from distkern.solvers.pieces import Piece
 
 
@@ -55,22 +58,20 @@ class AVM(AbstractCoresetSolver[AVMState]):
 
     Parameters
     ----------
-    parts : loss, lam, kernel, landmarks
-    stages : passes over the data, each ``steps_per_stage`` long; measured after each
-    steps_per_stage : an int is rows, a float passes over the rows; None: one pass
-    order : "shuffled" or "iid"
-    projection : project on the ball
-    average : the model is the mean of the last half of the iterates (suffix averaging) rather than the last
+    parts : loss, lam, kernel, landmarks; the others are described in their declarations
     """
 
     parts: CoresetProblem
-    stages: int = 2
-    steps_per_stage: int | float | None = None
-    order: str = "shuffled"
-    projection: bool = True
-    average: bool = True
+    stages: int = parameter(2, Whole(), help="passes over the rows, measured after each")
+    steps_per_stage: int | float | None = rows_of_stage("one pass")
+    order: str = order_of_rows()
+    projection: bool = parameter(True, FLAG, help="keep w in the ball that holds the optimum")
+    average: bool = parameter(
+        True, FLAG, help="the model is the mean of the last half of the iterates, not the last"
+    )
 
     name = "avm"
+    choices = {"loss": a_loss("hinge", margin_loss_names), **CORESET}  # noqa: RUF012
     # up to 11 times that of the model 0 it was seen to come back
     explosion = 100.0
 

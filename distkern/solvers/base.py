@@ -11,13 +11,14 @@ dataclass of arrays and numbers; all that the next stage depends on is in it, so
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
+from distkern.core.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
 from distkern.passes import Pass
 
 State = TypeVar("State")
@@ -107,10 +108,27 @@ class Trouble(Enum):
     IDLE = "idle"
 
 
-class AbstractSolver(ABC, Generic[State]):
+def rows_of_stage(otherwise: str) -> Any:
+    """The parameter ``steps_per_stage``."""
+    text = f"int: rows; float: passes over the rows; none: {otherwise}"
+    return parameter(None, Whole(), POSITIVE, NOTHING, help=text)
+
+
+def order_of_rows() -> Any:
+    """The parameter ``order``."""
+    return parameter(
+        "shuffled", Words("shuffled", "iid"),
+        help="shuffled: every row once, then again in another order; iid: draws with replacement, block by "
+        "block, which leave out some rows and take others twice",
+    )  # fmt: skip
+
+
+class AbstractSolver(Declared, ABC, Generic[State]):
     """The mathematics of one algorithm."""
 
     name: ClassVar[str]
+    #: parameters of what it is put together from (loss, kernel, features), beside those that are its fields
+    choices: ClassVar[Mapping[str, Parameter]] = {}
     #: whether ``init`` gives the model 0, whose objective the others are compared with
     starts_at_zero: ClassVar[bool] = True
     #: an objective so many times that of the model 0 is not on its way to the minimum; infinite where first

@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.parameters import FLAG, NOT_NEGATIVE, NOTHING, Number, Whole, Words, parameter
 from distkern.core.rng import Purpose, stream
 from distkern.core.sparse import Rows
 from distkern.core.types import Floats
-from distkern.solvers.base import Measures, Problem, Steps, Trouble
+from distkern.losses import margin_loss_names
+from distkern.solvers.base import Measures, Problem, Steps, Trouble, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
+from distkern.solvers.hyperparameters import CORESET, a_loss
 from distkern.solvers.pieces import Piece
 from distkern.solvers.snapshot import Model
 
@@ -61,27 +64,31 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
 
     Parameters
     ----------
-    parts : loss, lam, kernel, landmarks
-    stages : at most this many
-    steps_per_stage : T: an int is rows, a float passes over the rows; None: m, or up to 5 m when the
-        conditioning 6 L asks for it
-    step_size : eta; None: 0.5 / L, and for a loss that is not smooth 0.02 / max(1, lam)
-    option : "I" takes w_T as the next snapshot, "II" a w_t with t uniform in 0 .. T-1
-    order : "shuffled" or "iid"
-    projection : project on the ball
-    tolerance : stop once |w_s - w_(s-1)| <= tolerance |w_s| (f itself may rise towards the fixed point)
+    parts : loss, lam, kernel, landmarks; the others are described in their declarations
     """
 
     parts: CoresetProblem
-    stages: int = 5
-    steps_per_stage: int | float | None = None
-    step_size: float | None = None
-    option: str = "I"
-    order: str = "shuffled"
-    projection: bool = True
-    tolerance: float = 1e-2
+    stages: int = parameter(
+        5,
+        Whole(),
+        help="at most this many; each is one pass for the full gradient and one for the inner loop",
+    )
+    steps_per_stage: int | float | None = rows_of_stage("one pass, up to five where 6 L asks for more")
+    step_size: float | None = parameter(
+        None, Number(0, 1, open=(True, True)), NOTHING,
+        help="eta; none: 0.5 / L, and 0.02 / max(1, lam) for a loss that is not smooth",
+    )  # fmt: skip
+    option: str = parameter(
+        "I", Words("I", "II"), help="the next snapshot is the last iterate, or a random one"
+    )
+    order: str = order_of_rows()
+    projection: bool = parameter(True, FLAG, help="keep w in the ball that holds the optimum")
+    tol: float = parameter(
+        1e-2, NOT_NEGATIVE, help="stop once w changes by less than this share of itself in a stage"
+    )
 
     name = "csvrg"
+    choices = {"loss": a_loss("odm", margin_loss_names), **CORESET}  # noqa: RUF012
 
     def state_type(self) -> type[CSVRGState]:
         return CSVRGState
@@ -140,7 +147,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         return state.stage >= self.stages or self._converged(state)
 
     def _converged(self, state: CSVRGState) -> bool:
-        return state.change <= self.tolerance
+        return state.change <= self.tol
 
     def measures(self, state: CSVRGState) -> Measures:
         return Measures(

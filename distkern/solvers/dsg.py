@@ -11,6 +11,19 @@ from numpy.typing import NDArray
 
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.errors import InputError
+from distkern.core.parameters import (
+    FLAG,
+    NOT_NEGATIVE,
+    NOTHING,
+    POSITIVE,
+    Numbers,
+    Parameter,
+    Whole,
+    Words,
+    parameter,
+)
+from distkern.kernels import feature_kernel_names
+from distkern.losses import loss_names
 from distkern.passes import Cost, Exchange, Rounds
 from distkern.solvers._dsg.batches import Batches
 from distkern.solvers._dsg.growth import Growth
@@ -18,13 +31,12 @@ from distkern.solvers._dsg.model import FeatureModel, measured, measuring_pass
 from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, polish_outline, sweep
 from distkern.solvers._dsg.rounds import CACHE_BYTES, Operand, join, open_batches
 from distkern.solvers._dsg.rules import StepRule
-from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
+from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble, rows_of_stage
+from distkern.solvers.hyperparameters import GAMMA, SAMPLER, a_kernel, a_loss
 from distkern.solvers.kernel_choice import KernelChoice, layout_of
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
-VARIANTS = ("dsg", "udsg", "cdsg", "gdsg")
-POLISHES = ("sweeps", "exact")
 #: rows that a stage's figures are taken from: a rate of errors is then known to 0.4 percentage points
 _MEASURED_ROWS = 2**14
 
@@ -106,70 +118,75 @@ class DSG(AbstractSolver[DSGState]):
     risk : loss, outputs, weights
     kernel : the kernel, with gamma or a rule for it
     sampler : of its random features
-    n_features : columns of random features at most; rounded up to whole blocks
-    block_size : columns of a block, as many as a step adds; even where features come in pairs
-    batch_size : B, rows of a step; at most all rows
-    nu : >= 0
     steps : gamma_t; None: 0.5 / (1 + t / 50) with a preconditioner, which suits every loss, and without one
         20 / (1 + t / 50)
-    variant : "dsg": a new block each step. "udsg": in ``udsg_pattern`` = (G, U), G new blocks, then U steps
-        in old blocks drawn uniformly. "cdsg": an old block where cdsg.txt's inequality (9) allows it, see
-        :func:`~distkern.solvers._dsg.rules.reusable_steps`, its step at most ``largest_reuse`` gamma_t and
-        V = mean |l'|^2 ``feature_variance`` / B (the variance over x of phi(x) phi(x'), about 1 for cosines).
-        "gdsg": of the new block and ``n_candidates`` old ones, that with the largest gradient
-    precondition, damping : see above; damping None: 10 / n, but 1e-5 at least and 1e-2 at most
-    average : the model is the polynomial-decay average of the iterates
-    polish : None; "sweeps": after the last step, ``n_sweeps`` stages of Newton steps in one block after the
-        other, over all rows; "exact": the minimiser over the features in use, in one stage, for at most 8192
-        features
-    stages : the steps are cut into so many stages
-    steps_per_stage : rows of the batches of a stage: an int, or a float passes over the rows; None: as many
-        as fill ``n_features``, and ``least_steps`` in all at the least
+    least_steps : of a run, unless ``steps_per_stage`` is given
+    and others, described in their declarations. "cdsg" takes an old block where cdsg.txt's inequality (9)
+    allows it, see :func:`~distkern.solvers._dsg.rules.reusable_steps`, with V = mean |l'|^2
+    ``feature_variance`` / B.
     """
 
     risk: Risk
     kernel: KernelChoice
     sampler: str = "monte_carlo"
-    n_features: int = 16384
-    block_size: int = 512
-    batch_size: int = 4096
-    nu: float = 1e-6
+    n_features: int = parameter(16384, Whole(), help="random features at most, rounded up to whole blocks")
+    block_size: int = parameter(
+        512, Whole(), help="features of a block, as many as a step adds; even for pairs"
+    )
+    batch_size: int = parameter(4096, Whole(), help="B, rows of a step; at most all rows")
+    nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |f|^2 / 2 against the mean loss")
     steps: StepRule | None = None
-    variant: str = "dsg"
-    udsg_pattern: tuple[int, int] = (1, 1)
-    n_candidates: int = 8
-    largest_reuse: float = 4.0
-    feature_variance: float = 1.0
-    precondition: bool = True
-    damping: float | None = None
-    average: bool = True
-    polish: str | None = None
-    n_sweeps: int = 2
-    stages: int = 10
-    steps_per_stage: int | float | None = None
+    variant: str = parameter(
+        "dsg", Words("dsg", "udsg", "cdsg", "gdsg"),
+        help="dsg: a new block each step; udsg: every other step in an old one; cdsg: in an old one where "
+        "its inequality allows; gdsg: of some blocks that with the largest gradient (not in the papers)",
+    )  # fmt: skip
+    udsg_pattern: tuple[int, int] = parameter(
+        (1, 1), Numbers(Whole(0), length=2),
+        help="so many steps in new blocks, then so many in old ones", variant=("udsg",),
+    )  # fmt: skip
+    n_candidates: int = parameter(8, Whole(), help="old blocks to choose from", variant=("gdsg",))
+    largest_reuse: float = parameter(
+        4.0, POSITIVE, help="largest step in an old block, in those of new ones", variant=("cdsg",)
+    )
+    feature_variance: float = parameter(
+        1.0, POSITIVE, help="variance over x of phi(x) phi(x'), about 1 for cosines", variant=("cdsg",)
+    )
+    precondition: bool = parameter(
+        True, FLAG, help="divide a block's step by its damped curvature, as the authors' published code does"
+    )
+    damping: float | None = parameter(
+        None, NOT_NEGATIVE, NOTHING, help="of that curvature; none: 10 / n, from 1e-5 to 1e-2"
+    )
+    average: bool = parameter(
+        True, FLAG, help="the model is the average of the iterates, late ones weighing most"
+    )
+    polish: str | None = parameter(
+        None, Words("sweeps", "exact"), NOTHING,
+        help="sweeps: Newton steps in one block after the other over all rows; exact: the minimiser over the "
+        "features in use, up to 8192 of them",
+    )  # fmt: skip
+    n_sweeps: int = parameter(2, Whole(), help="stages of sweeps", polish=("sweeps",))
+    stages: int = parameter(10, Whole(), help="the steps are cut into so many, measured after each")
+    steps_per_stage: int | float | None = rows_of_stage("until there are n_features, 32 steps at least")
     least_steps: int = 1
 
     name = "dsg"
+    choices = {  # noqa: RUF012
+        "loss": a_loss("logistic", loss_names),
+        "kernel": a_kernel(feature_kernel_names),
+        "gamma": GAMMA,
+        "sampler": SAMPLER,
+        "step_size": Parameter(
+            None, (POSITIVE, NOTHING), "gamma_t = step_size / (1 + step_decay t); none: 0.5, or 20 plainly"
+        ),
+        "step_decay": Parameter(0.02, (NOT_NEGATIVE,), "how fast steps of a given size fall"),
+    }
 
     def __post_init__(self) -> None:
-        for option, value, known in (
-            ("variant", self.variant, VARIANTS), ("polish", self.polish, (*POLISHES, None)),
-        ):  # fmt: skip
-            if value not in known:
-                raise InputError(f"unknown {option} {value!r}", where=option, mend=f"use one of {known}")
-        if not (self.nu >= 0 and math.isfinite(self.nu)):
-            raise InputError(f"is {self.nu!r}", where="nu", mend="use a number >= 0")
-        for option, count in (
-            ("n_features", self.n_features), ("batch_size", self.batch_size), ("stages", self.stages),
-            ("n_sweeps", self.n_sweeps), ("n_candidates", self.n_candidates),
-            ("udsg_pattern", self.udsg_pattern[0]), ("block_size", self.block_size),
-        ):  # fmt: skip
-            if count < 1:
-                raise InputError(f"is {count!r}", where=option, mend="use a whole number >= 1")
-        if self.udsg_pattern[1] < 0:
-            raise InputError("counts steps, and one is negative", where="udsg_pattern", mend="use U >= 0")
-        if self.damping is not None and not (self.damping >= 0 and math.isfinite(self.damping)):
-            raise InputError(f"is {self.damping!r}", where="damping", mend="use a number >= 0")
+        super().__post_init__()
+        if self.udsg_pattern[0] < 1:
+            raise InputError("has no step in a new block", where="udsg_pattern", mend="use one at least")
         self.step_rule.check(self.nu)
         check_polish(self.polish, self.risk, self.block_size * self.most_blocks)
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.parameters import FLAG, NOTHING, POSITIVE, Whole, parameter
 from distkern.core.sparse import Rows
-from distkern.losses import margin_loss
+from distkern.losses import margin_loss, margin_loss_names
 from distkern.losses.base import AbstractLoss
 from distkern.passes import Cost, Reduce, Stream, epoch_visits
 from distkern.solvers._pegasos.pieces import (
@@ -23,8 +24,18 @@ from distkern.solvers._pegasos.pieces import (
     measure_largest,
     prepare_piece,
 )
-from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
+from distkern.solvers.base import (
+    AbstractSolver,
+    Measures,
+    Outline,
+    Problem,
+    Steps,
+    Trouble,
+    order_of_rows,
+    rows_of_stage,
+)
 from distkern.solvers.feature_choice import FeatureChoice
+from distkern.solvers.hyperparameters import a_loss, feature_parameters
 from distkern.solvers.objective import Objective
 from distkern.solvers.pieces import piece_rows
 
@@ -87,32 +98,39 @@ class Pegasos(AbstractSolver[PegasosState]):
     ----------
     features : phi
     loss : of the margin
-    lam : lambda, the weight of |w|^2 / 2 (larger fits less closely)
-    batch_size : B, rows of a step
-    stages : the model is measured after each
-    steps_per_stage : an int is rows, a float passes over the rows; None: one pass, or more where that would
-        be less than 1 / lam steps (at most 2^14 of them)
-    projection : project on the ball after every step
-    averaging : k: the model is the mean of the iterates weighted with t^k; None: the last iterate
-    fit_intercept : learn b; else it is 0
-    order : "shuffled" or "iid"
     class_weights, mean_weight : see :class:`~distkern.solvers.objective.Objective`
     """
 
     features: FeatureChoice
     loss: AbstractLoss
-    lam: float = 1e-4
-    batch_size: int = 1
-    stages: int = 5
-    steps_per_stage: int | float | None = None
-    projection: bool = True
-    averaging: int | None = 3
-    fit_intercept: bool = True
-    order: str = "shuffled"
+    lam: float = parameter(
+        1e-4,
+        POSITIVE,
+        help="weight of |w|^2 / 2 against the mean loss: larger fits less closely, unlike CSVRG's",
+    )
+    batch_size: int = parameter(1, Whole(), help="B, rows of a step")
+    stages: int = parameter(5, Whole(), help="the model is measured after each")
+    steps_per_stage: int | float | None = rows_of_stage(
+        "one pass, or more where that would be less than 1 / lam steps (at most 2^14 of them)"
+    )
+    projection: bool = parameter(
+        True, FLAG, help="project w on the ball that holds the optimum after every step"
+    )
+    averaging: int | None = parameter(
+        3, Whole(0, 8), NOTHING,
+        help="k: the model is the mean of the iterates weighted with step^k; none: the last iterate",
+    )  # fmt: skip
+    fit_intercept: bool = parameter(
+        True, FLAG, help="learn b, as the weight of a constant feature 1, regularised with the others"
+    )
+    order: str = order_of_rows()
     class_weights: NDArray[np.float64] | None = None
     mean_weight: float = 1.0
 
     name = "pegasos"
+    choices = {  # noqa: RUF012
+        "loss": a_loss("hinge", margin_loss_names), **feature_parameters("linear", "random", "landmarks")
+    }  # fmt: skip
     explosion = math.inf
 
     def state_type(self) -> type[PegasosState]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.errors import InputError
+from distkern.core.parameters import FLAG, NOTHING, POSITIVE, Number, Parameter, Whole, Words, parameter
 from distkern.core.sparse import COMPILED_BYTES
 from distkern.core.types import groups_of
 from distkern.passes import Cost, Exchange, Reduce, Rounds
@@ -30,6 +31,7 @@ from distkern.solvers._simba.primal import Primal, RoundRunner, Schedule
 from distkern.solvers._simba.resident import Operand, open_simba
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.feature_choice import FeatureChoice
+from distkern.solvers.hyperparameters import feature_parameters
 
 #: candidates of a search for nu
 SEARCHED = tuple(float(nu) for nu in np.geomspace(3e-4, 3e-2, 9))
@@ -107,34 +109,49 @@ class SIMBA(AbstractSolver[SIMBAState]):
     ----------
     features : "linear" features, of data with a feature-major copy, or "random" ones
     nus : one value in [0, 1], or several to choose among by the held-out rows
-    fit_intercept : whether there is b
-    max_rounds : T
-    max_feature_accesses : stop after the round that reaches so many; None: no limit
-    rows_per_round, columns_per_round : times the outputs: drawn in a round and averaged
-    selection_every : rounds that the slacks are kept
-    averaging : w_t and b_t have weight t^averaging
-    stages : the rounds are cut into so many; the model is measured after each
-    validation_fraction : of the training rows, which never take part
-    patience : stop after so many stages without fewer mistakes on the held-out rows; None: never
+    and others, described in their declarations
     """
 
     features: FeatureChoice
     nus: tuple[float, ...] = SEARCHED
-    fit_intercept: bool = True
-    max_rounds: int = 20_000
-    max_feature_accesses: float | None = None
-    rows_per_round: int = 1
-    columns_per_round: int = 1
-    selection_every: int = 16
-    averaging: int = 2
-    stages: int = 10
-    validation_fraction: float = 0.1
-    patience: int | None = 3
+    fit_intercept: bool = parameter(True, FLAG, help="learn b in [-1, 1], in units of the largest norm")
+    max_rounds: int = parameter(20_000, Whole(), help="T, rounds")
+    max_feature_accesses: float | None = parameter(
+        None, POSITIVE, NOTHING,
+        help="stop after so many, counted as n_features a row and n_rows a column; none: no limit",
+    )  # fmt: skip
+    rows_per_round: int = parameter(4, Whole(), help="rows (times the outputs) of a round; the paper has 1")
+    columns_per_round: int = parameter(1, Whole(), help="the same of columns")
+    selection_every: int = parameter(16, Whole(), help="rounds until it is chosen anew who may fall short")
+    averaging: int = parameter(
+        2,
+        Whole(0, 8),
+        help="the model is the mean of the iterates weighted with round^averaging; 0: the paper's",
+    )
+    stages: int = parameter(10, Whole(), help="the rounds are cut into so many, measured after each")
+    validation_fraction: float = parameter(
+        0.1, Number(0, 1, open=(False, True)),
+        help="of the training rows, held out where nu is searched or patience is not none",
+    )  # fmt: skip
+    patience: int | None = parameter(
+        3, Whole(), NOTHING,
+        help="stop after so many stages without fewer mistakes on them, keep the best model; none: go on",
+    )  # fmt: skip
 
     name = "simba"
+    choices = {  # noqa: RUF012
+        "nu": Parameter(
+            "search",
+            (Number(0, 1), Words("search")),
+            "how far rows may fall short, on average, mostly .0003 to .03: about the hinge loss of a good "
+            "model by |w| and the largest norm; search: nine of that range at once, by the held-out rows",
+        ),
+        **feature_parameters("linear", "random"),
+    }
     explosion = math.inf
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.features.kind not in ("linear", "random"):
             raise InputError(
                 f"{self.features.kind!r} features have no single columns", where="features",
@@ -142,23 +159,6 @@ class SIMBA(AbstractSolver[SIMBAState]):
             )  # fmt: skip
         if not self.nus or not all(0 <= nu <= 1 for nu in self.nus):
             raise InputError(f"is {self.nus!r}", where="nu", mend="use a number from 0 to 1")
-        for option, count in (
-            ("max_rounds", self.max_rounds), ("rows_per_round", self.rows_per_round),
-            ("columns_per_round", self.columns_per_round), ("selection_every", self.selection_every),
-            ("stages", self.stages), ("patience", 1 if self.patience is None else self.patience),
-        ):  # fmt: skip
-            if count < 1:
-                raise InputError(f"is {count!r}", where=option, mend="use a whole number >= 1")
-        if self.averaging < 0:
-            raise InputError(f"is {self.averaging!r}", where="averaging", mend="use a whole number >= 0")
-        if self.max_feature_accesses is not None and not self.max_feature_accesses > 0:
-            raise InputError(
-                f"is {self.max_feature_accesses!r}", where="max_feature_accesses", mend="use a number > 0"
-            )
-        if not 0 <= self.validation_fraction < 1:
-            raise InputError(
-                f"is {self.validation_fraction!r}", where="validation_fraction", mend="use a number in [0, 1)"
-            )
         if not self.validation_fraction and (len(self.nus) > 1 or self.patience is not None):
             raise InputError(
                 "nothing is held out, but the held-out error is to choose", where="validation_fraction",

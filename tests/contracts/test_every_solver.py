@@ -137,7 +137,7 @@ def test_the_outline_lists_the_passes_that_are_made(kind, has_test, landmarks):
         case.test = None
     solver = build(kind, case, **landmarks, stages=STAGES)
     if hasattr(solver, "tolerance"):
-        solver = dataclasses.replace(solver, tolerance=0.0)
+        solver = dataclasses.replace(solver, tol=0.0)
     outlined = {outline.step.name: outline for outline in solver.outline(case.problem)}
     _, runner = run_stages(solver, case)
     assert set(runner.made) == set(outlined)

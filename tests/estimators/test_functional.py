@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.kernel_ridge import KernelRidge
 
 import distkern
+from distkern.bases import RandomFeatureBasis
 from distkern.core.errors import CorruptDataError, InputError
 
 SMALL = {"gamma": 2.0, "random_state": 0}
@@ -110,19 +111,14 @@ def test_saved_and_loaded_predicts_alike(make, tmp_path):
     model.fit(features, targets).save(tmp_path / "m")
     loaded = distkern.load_model(tmp_path / "m")
     assert np.array_equal(loaded.predict(features), model.predict(features))
-    given = {
-        name: list(value) if name == "quantiles" else value for name, value in model.get_params().items()
+    assert {name: loaded.value(name) for name in loaded.get_params()} == {
+        name: model.value(name) for name in model.get_params()
     }
-    assert loaded.get_params() == given
 
 
-def test_a_model_whose_features_are_drawn_otherwise_is_refused(tmp_path):
+def test_a_model_whose_features_are_drawn_otherwise_is_refused(tmp_path, monkeypatch):
     KINDS["dsg"]().fit(*classes(300)).save(tmp_path / "m")
-    file = tmp_path / "m" / "model.json"
-    text = file.read_text()
-    seed = text.replace('"seed": 0', '"seed": 1')
-    assert seed != text
-    file.write_text(seed)
+    monkeypatch.setattr(RandomFeatureBasis, "digest", lambda basis: "of another numpy")
     with pytest.raises(CorruptDataError, match="numpy"):
         distkern.load_model(tmp_path / "m")
 
@@ -178,10 +174,10 @@ def test_bad_batches_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"kernel": "chi2", "gamma": 2.0}, "has no gamma"),
-        ({"gamma": "median/0"}, "not a positive number"),
-        ({"gamma": "mode"}, "unknown rule"),
-        ({"kernel": "polynomial", "kernel_params": {"degre": 2}}, "did you mean 'degree'"),
+        ({"kernel": "chi2", "gamma": 2.0}, "gamma=2.0 has no effect"),
+        ({"gamma": "median/0"}, "gamma: unknown value"),
+        ({"gamma": "mode"}, "gamma: unknown value"),
+        ({"kernel": "polynomial", "smoothness": 1.5}, "smoothness=1.5 has no effect"),
     ],
 )
 @pytest.mark.parametrize("kind", KINDS)
@@ -192,7 +188,7 @@ def test_hyperparameters_that_do_not_go_together(kind, given, message):
 
 @pytest.mark.parametrize("kind", REGRESSORS)
 def test_a_quantile_outside_is_refused(kind):
-    with pytest.raises(InputError, match=r"1\.5 is not a quantile"):
+    with pytest.raises(InputError, match=r"^quantiles: is"):
         REGRESSORS[kind](loss="quantile", quantiles=[0.5, 1.5]).fit(*rows(100))
 
 

@@ -105,14 +105,14 @@ def test_a_pipeline_learns_what_no_linear_model_can():
         ({"kernel": "rbff"}, "kernel"),
         ({"n_features": 7}, "n_features must be a positive even number"),
         ({"sampler": "fast"}, "sampler"),
-        ({"kernel": "chi2", "gamma": 1.0}, "unknown parameter of kernel chi2 'gamma'"),
-        ({"kernel": "chi2", "gamma": "scale"}, "kernel chi2 has no gamma"),
+        ({"kernel": "chi2", "gamma": 1.0}, "gamma=1.0 has no effect with kernel='chi2'"),
+        ({"kernel": "chi2", "gamma": "scale"}, "gamma='scale' has no effect with kernel='chi2'"),
         (
             {"kernel": "laplacian", "sampler": "orthogonal"},
             "sampler orthogonal is for kernels that",
         ),
         ({"gamma": -1.0}, "gamma"),
-        ({"order": 1}, "unknown parameter of kernel rbf 'order'"),
+        ({"degree": 1}, "degree=1 has no effect with kernel='rbf'"),
     ],
 )
 def test_refuses_by_name(parameters, message):

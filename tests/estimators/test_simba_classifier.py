@@ -132,7 +132,7 @@ def test_scales_that_squares_do_not_bear(recwarn: pytest.WarningsRecorder) -> No
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"max_rounds": True}, "max_rounds: is True; give a number"),
+        ({"max_rounds": True}, "max_rounds: is True; use a whole number"),
         ({"nu": True}, "nu: is True"),
         ({"gamma": 2.0}, "set features to 'random'$"),
     ],

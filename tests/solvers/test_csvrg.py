@@ -60,7 +60,7 @@ def test_equals_the_plain_loop(loss, option, order):
         steps_per_stage=150,
         option=option,
         order=order,
-        tolerance=0.0,
+        tol=0.0,
     )
     states = assert_equals_plain_loop(solver, case)
     assert states[-1].objective < 0.95 * states[0].objective
@@ -69,7 +69,7 @@ def test_equals_the_plain_loop(loss, option, order):
 @pytest.mark.parametrize("kernel", ["laplacian", "cauchy", "matern"])
 def test_equals_the_plain_loop_for_other_kernels(kernel):
     case = overlapping(40)
-    solver = CSVRG(case.parts(kernel=kernel, n_landmarks=10, gamma=1.0), stages=2, tolerance=0.0)
+    solver = CSVRG(case.parts(kernel=kernel, n_landmarks=10, gamma=1.0), stages=2, tol=0.0)
     assert_equals_plain_loop(replace(solver, steps_per_stage=100), case, kernel=kernel, gamma=1.0)
 
 
@@ -78,16 +78,14 @@ def test_equals_the_plain_loop_with_row_weights_and_class_weights():
     case.raw_weights = np.random.default_rng(1).exponential(size=60)
     case.raw_weights[::7] = 0.0
     case.class_weights = np.array([0.5, 3.0])
-    assert_equals_plain_loop(
-        CSVRG(case.parts(n_landmarks=12), stages=2, steps_per_stage=150, tolerance=0.0), case
-    )
+    assert_equals_plain_loop(CSVRG(case.parts(n_landmarks=12), stages=2, steps_per_stage=150, tol=0.0), case)
 
 
 def test_equals_the_plain_loop_for_one_against_the_rest():
     case = overlapping(60, classes=3)
     case.class_weights = np.array([1.0, 2.0, 0.5])
     states = assert_equals_plain_loop(
-        CSVRG(case.parts(n_landmarks=12), stages=2, steps_per_stage=150, tolerance=0.0), case
+        CSVRG(case.parts(n_landmarks=12), stages=2, steps_per_stage=150, tol=0.0), case
     )
     assert states[-1].coefficients.shape == (len(states[-1].landmarks), 3)
 
@@ -102,7 +100,7 @@ def test_equals_the_plain_loop_where_the_projection_acts(option):
         steps_per_stage=400,
         step_size=0.9,
         option=option,
-        tolerance=0.0,
+        tol=0.0,
     )
     states = assert_equals_plain_loop(solver, case)
     assert states[-1].projections > 3
@@ -117,7 +115,7 @@ def test_equals_the_plain_loop_with_steps_that_forget_everything(step_size):
     case = overlapping(30)
     solver = CSVRG(
         case.parts("squared_hinge", lam=0.4, n_landmarks=5), stages=2, steps_per_stage=60,
-        step_size=step_size, tolerance=0.0,
+        step_size=step_size, tol=0.0,
     )  # fmt: skip
     assert_equals_plain_loop(solver, case)
 
@@ -137,7 +135,7 @@ def test_linear_convergence_to_the_exact_optimum_when_every_row_is_a_landmark(lo
         stages=14,
         steps_per_stage=2.0,
         step_size=None,
-        tolerance=0.0,
+        tol=0.0,
     )
     states, _ = run_stages(solver, case)
     K, _ = case.grams(case.features)
@@ -175,7 +173,7 @@ def test_weights_are_repetitions():
     objectives = []
     for one in (repeated, weighted):
         states, _ = run_stages(
-            CSVRG(one.parts(lam=8.0, diameter=0.0), stages=25, steps_per_stage=3.0, tolerance=0.0), one
+            CSVRG(one.parts(lam=8.0, diameter=0.0), stages=25, steps_per_stage=3.0, tol=0.0), one
         )
         objectives.append(states[-1].objective)
     assert objectives[0] == pytest.approx(objectives[1], rel=1e-8)
@@ -183,7 +181,7 @@ def test_weights_are_repetitions():
 
 def test_hinge_comes_near_its_optimum_and_stalls():
     case = overlapping(300)
-    states, _ = run_stages(CSVRG(case.parts("hinge", lam=8.0, diameter=0.0), stages=8, tolerance=0.0), case)
+    states, _ = run_stages(CSVRG(case.parts("hinge", lam=8.0, diameter=0.0), stages=8, tol=0.0), case)
     K, _ = case.grams(case.features)
     _, optimum = reference.exact_hinge_optimum(8.0, K, case.signs[:, 0])
     gaps = relative_gaps(states, optimum)
@@ -194,7 +192,7 @@ def test_fixed_point_solves_the_coreset_equation():
     """w + (lam/m) sum l'(z_i) y_i phi(c_i) = 0: sigma + mu = 0, for a real coreset."""
     case = overlapping(400, 3)
     states, _ = run_stages(
-        CSVRG(case.parts(lam=16.0, n_landmarks=40), stages=30, steps_per_stage=3.0, tolerance=0.0), case
+        CSVRG(case.parts(lam=16.0, n_landmarks=40), stages=30, steps_per_stage=3.0, tol=0.0), case
     )
     residual = [np.abs(state.coefficients + state.gradient).max() for state in states]
     assert residual[-1] < 1e-8 * residual[0]
@@ -208,7 +206,7 @@ def test_gap_falls_with_the_diameter():
     gaps, sizes = [], []
     for diameter in (2.0, 1.0, 0.5, 0.25):
         states, _ = run_stages(
-            CSVRG(case.parts(lam=16.0, diameter=diameter), stages=20, steps_per_stage=3.0, tolerance=1e-7),
+            CSVRG(case.parts(lam=16.0, diameter=diameter), stages=20, steps_per_stage=3.0, tol=1e-7),
             case,
         )
         gaps.append(states[-1].objective / optimum - 1)
@@ -225,7 +223,7 @@ def test_gap_falls_with_the_diameter():
 
 def test_stops_at_the_tolerance_and_reports_the_change():
     case = overlapping(200)
-    solver = CSVRG(case.parts(lam=8.0, n_landmarks=30), stages=50, steps_per_stage=3.0, tolerance=1e-3)
+    solver = CSVRG(case.parts(lam=8.0, n_landmarks=30), stages=50, steps_per_stage=3.0, tol=1e-3)
     states, _ = run_stages(solver, case)
     assert 2 < len(states) < 40
     assert states[0].change == math.inf
@@ -283,9 +281,7 @@ def test_a_single_landmark_and_constant_features():
     case = overlapping(50)
     case.features[:] = 1.0
     case.codes[:30], case.codes[30:] = 1, 0
-    states, _ = run_stages(
-        CSVRG(case.parts("squared_hinge", n_landmarks=10), stages=20, tolerance=1e-9), case
-    )
+    states, _ = run_stages(CSVRG(case.parts("squared_hinge", n_landmarks=10), stages=20, tol=1e-9), case)
     assert states[-1].coefficients.shape == (1, 1)
     # f(s) = s^2/2 + lam (0.6 (1-s)^2 + 0.4 (1+s)^2): s = 2 lam 0.2 / (1 + 2 lam)
     assert states[-1].coefficients[0, 0] == pytest.approx(1.6 / 9, rel=1e-6)

@@ -291,7 +291,7 @@ def test_a_loss_whose_slope_jumps_ends_near_the_minimum():
 
 def test_the_tolerance_stops_a_run():
     blocks = rows(classes=2)
-    states, _ = train(solver("logistic", stages=50, tolerance=1e-4), blocks)
+    states, _ = train(solver("logistic", stages=50, tol=1e-4), blocks)
     assert len(states) < 30
     assert states[-1].change <= 1e-4 < states[-2].change
 

@@ -27,7 +27,7 @@ from feature_problems import RowsSource, problem_of, same, waves
 
 RBF = KernelChoice(find_kernel("rbf"), "median")
 SOLVER = SVRG(
-    Risk(find_loss("softmax")(), 3), FeatureChoice("random", RBF, 128), nu=1e-4, stages=3, tolerance=0.0,
+    Risk(find_loss("softmax")(), 3), FeatureChoice("random", RBF, 128), nu=1e-4, stages=3, tol=0.0,
     batch_size=300,
 )  # fmt: skip
 

@@ -1,0 +1,241 @@
+"""Parameters: name, kind, range, default and help, declared once, where they are used.
+
+A loss, a kernel or a solver is a frozen dataclass; a field made by :func:`parameter` is a parameter of it.
+All else comes from the declaration: what is refused and with which words, the signatures of the estimators,
+the check of job files and of ``--set``, and the tables in docstrings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from distkern.core.errors import InputError, unknown_name
+
+_KEY = "parameter"
+
+
+class AbstractKind(ABC):
+    """Some of the values that a parameter may have."""
+
+    @abstractmethod
+    def accepts(self, value: Any) -> bool:
+        """Whether the value is one of them."""
+
+    @property
+    @abstractmethod
+    def spoken(self) -> str:
+        """In words, for messages and tables."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words among them."""
+        return ()
+
+    def clean(self, value: Any) -> Any:
+        """An accepted value as plain Python has it."""
+        return value
+
+
+@dataclass(frozen=True)
+class Number(AbstractKind):
+    """Finite numbers from ``least`` to ``most``, which are among them unless that end is ``open``."""
+
+    least: float = -math.inf
+    most: float = math.inf
+    open: tuple[bool, bool] = (False, False)
+
+    def accepts(self, value: Any) -> bool:
+        if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+            return False
+        value = float(value)
+        above = value > self.least if self.open[0] else value >= self.least
+        return bool(above and (value < self.most if self.open[1] else value <= self.most))
+
+    @property
+    def spoken(self) -> str:
+        kind = "a whole number" if isinstance(self, Whole) else "a number"
+        if math.isinf(self.most):
+            return (
+                kind if math.isinf(self.least) else f"{kind} {'>' if self.open[0] else '>='} {self.least:g}"
+            )
+        left, right = "(" if self.open[0] else "[", ")" if self.open[1] else "]"
+        return f"{kind} in {left}{self.least:g}, {self.most:g}{right}"
+
+    def clean(self, value: Any) -> Any:
+        return float(value)
+
+
+@dataclass(frozen=True)
+class Whole(Number):
+    """Whole numbers from ``least`` to ``most``."""
+
+    least: float = 1
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, Integral) and super().accepts(value)
+
+    def clean(self, value: Any) -> int:
+        return int(value)
+
+
+POSITIVE = Number(0, open=(True, False))
+NOT_NEGATIVE = Number(0)
+
+
+@dataclass(frozen=True)
+class Numbers(AbstractKind):
+    """A number of the given kind, or a sequence of at least one, or of ``length``."""
+
+    kind: Number
+    length: int | None = None
+
+    def accepts(self, value: Any) -> bool:
+        numbers = _as_list(value)
+        known = len(numbers) == self.length if self.length is not None else bool(numbers)
+        return known and all(self.kind.accepts(number) for number in numbers)
+
+    @property
+    def spoken(self) -> str:
+        count = "numbers" if self.length is None else f"{self.length} numbers"
+        return f"a list of {count}, each {self.kind.spoken}"
+
+    def clean(self, value: Any) -> tuple[float, ...]:
+        return tuple(self.kind.clean(number) for number in _as_list(value))
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else np.atleast_1d(value).ravel().tolist()
+
+
+class Words(AbstractKind):
+    """Some words; members of a family are looked up when they are asked for."""
+
+    def __init__(self, *words: str, of: Callable[[], Iterable[str]] | None = None) -> None:
+        self._words, self._of = words, of
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return (*self._words, *(self._of() if self._of is not None else ()))
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str) and value in self.words
+
+    @property
+    def spoken(self) -> str:
+        return ", ".join(repr(word) for word in self.words)
+
+    def clean(self, value: Any) -> str:
+        return str(value)
+
+
+@dataclass(frozen=True)
+class Literal(AbstractKind):
+    """Single values, told from others by their type as well: True is not 1."""
+
+    values: tuple[Any, ...]
+    text: str
+
+    def accepts(self, value: Any) -> bool:
+        plain = bool(value) if isinstance(value, np.bool_) else value
+        return any(type(plain) is type(one) and plain == one for one in self.values)
+
+    @property
+    def spoken(self) -> str:
+        return self.text
+
+    def clean(self, value: Any) -> Any:
+        return bool(value) if isinstance(value, np.bool_) else value
+
+
+FLAG = Literal((True, False), "true or false")
+NOTHING = Literal((None,), "none")
+
+
+@dataclass(frozen=True)
+class Instance(AbstractKind):
+    """Instances of a type."""
+
+    type: type
+    text: str
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, self.type)
+
+    @property
+    def spoken(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter.
+
+    Attributes
+    ----------
+    default : its value where none is given
+    kinds : what it may be; the first that accepts a value cleans it
+    help : what it is, one clause
+    used_with : other parameters and the values of theirs with which it has an effect
+    """
+
+    default: Any
+    kinds: tuple[AbstractKind, ...]
+    help: str
+    used_with: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def spoken(self) -> str:
+        """What it may be, in words."""
+        return " or ".join(kind.spoken for kind in self.kinds)
+
+    @property
+    def words(self) -> list[str]:
+        """The words it may be."""
+        return [word for kind in self.kinds for word in kind.words]
+
+    @property
+    def can_be_none(self) -> bool:
+        return any(kind.accepts(None) for kind in self.kinds)
+
+    def clean(self, name: str, value: Any) -> Any:
+        """The value as plain Python has it.
+
+        Raises
+        ------
+        InputError
+            Naming the parameter, what it may be and, for a word, the nearest right one.
+        """
+        for kind in self.kinds:
+            if kind.accepts(value):
+                return kind.clean(value)
+        if isinstance(value, str) and self.words:
+            others = [kind.spoken for kind in self.kinds if not kind.words and not kind.accepts(None)]
+            error = unknown_name("value", value, [*self.words, *others])
+            raise InputError(error.what, where=name, mend=error.mend)
+        raise InputError(f"is {value!r}", where=name, mend=f"use {self.spoken}")
+
+
+def parameter(default: Any, *kinds: AbstractKind, help: str, **used_with: tuple[Any, ...]) -> Any:
+    """A dataclass field that is a parameter; the keywords are other parameters, see :class:`Parameter`."""
+    return field(default=default, metadata={_KEY: Parameter(default, kinds, help, used_with)})
+
+
+def declared(kind: type) -> dict[str, Parameter]:
+    """The parameters that a dataclass declares, by name."""
+    return {one.name: one.metadata[_KEY] for one in dataclasses.fields(kind) if _KEY in one.metadata}
+
+
+class Declared:
+    """A frozen dataclass that refuses wrong values of its parameters and keeps right ones clean."""
+
+    def __post_init__(self) -> None:
+        for name, declaration in declared(type(self)).items():
+            object.__setattr__(self, name, declaration.clean(name, getattr(self, name)))

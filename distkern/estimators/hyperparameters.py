@@ -1,0 +1,101 @@
+"""What the estimators do with their hyperparameters: constructors, checks, the parts made of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from distkern.core.errors import InputError, unknown_name
+from distkern.core.parameters import Parameter, declared
+from distkern.kernels import find_kernel
+from distkern.losses import find_loss
+from distkern.losses.base import AbstractLoss
+from distkern.solvers.kernel_choice import KernelChoice
+
+
+def _same(value: Any, default: Any) -> bool:
+    return value is default or (type(value) is type(default) and np.array_equal(value, default))
+
+
+def give_constructor(estimator: type, parameters: Mapping[str, Parameter]) -> None:
+    """Give a class the constructor and the docstring's table that go with its hyperparameters."""
+
+    def __init__(self: Any, **given: Any) -> None:
+        for name in given:
+            if name not in parameters:
+                error = unknown_name(f"hyperparameter of {estimator.__name__}", name, parameters)
+                raise TypeError(str(error))
+        for name, parameter in parameters.items():
+            setattr(self, name, given.get(name, parameter.default))
+
+    signature = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)] + [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default)
+        for name, parameter in parameters.items()
+    ]
+    __init__.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
+    __init__.__qualname__ = f"{estimator.__qualname__}.__init__"
+    estimator.__init__ = __init__  # type: ignore[misc]
+    table = "\n".join(
+        f"{name} : {parameter.spoken}; default {parameter.default!r}\n    {parameter.help}"
+        for name, parameter in parameters.items()
+    )
+    text, mark, examples = inspect.cleandoc(estimator.__doc__ or "").partition("\nExamples\n")
+    estimator.__doc__ = f"{text.rstrip()}\n\nParameters\n----------\n{table}\n{mark}{examples}"
+
+
+class Hyperparameters:
+    """What an object with hyperparameters can do with them; a subclass names them in ``hyperparameters``."""
+
+    hyperparameters: ClassVar[dict[str, Parameter]]
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        if "hyperparameters" in vars(cls):
+            give_constructor(cls, cls.hyperparameters)
+
+    def check_values(self) -> None:
+        """Refuse a value that a hyperparameter cannot have, or that has no effect beside the others.
+
+        Raises
+        ------
+        InputError
+            Naming the hyperparameter and its range, or the setting with which it would have an effect.
+        """
+        values = {name: self.value(name) for name in self.hyperparameters}
+        for name, parameter in self.hyperparameters.items():
+            if _same(values[name], parameter.default):
+                continue
+            for other, wanted in parameter.used_with.items():
+                if other in values and values[other] not in wanted:
+                    choices = " or ".join(repr(value) for value in wanted)
+                    raise InputError(
+                        f"{name}={values[name]!r} has no effect with {other}={values[other]!r}", where=name,
+                        mend=f"leave {name} out, or set {other} to {choices}",
+                    )  # fmt: skip
+
+    def value(self, name: str) -> Any:
+        """A hyperparameter as plain Python has it; :class:`InputError` if it cannot be what it is."""
+        return self.hyperparameters[name].clean(name, getattr(self, name))
+
+    def values_of(self, part: type) -> dict[str, Any]:
+        """The hyperparameters that a part declares; without those that are left to its own default."""
+        values = {name: self.value(name) for name in declared(part) if name in self.hyperparameters}
+        return {
+            name: value
+            for name, value in values.items()
+            if value is not None or declared(part)[name].can_be_none
+        }
+
+    def _loss(self) -> AbstractLoss:
+        """The loss, with its constants."""
+        kind = find_loss(self.value("loss"))
+        return kind(**self.values_of(kind))
+
+    def kernel_choice(self) -> KernelChoice:
+        """The kernel, with its constants, and gamma or the rule for it."""
+        kind = find_kernel(self.value("kernel"))
+        constants = {name: value for name, value in self.values_of(kind).items() if name != "gamma"}
+        return KernelChoice(kind, self.value("gamma"), constants)

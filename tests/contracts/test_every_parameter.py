@@ -1,0 +1,82 @@
+"""What holds of every parameter that a loss, a kernel, a landmark rule, a solver or an estimator declares."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from distkern.core.errors import InputError
+from distkern.core.parameters import Number, Numbers, Whole, declared
+from distkern.core.registry import members
+from distkern.kernels.base import AbstractKernel
+from distkern.losses.base import AbstractLoss
+from distkern.solvers.base import AbstractSolver
+
+FAMILIES = [
+    ("distkern.losses", AbstractLoss), ("distkern.kernels", AbstractKernel),
+    ("distkern.solvers", AbstractSolver),
+]  # fmt: skip
+PARTS = {kind for package, base in FAMILIES for kind in members(package, base).values()}
+PARAMETERS = [
+    pytest.param(kind, name, id=f"{kind.__name__}-{name}")
+    for kind in sorted(PARTS, key=lambda kind: kind.__name__)
+    for name in declared(kind)
+]
+#: of no parameter
+WRONG = [object(), "no such word", float("nan"), float("inf"), -math.inf, [], {}]
+
+
+def outside(kind: Number) -> list[float]:
+    """Numbers just beyond the ends of a range."""
+    ends = [(kind.least, kind.open[0], -1.0), (kind.most, kind.open[1], 1.0)]
+    return [
+        end if is_open else (end + step if isinstance(kind, Whole) else np.nextafter(end, step * math.inf))
+        for end, is_open, step in ends
+        if math.isfinite(end)
+    ]
+
+
+@pytest.mark.parametrize(("kind", "name"), PARAMETERS)
+def test_refuses_by_name_what_it_cannot_be(kind, name):
+    parameter = declared(kind)[name]
+    wrong = [value for value in WRONG if not any(one.accepts(value) for one in parameter.kinds)]
+    for one in parameter.kinds:
+        if isinstance(one, Number | Numbers):
+            numbers = outside(one if isinstance(one, Number) else one.kind)
+            wrong += [
+                value for value in numbers if not any(other.accepts(value) for other in parameter.kinds)
+            ]
+    assert len(wrong) >= 4
+    for value in wrong:
+        with pytest.raises(InputError, match=rf"^{name}: (is |unknown value )"):
+            parameter.clean(name, value)
+
+
+@pytest.mark.parametrize(("kind", "name"), PARAMETERS)
+def test_is_declared_whole(kind, name):
+    parameter = declared(kind)[name]
+    assert parameter.help
+    assert not parameter.help.endswith(".")
+    assert parameter.spoken
+    assert parameter.clean(name, parameter.default) == parameter.default
+    assert type(parameter.clean(name, parameter.default)) is type(parameter.default)
+    (field,) = [one for one in dataclasses.fields(kind) if one.name == name]
+    assert field.default == parameter.default
+
+
+@pytest.mark.parametrize("kind", sorted(members(*FAMILIES[0]).values(), key=lambda kind: kind.__name__))
+def test_a_loss_refuses_them_when_it_is_made(kind):
+    for name in declared(kind):
+        with pytest.raises(InputError, match=f"^{name}: is"):
+            kind(**{name: float("nan")})
+
+
+def test_numbers_of_numpy_are_kept_as_plain_ones():
+    assert type(Number(0, 1).clean(np.float32(0.5))) is float
+    assert type(Whole(1).clean(np.int64(3))) is int
+    assert not Whole(1).accepts(True)
+    assert not Whole(1).accepts(2.0)
+    assert not Number().accepts(np.bool_(True))
