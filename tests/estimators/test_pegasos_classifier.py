@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from distkern.cli.main import main
-from distkern.core.errors import CorruptDataError, InputError
+from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.estimators import PegasosClassifier, load_model
@@ -181,19 +181,6 @@ def test_landmarks_of_sparse_rows_stay_sparse(tmp_path: Path) -> None:
     again = load_model(tmp_path / "m")
     assert isinstance(again.landmarks_, SparseRows)
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-
-
-def test_random_features_that_are_drawn_otherwise_are_refused(tmp_path: Path) -> None:
-    X, y = topics(300)
-    small("random").fit(X, y).save(tmp_path / "m")
-    file = tmp_path / "m" / "model.json"
-    description = json.loads(file.read_text())
-    file.write_text(json.dumps({**description, "features": "0" * 16}))
-    with pytest.raises(CorruptDataError, match="drawn differently"):
-        load_model(tmp_path / "m")
-    file.write_text(json.dumps({name: value for name, value in description.items() if name != "seed"}))
-    with pytest.raises(CorruptDataError, match="'seed' is missing"):
-        load_model(tmp_path / "m")
 
 
 def test_a_seed_that_was_not_given_is_kept(tmp_path: Path) -> None:
