@@ -8,12 +8,11 @@ import pytest
 from distkern.estimators.names import algorithms
 from distkern.losses import find_loss
 
-WITH_LOSSES = {name: kind for name, kind in algorithms().items() if "loss" in kind().get_params()}
+WITH_LOSSES = {name: kind for name, kind in algorithms().items() if "loss" in kind.hyperparameters}
 
 
 def listed_losses(kind):
-    (choice,) = kind._parameter_constraints["loss"]
-    return sorted(choice.options)
+    return kind.hyperparameters["loss"].words
 
 
 def few_rows():
