@@ -18,12 +18,8 @@ from sklearn.model_selection import ShuffleSplit
 
 import distkern
 
-RANGES = {
-    "gamma": [2.0**power for power in range(-6, 5)],
-    "lam": [2.0**power for power in range(5, 16)],
-    "theta": [0.2, 0.4, 0.6, 0.8],
-    "mu": [0.2, 0.4, 0.6, 0.8],
-}
+RANGES = {"gamma": [2.0**power for power in range(-6, 5)], "lam": [2.0**power for power in range(5, 16)]}
+OF_ODM = {"theta": [0.2, 0.4, 0.6, 0.8], "mu": [0.2, 0.4, 0.6, 0.8]}
 
 
 def sample(split, n_rows: int, seed: int):  # type: ignore[no-untyped-def]
@@ -65,7 +61,7 @@ def main() -> None:
         random_state=options.seed,
     )
     search = RandomizedSearchCV(
-        model, RANGES, n_iter=options.candidates, random_state=options.seed, refit=False,
+        model, RANGES | (OF_ODM if model.loss == "odm" else {}), n_iter=options.candidates, random_state=options.seed, refit=False,
         cv=ShuffleSplit(1, test_size=1 / 3, random_state=options.seed), scheduler="threads", n_jobs=2,
     )  # fmt: skip
     search.fit(features, codes)
