@@ -60,8 +60,9 @@ def main() -> None:
         stages=options.stages,
         random_state=options.seed,
     )
+    ranges = RANGES | (OF_ODM if model.loss == "odm" else {})
     search = RandomizedSearchCV(
-        model, RANGES | (OF_ODM if model.loss == "odm" else {}), n_iter=options.candidates, random_state=options.seed, refit=False,
+        model, ranges, n_iter=options.candidates, random_state=options.seed, refit=False,
         cv=ShuffleSplit(1, test_size=1 / 3, random_state=options.seed), scheduler="threads", n_jobs=2,
     )  # fmt: skip
     search.fit(features, codes)
