@@ -8,7 +8,6 @@ import pytest
 from distkern.core.registry import members
 from distkern.engine.drive import Driver
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.features import _USED
 from distkern.kernels.bandwidth import RULES
 from distkern.landmarks import landmark_rule_names
 from distkern.storage.ingest import write_dataset
@@ -31,19 +30,18 @@ ESTIMATED = {"coverage", "gradient"}
 
 def variants(kind):
     """Short runs of an estimator, each with one choice made."""
-    own = kind().get_params()
-    kinds = kind._parameter_constraints["features"][0].options if "features" in own else [None]
-    for features in sorted(kinds, key=str):
-        takes = {name: own[name] for name in own if features is None or _is_taken(name, features)}
-        given = {name: value for name, value in SHORT.items() if name in takes}
-        given |= {} if features is None else {"features": features}
+    parameters = kind.hyperparameters
+    for features in parameters["features"].words if "features" in parameters else [None]:
+        chosen = {} if features is None else {"features": features}
+        takes = [
+            name for name, one in parameters.items() if features in one.used_with.get("features", [features])
+        ]
+        given = chosen | {name: value for name, value in SHORT.items() if name in takes}
         yield given
-        for name in takes.keys() & CHOICES.keys():
-            yield from ({**given, name: value} for value in CHOICES[name] if value != own[name])
-
-
-def _is_taken(name, features):
-    return name in _USED[features] or not any(name in names for names in _USED.values())
+        for name in sorted(CHOICES.keys() & takes):
+            yield from (
+                {**given, name: value} for value in CHOICES[name] if value != parameters[name].default
+            )
 
 
 @pytest.fixture(scope="module", params=["dense", "sparse"])
