@@ -44,6 +44,7 @@ ARROWS = {
         "storage",
         "core",
         "monitor.metrics",
+        "monitor.text",
     ),
     "jobs": ("engine.checkpoint", "engine.events", "storage", "core"),
     "demo": ("core",),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.bases._kept import KEPT_BYTES, find, kept
+from distkern.bases._kept import KEPT_BYTES, blocks, kept
 from distkern.bases.base import AbstractBasis, multiply
 from distkern.core.errors import CorruptDataError, InputError, unknown_name
 from distkern.core.sparse import Rows, SparseRows
@@ -270,7 +270,7 @@ class RandomFeatureBasis(AbstractBasis):
         among = among + len(chosen) * (places // draws.n_draws)
         if len(chosen) == draws.n_draws:
             return self._kept(block), places
-        if self.sampler.has_single_draws and find((self.kernel, draws, self.dtype.str)) is None:
+        if self.sampler.has_single_draws and blocks.get((self.kernel, draws, self.dtype.str)) is None:
             return self.kernel.feature_block(draws.choose(chosen.tolist()), self.dtype), among
         return self._kept(block).take(chosen), among
 

@@ -65,12 +65,3 @@ class Machine:
     def cache_bytes(self) -> int:
         """What each process may keep of the data between passes."""
         return CACHE_BYTES if self.memory_limit is None else min(CACHE_BYTES, self.memory_limit // 4)
-
-
-def format_bytes(n_bytes: float) -> str:
-    """For people: 512 B, 16.0 MiB, 1.5 GiB."""
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if abs(n_bytes) < 1024 or unit == "TiB":
-            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
-        n_bytes /= 1024
-    raise AssertionError

@@ -1,8 +1,8 @@
 """Blocks that a process keeps between passes, within a budget: a reader wrapped around a reader.
 
 A run reads the same blocks in every pass. What fits into the budget is kept from the first pass on and
-nothing is ever evicted: the passes go over the data in turns, and the block that was used longest ago is
-the one needed next.
+nothing is ever evicted, as ``zict.LRU`` would: the passes go over the data in turns, and the block that was
+used longest ago is the one needed next.
 """
 
 from __future__ import annotations

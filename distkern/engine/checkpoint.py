@@ -17,7 +17,7 @@ from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.sparse import SparseRows, from_arrays, to_arrays
 from distkern.engine.rounds import Saved
 from distkern.storage.arrays import Layout, array_names, load_arrays, save_arrays
-from distkern.storage.description import described, json_object
+from distkern.storage.description import as_read, described, json_object
 from distkern.storage.places import Place, is_whole, remove_tree
 
 State = TypeVar("State")
@@ -89,7 +89,7 @@ class CheckpointFolder:
 
     def __init__(self, path: Place, identity: dict[str, Any]) -> None:
         self.path = path
-        self._identity: dict[str, Any] = json.loads(json.dumps(identity))
+        self._identity: dict[str, Any] = as_read(identity)
 
     def stages(self) -> list[int]:
         """Stages with a checkpoint, in order."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from distkern.core.errors import InputError
 from distkern.core.version import __version__
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import write_text_atomic
-from distkern.storage.description import Description, sealed
+from distkern.storage.description import Description, as_read, sealed_text
 from distkern.storage.places import Location, Place, place_of, remove_tree
 from distkern.storage.scaling import Scaling
 
@@ -83,15 +82,13 @@ def save_model(model: Any, path: Place) -> None:
     if (path / "arrays").exists():
         remove_tree(path / "arrays")
     description["arrays"] = save_arrays(path / "arrays", model._arrays())
-    # through JSON first: the fingerprint is of what a reader will find
-    text = json.dumps(sealed(json.loads(json.dumps(description))), indent=1)
-    write_text_atomic(path / "model.json", text + "\n")
+    write_text_atomic(path / "model.json", sealed_text(description))
 
 
 def refuse_other_model(folder: Place, model: Any) -> None:
     """Raise :class:`InputError` unless the model in ``folder`` has ``model``'s algorithm and parameters."""
     stored = _DESCRIPTION.read(_Model, _read(folder), str(folder / "model.json"))
-    ours = json.loads(json.dumps(_params(model)))
+    ours = as_read(_params(model))
     if stored.algorithm != model.name or stored.params != ours:
         keys = [name for name in sorted(ours) if stored.params.get(name) != ours[name]]
         raise InputError(

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from distkern.core import interrupts
 from distkern.core.errors import FencedError, MemoryBudgetError, StoreError
-from distkern.engine.budget import MIB, Machine, format_bytes
+from distkern.engine.budget import MIB, Machine
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
@@ -26,6 +26,7 @@ from distkern.estimators.run_folder import (
     tidy,
 )
 from distkern.monitor import metrics
+from distkern.monitor.text import in_bytes
 from distkern.passes import Reduce
 from distkern.solvers.base import Outline
 from distkern.storage.atomic import explained
@@ -124,7 +125,7 @@ def _raised(needed: int, machine: Machine, given: int | None) -> str:
 
 
 def _advice(name: str, needed: int, limit: int, extent: Extent, raised: str, otherwise: str) -> str:
-    needs = f"pass '{name}' needs {format_bytes(needed)} and the limit is {format_bytes(limit)}"
+    needs = f"pass '{name}' needs {in_bytes(needed)} and the limit is {in_bytes(limit)}"
     if 2 * extent.largest_block_bytes > needed - limit:
         rows = max(extent.block_rows) // 2
         return f"{needs}: {raised}, or shard the data with --rows-per-shard {rows} or less"

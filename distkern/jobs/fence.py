@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from distkern.core.errors import FencedError
 from distkern.storage.atomic import explained
+from distkern.storage.description import json_object
 from distkern.storage.places import Place, create_exclusively
 
 _NAME = re.compile(r"epoch-(\d{5,})")
@@ -74,7 +75,7 @@ def starts_at(folder: Place, progress: Sequence[int]) -> int:
     starts = 0
     for epoch in range(newest(folder), 0, -1):
         try:
-            claimed = json.loads(_file(folder, epoch).read_text(encoding="utf-8"))["progress"]
+            claimed = json_object(_file(folder, epoch).read_text(encoding="utf-8"))["progress"]
         except (OSError, ValueError, KeyError):
             # its driver died while it wrote: it got no further
             claimed = list(progress)

@@ -15,6 +15,7 @@ from distkern.core.processes import birth, is_running
 from distkern.jobs.fence import Fence, claim, starts_at
 from distkern.jobs.record import LOST_SECONDS, OVER, RUNNING, Record, from_json, state_of
 from distkern.storage.atomic import explained, write_text_atomic
+from distkern.storage.description import json_object
 from distkern.storage.places import Location, place_of, remove_tree
 
 #: what a job leaves in the folder of its run, beside what the run leaves
@@ -93,11 +94,11 @@ class JobFolder:
     def pulse(self) -> dict[str, Any]:
         """The last sign of life: ``time`` and what the driver was at; empty if there was none."""
         try:
-            pulse = json.loads((self._own / "heartbeat").read_text(encoding="utf-8"))
+            pulse = json_object((self._own / "heartbeat").read_text(encoding="utf-8"))
         except (OSError, ValueError, StoreError):
             return {}
         # what says nothing is as good as none
-        return pulse if isinstance(pulse, dict) and isinstance(pulse.get("time"), int | float) else {}
+        return pulse if isinstance(pulse.get("time"), int | float) else {}
 
     def state(self, now: float | None = None) -> str:
         """The job's state: one of :data:`distkern.jobs.record.STATES`."""

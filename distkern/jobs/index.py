@@ -9,6 +9,7 @@ from distkern.core.errors import InputError
 from distkern.core.urls import is_url
 from distkern.jobs.folder import JobFolder
 from distkern.storage.atomic import explained, write_text_atomic
+from distkern.storage.description import json_object
 from distkern.storage.places import Location, Place, absolute
 
 _FOLDER = ".distkern-jobs"
@@ -52,7 +53,7 @@ class JobIndex:
         known = self.names()
         if identifier not in known:
             raise unknown_job(identifier, known, f"runs folder {self.runs}")
-        entry = json.loads((self._folder / f"{identifier}.json").read_text(encoding="utf-8"))
+        entry = json_object((self._folder / f"{identifier}.json").read_text(encoding="utf-8"))
         out = str(entry["out"])
         # what does not lie below the runs is named in full
         return JobFolder(out if is_url(out) else self.runs / out)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -14,6 +13,7 @@ from distkern.engine.events import KINDS, Event
 from distkern.jobs.fence import Fence
 from distkern.jobs.redact import redact
 from distkern.storage.atomic import explained
+from distkern.storage.description import json_object, plain
 from distkern.storage.places import Location, Place, URLPlace, place_of, read_range, size_of_file
 
 #: seconds between two lines about passes, and between two times that an object is written anew for them
@@ -106,19 +106,16 @@ def _line(event: Event, epoch: int) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _plain(inner) for name, inner in value.items()}
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
+    value = plain(value)
     return value if isinstance(value, (str, int, float, list, type(None))) else str(value)
 
 
 def to_event(line: str) -> Event | None:
     """The event of a line; None for half a line, and for a kind of a newer version."""
     try:
-        record = json.loads(line)
+        record = json_object(line)
         kind, moment = record.pop("kind"), float(record.pop("time"))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError):
         return None
     record.pop("epoch", None)
     return Event(kind, record, moment) if kind in KINDS else None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from distkern.core.errors import CorruptDataError
 from distkern.engine.events import Event
 from distkern.storage.atomic import append_text, write_text_atomic
+from distkern.storage.description import json_object, plain
 from distkern.storage.places import Location, place_of
 
 #: the keys of a line, in order; a solver's own figures follow
@@ -35,15 +35,7 @@ def to_line(metrics: Mapping[str, Any]) -> str:
     """A stage's metrics as a line of JSON: known keys first, numpy scalars as numbers, non-finite as null."""
     ordered = {name: metrics[name] for name in FIELDS if name in metrics}
     ordered.update((name, value) for name, value in metrics.items() if name not in ordered)
-    return json.dumps({name: _plain(value) for name, value in ordered.items()}, allow_nan=False) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return json.dumps({name: plain(value) for name, value in ordered.items()}, allow_nan=False) + "\n"
 
 
 def rewrite(path: Location, history: Iterable[Mapping[str, Any]]) -> None:
@@ -70,10 +62,9 @@ def read(path: Location) -> list[dict[str, Any]]:
         if not line.endswith("\n"):
             break
         try:
-            metrics = json.loads(line)
-        except json.JSONDecodeError:
-            metrics = None
-        if not isinstance(metrics, dict):
-            raise CorruptDataError("is not a JSON object", where=f"{path}, line {number}", mend="train again")
-        history.append(metrics)
+            history.append(json_object(line))
+        except ValueError:
+            raise CorruptDataError(
+                "is not a JSON object", where=f"{path}, line {number}", mend="train again"
+            ) from None
     return history

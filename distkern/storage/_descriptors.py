@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections import OrderedDict
 from itertools import count
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from zict import LRU
 
 from distkern.core.urls import is_url
 from distkern.storage import chunks
@@ -160,8 +159,7 @@ class OpenFiles:
     A file that another thread pushes out is closed only when its read is done.
     """
 
-    _kept: ClassVar[OrderedDict[tuple[int, str], AnyFile]] = OrderedDict()
-    _lock: ClassVar[threading.Lock] = threading.Lock()
+    kept: ClassVar[LRU[tuple[int, str], AnyFile]] = LRU(MOST_OPEN, {})
     _numbers: ClassVar[count[int]] = count()
 
     def __init__(self) -> None:
@@ -176,21 +174,13 @@ class OpenFiles:
             If it is missing or cannot be read.
         """
         key = self._owner, path
-        with self._lock:
-            file = self._kept.get(key)
-            if file is not None:
-                self._kept.move_to_end(key)
-                return file
-        file = RemoteFile(path) if is_url(path) else ReadFile(path)
-        with self._lock:
-            self._kept[key] = file
-            excess = max(0, len(self._kept) - MOST_OPEN)
-            pushed_out = [self._kept.popitem(last=False)[1] for _ in range(excess)]
-        del pushed_out
+        file = self.kept.get(key)
+        if file is None:
+            file = self.kept[key] = RemoteFile(path) if is_url(path) else ReadFile(path)
         return file
 
     def close(self) -> None:
         """Let go of all files of this reader."""
-        with self._lock:
-            closed = [self._kept.pop(key) for key in list(self._kept) if key[0] == self._owner]
-        del closed
+        for key in list(self.kept):
+            if key[0] == self._owner:
+                self.kept.pop(key, None)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import dataclass, field
 from typing import Any
 
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.storage._sharded import Layout
-from distkern.storage.description import Description, sealed
+from distkern.storage.description import Description, sealed_text
 from distkern.storage.places import Place
 
 TYPE, VERSION = "distkern-columns", 1
@@ -106,7 +105,7 @@ class ColumnsManifest:
             "n_features": self.n_features,
             "groups": [group.to_json() for group in self.groups],
         }
-        return json.dumps(sealed(content), indent=1) + "\n"
+        return sealed_text(content)
 
 
 def read_columns(folder: Place, copy_of: str, group_rows: tuple[int, ...]) -> ColumnsManifest | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,6 +27,24 @@ def fingerprint(content: Mapping[str, Any]) -> str:
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
     """The content with its ``fingerprint``, as :meth:`Description.unseal` wants it."""
     return {**content, "fingerprint": fingerprint(content)}
+
+
+def sealed_text(content: Mapping[str, Any], *, ensure_ascii: bool = True) -> str:
+    """What a file with the content and its fingerprint holds."""
+    # through JSON first: the fingerprint is of what a reader will find
+    return json.dumps(sealed(as_read(content)), indent=1, ensure_ascii=ensure_ascii) + "\n"
+
+
+def as_read(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content as it is read from the JSON that it is written to: lists for tuples, strings for keys."""
+    return cast("dict[str, Any]", json.loads(json.dumps(content)))
+
+
+def plain(value: Any) -> Any:
+    """A numpy scalar as a number, and None for what is not a finite number."""
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def json_object(text: str | bytes) -> dict[str, Any]:

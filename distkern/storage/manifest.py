@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from distkern.core.errors import InputError
-from distkern.storage.description import Description, fingerprint, sealed
+from distkern.storage.description import Description, fingerprint, sealed_text
 from distkern.storage.places import Place, URLPlace
 from distkern.storage.scaling import Scaling
 
@@ -134,7 +133,7 @@ class Manifest:
 
     def to_text(self) -> str:
         """The file's content."""
-        return json.dumps(sealed(self._content()), indent=1, ensure_ascii=False) + "\n"
+        return sealed_text(self._content(), ensure_ascii=False)
 
 
 def read_manifest(folder: Place) -> tuple[Manifest, str]:

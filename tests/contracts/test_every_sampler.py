@@ -90,10 +90,10 @@ def test_blocks_are_the_same_bits_in_any_order_and_process(kernel, sampler):
     rows = rows_of(kernel, 40, dtype=np.float32)
     make = pickle.dumps(RandomFeatureBasis(kernel, 5, 96, 7, sampler, block_size=32))
     forwards, backwards = np.empty((3, 40, 32), np.float32), np.empty((3, 40, 32), np.float32)
-    _kept.forget()
+    _kept.blocks.clear()
     for block in range(3):
         pickle.loads(make).fill_block(rows, block, forwards[block])
-    _kept.forget()
+    _kept.blocks.clear()
     basis = pickle.loads(make)
     for block in (2, 0, 1):
         basis.fill_block(rows, block, backwards[block])
@@ -111,7 +111,7 @@ def test_single_columns_are_those_of_the_whole(kernel, sampler):
     for forget in (True, False):
         basis = RandomFeatureBasis(kernel, 5, 96, 7, sampler, block_size=32)
         if forget:
-            _kept.forget()
+            _kept.blocks.clear()
         single = basis.columns(rows, columns)
         whole = np.empty((40, 96), np.float32)
         basis.fill(rows, whole)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from zict import LRU
 
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.types import AbstractGroup, Block, Floats, GroupOpener
@@ -114,7 +114,9 @@ class BatchResident(AbstractResident):
     openers: Mapping[int, GroupOpener]
     operand: Operand
     _open: dict[int, AbstractGroup] = field(default_factory=dict)
-    _blocks: OrderedDict[tuple[int, int], Block] = field(default_factory=OrderedDict)
+    _blocks: LRU[tuple[int, int], Block] = field(
+        default_factory=lambda: LRU(CACHE_BYTES, {}, weight=lambda _, block: block.features.nbytes)
+    )
     _looks: tuple[int, list[_Look]] = (-1, [])
 
     def __post_init__(self) -> None:
@@ -174,19 +176,14 @@ class BatchResident(AbstractResident):
         return joined(taken)
 
     def _block(self, group: int, place: int) -> Block:
-        key = (group, place)
-        if key in self._blocks:
-            self._blocks.move_to_end(key)
-            return self._blocks[key]
-        if group not in self._open:
-            self._open[group] = self.openers[group]()
-        block = self._open[group].block(place)
-        self._blocks[key] = block
-        while (
-            len(self._blocks) > 1
-            and sum(kept.features.nbytes for kept in self._blocks.values()) > CACHE_BYTES
-        ):
-            self._blocks.popitem(last=False)
+        block = self._blocks.get((group, place))
+        if block is None:
+            if group not in self._open:
+                self._open[group] = self.openers[group]()
+            block = self._open[group].block(place)
+            # the last one is kept however large it is
+            self._blocks.n = max(CACHE_BYTES, block.features.nbytes)
+            self._blocks[group, place] = block
         return block
 
 

@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from zict import LRU
 
 from distkern.bases.base import AbstractBasis
 from distkern.bases.random_features import RandomFeatureBasis
@@ -22,39 +23,14 @@ ROW_BYTES = 8 * 2**20
 #: of an entry of a cache, beside its numbers
 _ENTRY_BYTES = 500
 
+Key = TypeVar("Key")
 Kept = TypeVar("Kept")
 
 
-class LastUsed(Generic[Kept]):
-    """What was used last, up to some bytes.
-
-    Parameters
-    ----------
-    limit_bytes : of all that is kept
-    """
-
-    def __init__(self, limit_bytes: int) -> None:
-        self._limit, self._bytes = limit_bytes, 0
-        self._kept: OrderedDict[Any, tuple[Kept, int]] = OrderedDict()
-
-    def get(self, key: Any) -> Kept | None:
-        """What was kept under a key, if it still is."""
-        found = self._kept.get(key)
-        if found is None:
-            return None
-        self._kept.move_to_end(key)
-        return found[0]
-
-    def put(self, key: Any, value: Kept, n_bytes: int) -> None:
-        """Keep a value, unless it would take more than a quarter of the room."""
-        size = n_bytes + _ENTRY_BYTES
-        if 4 * size > self._limit:
-            return
-        self._kept[key] = value, size
-        self._bytes += size
-        while self._bytes > self._limit:
-            _, (_, freed) = self._kept.popitem(last=False)
-            self._bytes -= freed
+def _keep(kept: LRU[Key, Kept], key: Key, value: Kept) -> None:
+    """Keep a value, unless it would take more than a quarter of the room."""
+    if 4 * kept.weight(key, value) <= kept.n:
+        kept[key] = value
 
 
 @dataclass(frozen=True)
@@ -108,6 +84,7 @@ class DenseColumnReader(AbstractColumnReader):
         # not a fresh array for each column: where freed memory goes back to the system at once, as on Dask's
         # workers, touching it for the first time takes longer than reading the column
         self._buffer: Floats = np.empty((self._room, n_rows), dtype=dtype)
+        # not zict's LRU, which does not say whose place a new one takes
         self._kept: OrderedDict[int, int] = OrderedDict()
 
     def read(self, columns: NDArray[np.int64]) -> Columns:
@@ -151,7 +128,9 @@ class SparseColumnReader(AbstractColumnReader):
 
     def __init__(self, groups: list[AbstractGroup], offsets: NDArray[np.int64], limit_bytes: int) -> None:
         self._groups, self._offsets = groups, offsets.tolist()
-        self._kept: LastUsed[Columns] = LastUsed(limit_bytes)
+        self._kept: LRU[int, Columns] = LRU(
+            limit_bytes, {}, weight=lambda _, part: part.data.nbytes + part.places.nbytes + _ENTRY_BYTES
+        )
         sizes = [group.column_bytes() for group in groups]
         # the groups' own columns and the joined ones are there at the same time
         self._fits = all(size is not None for size in sizes) and 2 * sum(filter(None, sizes)) <= limit_bytes
@@ -166,7 +145,7 @@ class SparseColumnReader(AbstractColumnReader):
         if missing:
             for column, fresh in zip(missing, self._fetch(missing), strict=True):
                 found[column] = fresh
-                self._kept.put(column, fresh, fresh.data.nbytes + fresh.places.nbytes)
+                _keep(self._kept, column, fresh)
         return _joined([part for column in wanted if (part := found[column]) is not None])
 
     def _of_whole(self, wanted: list[int]) -> Columns:
@@ -238,14 +217,16 @@ class RowReader:
 
     def __init__(self, groups: dict[int, AbstractGroup]) -> None:
         self._groups = groups
-        self._kept: LastUsed[Rows] = LastUsed(ROW_BYTES)
+        self._kept: LRU[tuple[int, int], Rows] = LRU(
+            ROW_BYTES, {}, weight=lambda _, row: row.nbytes + _ENTRY_BYTES
+        )
 
     def read(self, group: int, place: int) -> Rows:
         """One row, (1, n_features)."""
         row = self._kept.get((group, place))
         if row is None:
             row = self._groups[group].rows(np.array([place], dtype=np.int64))
-            self._kept.put((group, place), row, row.nbytes)
+            _keep(self._kept, (group, place), row)
         return row
 
 
