@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,9 @@ settings.load_profile("distkern")
 # programs that the tests start use the very package that is tested, whatever their working folder
 os.environ["PYTHONPATH"] = str(Path(distkern.__file__).parents[1])
 os.environ["PYTHONSAFEPATH"] = "1"
+
+# what runs took is kept apart from what this user's own runs did
+os.environ["DISTKERN_CACHE"] = tempfile.mkdtemp(prefix="distkern-tests-")
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -10,7 +10,7 @@ import click
 from distkern.cli import options
 from distkern.storage.places import Place
 
-_FIELDS = ("name", "times", "tasks", "rows", "bytes_read", "mode", "worker_bytes", "driver_bytes")
+_FIELDS = ("name", "times", "seconds", "tasks", "rows", "bytes_read", "mode", "worker_bytes", "driver_bytes")
 
 
 @click.command()
@@ -44,7 +44,8 @@ def plan(job_file: Place | None, settings: tuple[str, ...], as_json: bool, **fla
     )
     if as_json:
         facts = {
-            name: getattr(planned, name) for name in ("worker_bytes", "driver_bytes", "memory_limit", "fits")
+            name: getattr(planned, name)
+            for name in ("worker_bytes", "driver_bytes", "memory_limit", "fits", "seconds", "past")
         }
         passes = [{name: getattr(step, name) for name in _FIELDS} for step in planned.passes]
         click.echo(json.dumps({"passes": passes, **facts, "advice": planned.advice}))
@@ -58,13 +59,13 @@ def _show(planned: Any) -> None:
     from rich.console import Console
 
     from distkern.cli.tables import table
-    from distkern.monitor.text import in_bytes
+    from distkern.monitor.text import in_bytes, in_time
 
     rows = [
         (
             step.name,
             f"{step.times:g}",
-            f"{step.tasks:,}",
+            f"{step.times * step.seconds:.2g} s",
             in_bytes(step.bytes_read),
             in_bytes(step.worker_bytes),
             in_bytes(step.driver_bytes),
@@ -74,10 +75,15 @@ def _show(planned: Any) -> None:
     ]
     console = Console(width=80, highlight=False)
     console.print(
-        table(("pass", "times", "tasks", "read", "worker", "driver", "who works"), rows, text=(0, 6))
+        table(("pass", "times", "time", "read", "worker", "driver", "who works"), rows, text=(0, 6))
     )
     total = sum(step.times * step.bytes_read for step in planned.passes)
     limit = "no limit given" if planned.memory_limit is None else f"limit {in_bytes(planned.memory_limit)}"
     click.echo(f"reads {in_bytes(total)} in all")
     click.echo(f"peak memory: {in_bytes(planned.worker_bytes)} a worker ({limit})")
     click.echo(f"             {in_bytes(planned.driver_bytes)} the driver")
+    past = "no such run has been made on this machine yet"
+    if planned.past:
+        low, high = min(planned.past), max(planned.past)
+        past = f"{len(planned.past)} such runs took {low:.2g} to {high:.2g} times what the rates said"
+    click.echo(f"time: about {in_time(planned.seconds)} ({past})")

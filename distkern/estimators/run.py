@@ -15,6 +15,7 @@ from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.engine.plan import Extent, PassPlan, plan_pass, plan_reduce
+from distkern.engine.rates import START_SECONDS, Experience, seconds_of
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.persistence import load_model, save_model
 from distkern.estimators.run_folder import (
@@ -36,9 +37,10 @@ from distkern.storage.places import Location, place_of
 
 @dataclass(frozen=True)
 class PlannedPass(PassPlan):
-    """A pass of a run and how often it is made."""
+    """A pass of a run, how often it is made and the seconds that it takes each time."""
 
     times: float
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,9 @@ class Plan:
     worker_bytes, driver_bytes : predicted peaks of resident memory of a worker and of the driver
     memory_limit : of a worker (of the driver, when tasks run in its process), or None
     advice : the knob that would make it fit; empty if it fits
+    by_rates : seconds of the run by the rates of the machine
+    of : algorithm and kind of machine
+    experience : of this machine
     """
 
     passes: tuple[PlannedPass, ...]
@@ -58,6 +63,23 @@ class Plan:
     driver_bytes: int
     memory_limit: int | None
     advice: str
+    by_rates: float
+    of: tuple[str, str]
+    experience: Experience
+
+    @property
+    def seconds(self) -> float:
+        """Of the run, as past runs of the kind took against what the rates said."""
+        return self.experience.likely(self.of, self.by_rates)
+
+    @property
+    def past(self) -> list[float]:
+        """What those runs took, divided by what the rates said."""
+        return self.experience.seen(self.of)
+
+    def learn(self, seconds: float) -> None:
+        """Keep what the run took for the predictions to come."""
+        self.experience.add(self.of, self.by_rates, seconds)
 
     @property
     def fits(self) -> bool:
@@ -84,7 +106,8 @@ def _plan_on(
     extents = {"train": Extent.of(source, "planned")}
     if test is not None:
         extents["test"] = Extent.of(test, "planned")
-    passes = tuple(_planned(outline, extents, machine) for outline in solver.outline(problem))
+    experience = Experience.of_this_machine()
+    passes = tuple(_planned(outline, extents, machine, experience) for outline in solver.outline(problem))
     worker = max(step.worker_bytes for step in passes)
     driver = max(step.driver_bytes for step in passes)
     limited = driver if machine.in_process else worker
@@ -95,7 +118,11 @@ def _plan_on(
         advice = _advice(
             worst.name, limited, machine.memory_limit, extents["train"], raised, estimator.memory_knob()
         )
-    return Plan(passes, 0 if machine.in_process else worker, driver, machine.memory_limit, advice)
+    seconds = START_SECONDS + sum(step.times * step.seconds for step in passes)
+    return Plan(
+        passes, 0 if machine.in_process else worker, driver, machine.memory_limit, advice,
+        seconds, (solver.name, machine.kind), experience,
+    )  # fmt: skip
 
 
 def _machine(scheduler: str | None, workers: int | None, memory_limit: int | None) -> Machine:
@@ -108,13 +135,15 @@ def _machine(scheduler: str | None, workers: int | None, memory_limit: int | Non
         return executor.machine
 
 
-def _planned(outline: Outline, extents: dict[str, Extent], machine: Machine) -> PlannedPass:
+def _planned(
+    outline: Outline, extents: dict[str, Extent], machine: Machine, experience: Experience
+) -> PlannedPass:
     step = outline.step
     extent = extents[step.split]
     part = plan_pass(step, extent, machine)
     return PlannedPass(
         part.name, part.tasks, part.rows, part.bytes_read, part.mode, part.worker_bytes, part.driver_bytes,
-        part.keep, times=outline.times,
+        part.keep, times=outline.times, seconds=seconds_of(step, part, machine, experience.rates),
     )  # fmt: skip
 
 
@@ -163,10 +192,12 @@ def train(
             clear(folder)
             return cast(AbstractEstimator, load_model(folder))
 
+    planned: list[Plan] = []
+
     def check(machine: Machine) -> None:
-        predicted = _plan_on(machine, estimator, source, test, memory_limit)
-        if not predicted.fits:
-            raise MemoryBudgetError(predicted.advice, where=_whose(machine, memory_limit))
+        planned.append(_plan_on(machine, estimator, source, test, memory_limit))
+        if not planned[-1].fits:
+            raise MemoryBudgetError(planned[-1].advice, where=_whose(machine, memory_limit))
 
     heard: list[Listener] = [*listeners, _stop_if_asked]
     if folder is not None:
@@ -182,12 +213,17 @@ def train(
     try:
         with opened_executor(scheduler, workers, memory_limit, check, dashboard) as executor:
             heard.extend(opened(executor) if opened is not None else ())
+            if not resume:
+                for listener in heard:
+                    listener(Event("run_planned", {"seconds": planned[-1].seconds}))
             estimator.fit_with(
                 source, test=test, executor=executor, listeners=heard, checkpoints=checkpoints, resume=resume
             )
         if folder is not None:
             save_model(estimator, folder)
             clear(folder)
+        if not resume and estimator.ended_ == "stages used up":
+            planned[-1].learn(estimator.history_[-1]["seconds"])
     except BaseException as error:
         if folder is not None:
             if not isinstance(error, StoreError | FencedError):

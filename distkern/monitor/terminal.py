@@ -82,6 +82,9 @@ class Terminal:
             self._progress.remove_task(self._task)
             self._task = None
 
+    def _run_planned(self, event: Event) -> None:
+        self._left = event["seconds"]
+
     def _run_started(self, event: Event) -> None:
         workers = event.fields.get("workers")
         where = f" on {workers} {'worker' if workers == 1 else 'workers'}" if isinstance(workers, int) else ""
@@ -90,6 +93,8 @@ class Terminal:
             self.line(f"resumed after stage {event['resumed_from']}")
         if event.fields.get("dashboard"):
             self.line(f"dashboard: {event['dashboard']}")
+        if self._left is not None:
+            self.line(f"about {in_time(self._left)} if all stages are used")
         self._stages = event.fields.get("stages")
         self._stage_end = event.time
 

@@ -1,0 +1,183 @@
+"""Seconds that passes are predicted to take, from rates that are measured once on a machine and kept.
+
+What is predicted is told and nothing else: no choice of the planner depends on it, since a choice that
+depends on a clock would change the bits. How far past predictions were off is kept beside the rates, corrects
+the next ones, and is told with them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from distkern.core import blas
+from distkern.engine.budget import EXCHANGE_SECONDS, Machine
+from distkern.engine.plan import PassPlan, RoundsPlan, StreamPlan
+from distkern.passes import Pass, Rounds, Stream
+from distkern.storage.atomic import write_text_atomic
+
+#: seconds of a task beside its work, by the kind of the machine (two cores, 2026)
+_TASK_SECONDS = {"synchronous": 2e-4, "threads": 3e-4, "processes": 5e-3, "distributed": 5e-3}
+#: a kernel pass beside its product and exponentials: rows read, scaled, cut and summed
+_PASS_SHARE = 1.3
+_KEPT_RUNS = 20
+#: of a run: the compiled loops are loaded, in the driver and on the workers
+START_SECONDS = 2.5
+_SIZE = 2**22
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What one core of a machine does in a second.
+
+    Attributes
+    ----------
+    flops : floating-point operations of products in single precision
+    entries : exponentials in single precision
+    read_bytes : bytes read from a file that the system holds in memory
+    wire_bytes : bytes between two processes of this machine
+    """
+
+    flops: float
+    entries: float
+    read_bytes: float
+    wire_bytes: float
+
+    @classmethod
+    def measured(cls) -> Rates:
+        """Measure them, in about half a second."""
+        rows, columns = np.ones((2048, 64), np.float32), np.ones((64, 1024), np.float32)
+        out = np.empty((2048, 1024), np.float32)
+        numbers = np.full(_SIZE, -1.0, np.float32)
+        with blas.single_threaded():
+            product = _fastest(lambda: np.matmul(rows, columns, out=out))
+        exponential = _fastest(lambda: np.exp(numbers, out=np.empty_like(numbers)))
+        return cls(
+            2.0 * rows.size * columns.shape[1] / product,
+            _SIZE / exponential,
+            _read_rate(numbers),
+            _wire_rate(),
+        )
+
+
+def seconds_of(step: Pass, plan: PassPlan, machine: Machine, rates: Rates) -> float:
+    """Seconds that a pass takes as planned."""
+    cost = step.cost
+    row = _PASS_SHARE * (cost.flops_per_row / rates.flops + cost.entries_per_row / rates.entries)
+    if isinstance(step, Rounds):
+        assert isinstance(plan, RoundsPlan)
+        exchange = EXCHANGE_SECONDS if plan.on_workers else 0.0
+        return step.n_rounds * (exchange + plan.rows * step.seconds_per_row / len(plan.parties))
+    reading = plan.bytes_read / rates.read_bytes
+    tasks = plan.tasks * _TASK_SECONDS[machine.kind]
+    if isinstance(step, Stream):
+        assert isinstance(plan, StreamPlan)
+        loop = plan.rows * cost.driver_seconds_per_row
+        hands = machine.n_workers if plan.prepare == "workers" else max(plan.threads, 1)
+        sent = plan.rows * cost.result_bytes if plan.prepare == "workers" else plan.bytes_read
+        wire = sent / rates.wire_bytes if plan.load == "workers" else 0.0
+        prepared = (plan.rows * row + reading) / hands
+        # threads of the driver share its cores with the loop
+        return tasks + wire + (prepared + loop if hands == 1 else max(prepared, loop))
+    return tasks + (plan.rows * row + reading) / min(machine.n_workers, max(plan.tasks, 1))
+
+
+@dataclass
+class Experience:
+    """The rates of this machine, and how long past runs took against what had been predicted.
+
+    Attributes
+    ----------
+    file : where both are kept; nothing is lost if it cannot be written
+    rates : of this machine
+    runs : algorithm and kind of machine -> measured by predicted seconds of the last runs
+    """
+
+    file: Path
+    rates: Rates
+    runs: dict[str, list[float]]
+
+    @classmethod
+    def of_this_machine(cls) -> Experience:
+        """What is kept in DISTKERN_CACHE (``~/.cache/distkern``), or new rates if nothing is."""
+        base = os.environ.get("DISTKERN_CACHE") or Path.home() / ".cache" / "distkern"
+        file = Path(base) / f"rates-{platform.node() or 'here'}-{os.cpu_count()}.json"
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            kept = json.loads(file.read_text())
+            runs = {str(key): [float(ratio) for ratio in ratios] for key, ratios in kept["runs"].items()}
+            return cls(file, Rates(**{name: float(value) for name, value in kept["rates"].items()}), runs)
+        found = cls(file, Rates.measured(), {})
+        found._keep()
+        return found
+
+    def seen(self, of: tuple[str, str]) -> list[float]:
+        """Measured seconds by those of the rates, of past runs of the same algorithm and kind of machine."""
+        return self.runs.get(" ".join(of), [])
+
+    def likely(self, of: tuple[str, str], by_rates: float) -> float:
+        """Seconds by the rates, corrected by the median of what past runs took against theirs."""
+        seen = self.seen(of)
+        return by_rates * median(seen) if seen else by_rates
+
+    def add(self, of: tuple[str, str], by_rates: float, measured: float) -> None:
+        """Keep what a run took against what the rates said."""
+        if by_rates > 0:
+            self.runs[" ".join(of)] = [*self.seen(of), measured / by_rates][-_KEPT_RUNS:]
+            self._keep()
+
+    def _keep(self) -> None:
+        kept: dict[str, Any] = {"rates": asdict(self.rates), "runs": self.runs}
+        # a home that is read-only or full changes no run
+        with suppress(Exception):
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            write_text_atomic(self.file, json.dumps(kept) + "\n")
+
+
+def _fastest(work: Callable[[], object], times: int = 5) -> float:
+    spans = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        spans.append(time.perf_counter() - start)
+    return max(min(spans), 1e-9)
+
+
+def _read_rate(numbers: np.ndarray) -> float:
+    with tempfile.TemporaryFile() as file:
+        file.write(numbers.data)
+        into = bytearray(numbers.nbytes)
+
+        def read() -> None:
+            file.seek(0)
+            file.readinto(into)
+
+        return numbers.nbytes / _fastest(read)
+
+
+def _wire_rate() -> float:
+    data, near, far = bytes(_SIZE), *socket.socketpair()
+
+    def drain() -> None:
+        while far.recv(2**16):
+            pass
+
+    with near, far:
+        reader = threading.Thread(target=drain)
+        reader.start()
+        seconds = _fastest(lambda: near.sendall(data))
+        near.shutdown(socket.SHUT_WR)
+        reader.join()
+    return _SIZE / seconds
