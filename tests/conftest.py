@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -21,6 +22,9 @@ os.environ["PYTHONSAFEPATH"] = "1"
 
 # what runs took is kept apart from what this user's own runs did
 os.environ["DISTKERN_CACHE"] = tempfile.mkdtemp(prefix="distkern-tests-")
+
+# a shell that starts the tests in the background has them ignore Ctrl-C, which several of them send
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 
