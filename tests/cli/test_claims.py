@@ -135,6 +135,8 @@ def test_a_run_that_was_killed_after_its_model_was_written_is_finished_by_resume
 def test_a_folder_that_is_removed_while_it_is_trained_to_is_named(tmp_path: Path) -> None:
     job = Job(data="d.zarr", out=str(tmp_path / "m"))
     with driving(job, False) as (guard, _):
+        # the first sign of life is not to come while the folder is being removed
+        wait_until((tmp_path / "m" / ".job" / "heartbeat").exists)
         shutil.rmtree(tmp_path / "m")
         with pytest.raises(FencedError, match=r"m was removed or emptied while it was trained to"):
             guard(Event("run_started", {"stages": 3}))

@@ -83,6 +83,10 @@ def stop(process: subprocess.Popen[str], number: signal.Signals) -> list[str]:
     return errors.splitlines()
 
 
+#: how the lines begin that a run says of itself
+SAID = ("csvrg: ", "stage ", "    ", "interrupted in stage ")
+
+
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_training_on_worker_processes(data: Path, tmp_path: Path, number: signal.Signals) -> None:
@@ -92,7 +96,7 @@ def test_training_on_worker_processes(data: Path, tmp_path: Path, number: signal
         time.sleep(0.02)
     assert len(running(process.pid)) >= 3
     *said, line = stop(process, number)
-    assert all(before.startswith(("csvrg: ", "stage ", "    ")) for before in said)
+    assert all(before.startswith(SAID) for before in said)
     assert line.startswith("distkern: interrupted in stage ")
     assert line.endswith("m/checkpoints: run the same command with --resume to go on")
 
@@ -107,7 +111,7 @@ def test_training_interrupted_at_any_time(
     wait_for_handlers(process)
     time.sleep(delay)
     *said, line = stop(process, number)
-    assert all(before.startswith(("csvrg: ", "stage ", "    ")) for before in said)
+    assert all(before.startswith(SAID) for before in said)
     assert line.startswith("distkern: interrupted")
     assert bool(list(tmp_path.glob("m/checkpoints/stage-*"))) == ("--resume" in line)
 

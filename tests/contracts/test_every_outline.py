@@ -1,29 +1,21 @@
 """Every estimator makes the passes that its plan lists, and they take no more than it says."""
 
+from __future__ import annotations
+
 from collections import Counter
 
-import numpy as np
 import pytest
 
-from distkern.core.registry import members
+from distkern.core.parameters import FLAG
 from distkern.engine.drive import Driver
-from distkern.estimators.estimator import AbstractEstimator
-from distkern.kernels.bandwidth import RULES
-from distkern.landmarks import landmark_rule_names
-from distkern.storage.ingest import write_dataset
+from distkern.estimators.names import algorithms
+from distkern.passes import Stream
+from small import small, taken
 
-ESTIMATORS = members("distkern.estimators", AbstractEstimator)
-#: short runs that do not end before their last stage
-SHORT = {
-    "stages": 2, "n_landmarks": 12, "n_features": 32, "block_size": 16, "batch_size": 32, "max_rounds": 20,
-    "patience": None, "tol": 1e-12, "n_sweeps": 2, "nu": 0.01, "lam": 0.1, "step_size": 0.01,
-    "random_state": 0,
-}  # fmt: skip
-#: what decides which passes there are: each of these is tried
-CHOICES = {
-    "gamma": RULES, "landmarks": landmark_rule_names(), "polish": ("sweeps", "exact"),
-    "precondition": (True, False),
-}  # fmt: skip
+#: words that choose functions, and no passes
+FUNCTIONS = {"features", "loss", "kernel", "sampler"}
+#: settings that decide which passes there are, beside words and switches
+NUMBERS = ({"diameter": 0.5, "n_landmarks": None},)
 #: sweeps until a radius is found, Newton steps until the minimum: how many is not known before
 ESTIMATED = {"coverage", "gradient"}
 
@@ -33,54 +25,52 @@ def variants(kind):
     parameters = kind.hyperparameters
     for features in parameters["features"].words if "features" in parameters else [None]:
         chosen = {} if features is None else {"features": features}
-        takes = [
-            name for name, one in parameters.items() if features in one.used_with.get("features", [features])
-        ]
-        given = chosen | {name: value for name, value in SHORT.items() if name in takes}
-        yield given
-        for name in sorted(CHOICES.keys() & takes):
-            yield from (
-                {**given, name: value} for value in CHOICES[name] if value != parameters[name].default
-            )
+        yield small(kind, **chosen)
+        names = set(taken(kind, chosen))
+        yield from (small(kind, **chosen, **numbers) for numbers in NUMBERS if numbers.keys() <= names)
+        for name in sorted(names - FUNCTIONS):
+            values = (True, False) if FLAG in parameters[name].kinds else parameters[name].words
+            for value in values:
+                if value != parameters[name].default:
+                    yield small(kind, **chosen, **{name: value})
 
 
-@pytest.fixture(scope="module", params=["dense", "sparse"])
-def data_sets(request, tmp_path_factory):
-    """A data set for each task, with test rows and a feature-major copy."""
-    generator = np.random.default_rng(0)
-    X = np.where(generator.random((300, 6)) < 0.6, generator.random((300, 6)), 0.0).astype(np.float32)
-    folder = tmp_path_factory.mktemp("outlines")
-    return {
-        task: write_dataset(
-            [(X, generator.integers(0, 3, 300))], folder / task, task=task, scale="none", test_fraction=0.2,
-            rows_per_shard=24, columns=True, sparse=request.param == "sparse",
-        )
-        for task in ("classification", "regression")
-    }  # fmt: skip
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("kind", [pytest.param(kind, id=name) for name, kind in algorithms().items()])
+def test_the_outline_lists_the_passes_that_are_made(kind, sparse, few_rows, monkeypatch):
+    data = few_rows(kind.task, sparse=sparse)
+    cases = [(given, data.test) for given in variants(kind)]
+    # without test rows, once
+    cases.append((cases[0][0], None))
+    for given, test in cases:
+        compare(kind(**given), data, test, monkeypatch)
 
 
-@pytest.mark.parametrize("kind", [pytest.param(kind, id=name) for name, kind in ESTIMATORS.items()])
-def test_the_outline_lists_the_passes_that_are_made(kind, data_sets, monkeypatch):
+def compare(model, data, test, monkeypatch):
     made = []
     execute = Driver._execute
-    monkeypatch.setattr(Driver, "_execute", lambda self, step: made.append(step) or execute(self, step))
-    data = data_sets[kind.task]
-    for given in variants(kind):
-        made.clear()
-        model = kind(**given)
-        solver, problem = model.problem(model._data_of_split(data.train), has_test=True)
-        outlined = {}
-        for outline in solver.outline(problem):
-            outlined.setdefault((outline.step.name, outline.step.split), []).append(outline)
-        model.fit_with(data.train, test=data.test)
-        counts = Counter((step.name, step.split) for step in made)
-        assert counts.keys() == outlined.keys(), given
-        for key, count in counts.items():
-            if key[0] not in ESTIMATED:
-                assert count == sum(outline.times for outline in outlined[key]), (given, key)
-        for step in made:
-            planned = outlined[step.name, step.split]
-            assert all(type(outline.step) is type(step) for outline in planned)
-            for name in ("workspace_bytes", "result_bytes", "process_bytes", "driver_bytes"):
-                most = max(getattr(outline.step.cost, name) for outline in planned)
-                assert getattr(step.cost, name) <= most, (given, step.name, name)
+    solver, problem = model.problem(model._data_of_split(data.train), has_test=test is not None)
+    outlined = {}
+    for outline in solver.outline(problem):
+        outlined.setdefault((outline.step.name, outline.step.split), []).append(outline)
+    with monkeypatch.context() as patch:
+        patch.setattr(Driver, "_execute", lambda self, step: made.append(step) or execute(self, step))
+        model.fit_with(data.train, test=test)
+    counts = Counter((step.name, step.split) for step in made)
+    assert counts.keys() == outlined.keys(), model
+    for key, count in counts.items():
+        if key[0] not in ESTIMATED:
+            assert count == sum(outline.times for outline in outlined[key]), (model, key)
+    for step in made:
+        planned = outlined[step.name, step.split]
+        assert all(type(outline.step) is type(step) for outline in planned)
+        if isinstance(step, Stream):
+            assert step.n_rows <= max(outline.step.n_rows for outline in planned), (model, step.name)
+        for name in ("workspace_bytes", "result_bytes", "process_bytes", "driver_bytes"):
+            most = max(getattr(outline.step.cost, name) for outline in planned)
+            # how many numbers the rows have that become landmarks is known for most rows, not for each
+            assert getattr(step.cost, name) <= most * (1.01 if problem.sparse_numbers else 1), (
+                model,
+                step,
+                name,
+            )

@@ -1,4 +1,4 @@
-"""What holds of every solver that can work over landmarks, found by the solvers' registry."""
+"""What holds of every solver, found by the registry and trained through each estimator that has it."""
 
 from __future__ import annotations
 
@@ -9,192 +9,216 @@ import numpy as np
 import pytest
 
 from distkern.core.registry import members
-from distkern.losses import find_loss
-from distkern.passes import Reduce, Stream
-from distkern.solvers.coreset import AbstractCoresetSolver
-from distkern.solvers.feature_choice import FeatureChoice
-from distkern.solvers.pegasos import Pegasos
-from problems import overlapping, run_stages
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.drive import Driver, Interrupted
+from distkern.engine.events import EventLog
+from distkern.engine.executors import open_executor
+from distkern.estimators.names import algorithms
+from distkern.passes import Reduce, Rounds, Stream
+from distkern.solvers.base import AbstractSolver
+from small import small
 
-SOLVERS = members("distkern.solvers", AbstractCoresetSolver) | members("distkern.solvers", Pegasos)
+ALGORITHMS = algorithms()
 STAGES = 3
 
 
-def build(kind, case, *, stages, **options):
-    parts = case.parts(**options)
-    if issubclass(kind, AbstractCoresetSolver):
-        return kind(parts, stages=stages)
-    features = FeatureChoice("landmarks", parts.kernel, landmarks=parts.landmarks)
-    return kind(
-        features, find_loss("hinge")(), lam=1e-2, stages=stages, mean_weight=parts.mean_weight,
-    )  # fmt: skip
+class Witness:
+    """A solver that notes its states, and whether a stage changed the one it was given."""
 
+    def __init__(self, solver):
+        self.solver, self.states = solver, []
 
-every_solver = pytest.mark.parametrize(
-    "kind", [pytest.param(kind, id=name) for name, kind in SOLVERS.items()]
-)
+    def __getattr__(self, name):
+        return getattr(self.solver, name)
 
+    def init(self, problem):
+        self.states.append((yield from self.solver.init(problem)))
+        return self.states[-1]
 
-def case_with_test(**options):
-    case = overlapping(150, 3, **options)
-    case.test = (case.features[:40] + 0.05, case.codes[:40])
-    return case
-
-
-def test_there_are_solvers():
-    assert {"csvrg", "avm", "pegasos"} <= set(SOLVERS)
-
-
-@every_solver
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_function_of_data_and_seed(kind, classes):
-    case = case_with_test(classes=classes)
-    solver = build(kind, case, n_landmarks=20, stages=STAGES)
-    first, second = (run_stages(solver, case)[0][-1] for _ in range(2))
-    for field in dataclasses.fields(first):
-        np.testing.assert_array_equal(getattr(first, field.name), getattr(second, field.name))
-    other = run_stages(solver, dataclasses.replace(case, seed=1))[0][-1]
-    assert not np.array_equal(first.coefficients, other.coefficients)
-
-
-@every_solver
-def test_finishes_after_its_stages_at_the_latest(kind):
-    case = case_with_test()
-    for stages in (1, STAGES):
-        states, _ = run_stages(build(kind, case, n_landmarks=20, stages=stages), case)
-        assert 2 <= len(states) <= stages + 1
-
-
-@every_solver
-def test_a_state_is_a_dataclass_of_arrays_and_numbers(kind):
-    case = case_with_test()
-    solver = build(kind, case, n_landmarks=20, stages=STAGES)
-    states, _ = run_stages(solver, case)
-    for state in states:
-        assert type(state) is solver.state_type()
-        for field in dataclasses.fields(state):
-            value = getattr(state, field.name)
-            assert value is None or isinstance(value, int | float | np.ndarray), field.name
-            assert not isinstance(value, np.ndarray) or value.dtype.kind in "if"
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        states[-1].stage = 7
-
-
-@every_solver
-def test_the_next_stage_depends_on_the_state_alone(kind):
-    """Resuming from a copy of the state, in a new solver object, with another runner, gives the same bits."""
-    case = case_with_test()
-    states, _ = run_stages(build(kind, case, n_landmarks=20, stages=STAGES), case)
-    solver = pickle.loads(pickle.dumps(build(kind, case, n_landmarks=20, stages=STAGES)))
-    fields = {field.name: getattr(states[1], field.name) for field in dataclasses.fields(states[1])}
-    state = solver.state_type()(
-        **{name: value.copy() if isinstance(value, np.ndarray) else value for name, value in fields.items()}
-    )
-    while not solver.finished(state):
-        state = case.runner().run(solver.stage(case.problem, state))
-    np.testing.assert_array_equal(state.coefficients, states[-1].coefficients)
-    assert state.objective == states[-1].objective
-
-
-@every_solver
-def test_a_stage_does_not_change_the_state_it_is_given(kind):
-    case = case_with_test()
-    solver = build(kind, case, n_landmarks=20, stages=STAGES)
-    runner = case.runner()
-    state = runner.run(solver.init(case.problem))
-    for _ in range(2):
+    def stage(self, problem, state):
         before = pickle.dumps(state)
-        following = runner.run(solver.stage(case.problem, state))
-        assert pickle.dumps(state) == before
-        state = following
+        self.states.append((yield from self.solver.stage(problem, state)))
+        assert pickle.dumps(state) == before, "a stage changed the state that it was given"
+        return self.states[-1]
 
 
-@every_solver
-def test_measures(kind):
-    case = case_with_test()
-    solver = build(kind, case, n_landmarks=20, stages=STAGES)
-    states, _ = run_stages(solver, case)
-    for state in states:
-        measures = solver.measures(state)
+class Recorder(Driver):
+    """A driver that notes the passes that it is yielded."""
+
+    made: list
+
+    def _execute(self, step):
+        self.made.append(step)
+        return super()._execute(step)
+
+
+@dataclasses.dataclass
+class Job:
+    """A run of an algorithm on few rows."""
+
+    kind: type
+    data: object
+    n_classes: int = 2
+    seed: int = 0
+    has_test: bool = True
+
+    def __post_init__(self):
+        estimator = self.kind(**{**small(self.kind), "stages": STAGES, "random_state": self.seed})
+        data = self.data(self.kind.task, n_classes=self.n_classes)
+        training = estimator._data_of_split(data.train)
+        self.solver, self.problem = estimator.problem(training, has_test=self.has_test)
+        self.sources = {"train": training.source} | ({"test": data.test} if self.has_test else {})
+
+    def run(self, scheduler="synchronous", *, folder=None, resume=False, listeners=()):
+        """The states, the passes that were made, and the outcome."""
+        witness = Witness(self.solver)
+        with open_executor(scheduler, workers=2) as executor:
+            driver = Recorder(self.sources, executor, EventLog(listeners), folder)
+            driver.made = []
+            outcome = driver.run(witness, self.problem, resume=resume)
+        return witness.states, driver.made, outcome
+
+
+@pytest.fixture(scope="module", params=ALGORITHMS.values(), ids=ALGORITHMS)
+def job(request, few_rows):
+    return Job(request.param, few_rows)
+
+
+@pytest.fixture(scope="module")
+def run(job):
+    return job.run()
+
+
+def numbers(state):
+    return {field.name: getattr(state, field.name) for field in dataclasses.fields(state)}
+
+
+def assert_same(first, second):
+    assert type(first) is type(second)
+    for name, value in numbers(first).items():
+        np.testing.assert_array_equal(value, getattr(second, name), err_msg=name)
+
+
+@pytest.mark.parametrize("name", members("distkern.solvers", AbstractSolver))
+def test_an_estimator_trains_it(name, few_rows):
+    solvers = {Job(kind, few_rows).solver.name for kind in ALGORITHMS.values()}
+    assert name in solvers, f"write an estimator in distkern/estimators/ whose _solver gives {name!r}"
+
+
+def test_a_function_of_data_and_seed(job, run):
+    again = job.run()[0][-1]
+    assert_same(run[0][-1], again)
+    other = dataclasses.replace(job, seed=1).run()[0][-1]
+    assert any(not np.array_equal(value, getattr(other, name)) for name, value in numbers(again).items())
+
+
+def test_the_same_bits_in_threads(job, run):
+    assert_same(run[0][-1], job.run("threads")[0][-1])
+
+
+def test_several_classes_and_no_test_rows(job, few_rows):
+    if job.kind.task == "regression":
+        pytest.skip("numbers have no classes")
+    several = dataclasses.replace(job, n_classes=3, has_test=False)
+    states, _, outcome = several.run()
+    assert several.problem.n_outputs == 3
+    assert several.solver.measures(states[-1]).test_error is None
+    assert np.isfinite(outcome.history[-1]["objective"])
+
+
+def test_finishes_after_its_stages_at_the_latest(job, run):
+    states, _, outcome = run
+    assert 2 <= len(states) <= getattr(job.solver, "stages", STAGES) + 1
+    assert outcome.ending.reason in ("converged", "stages used up")
+    assert [job.solver.finished(state) for state in states] == [False] * (len(states) - 1) + [True]
+
+
+def test_a_state_is_a_frozen_dataclass_of_arrays_and_numbers(job, run):
+    for state in run[0]:
+        assert type(state) is job.solver.state_type()
+        for name, value in numbers(state).items():
+            assert value is None or isinstance(value, int | float | np.ndarray), name
+            assert not isinstance(value, np.ndarray) or value.dtype.kind in "bifu"
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            state.stage = 7
+
+
+def test_the_next_stage_depends_on_what_a_checkpoint_holds_alone(job, run, tmp_path):
+    """Interrupted, and gone on with by another solver object: the same bits."""
+    last = min(1, len(run[0]) - 2)
+
+    def interrupt(event):
+        if event.kind == "checkpoint_saved" and event["stage"] == last:
+            raise KeyboardInterrupt
+
+    folder = CheckpointFolder(tmp_path / "checkpoints", {})
+    with pytest.raises(Interrupted):
+        job.run(folder=folder, listeners=[interrupt])
+    another = dataclasses.replace(job)
+    another.solver = pickle.loads(pickle.dumps(another.solver))
+    states, _, outcome = another.run(folder=folder, resume=True)
+    assert len(states) == len(run[0]) - 1 - last
+    assert_same(run[0][-1], states[-1])
+    assert outcome.history[-1]["objective"] == run[2].history[-1]["objective"]
+
+
+def test_measures(job, run):
+    for state in run[0]:
+        measures = job.solver.measures(state)
         assert np.isfinite(measures.objective)
-        assert 0 <= measures.train_error <= 1
-        assert 0 <= measures.test_error <= 1
-        assert measures.model_size == len(state.landmarks)
+        for error in (measures.train_error, measures.test_error):
+            assert 0 <= error < (np.inf if job.problem.real_targets else 1.0001)
+        assert measures.model_size >= 0
         assert all(isinstance(value, float) for value in measures.extra.values())
-    without = dataclasses.replace(case, test=None)
-    assert solver.measures(run_stages(solver, without)[0][-1]).test_error is None
-    assert solver.step_hint()
+    assert measures.model_size > 0
+    assert job.solver.step_hint()
 
 
-@every_solver
-@pytest.mark.parametrize("has_test", [True, False])
-@pytest.mark.parametrize(
-    "landmarks", [{"n_landmarks": 20}, {"diameter": 1.0}, {"n_landmarks": 20, "uniform": True}]
-)
-def test_the_outline_lists_the_passes_that_are_made(kind, has_test, landmarks):
-    case = case_with_test()
-    if not has_test:
-        case.test = None
-    solver = build(kind, case, **landmarks, stages=STAGES)
-    if hasattr(solver, "tolerance"):
-        solver = dataclasses.replace(solver, tol=0.0)
-    outlined = {outline.step.name: outline for outline in solver.outline(case.problem)}
-    _, runner = run_stages(solver, case)
-    assert set(runner.made) == set(outlined)
-    for name, outline in outlined.items():
-        # as many sweeps as the search for a radius takes
-        if name != "coverage":
-            assert runner.made.count(name) == outline.times
-        made = [step for step in runner.steps if step.name == name]
-        for step in made:
-            assert type(step) is type(outline.step)
-            assert step.split == outline.step.split
-            # what is planned for is enough for what is done
-            assert step.cost.workspace_bytes <= outline.step.cost.workspace_bytes
-            assert step.cost.result_bytes <= outline.step.cost.result_bytes
-            if isinstance(step, Stream):
-                assert step.n_rows == outline.step.n_rows
-                # fewer landmarks than planned make the pieces longer, never their bytes much larger
-                rows = {inner.piece_rows for inner in (step, outline.step)}
-                assert max(rows) <= 4096
-            else:
-                assert isinstance(step, Reduce)
+def held(value):
+    """Bytes of the arrays in a result."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if dataclasses.is_dataclass(value):
+        value = vars(value)
+    if isinstance(value, dict):
+        value = list(value.values())
+    return sum(map(held, value)) if isinstance(value, list | tuple) else 0
 
 
-@every_solver
-def test_the_stated_result_bytes_are_those_of_the_results(kind):
-    case = case_with_test(dtype="float32")
-    solver = build(kind, case, n_landmarks=20, stages=1)
-    _, runner = run_stages(solver, case)
-    blocks = case.runner().blocks["train"]
-    for step in runner.steps:
+def test_results_take_no_more_than_is_stated(job, run):
+    for step in run[1]:
+        if isinstance(step, Rounds):
+            continue
+        numbered = step.visits[0].block if isinstance(step, Stream) else (step.blocks or (0,))[0]
+        block = job.sources[step.split].reader(numbered)()
         if isinstance(step, Stream):
-            piece = step.prepare(blocks[0], step.operand)
-            arrays = [value for value in vars(piece).values() if isinstance(value, np.ndarray)]
-            assert sum(array.nbytes for array in arrays) == step.cost.result_bytes * blocks[0].n_rows
-        elif step.split == "train":
-            result = step.map(blocks[0], step.operand)
-            arrays = [result] if isinstance(result, np.ndarray) else list(vars(result).values())
-            largest = max(array.nbytes for array in arrays if isinstance(array, np.ndarray))
-            assert largest <= step.cost.result_bytes
+            assert held(step.prepare(block, step.operand)) <= step.cost.result_bytes * block.n_rows, step.name
+            # fewer landmarks than planned make the pieces longer, never their bytes much larger
+            assert step.piece_rows <= 4096
+        else:
+            # beside the few numbers of any result
+            assert held(step.map(block, step.operand)) <= step.cost.result_bytes + 128, step.name
 
 
-@every_solver
-def test_operands_pickle(kind):
-    case = case_with_test()
-    _, runner = run_stages(build(kind, case, n_landmarks=20, stages=1), case)
-    for step in runner.steps:
+def test_passes_pickle(run):
+    for step in run[1]:
         copy = pickle.loads(pickle.dumps(step))
         assert copy.name == step.name
-        assert copy.map is step.map if isinstance(step, Reduce) else copy.prepare is step.prepare
+        function = {Reduce: "map", Stream: "prepare", Rounds: "open"}[type(step)]
+        assert getattr(copy, function) is getattr(step, function)
 
 
-@every_solver
 @pytest.mark.parametrize("rule", ["scale", "median"])
-def test_gamma_by_rule_is_read_off_the_rows(kind, rule):
-    case = case_with_test()
-    states, runner = run_stages(build(kind, case, n_landmarks=20, gamma=rule, stages=1), case)
-    assert runner.made[0] == "width"
+def test_gamma_by_rule_is_read_off_the_rows(job, few_rows, rule):
+    if "gamma" not in job.kind.hyperparameters:
+        pytest.skip("it has no kernel with a width")
+    words = job.kind.hyperparameters["features"].words if "features" in job.kind.hyperparameters else []
+    chosen = {"features": next(word for word in words if word != "linear")} if words else {}
+    train = few_rows(job.kind.task, n_classes=2).train
+    model = job.kind(**small(job.kind, gamma=rule, **chosen)).fit(train)
+    rows = np.concatenate([train.reader(block)().features for block in range(train.n_blocks)])
     if rule == "scale":
-        assert states[-1].gamma == pytest.approx(1 / (3 * case.features.var()))
-    assert states[-1].train_error < 0.5
+        assert model.gamma_ == pytest.approx(1 / (rows.shape[1] * rows.var()), rel=1e-6)
+    else:
+        apart = np.linalg.norm(rows[:, None] - rows[None], axis=2)[np.triu_indices(len(rows), 1)]
+        assert model.gamma_ == pytest.approx(1 / (2 * np.median(apart) ** 2), rel=0.1)

@@ -1,0 +1,28 @@
+"""Settings with which any algorithm runs within a moment, by the names of the hyperparameters it declares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: short runs that do not end before their last stage
+SMALL: dict[str, Any] = {
+    "stages": 2, "n_landmarks": 12, "n_features": 32, "block_size": 16, "batch_size": 32, "max_rounds": 20,
+    "patience": None, "tol": 1e-12, "n_sweeps": 2, "nu": 0.01, "lam": 0.1, "step_size": 0.01,
+    "random_state": 0,
+}  # fmt: skip
+
+
+def taken(kind: type[Any], chosen: dict[str, Any]) -> list[str]:
+    """The hyperparameters of an estimator that have an effect beside the chosen ones."""
+    settings = {name: one.default for name, one in kind.hyperparameters.items()} | chosen
+    return [
+        name
+        for name, one in kind.hyperparameters.items()
+        if all(settings[other] in words for other, words in one.used_with.items() if other in settings)
+    ]
+
+
+def small(kind: type[Any], **chosen: Any) -> dict[str, Any]:
+    """Settings of an estimator: the chosen ones, and small ones of the others that it has."""
+    names = taken(kind, chosen)
+    return {name: SMALL[name] for name in names if name in SMALL} | chosen
