@@ -19,7 +19,7 @@ from distkern.core.errors import DistkernError, InputError
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 _COMMANDS = (
-    "shard", "plan", "train", "evaluate", "predict", "inspect", "demo",
+    "shard", "plan", "train", "evaluate", "predict", "inspect", "algorithms", "demo",
     "submit", "jobs", "status", "logs", "cancel", "fetch",
 )  # fmt: skip
 _MENDS = {

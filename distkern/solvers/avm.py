@@ -71,6 +71,8 @@ class AVM(AbstractCoresetSolver[AVMState]):
     )
 
     name = "avm"
+    cost_of_pass = "n r (d + k)"
+    memory = "r (d + k) numbers and a tile of kernel values"
     choices = {"loss": a_loss("hinge", margin_loss_names), **CORESET}  # noqa: RUF012
     # up to 11 times that of the model 0 it was seen to come back
     explosion = 100.0

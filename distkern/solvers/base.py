@@ -129,6 +129,9 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     name: ClassVar[str]
     #: parameters of what it is put together from (loss, kernel, features), beside those that are its fields
     choices: ClassVar[Mapping[str, Parameter]] = {}
+    #: operations of a pass and memory, for n rows of d columns, r landmarks or features and k outputs
+    cost_of_pass: ClassVar[str]
+    memory: ClassVar[str]
     #: whether ``init`` gives the model 0, whose objective the others are compared with
     starts_at_zero: ClassVar[bool] = True
     #: an objective so many times that of the model 0 is not on its way to the minimum; infinite where first

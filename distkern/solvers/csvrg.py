@@ -88,6 +88,8 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     )
 
     name = "csvrg"
+    cost_of_pass = "n r (d + k) for the full gradient, as much for the inner loop"
+    memory = "r (d + k) numbers and a tile of kernel values"
     choices = {"loss": a_loss("odm", margin_loss_names), **CORESET}  # noqa: RUF012
 
     def state_type(self) -> type[CSVRGState]:

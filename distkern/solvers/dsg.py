@@ -172,6 +172,8 @@ class DSG(AbstractSolver[DSGState]):
     least_steps: int = 1
 
     name = "dsg"
+    cost_of_pass = "a step B (r d + r k), r the features so far"
+    memory = "r k numbers; features are made from seeds"
     choices = {  # noqa: RUF012
         "loss": a_loss("logistic", loss_names),
         "kernel": a_kernel(feature_kernel_names),

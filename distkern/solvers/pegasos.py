@@ -128,6 +128,8 @@ class Pegasos(AbstractSolver[PegasosState]):
     mean_weight: float = 1.0
 
     name = "pegasos"
+    cost_of_pass = "n d k, or n times the entries of a row; n r (d + k) over r features"
+    memory = "r k numbers"
     choices = {  # noqa: RUF012
         "loss": a_loss("hinge", margin_loss_names), **feature_parameters("linear", "random", "landmarks")
     }  # fmt: skip

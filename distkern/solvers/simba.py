@@ -124,21 +124,20 @@ class SIMBA(AbstractSolver[SIMBAState]):
     columns_per_round: int = parameter(1, Whole(), help="the same of columns")
     selection_every: int = parameter(16, Whole(), help="rounds until it is chosen anew who may fall short")
     averaging: int = parameter(
-        2,
-        Whole(0, 8),
-        help="the model is the mean of the iterates weighted with round^averaging; 0: the paper's",
+        2, Whole(0, 8), help="k: the model is the mean of the iterates weighted with round^k; 0: the paper's"
     )
     stages: int = parameter(10, Whole(), help="the rounds are cut into so many, measured after each")
     validation_fraction: float = parameter(
-        0.1, Number(0, 1, open=(False, True)),
-        help="of the training rows, held out where nu is searched or patience is not none",
-    )  # fmt: skip
+        0.1, Number(0, 1, open=(False, True)), help="of the training rows, held out for nu and patience"
+    )
     patience: int | None = parameter(
         3, Whole(), NOTHING,
         help="stop after so many stages without fewer mistakes on them, keep the best model; none: go on",
     )  # fmt: skip
 
     name = "simba"
+    cost_of_pass = "a round n + d numbers: one row, one column"
+    memory = "24 bytes a row and output where the row is, d k numbers in the driver"
     choices = {  # noqa: RUF012
         "nu": Parameter(
             "search",

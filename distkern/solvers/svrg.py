@@ -128,6 +128,8 @@ class SVRG(AbstractSolver[SVRGState]):
     order: str = order_of_rows()
 
     name = "svrg"
+    cost_of_pass = "n r (d + k) for the full gradient, n r (d + 2 k) + n r^2 / B for the inner loop"
+    memory = "r k numbers, and r^2 with a preconditioner"
     choices = {  # noqa: RUF012
         "loss": a_loss("logistic", loss_names), **feature_parameters("random", "nystroem", "linear")
     }  # fmt: skip
