@@ -40,7 +40,7 @@ class Coefficients(AbstractKind):
 
     def clean(self, value: Any) -> tuple[float, ...]:
         # lists come from job files; a kernel must be hashable
-        return tuple(float(coefficient) for coefficient in value)
+        return Numbers(NOT_NEGATIVE).clean(value)
 
 
 @dataclass(frozen=True)

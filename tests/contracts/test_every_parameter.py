@@ -25,6 +25,21 @@ PARAMETERS = [
     for kind in sorted(PARTS, key=lambda kind: kind.__name__)
     for name in declared(kind)
 ]
+#: of many parameters
+RIGHT = [
+    0.3,
+    1,
+    2,
+    2.5,
+    (0.5,),
+    [0.1, 0.5],
+    (),
+    np.float32(0.25),
+    np.int64(3),
+    np.array([1.0, 2.0]),
+    True,
+    None,
+]
 #: of no parameter
 WRONG = [object(), "no such word", float("nan"), float("inf"), -math.inf, [], {}]
 
@@ -53,6 +68,17 @@ def test_refuses_by_name_what_it_cannot_be(kind, name):
     for value in wrong:
         with pytest.raises(InputError, match=rf"^{name}: (is |unknown value )"):
             parameter.clean(name, value)
+
+
+@pytest.mark.parametrize(("kind", "name"), PARAMETERS)
+def test_what_is_accepted_can_be_cleaned_and_is_clean_then(kind, name):
+    parameter = declared(kind)[name]
+    accepted = [value for value in RIGHT if any(one.accepts(value) for one in parameter.kinds)]
+    for value in [*accepted, *parameter.words]:
+        clean = parameter.clean(name, value)
+        assert parameter.clean(name, clean) == clean
+        assert not isinstance(clean, np.generic | np.ndarray | list)
+        hash(clean)
 
 
 @pytest.mark.parametrize(("kind", "name"), PARAMETERS)
