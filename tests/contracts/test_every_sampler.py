@@ -37,7 +37,7 @@ def suits(kernel, sampler):
 
 
 def has_pairs(kernel):
-    """Whether cosines and sines of the same arguments are side by side, of a kernel that is 1 at distance 0."""
+    """Whether there are cosines and sines of the same arguments, of a kernel that is 1 at distance 0."""
     rows = np.random.default_rng(0).random((5, 5))
     return kernel.columns_per_draw == 2 and np.allclose(np.diagonal(kernel.closed_form(rows, rows)), 1)
 
