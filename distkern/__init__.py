@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from distkern.estimators.csvrg import CSVRGClassifier
     from distkern.estimators.dsg import DSGClassifier, DSGRegressor
     from distkern.estimators.pegasos import PegasosClassifier
-    from distkern.estimators.persistence import load_model
     from distkern.estimators.random_features import RandomFeatures
     from distkern.estimators.simba import SIMBAClassifier
     from distkern.estimators.svrg import SVRGClassifier, SVRGRegressor
     from distkern.kernels import kernel_matrix
+    from distkern.runs.persistence import load_model
     from distkern.storage.dataset import Dataset, open_dataset
 
 __all__ = [
@@ -55,7 +55,7 @@ _HOMES = {
     "SVRGClassifier": "distkern.estimators.svrg",
     "SVRGRegressor": "distkern.estimators.svrg",
     "kernel_matrix": "distkern.kernels",
-    "load_model": "distkern.estimators.persistence",
+    "load_model": "distkern.runs.persistence",
     "open_dataset": "distkern.storage.dataset",
 }
 

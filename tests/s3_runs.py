@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from distkern.estimators import CSVRGClassifier
-from distkern.estimators.run import train
+from distkern import CSVRGClassifier
 from distkern.monitor import metrics
+from distkern.runs.run import train
 from distkern.storage import places
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset

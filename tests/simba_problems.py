@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 
 from distkern.core.sparse import SparseRows, stacked
 from distkern.core.types import Block
-from distkern.estimators.array_group import ArrayGroup
+from distkern.runs.arrays import ArrayGroup
 from distkern.solvers.feature_choice import FeatureChoice
 from distkern.solvers.simba import SIMBA
 from feature_problems import Runner, problem_of

@@ -32,13 +32,9 @@ ARROWS = {
     "engine": ("passes", "solvers.base", "storage", "core"),
     "monitor": ("engine.events", "storage", "core"),
     "dashboard": ("engine.events", "monitor"),
-    "estimators": (
-        "solvers",
-        "losses",
-        "kernels",
-        "samplers",
+    "runs": (
+        "solvers.base",
         "bases",
-        "landmarks",
         "passes",
         "engine",
         "storage",
@@ -46,9 +42,22 @@ ARROWS = {
         "monitor.metrics",
         "monitor.text",
     ),
+    "estimators": (
+        "runs",
+        "solvers",
+        "losses",
+        "kernels",
+        "bases",
+        "landmarks",
+        "passes",
+        "engine",
+        "storage",
+        "core",
+    ),
     "jobs": ("engine.checkpoint", "engine.events", "storage", "core"),
     "demo": ("core",),
     "cli": (
+        "runs",
         "estimators",
         "jobs",
         "dashboard",
@@ -66,7 +75,7 @@ ARROWS = {
         "core",
     ),
     "__main__": ("cli",),
-    "__init__": ("estimators", "kernels", "storage", "core"),
+    "__init__": ("estimators", "runs", "kernels", "storage", "core"),
 }
 
 #: third-party package -> the folders that may import it
@@ -159,7 +168,7 @@ def test_workers_do_not_pay_for_heavy_packages() -> None:
 
 def test_a_driver_of_stored_data_imports_no_dask_arrays() -> None:
     code = (
-        "import sys, distkern.cli.training, distkern.estimators.run, distkern.engine.executors.cluster\n"
+        "import sys, distkern.cli.training, distkern.runs.run, distkern.engine.executors.cluster\n"
         "import distkern.dashboard, distkern.monitor.terminal\n"
         "print(sorted({'dask.array', 'sparse', 'numba', 'bokeh'} & set(sys.modules)))"
     )

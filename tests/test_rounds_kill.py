@@ -15,9 +15,9 @@ import pytest
 
 import distkern
 from cluster_processes import Processes
-from distkern.estimators import load_model
-from distkern.estimators.run import train
 from distkern.estimators.simba import SIMBAClassifier
+from distkern.runs.persistence import load_model
+from distkern.runs.run import train
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 

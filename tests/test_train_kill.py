@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 import distkern
+from distkern import CSVRGClassifier
 from distkern.core.errors import InputError
-from distkern.estimators import CSVRGClassifier, load_model
-from distkern.estimators.run import train
+from distkern.runs.persistence import load_model
+from distkern.runs.run import train
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 

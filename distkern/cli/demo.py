@@ -166,7 +166,7 @@ def _prepare(model: Path, overwrite: bool) -> bool:
 
 
 def _evaluate(model: Any, dataset: Dataset, job: Any) -> dict[str, Any]:
-    from distkern.estimators.run import evaluate
+    from distkern.runs.run import evaluate
 
     source = dataset.test if dataset.test is not None else dataset.train
     measured: dict[str, Any] = evaluate(model, source, scheduler="threads", workers=job.workers)

@@ -52,8 +52,8 @@ def evaluate(
     Example:
       distkern evaluate m --data covtype.zarr --split test
     """
-    from distkern.estimators import load_model
-    from distkern.estimators.run import evaluate as evaluate_model
+    from distkern.runs.persistence import load_model
+    from distkern.runs.run import evaluate as evaluate_model
 
     options.use_certificates(scheduler)
     fitted = load_model(model)

@@ -26,7 +26,7 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
       distkern fetch csvrg-20250131-235959-1a2b --out m
     """
     from distkern.core.errors import InputError
-    from distkern.estimators.persistence import load_model
+    from distkern.runs.persistence import load_model
     from distkern.storage.atomic import staged_folder
 
     with known_jobs.ask(scheduler) as asked:

@@ -105,10 +105,10 @@ def _dataset(path: Place) -> Found:
 
 def _model(path: Place) -> Found:
     from distkern.cli.training import hyperparameters, shorten
-    from distkern.estimators import load_model
     from distkern.monitor.look import short_number
     from distkern.monitor.stages import FIGURES_OF_TARGETS, own_figures
     from distkern.monitor.text import in_error
+    from distkern.runs.persistence import load_model
 
     model = load_model(path)
     history = _history(path)

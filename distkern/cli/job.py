@@ -226,7 +226,7 @@ def make_estimator(job: Job) -> Any:
     InputError
         For an unknown algorithm or hyperparameter (with the nearest right name), or a value out of range.
     """
-    from distkern.estimators.names import algorithms
+    from distkern.runs.algorithms import algorithms
 
     _refuse_unknown_names(job)
     known = algorithms()
@@ -286,7 +286,7 @@ def prepare(job: Job) -> tuple[Any, Dataset]:
     dataset = open_dataset(job.data)
     estimator = make_estimator(job)
 
-    from distkern.estimators.data import check_task
+    from distkern.runs.data import check_task
 
     check_task(dataset, estimator.task)
     return estimator, dataset

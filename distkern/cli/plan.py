@@ -32,7 +32,7 @@ def plan(job_file: Place | None, settings: tuple[str, ...], as_json: bool, **fla
     job = resolve_job(job_file, flags, settings)
     estimator, dataset = prepare(job)
 
-    from distkern.estimators.run import plan as plan_run
+    from distkern.runs.run import plan as plan_run
 
     planned = plan_run(
         estimator,

@@ -63,8 +63,8 @@ def predict(
       distkern predict m new.csv --id customer --out predictions.csv
       distkern predict m --data covtype.zarr --out predictions.csv
     """
-    from distkern.estimators import load_model
-    from distkern.estimators.scoring import files_for, predict_files_to, predict_to
+    from distkern.runs.persistence import load_model
+    from distkern.runs.scoring import files_for, predict_files_to, predict_to
 
     if not out.endswith(_ENDINGS):
         raise InputError(

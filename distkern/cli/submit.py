@@ -74,7 +74,7 @@ def submit(
     job = job.model_copy(update=update)
     estimator, dataset = prepare(job)
 
-    from distkern.estimators.run_folder import check_folder, check_resumption
+    from distkern.runs.folder import check_folder, check_resumption
 
     folder = JobFolder(job.model_folder)
     try:

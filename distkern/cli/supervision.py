@@ -26,9 +26,9 @@ def driving(job: Job, resume: bool) -> Iterator[tuple[Listener, ...]]:
     InputError
         If somebody trains to the folder, or a job for it waits, or it cannot be trained to.
     """
-    from distkern.estimators.run_folder import check_folder
     from distkern.jobs.driver import Guard, Heartbeat
     from distkern.jobs.folder import JobFolder, attached_facts
+    from distkern.runs.folder import check_folder
 
     folder = JobFolder(job.model_folder)
     folder.refuse_if_driven()

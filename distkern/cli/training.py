@@ -35,10 +35,10 @@ def run_job(
         If the job names no folder for the model, or asks for a dashboard where none can be.
     """
     from distkern.cli.job import make_estimator
-    from distkern.estimators.run import train
     from distkern.monitor.metrics import read
     from distkern.monitor.recorder import PassRecorder
     from distkern.monitor.report import write_report
+    from distkern.runs.run import train
 
     folder = job.model_folder
     if dashboard and job.scheduler in ("synchronous", "threads", "processes"):

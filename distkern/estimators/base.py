@@ -17,9 +17,9 @@ from distkern.core.sparse import Rows
 from distkern.core.types import Block, Floats
 from distkern.engine.executors import open_executor
 from distkern.engine.executors.arrays import DaskArraySource, aligned, as_array, is_dask
-from distkern.estimators.data import TrainingData, from_arrays, from_described, from_split
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.losses import find_loss, margin_loss
+from distkern.runs.data import TrainingData, from_arrays, from_described, from_split
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.objective import Objective
 from distkern.storage.dataset import Split
@@ -142,7 +142,7 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy on arrays, or on a split of a data set, which has its own labels."""
         if isinstance(X, Split):
-            from distkern.estimators.evaluation import evaluate_split
+            from distkern.runs.evaluation import evaluate_split
 
             with open_executor() as executor:
                 return float(evaluate_split(self._fitted(), X, executor)["accuracy"])

@@ -17,8 +17,6 @@ from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
-from distkern.estimators._stream import Continued
-from distkern.estimators.data import ArraySource, of_positive_weight
 from distkern.estimators.functional import (
     CLASSIFIER,
     REGRESSOR,
@@ -26,6 +24,9 @@ from distkern.estimators.functional import (
     AbstractFunctionalEstimator,
     AbstractFunctionalRegressor,
 )
+from distkern.runs.arrays import ArraySource
+from distkern.runs.data import of_positive_weight
+from distkern.solvers._dsg.continued import ContinuedDSG
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG, DSGState
@@ -82,7 +83,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
             real_targets=self.task == "regression",
         )  # fmt: skip
         with open_executor("synchronous") as executor:
-            outcome = Driver({"train": source}, executor).run(Continued(solver, before), problem)
+            outcome = Driver({"train": source}, executor).run(ContinuedDSG(solver, before), problem)
         self.n_features_in_, self.scaling_ = source.n_features, None
         self.history_ = [*getattr(self, "history_", []), *outcome.history]
         self.n_iter_, self.ended_ = getattr(self, "n_iter_", 0) + 1, outcome.ending.reason

@@ -36,18 +36,18 @@ from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.engine.executors.arrays import DaskArraySource, is_dask, map_rows, map_source
 from distkern.engine.plan import Extent, plan_reduce
-from distkern.estimators.data import DESCRIBE, TrainingData
-from distkern.estimators.feature_names import (
+from distkern.estimators.hyperparameters import Hyperparameters
+from distkern.passes import Reduce
+from distkern.runs.data import DESCRIBE, TrainingData
+from distkern.runs.feature_names import (
     check_dask_names,
     learn_names,
     learn_names_of_dataset,
     preparation_of,
     put_in_order,
 )
-from distkern.estimators.hyperparameters import Hyperparameters
-from distkern.estimators.prediction import predict_rows
-from distkern.estimators.spooled import in_random_order
-from distkern.passes import Reduce
+from distkern.runs.prediction import predict_rows
+from distkern.runs.spooled import in_random_order
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.storage.dataset import Split
 from distkern.storage.places import Location, Place, place_of
@@ -337,7 +337,7 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: Location) -> None:
         """Write a model folder that :func:`distkern.load_model` reads; see there for what it holds."""
-        from distkern.estimators.persistence import save_model
+        from distkern.runs.persistence import save_model
 
         save_model(self._fitted(), place_of(path))
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from distkern.core.types import Block, Floats
 from distkern.estimators.base import AbstractClassifier
-from distkern.estimators.data import TrainingData
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.regressor import AbstractRegressor
 from distkern.losses import loss_names
+from distkern.runs.data import TrainingData
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, a_loss
 from distkern.solvers.risk import Risk, n_outputs

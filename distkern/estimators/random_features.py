@@ -19,16 +19,16 @@ from distkern.core.parameters import NOTHING, Parameter, Whole
 from distkern.core.sparse import Rows, SparseRows, converted, stacked
 from distkern.core.types import Floats
 from distkern.engine.executors.arrays import as_array, is_dask, map_rows, map_source
-from distkern.estimators.feature_names import (
+from distkern.estimators.hyperparameters import Hyperparameters
+from distkern.kernels import AbstractKernel, feature_kernel_names
+from distkern.kernels.bandwidth import gamma_by_rule
+from distkern.runs.feature_names import (
     check_dask_names,
     learn_names,
     learn_names_of_dataset,
     preparation_of,
     put_in_order,
 )
-from distkern.estimators.hyperparameters import Hyperparameters
-from distkern.kernels import AbstractKernel, feature_kernel_names
-from distkern.kernels.bandwidth import gamma_by_rule
 from distkern.solvers.hyperparameters import (
     GAMMA,
     RANDOM_STATE,

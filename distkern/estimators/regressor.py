@@ -11,15 +11,15 @@ from sklearn.base import RegressorMixin
 from distkern.core.sparse import Rows
 from distkern.engine.executors import open_executor
 from distkern.engine.executors.arrays import DaskArraySource, is_dask
-from distkern.estimators.data import TrainingData
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.numbers import (
+from distkern.passes import Reduce
+from distkern.runs.data import (
     DESCRIBE_NUMBERS,
+    TrainingData,
     numbers_from_arrays,
     numbers_from_described,
     numbers_from_split,
 )
-from distkern.passes import Reduce
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.storage.dataset import Split
 
@@ -80,7 +80,7 @@ class AbstractRegressor(RegressorMixin, AbstractEstimator):  # type: ignore[misc
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R^2 on arrays, or on a split of a data set, which has its own targets."""
         if isinstance(X, Split):
-            from distkern.estimators.evaluation import evaluate_split
+            from distkern.runs.evaluation import evaluate_split
 
             with open_executor() as executor:
                 return float(evaluate_split(self._fitted(), X, executor)["r2"])

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.executors.arrays import DaskArraySource
-from distkern.estimators.data import TrainingData
 from distkern.estimators.features import AbstractFeatureClassifier
-from distkern.estimators.spooled import spooled
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
+from distkern.runs.data import TrainingData
+from distkern.runs.spooled import spooled
 from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
 from distkern.solvers.simba import SEARCHED, SIMBA
 from distkern.storage.columns import no_columns

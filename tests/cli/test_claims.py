@@ -112,7 +112,7 @@ def test_a_run_that_was_killed_after_its_model_was_written_is_finished_by_resume
         """What a run leaves that is killed before it clears up."""
 
     with monkeypatch.context() as patch:
-        patch.setattr("distkern.estimators.run.clear", kept)
+        patch.setattr("distkern.runs.run.clear", kept)
         assert main(arguments(data, out, stages=2)) == 0
     assert (out / "checkpoints").is_dir()
     (out / "report.html").rename(out / ".report.html.partial-01234567")

@@ -49,9 +49,9 @@ def test_the_default_number_of_rows_exceeds_the_limit(n_bytes: int) -> None:
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_the_default_demo_fits_its_workers(tmp_path: Path, workers: int) -> None:
+    from distkern import CSVRGClassifier
     from distkern.demo.digits import VirtualDigits
-    from distkern.estimators import CSVRGClassifier
-    from distkern.estimators.run import plan
+    from distkern.runs.run import plan
     from distkern.storage.ingest import write_dataset
 
     digits = VirtualDigits(chunk_rows=1000)

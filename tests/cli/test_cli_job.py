@@ -11,7 +11,7 @@ import pytest
 from distkern.cli.job import Job, make_estimator, parse_bytes, parse_settings, resolve_job
 from distkern.core.errors import InputError
 from distkern.core.registry import members
-from distkern.estimators.names import algorithms
+from distkern.runs.algorithms import algorithms
 from distkern.solvers.base import AbstractSolver
 from distkern.solvers.hyperparameters import hyperparameters_of
 

@@ -17,11 +17,11 @@ from cluster_processes import Processes, distkern, wait_for
 from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.engine.executors.jobs import JobScheduler
-from distkern.estimators import load_model
 from distkern.jobs import probe
 from distkern.jobs.folder import JobFolder
 from distkern.jobs.index import JobIndex
 from distkern.jobs.record import Record
+from distkern.runs.persistence import load_model
 from distkern.storage.ingest import write_dataset
 
 SETTINGS = ["--set", "n_landmarks=20", "--set", "stages=3", "--set", "tol=0.0"]

@@ -16,8 +16,9 @@ import pytest
 import zarr
 from sklearn.datasets import dump_svmlight_file
 
+from distkern import CSVRGClassifier
 from distkern.cli.main import main
-from distkern.estimators import CSVRGClassifier, load_model
+from distkern.runs.persistence import load_model
 from distkern.storage import file_rows
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import shard, write_dataset

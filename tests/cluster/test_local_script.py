@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from cluster_processes import free_port, wait_for
-from distkern.estimators import load_model
+from distkern.runs.persistence import load_model
 from distkern.storage.ingest import write_dataset
 
 pytestmark = [

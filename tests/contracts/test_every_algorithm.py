@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distkern.estimators.names import algorithms
 from distkern.losses import find_loss
+from distkern.runs.algorithms import algorithms
 
 WITH_LOSSES = {name: kind for name, kind in algorithms().items() if "loss" in kind.hyperparameters}
 

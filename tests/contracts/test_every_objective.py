@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distkern.estimators.names import algorithms
+from distkern.runs.algorithms import algorithms
 
 KINDS = algorithms()
 SMALL = {

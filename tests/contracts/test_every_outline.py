@@ -8,8 +8,8 @@ import pytest
 
 from distkern.core.parameters import FLAG
 from distkern.engine.drive import Driver
-from distkern.estimators.names import algorithms
 from distkern.passes import Stream
+from distkern.runs.algorithms import algorithms
 from small import small, taken
 
 #: words that choose functions, and no passes

@@ -13,8 +13,8 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
-from distkern.estimators.names import algorithms
 from distkern.passes import Reduce, Rounds, Stream
+from distkern.runs.algorithms import algorithms
 from distkern.solvers.base import AbstractSolver
 from small import small
 

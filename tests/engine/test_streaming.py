@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from distkern import CSVRGClassifier
 from distkern.engine.budget import Machine
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
 from distkern.engine.plan import Extent, plan_stream
 from distkern.engine.streaming import StreamClock, run_stream
-from distkern.estimators import CSVRGClassifier
-from distkern.estimators.data import from_arrays
 from distkern.passes import Cost, Stream, epoch_visits
+from distkern.runs.data import from_arrays
 from toy import ToySource, prepare
 
 MODES = [

@@ -24,8 +24,8 @@ from distkern.engine.executors.cluster import connect
 from distkern.engine.executors.workers import explained
 from distkern.engine.plan import Extent, plan_rounds
 from distkern.estimators.pegasos import PegasosClassifier
-from distkern.estimators.run import evaluate, plan, train
 from distkern.passes import Reduce
+from distkern.runs.run import evaluate, plan, train
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 from toy import ToySource, add, scaled_sum, toy_rounds

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
-from distkern.estimators.data import ArraySource
+from distkern.runs.arrays import ArraySource
 
 
 @pytest.fixture(params=["dense", "sparse"])
@@ -18,7 +18,7 @@ def source(request, monkeypatch):
     codes = generator.integers(0, 2, 9000).astype(np.int32)
     rows = SparseRows.of_dense(features) if request.param == "sparse" else features
     # small blocks, so that there are several groups
-    monkeypatch.setattr("distkern.estimators.data._BLOCK_BYTES", 1)
+    monkeypatch.setattr("distkern.runs.arrays._BLOCK_BYTES", 1)
     made = ArraySource(rows, codes, np.arange(9000.0))
     order = np.concatenate([made.reader(block)().weights for block in range(made.n_blocks)]).astype(int)
     return made, features[order], codes[order], order

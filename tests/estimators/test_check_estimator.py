@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from distkern.estimators.names import algorithms
+from distkern.runs.algorithms import algorithms
 
 # estimators report what they skip (array API libraries that are not installed) as warnings
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")

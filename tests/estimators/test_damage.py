@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from distkern import CSVRGClassifier
 from distkern.core.errors import InputError
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.estimators import CSVRGClassifier, load_model
 from distkern.estimators.dsg import DSGRegressor
-from distkern.estimators.run import train
+from distkern.runs.persistence import load_model
+from distkern.runs.run import train
 from distkern.storage.dataset import open_dataset
 from distkern.storage.description import sealed
 from distkern.storage.ingest import write_dataset

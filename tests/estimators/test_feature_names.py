@@ -12,9 +12,9 @@ import pytest
 from dask import array as da
 from scipy import sparse
 
-from distkern import RandomFeatures
+from distkern import CSVRGClassifier, RandomFeatures
 from distkern.core.errors import InputError
-from distkern.estimators import CSVRGClassifier, load_model
+from distkern.runs.persistence import load_model
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.ingest import shard, write_dataset
 

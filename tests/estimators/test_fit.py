@@ -10,9 +10,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
+from distkern import AVMClassifier, CSVRGClassifier
 from distkern.core.errors import InputError
-from distkern.estimators import AVMClassifier, CSVRGClassifier, load_model
-from distkern.estimators.names import algorithms
+from distkern.runs.algorithms import algorithms
+from distkern.runs.persistence import load_model
 
 
 @pytest.fixture(scope="module")

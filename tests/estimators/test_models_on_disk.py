@@ -9,8 +9,9 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_classification
 
+from distkern import AVMClassifier, CSVRGClassifier
 from distkern.core.errors import CorruptDataError
-from distkern.estimators import AVMClassifier, CSVRGClassifier, load_model
+from distkern.runs.persistence import load_model
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.description import sealed
 

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from distkern import PegasosClassifier
 from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.estimators import PegasosClassifier, load_model
-from distkern.estimators.run import evaluate, plan, train
-from distkern.estimators.scoring import predict_to
+from distkern.runs.persistence import load_model
+from distkern.runs.run import evaluate, plan, train
+from distkern.runs.scoring import predict_to
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 

@@ -9,8 +9,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import distkern
-from distkern.estimators.ranking import RankedScores
-from distkern.estimators.run import evaluate
+from distkern.runs.ranking import RankedScores
+from distkern.runs.run import evaluate
 from distkern.storage.ingest import write_dataset
 
 

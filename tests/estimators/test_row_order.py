@@ -6,13 +6,13 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
+from distkern import CSVRGClassifier
 from distkern.core.errors import InputError
 from distkern.core.registry import members
 from distkern.engine.budget import Machine
 from distkern.engine.drive import whole_blocks
 from distkern.engine.executors import open_executor
 from distkern.engine.executors.arrays import DaskArraySource
-from distkern.estimators import CSVRGClassifier
 from distkern.estimators.base import AbstractClassifier
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
@@ -47,7 +47,7 @@ def ordered():
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of 1,024 rows, so that one holds one or two classes."""
-    monkeypatch.setattr("distkern.estimators.data._BLOCK_BYTES", 1)
+    monkeypatch.setattr("distkern.runs.arrays._BLOCK_BYTES", 1)
 
 
 def fitted(kind, *data):

@@ -17,10 +17,10 @@ from test_pegasos_classifier import topics
 from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.estimators import load_model
-from distkern.estimators.run import evaluate, plan, train
-from distkern.estimators.scoring import predict_to
 from distkern.estimators.simba import SIMBAClassifier
+from distkern.runs.persistence import load_model
+from distkern.runs.run import evaluate, plan, train
+from distkern.runs.scoring import predict_to
 from distkern.solvers._simba.measure import Norms
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.ingest import write_dataset

@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from distkern import CSVRGClassifier
 from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.core.sparse import COMPILED_BYTES, SparseRows
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.estimators import CSVRGClassifier, load_model
 from distkern.estimators.coreset import AbstractCoresetClassifier
-from distkern.estimators.names import algorithms
-from distkern.estimators.run import plan, train
+from distkern.runs.algorithms import algorithms
+from distkern.runs.persistence import load_model
+from distkern.runs.run import plan, train
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 

@@ -13,7 +13,7 @@ import distkern
 from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.engine.executors import open_executor
-from distkern.estimators.run import evaluate, plan
+from distkern.runs.run import evaluate, plan
 from distkern.storage.ingest import write_dataset
 
 LOSSES = ("square", "huber", "epsilon_insensitive", "absolute", "quantile")

@@ -18,12 +18,12 @@ from distkern.cli.on_cluster import train_described
 from distkern.cli.supervision import supervised
 from distkern.core.errors import ClusterError, InputError
 from distkern.engine.events import Event, Listener
-from distkern.estimators import load_model
 from distkern.jobs import faults
 from distkern.jobs.driver import MOST_STARTS, CancelledJobError, Guard, drive
 from distkern.jobs.fence import FencedError
 from distkern.jobs.folder import JobFolder
 from distkern.jobs.record import Record
+from distkern.runs.persistence import load_model
 from distkern.storage.ingest import write_dataset
 
 STAGES = 4

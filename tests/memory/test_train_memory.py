@@ -25,7 +25,7 @@ TRAIN = """
 import json, sys
 import distkern as dk
 from distkern.engine.tasks import peak_resident_bytes
-from distkern.estimators.run import plan, train
+from distkern.runs.run import plan, train
 peaks = {"worker": 0}
 def watch(event):
     if event.kind == "stage_finished":

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
 
+from distkern import CSVRGClassifier
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
-from distkern.estimators import CSVRGClassifier
 from distkern.storage.dataset import Split
 from distkern.storage.ingest import shard
 

@@ -21,12 +21,12 @@ from distkern.core.errors import InputError, StoreError
 from distkern.engine import budget
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.events import Event
-from distkern.estimators import load_model
-from distkern.estimators.run import evaluate
-from distkern.estimators.scoring import predict_to
 from distkern.jobs.driver import drive
 from distkern.jobs.folder import JobFolder
 from distkern.jobs.record import Record
+from distkern.runs.persistence import load_model
+from distkern.runs.run import evaluate
+from distkern.runs.scoring import predict_to
 from distkern.storage import _file_systems, places
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.ingest import add_columns, shard

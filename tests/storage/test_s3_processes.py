@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from distkern.cli.main import main
-from distkern.estimators import load_model
+from distkern.runs.persistence import load_model
 from distkern.storage.dataset import Dataset
 from distkern.storage.places import URLPlace
 from s3_runs import STAGES, make

@@ -108,7 +108,7 @@ def load_model(path: Location) -> Any:
     CorruptDataError
         If anything in it is not what was written.
     """
-    from distkern.estimators.names import algorithms
+    from distkern.runs.algorithms import algorithms
 
     folder = place_of(path)
     where = str(folder / "model.json")

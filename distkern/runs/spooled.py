@@ -12,7 +12,7 @@ from distkern.core.types import AbstractSource
 from distkern.engine.drive import whole_blocks
 from distkern.engine.events import EventLog
 from distkern.engine.executors import AbstractExecutor
-from distkern.estimators.data import TrainingData
+from distkern.runs.data import TrainingData
 from distkern.storage.dataset import Split
 from distkern.storage.ingest import write_dataset
 from distkern.storage.shuffled import ShuffledRows

@@ -9,7 +9,7 @@ from distkern.solvers.dsg import DSG, DSGState
 
 
 @dataclass(frozen=True)
-class Continued(AbstractSolver[DSGState]):
+class ContinuedDSG(AbstractSolver[DSGState]):
     """The steps of DSG over one more batch of rows, from the state that the batches before have left.
 
     The step number, and with it the step size, counts on. Once there are ``n_features``, steps go to blocks

@@ -1,92 +1,24 @@
-"""What users give to ``fit`` and ``predict``, brought to one form."""
+"""What users give to ``fit``, brought to one form: labels or real targets of arrays, splits, Dask arrays."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
-from distkern.core.rng import Purpose, stream
 from distkern.core.sparse import Rows, SparseRows, converted, distinct
-from distkern.core.types import AbstractSource, Block, Floats, GroupOpener, Reader
-from distkern.estimators.array_group import ArrayGroup, OpenGroup
+from distkern.core.types import AbstractSource, Block, Floats
 from distkern.passes import Reduce
+from distkern.runs.arrays import ArraySource
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.scaling import Scaling
 
-_BLOCK_BYTES = 4 * 2**20
+#: of which equal ones are merged
 _FEW_ROWS = 1024
-
-
-class ArraySource(AbstractSource):
-    """Rows of arrays in this process, in blocks that threads can share out.
-
-    More than one block of rows is put in random order first, as a data set's rows are when it is sharded,
-    for a block of sorted rows may hold one class only. The order is an index of 8 bytes a row, drawn from
-    the number of rows alone; a block's rows are gathered when it is read.
-    """
-
-    in_memory = True
-
-    def __init__(
-        self, features: Rows, targets: NDArray[Any] | None, weights: NDArray[np.float64] | None
-    ) -> None:
-        self._block = Block(features, targets, weights)
-        n_rows, self.n_features = features.shape
-        self.dtype = features.dtype
-        self.is_sparse = isinstance(features, SparseRows)
-        self._row_numbers = self.n_features
-        if isinstance(features, SparseRows):
-            self._row_numbers = 2 + 2 * features.n_entries // max(n_rows, 1)
-        size = int(np.clip(_BLOCK_BYTES // (self._row_numbers * self.dtype.itemsize), _FEW_ROWS, 65_536))
-        self._starts = list(range(0, n_rows, size))
-        self.block_rows = tuple(min(size, n_rows - start) for start in self._starts)
-        self.fingerprint = ""
-        self._order: NDArray[np.intp] | None = None
-        if len(self.block_rows) > 1:
-            self._order = stream(0, Purpose.SHUFFLE).permutation(n_rows)
-        self._groups: dict[int, ArrayGroup] = {}
-
-    @property
-    def row_numbers(self) -> int:
-        return self._row_numbers
-
-    def reader(self, index: int) -> Reader:
-        return _Part(self._block, self._rows((index,)), index)
-
-    def _rows(self, blocks: tuple[int, ...]) -> NDArray[np.intp] | slice:
-        """Where the rows of consecutive blocks are."""
-        start, rows = self._starts[blocks[0]], sum(self.block_rows[block] for block in blocks)
-        part = slice(start, start + rows)
-        return part if self._order is None else self._order[part]
-
-    def group(self, index: int) -> GroupOpener:
-        found = self._groups.get(index)
-        if found is None:
-            blocks = self.groups[index]
-            rows = tuple(self.block_rows[block] for block in blocks)
-            found = ArrayGroup(self._block, self._rows(blocks), rows, blocks[0])
-            # kept, because so is the transposed copy of its sparse rows
-            self._groups[index] = found
-        return OpenGroup(found)
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Gathers some rows of an array when it is called, or when it goes to another process."""
-
-    whole: Block
-    rows: NDArray[np.intp] | slice
-    index: int
-
-    def __call__(self) -> Block:
-        return replace(self.whole.take(self.rows), index=self.index)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _Part, (self(), slice(None), self.index)
+_NO_CLASSES = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -111,7 +43,7 @@ class TrainingData:
 
 def check_task(dataset: Dataset, task: str) -> None:
     """Refuse a data set of another task than ``task``, naming the algorithms that learn from it."""
-    from distkern.estimators.names import algorithms
+    from distkern.runs.algorithms import algorithms
 
     if dataset.task == task:
         return
@@ -240,3 +172,43 @@ def from_described(source: Any, described: _Described) -> TrainingData:
         np.array([described.totals[label] for label in labels]),
         np.array([described.largest[label] for label in labels]),
     )
+
+
+def numbers_from_split(split: Split) -> TrainingData:
+    """The training split of a data set for regression."""
+    check_task(split.dataset, "regression")
+    totals = np.array([float(split.n_rows)])
+    return TrainingData(split, _NO_CLASSES, totals, np.ones(1), split.dataset.scaling)
+
+
+def numbers_from_arrays(
+    features: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None
+) -> TrainingData:
+    """Validated arrays; rows of weight 0 are left out, and of few rows equal ones merged, as for classes."""
+    features, targets, weights = of_positive_weight(features, targets, weights)
+    values, inverse = np.unique(np.asarray(targets, dtype=np.float64), return_inverse=True)
+    features, codes, weights = merged(features, inverse.astype(np.int32), weights)
+    row_weights = np.ones(len(codes)) if weights is None else weights
+    rows = converted(features, sparse=isinstance(features, SparseRows))
+    source = ArraySource(rows, values[codes], weights)
+    totals = np.array([row_weights.sum()])
+    return TrainingData(source, _NO_CLASSES, totals, np.array([row_weights.max()]))
+
+
+def _describe_numbers(block: Block, _: None) -> NDArray[np.float64]:
+    """Total and largest weight."""
+    weights = checked_weights(block)
+    return np.array([weights.sum(), weights.max(initial=0.0)])
+
+
+def _merge_numbers(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.array([first[0] + second[0], max(first[1], second[1])])
+
+
+#: one pass that finds the weights of real targets, and refuses numbers that are not finite
+DESCRIBE_NUMBERS = Reduce("describe", _describe_numbers, _merge_numbers)
+
+
+def numbers_from_described(source: Any, described: NDArray[np.float64]) -> TrainingData:
+    """A Dask array source, once a pass has described it."""
+    return TrainingData(source, _NO_CLASSES, described[:1], described[1:])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from distkern.core import interrupts
 from distkern.core.errors import FencedError, MemoryBudgetError, StoreError
@@ -16,9 +16,10 @@ from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.engine.plan import Extent, PassPlan, plan_pass, plan_reduce
 from distkern.engine.rates import START_SECONDS, Experience, seconds_of
-from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.persistence import load_model, save_model
-from distkern.estimators.run_folder import (
+from distkern.monitor import metrics
+from distkern.monitor.text import in_bytes
+from distkern.passes import Reduce
+from distkern.runs.folder import (
     check_folder,
     check_resumption,
     checkpointed_history,
@@ -26,13 +27,14 @@ from distkern.estimators.run_folder import (
     farewell,
     tidy,
 )
-from distkern.monitor import metrics
-from distkern.monitor.text import in_bytes
-from distkern.passes import Reduce
+from distkern.runs.learner import Learner
+from distkern.runs.persistence import load_model, save_model
 from distkern.solvers.base import Outline
 from distkern.storage.atomic import explained
 from distkern.storage.dataset import Split
 from distkern.storage.places import Location, place_of
+
+Trained = TypeVar("Trained", bound=Learner)
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class Plan:
 
 
 def plan(
-    estimator: AbstractEstimator, source: Split, *, test: Split | None = None, scheduler: str | None =
+    estimator: Learner, source: Split, *, test: Split | None = None, scheduler: str | None =
     None, workers: int | None = None, memory_limit: int | None = None,
 ) -> Plan:  # fmt: skip
     """The passes, bytes and peaks of memory of a training run; nothing is read and nothing started.
@@ -100,7 +102,7 @@ def plan(
 
 
 def _plan_on(
-    machine: Machine, estimator: AbstractEstimator, source: Split, test: Split | None, given: int | None
+    machine: Machine, estimator: Learner, source: Split, test: Split | None, given: int | None
 ) -> Plan:  # fmt: skip
     solver, problem = estimator.problem(estimator._data_of_split(source), has_test=test is not None)
     extents = {"train": Extent.of(source, "planned")}
@@ -162,11 +164,11 @@ def _advice(name: str, needed: int, limit: int, extent: Extent, raised: str, oth
 
 
 def train(
-    estimator: AbstractEstimator, source: Split, *, test: Split | None = None, scheduler: str | None =
+    estimator: Trained, source: Split, *, test: Split | None = None, scheduler: str | None =
     None, workers: int | None = None, memory_limit: int | None = None, out: Location | None = None,
     resume: bool = False, listeners: Sequence[Listener] = (), dashboard: bool = False,
     opened: Callable[[AbstractExecutor], Sequence[Listener]] | None = None,
-) -> AbstractEstimator:  # fmt: skip
+) -> Trained:  # fmt: skip
     """Fit ``estimator`` to a split and write the model to ``out``, with a checkpoint after every stage.
 
     Parameters
@@ -190,7 +192,7 @@ def train(
         if (folder / "model.json").exists():
             check_resumption(estimator, source, folder, test=test)
             clear(folder)
-            return cast(AbstractEstimator, load_model(folder))
+            return cast(Trained, load_model(folder))
 
     planned: list[Plan] = []
 
@@ -280,11 +282,11 @@ def _whose(machine: Machine, given: int | None) -> str:
 
 
 def evaluate(
-    model: AbstractEstimator, source: Split, *, scheduler: str | None = None, workers: int | None =
+    model: Learner, source: Split, *, scheduler: str | None = None, workers: int | None =
     None, memory_limit: int | None = None, listeners: Sequence[Listener] = (),
 ) -> dict[str, Any]:  # fmt: skip
-    """Figures of a model on a split: see :func:`distkern.estimators.evaluation.evaluate_split`."""
-    from distkern.estimators.evaluation import evaluate_split, evaluation_pass
+    """Figures of a model on a split: see :func:`distkern.runs.evaluation.evaluate_split`."""
+    from distkern.runs.evaluation import evaluate_split, evaluation_pass
 
     check = check_limit(evaluation_pass(model, source), Extent.of(source), memory_limit)
     with opened_executor(scheduler, workers, memory_limit, check) as executor:

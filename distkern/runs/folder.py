@@ -8,8 +8,8 @@ from typing import Any
 
 from distkern.core.errors import DistkernError, InputError
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.persistence import refuse_other_model
+from distkern.runs.learner import Learner
+from distkern.runs.persistence import refuse_other_model
 from distkern.storage.dataset import Split
 from distkern.storage.places import Place, URLPlace, remove_tree
 
@@ -59,7 +59,7 @@ def check_folder(folder: Place, resume: bool) -> None:
 
 
 def check_resumption(
-    estimator: AbstractEstimator, source: Split, folder: Place, *, test: Split | None
+    estimator: Learner, source: Split, folder: Place, *, test: Split | None
 ) -> None:  # fmt: skip
     """Refuse to go on with a run of other data or with other hyperparameters, before anything is started.
 

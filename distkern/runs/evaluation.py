@@ -17,9 +17,9 @@ from distkern.core.types import Block, Floats
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
-from distkern.estimators.ranking import RANKING_BYTES, RankedScores
-from distkern.estimators.regression_figures import regression_figures, residuals_pass
 from distkern.passes import Cost, Reduce
+from distkern.runs.ranking import RANKING_BYTES, RankedScores
+from distkern.runs.regression_figures import regression_figures, residuals_pass
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation
 
@@ -98,7 +98,7 @@ def evaluate_split(
     model: Any, split: Split, executor: AbstractExecutor, listeners: tuple[Listener, ...] = ()
 ) -> dict[str, Any]:
     """n, error, accuracy, balanced accuracy, AUC (two classes), objective and seconds of a model on a split;
-    of a regressor what :func:`~distkern.estimators.regression_figures.regression_figures` gives.
+    of a regressor what :func:`~distkern.runs.regression_figures.regression_figures` gives.
 
     Labels of the split are matched to the model's by value; rows of a label the model does not know count
     as errors and are left out of objective and AUC.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,9 @@ from distkern.core.types import Block
 from distkern.engine.drive import blocks_in_order
 from distkern.engine.held import HeldBlock, held_in_order
 from distkern.engine.plan import Extent
-from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.run import check_limit, opened_executor
 from distkern.passes import Cost, Reduce
+from distkern.runs.learner import Learner
+from distkern.runs.run import check_limit, opened_executor
 from distkern.storage.dataset import Split
 from distkern.storage.file_rows import FileBlock, FileRows
 from distkern.storage.places import Location, place_of
@@ -27,7 +27,7 @@ _MOST_ROWS_PER_CHUNK = 2**18
 
 
 def predict_to(
-    model: AbstractEstimator, source: Split, out: Location, *, output: str = "label",
+    model: Learner, source: Split, out: Location, *, output: str = "label",
     scheduler: str | None = None, workers: int | None = None, memory_limit: int | None = None,
 ) -> int:  # fmt: skip
     """Write the predictions of all rows of a split, shard by shard, to ``.zarr``, ``.csv`` or ``.npy``, the
@@ -57,7 +57,7 @@ def predict_to(
     return done
 
 
-def files_for(model: AbstractEstimator, sources: Iterable[Location], **how: Any) -> FileRows:
+def files_for(model: Learner, sources: Iterable[Location], **how: Any) -> FileRows:
     """Files as rows of ``model``; ``how`` they are read is explained at :class:`FileRows`."""
     names = getattr(model, "feature_names_in_", None)
     return FileRows(
@@ -67,7 +67,7 @@ def files_for(model: AbstractEstimator, sources: Iterable[Location], **how: Any)
 
 
 def predict_files_to(
-    model: AbstractEstimator, rows: FileRows, out: Location, *, id: str | None = None, output: str =
+    model: Learner, rows: FileRows, out: Location, *, id: str | None = None, output: str =
     "label", scheduler: str | None = None, workers: int | None = None, memory_limit: int | None = None,
 ) -> int:  # fmt: skip
     """Write the predictions of rows of files, in their order, as :func:`predict_to` does; with the texts of
@@ -100,9 +100,7 @@ def predict_files_to(
     return done
 
 
-def _step(
-    model: AbstractEstimator, function: Any, extent: Extent, row_numbers: int, output: str
-) -> Reduce[Any]:
+def _step(model: Learner, function: Any, extent: Extent, row_numbers: int, output: str) -> Reduce[Any]:
     """The pass as it is planned; Arrow and the chunks that are read fit what every driver is given."""
     _, columns, _ = _predicted(model, output)
     basis = model.basis(np.float32)
@@ -115,13 +113,13 @@ def _step(
     return Reduce("predict", function, max, cost=cost)
 
 
-def _predicted(model: AbstractEstimator, output: str) -> tuple[list[Any], list[str] | None, np.dtype[Any]]:
+def _predicted(model: Learner, output: str) -> tuple[list[Any], list[str] | None, np.dtype[Any]]:
     """The labels that predictions may be, names of their columns if there are several, and their dtype."""
     number = np.dtype(np.float64)
     n_outputs = model.coef_.shape[1]
     if model.task == "regression":
         return [], None if n_outputs == 1 else [str(column) for column in range(n_outputs)], number
-    classes: np.ndarray = model.classes_
+    classes: NDArray[Any] = cast(Any, model).classes_
     labels = classes.tolist()
     if output == "label":
         return labels, None, classes.dtype

@@ -1,0 +1,150 @@
+"""Arrays in this process as sources of rows, and their single rows and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.rng import Purpose, stream
+from distkern.core.sparse import Rows, SparseRows
+from distkern.core.types import AbstractGroup, AbstractSource, Block, GroupOpener, Indices, Reader
+
+_BLOCK_BYTES = 4 * 2**20
+#: of a block
+_LEAST_ROWS = 1024
+
+
+class ArraySource(AbstractSource):
+    """Rows of arrays in this process, in blocks that threads can share out.
+
+    More than one block of rows is put in random order first, as a data set's rows are when it is sharded,
+    for a block of sorted rows may hold one class only. The order is an index of 8 bytes a row, drawn from
+    the number of rows alone; a block's rows are gathered when it is read.
+    """
+
+    in_memory = True
+
+    def __init__(
+        self, features: Rows, targets: NDArray[Any] | None, weights: NDArray[np.float64] | None
+    ) -> None:
+        self._block = Block(features, targets, weights)
+        n_rows, self.n_features = features.shape
+        self.dtype = features.dtype
+        self.is_sparse = isinstance(features, SparseRows)
+        self._row_numbers = self.n_features
+        if isinstance(features, SparseRows):
+            self._row_numbers = 2 + 2 * features.n_entries // max(n_rows, 1)
+        size = int(np.clip(_BLOCK_BYTES // (self._row_numbers * self.dtype.itemsize), _LEAST_ROWS, 65_536))
+        self._starts = list(range(0, n_rows, size))
+        self.block_rows = tuple(min(size, n_rows - start) for start in self._starts)
+        self.fingerprint = ""
+        self._order: NDArray[np.intp] | None = None
+        if len(self.block_rows) > 1:
+            self._order = stream(0, Purpose.SHUFFLE).permutation(n_rows)
+        self._groups: dict[int, ArrayGroup] = {}
+
+    @property
+    def row_numbers(self) -> int:
+        return self._row_numbers
+
+    def reader(self, index: int) -> Reader:
+        return _Part(self._block, self._rows((index,)), index)
+
+    def _rows(self, blocks: tuple[int, ...]) -> NDArray[np.intp] | slice:
+        """Where the rows of consecutive blocks are."""
+        start, rows = self._starts[blocks[0]], sum(self.block_rows[block] for block in blocks)
+        part = slice(start, start + rows)
+        return part if self._order is None else self._order[part]
+
+    def group(self, index: int) -> GroupOpener:
+        found = self._groups.get(index)
+        if found is None:
+            blocks = self.groups[index]
+            rows = tuple(self.block_rows[block] for block in blocks)
+            found = ArrayGroup(self._block, self._rows(blocks), rows, blocks[0])
+            # kept, because so is the transposed copy of its sparse rows
+            self._groups[index] = found
+        return OpenGroup(found)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Gathers some rows of an array when it is called, or when it goes to another process."""
+
+    whole: Block
+    rows: NDArray[np.intp] | slice
+    index: int
+
+    def __call__(self) -> Block:
+        return replace(self.whole.take(self.rows), index=self.index)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Part, (self(), slice(None), self.index)
+
+
+class ArrayGroup(AbstractGroup):
+    """Consecutive blocks of an array whose rows are read in an order of their own.
+
+    Rows and dense columns are gathered when they are asked for. Of sparse rows a transposed copy is made at
+    the first column that is asked for; it takes what the rows take.
+
+    Parameters
+    ----------
+    whole : rows of the array
+    order : those of the group among them, in its order
+    block_rows : rows of each of its blocks, in order
+    first : number of the first of them
+    """
+
+    def __init__(self, whole: Block, order: Indices | slice, block_rows: tuple[int, ...], first: int) -> None:
+        if isinstance(order, slice):
+            whole, order = whole.take(order), np.arange(sum(block_rows))
+        self._whole, self._order = whole, order
+        self._block_rows, self._first = block_rows, first
+        self.n_rows, self.n_features = len(order), whole.features.shape[1]
+        self.targets = None if whole.targets is None else whole.targets[order]
+
+    def rows(self, positions: Indices) -> Rows:
+        return self._whole.features[self._order[positions]]
+
+    def columns(self, columns: Indices) -> Rows:
+        if isinstance(self._whole.features, SparseRows):
+            return self._transposed[columns]
+        return self._whole.features[self._order, np.asarray(columns)[:, None]]
+
+    def blocks(self) -> Iterator[Block]:
+        start = 0
+        for number, rows in enumerate(self._block_rows):
+            part = self._whole.take(self._order[start : start + rows])
+            yield replace(part, index=self._first + number)
+            start += rows
+
+    @cached_property
+    def _transposed(self) -> SparseRows:
+        features = self._whole.features[self._order]
+        assert isinstance(features, SparseRows)
+        order = np.argsort(features.indices, kind="stable")
+        counts = np.bincount(features.indices, minlength=self.n_features)
+        return SparseRows(
+            features.data[order], features.row_of_entries[order].astype(np.int32),
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), self.n_rows,
+        )  # fmt: skip
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # another process is sent the rows of the group alone
+        return ArrayGroup, (self._whole.take(self._order), slice(None), self._block_rows, self._first)
+
+
+@dataclass(frozen=True)
+class OpenGroup:
+    """Gives the group itself, which has nothing to be opened."""
+
+    group: ArrayGroup
+
+    def __call__(self) -> ArrayGroup:
+        return self.group

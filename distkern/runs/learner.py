@@ -1,0 +1,58 @@
+"""What runs ask of an estimator; :class:`distkern.estimators.estimator.AbstractEstimator` explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from distkern.bases.base import AbstractBasis
+from distkern.engine.events import Listener
+from distkern.engine.executors import AbstractExecutor
+from distkern.runs.data import TrainingData
+from distkern.solvers.base import AbstractSolver, Problem
+from distkern.storage.dataset import Split
+from distkern.storage.places import Place
+from distkern.storage.preparation import Preparation
+from distkern.storage.scaling import Scaling
+
+
+class Learner(Protocol):
+    """An estimator that trains on data sets, and predicts once it is fitted."""
+
+    name: ClassVar[str]
+    task: ClassVar[str]
+    coef_: NDArray[np.float64]
+    n_features_in_: int
+    target_name_: str | None
+    scaling_: Scaling | None
+    ended_: str
+    history_: list[dict[str, Any]]
+
+    # -- to be trained
+
+    def check_parameters(self) -> None: ...
+
+    def memory_knob(self) -> str: ...
+
+    def _data_of_split(self, split: Split) -> TrainingData: ...
+
+    def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]: ...
+
+    def _identity(self, data: TrainingData, problem: Problem) -> dict[str, Any]: ...
+
+    def fit_with(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,
+        test: Split | None = None, executor: AbstractExecutor | None = None, listeners: Sequence[Listener] =
+        (), checkpoints: Place | None = None, resume: bool = False,
+    ) -> Any: ...  # fmt: skip
+
+    # -- to predict
+
+    def basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis: ...
+
+    def predictor(self, preparation: Preparation | None, output: str) -> Callable[..., NDArray[Any]]: ...
+
+    def preparation_for(self, split: Split) -> Preparation | None: ...
