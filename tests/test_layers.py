@@ -80,8 +80,8 @@ ARROWS = {
 
 #: third-party package -> the folders that may import it
 HOMES = {
-    "dask": ("engine/executors", "dashboard"),
-    "distributed": ("engine/executors", "dashboard"),
+    "dask": ("engine/executors", "engine/dask", "dashboard"),
+    "distributed": ("engine/executors", "engine/dask", "dashboard"),
     "bokeh": ("dashboard",),
     "dask_ml": (),
     "zarr": ("storage",),

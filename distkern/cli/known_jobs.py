@@ -14,7 +14,7 @@ from distkern.core.errors import InputError
 from distkern.storage.places import Place
 
 if TYPE_CHECKING:
-    from distkern.engine.executors.jobs import JobScheduler
+    from distkern.engine.dask.jobs import JobScheduler
     from distkern.jobs.folder import JobFolder
 
 #: where jobs are looked for
@@ -52,7 +52,7 @@ def scheduler(command: Any) -> Any:
 
 def ask(address: str | None) -> AbstractContextManager[JobScheduler | None]:
     """The scheduler to ask, if one was given."""
-    from distkern.engine.executors.jobs import job_scheduler
+    from distkern.engine.dask.jobs import job_scheduler
 
     options.use_certificates(address)
     return job_scheduler(address)

@@ -103,7 +103,7 @@ def use_certificates(scheduler: str | None) -> None:
     if not given:
         return
     from distkern.core.errors import InputError
-    from distkern.engine.executors.certificates import use_certificates
+    from distkern.engine.dask.certificates import use_certificates
 
     if not (scheduler or "").startswith("tls://"):
         option = f"--{next(iter(given)).replace('_', '-')}"

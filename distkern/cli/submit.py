@@ -12,7 +12,7 @@ from distkern.storage.places import Place, absolute, place_of
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
-    from distkern.engine.executors.jobs import JobScheduler
+    from distkern.engine.dask.jobs import JobScheduler
     from distkern.jobs.folder import JobFolder
     from distkern.jobs.record import Record
 
@@ -113,7 +113,7 @@ def _refuse_if_driven(folder: JobFolder, scheduler: JobScheduler) -> None:
 def _send(job: Job, folder: JobFolder, retries: int, runs: Place) -> Record:
     """Write the job down and hand its driver to the scheduler."""
     from distkern.cli.on_cluster import train_described
-    from distkern.engine.executors.jobs import JobScheduler
+    from distkern.engine.dask.jobs import JobScheduler
     from distkern.jobs.driver import drive
     from distkern.jobs.index import JobIndex
     from distkern.jobs.probe import check_store

@@ -15,8 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from distkern.core.errors import InputError
 from distkern.core.sparse import Rows
 from distkern.core.types import Block, Floats
+from distkern.engine.dask.arrays import DaskArraySource, aligned, as_array, is_dask
 from distkern.engine.executors import open_executor
-from distkern.engine.executors.arrays import DaskArraySource, aligned, as_array, is_dask
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.losses import find_loss, margin_loss
 from distkern.runs.data import TrainingData, from_arrays, from_described, from_split

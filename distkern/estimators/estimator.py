@@ -31,10 +31,10 @@ from distkern.core.errors import InputError
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Block, Floats
 from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.dask.arrays import DaskArraySource, is_dask, map_rows, map_source
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
-from distkern.engine.executors.arrays import DaskArraySource, is_dask, map_rows, map_source
 from distkern.engine.plan import Extent, plan_reduce
 from distkern.estimators.hyperparameters import Hyperparameters
 from distkern.passes import Reduce

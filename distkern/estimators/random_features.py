@@ -18,7 +18,7 @@ from distkern.core import blas
 from distkern.core.parameters import NOTHING, Parameter, Whole
 from distkern.core.sparse import Rows, SparseRows, converted, stacked
 from distkern.core.types import Floats
-from distkern.engine.executors.arrays import as_array, is_dask, map_rows, map_source
+from distkern.engine.dask.arrays import as_array, is_dask, map_rows, map_source
 from distkern.estimators.hyperparameters import Hyperparameters
 from distkern.kernels import AbstractKernel, feature_kernel_names
 from distkern.kernels.bandwidth import gamma_by_rule

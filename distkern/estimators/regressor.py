@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
 from distkern.core.sparse import Rows
+from distkern.engine.dask.arrays import DaskArraySource, is_dask
 from distkern.engine.executors import open_executor
-from distkern.engine.executors.arrays import DaskArraySource, is_dask
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.passes import Reduce
 from distkern.runs.data import (

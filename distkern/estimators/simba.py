@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.executors import AbstractExecutor
-from distkern.engine.executors.arrays import DaskArraySource
 from distkern.estimators.features import AbstractFeatureClassifier
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss

@@ -16,7 +16,7 @@ import pytest
 from cluster_processes import Processes, distkern, wait_for
 from distkern.cli.main import main
 from distkern.core.errors import InputError
-from distkern.engine.executors.jobs import JobScheduler
+from distkern.engine.dask.jobs import JobScheduler
 from distkern.jobs import probe
 from distkern.jobs.folder import JobFolder
 from distkern.jobs.index import JobIndex

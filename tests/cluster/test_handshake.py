@@ -11,9 +11,9 @@ import pytest
 from distributed import LocalCluster
 
 from distkern.core.errors import InputError
-from distkern.engine.executors import handshake
-from distkern.engine.executors.handshake import greet
-from distkern.engine.executors.jobs import job_scheduler
+from distkern.engine.dask import handshake
+from distkern.engine.dask.handshake import greet
+from distkern.engine.dask.jobs import job_scheduler
 
 
 @contextmanager

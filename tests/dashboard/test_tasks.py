@@ -8,7 +8,7 @@ import pytest
 
 from distkern.dashboard.tasks import CELLS, MOST_WORKERS, Tasks, engine_key
 from distkern.engine.budget import Machine
-from distkern.engine.executors.graph import reduce_graph
+from distkern.engine.dask.graph import reduce_graph
 from distkern.engine.plan import Extent, plan_reduce
 from distkern.passes import Reduce
 from toy import ToySource, add, scaled_sum

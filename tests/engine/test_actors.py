@@ -14,11 +14,11 @@ import pytest
 
 from distkern.core.errors import DistkernError
 from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.dask.actors import ActorParties
+from distkern.engine.dask.calls import LOST
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
-from distkern.engine.executors.actors import ActorParties
-from distkern.engine.executors.calls import LOST
 from distkern.engine.plan import Extent, plan_rounds
 from distkern.solvers.base import Problem
 from toy import RoundsSolver, ToySource, toy_rounds

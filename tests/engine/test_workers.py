@@ -18,10 +18,11 @@ from distributed import Client, LocalCluster
 from cluster_processes import Processes, distkern, wait_for
 from distkern.core.errors import ClusterError, CorruptDataError, InputError, MemoryBudgetError
 from distkern.engine.budget import Machine
+from distkern.engine.dask import actors, workers
+from distkern.engine.dask.workers import explained
 from distkern.engine.drive import Driver, blocks_in_order
-from distkern.engine.executors import actors, cluster, open_executor, workers
+from distkern.engine.executors import cluster, open_executor
 from distkern.engine.executors.cluster import connect
-from distkern.engine.executors.workers import explained
 from distkern.engine.plan import Extent, plan_rounds
 from distkern.estimators.pegasos import PegasosClassifier
 from distkern.passes import Reduce

@@ -78,7 +78,7 @@ def test_the_transposed_copy_is_made_once(source):
 
 def test_dask_arrays_have_no_groups():
     da = pytest.importorskip("dask.array")
-    from distkern.engine.executors.arrays import DaskArraySource
+    from distkern.engine.dask.arrays import DaskArraySource
 
     X = da.zeros((100, 3), chunks=(50, 3))
     with pytest.raises(InputError, match="distkern shard"):

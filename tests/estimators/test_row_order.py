@@ -10,9 +10,9 @@ from distkern import CSVRGClassifier
 from distkern.core.errors import InputError
 from distkern.core.registry import members
 from distkern.engine.budget import Machine
+from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.drive import whole_blocks
 from distkern.engine.executors import open_executor
-from distkern.engine.executors.arrays import DaskArraySource
 from distkern.estimators.base import AbstractClassifier
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset

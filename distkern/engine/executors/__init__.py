@@ -1,4 +1,4 @@
-"""Executors: where the planned tasks of a pass run. Dask is imported in this folder only."""
+"""Executors: where the planned tasks of a pass run. Dask is imported here and in engine/dask only."""
 
 from __future__ import annotations
 

@@ -19,13 +19,13 @@ from distkern.core.errors import ClusterError, InputError
 from distkern.core.types import AbstractSource
 from distkern.engine.budget import Machine
 from distkern.engine.cache import forget
-from distkern.engine.executors.actors import NO_WORKERS, ActorParties
+from distkern.engine.dask.actors import NO_WORKERS, ActorParties
+from distkern.engine.dask.calls import SCHEDULER_LOST
+from distkern.engine.dask.graph import call_graph, reduce_graph
+from distkern.engine.dask.handshake import greet
+from distkern.engine.dask.workers import AWAY, check_workers, explained, on_worker, versions
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress
-from distkern.engine.executors.calls import SCHEDULER_LOST
-from distkern.engine.executors.graph import call_graph, reduce_graph
-from distkern.engine.executors.handshake import greet
 from distkern.engine.executors.local import available_cores
-from distkern.engine.executors.workers import AWAY, check_workers, explained, on_worker, versions
 from distkern.engine.plan import ReducePlan, RoundsPlan
 from distkern.engine.rounds import AbstractParties, LocalParties, Lost, Saved
 from distkern.engine.tasks import Timed, fold, peak_resident_bytes

@@ -21,8 +21,8 @@ from distkern.core import allocator, blas
 from distkern.core.errors import DistkernError
 from distkern.core.types import AbstractSource
 from distkern.engine.budget import Machine
+from distkern.engine.dask.graph import reduce_graph
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress, Shared
-from distkern.engine.executors.graph import reduce_graph
 from distkern.engine.plan import ReducePlan, RoundsPlan
 from distkern.engine.rounds import AbstractParties, LocalParties, Lost, Saved
 from distkern.engine.tasks import Timed, fold, peak_resident_bytes

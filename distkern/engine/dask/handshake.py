@@ -9,7 +9,7 @@ import time
 from distributed.comm import parse_host_port
 
 from distkern.core.errors import InputError
-from distkern.engine.executors.certificates import refused, tls_context
+from distkern.engine.dask.certificates import refused, tls_context
 
 #: a scheduler that is being started has so many seconds
 PATIENCE = 20.0

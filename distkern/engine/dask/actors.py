@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from distkern.core.errors import ClusterError
 from distkern.core.types import AbstractSource
-from distkern.engine.executors.calls import LOST, Calls
-from distkern.engine.executors.workers import explained, on_worker, versions
+from distkern.engine.dask.calls import LOST, Calls
+from distkern.engine.dask.workers import explained, on_worker, versions
 from distkern.engine.party import Party
 from distkern.engine.plan import RoundsPlan
 from distkern.engine.rounds import AbstractParties, Lost, Saved

@@ -1,0 +1,1 @@
+"""What the executors are made of: graphs, actors, calls to workers, how a scheduler is reached."""
