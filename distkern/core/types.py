@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
-from distkern.core.sparse import Rows, SparseRows
+from distkern.core.sparse import Rows, SparseRows, stacked
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Indices: TypeAlias = NDArray[np.integer[Any]]
@@ -152,7 +153,7 @@ class AbstractSource(ABC):
     dtype : of the features, float32 or float64
     fingerprint : changes when any value changes (used to refuse resuming on other data)
     row_numbers : numbers that a row takes up in memory: n_features, or of sparse rows two for each entry
-        (the value and its column) and two more, in the mean of the fullest block
+        (the value and its column) and two more, on average over the fullest block
     is_sparse : blocks hold :class:`SparseRows`
     in_memory : the rows lie in this very process, so sending them elsewhere costs more than it saves
     is_graph : blocks are the results of a lazy graph (:meth:`graph`), which only an executor can run
@@ -192,8 +193,6 @@ class AbstractSource(ABC):
                 "single rows can be read of arrays in memory and of sharded data sets only",
                 where="the data", mend="shard it with `distkern shard`, or give NumPy or SciPy arrays",
             )  # fmt: skip
-        from distkern.core.groups import BlocksOpener
-
         blocks = self.groups[index]
         readers = tuple(self.reader(block) for block in blocks)
         return BlocksOpener(readers, tuple(self.block_rows[block] for block in blocks), self.n_features)
@@ -222,3 +221,62 @@ class AbstractSource(ABC):
     @property
     def row_bytes(self) -> int:
         return int(self.row_numbers * self.dtype.itemsize + 16)
+
+
+@dataclass(frozen=True)
+class BlocksOpener:
+    """Opens a :class:`BlocksGroup` in any process.
+
+    Attributes
+    ----------
+    readers, block_rows : of the blocks of the group, in order
+    n_features : columns
+    """
+
+    readers: tuple[Reader, ...]
+    block_rows: tuple[int, ...]
+    n_features: int
+
+    def __call__(self) -> BlocksGroup:
+        return BlocksGroup(self.readers, self.block_rows, self.n_features)
+
+
+class BlocksGroup(AbstractGroup):
+    """Reads the whole block for any of its rows, and keeps the last one."""
+
+    def __init__(self, readers: tuple[Reader, ...], block_rows: tuple[int, ...], n_features: int) -> None:
+        self.n_features = n_features
+        self.n_rows = sum(block_rows)
+        self._readers = readers
+        self._ends = np.cumsum(block_rows)
+        self._last: tuple[int, Block] | None = None
+
+    @cached_property
+    def targets(self) -> NDArray[Any] | None:  # type: ignore[override]
+        """(n_rows,) of all blocks, read when first asked for."""
+        parts = [block.targets for block in self.blocks() if block.targets is not None]
+        return np.concatenate(parts) if parts else None
+
+    def rows(self, positions: Indices) -> Rows:
+        places = np.searchsorted(self._ends, positions, side="right")
+        parts = []
+        for place, position in zip(places.tolist(), np.asarray(positions).tolist(), strict=True):
+            start = int(self._ends[place - 1]) if place else 0
+            features = self.block(place).features
+            parts.append(features[position - start : position - start + 1])
+        return stacked(parts)
+
+    def columns(self, columns: Indices) -> Rows:
+        raise InputError(
+            "single columns can be read of arrays and of data sets with a feature-major copy only",
+            where="the data", mend="shard it with `distkern shard ... --columns`",
+        )  # fmt: skip
+
+    def block(self, place: int) -> Block:
+        if self._last is None or self._last[0] != place:
+            self._last = place, self._readers[place]()
+        return self._last[1]
+
+    def blocks(self) -> Iterator[Block]:
+        for reader in self._readers:
+            yield reader()

@@ -17,7 +17,7 @@ def install(client: Any) -> str:
     The scheduler needs Bokeh, as its own dashboard does, and not distkern: the page's modules then travel by
     value. One page serves all runs of a scheduler, so installing it again changes nothing.
     """
-    from distkern.dashboard.travel import install_page
+    from distkern.dashboard.preload import install_page
 
     return install_page(client)
 

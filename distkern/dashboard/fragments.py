@@ -8,7 +8,7 @@ from html import escape
 
 from distkern.dashboard.history import PassView, RunHistory
 from distkern.dashboard.series import LIMITS, colour_of
-from distkern.dashboard.view import ClusterView, WorkerView
+from distkern.dashboard.state import ClusterView, WorkerView
 from distkern.monitor.balance import balance, bar, key, verdict
 from distkern.monitor.look import COLOURS, short_number
 from distkern.monitor.recorder import PassTotal

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
-from distkern.dashboard.tasks import Tasks
-from distkern.dashboard.timeline import Timeline
+from distkern.dashboard.state import Tasks, Timeline
 from distkern.engine.events import Event
 from distkern.monitor.recorder import PassRecorder
 from distkern.monitor.text import in_bytes, in_time

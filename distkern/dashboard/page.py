@@ -13,8 +13,8 @@ from distkern.dashboard import fragments as html
 from distkern.dashboard import series
 from distkern.dashboard.curves import CurveFigure
 from distkern.dashboard.history import Histories, RunHistory
+from distkern.dashboard.state import ClusterView
 from distkern.dashboard.style import CONTROL, PART, TEMPLATE, list_style
-from distkern.dashboard.view import ClusterView
 from distkern.monitor.look import axis_number, short_bytes, short_number
 
 #: milliseconds between two looks

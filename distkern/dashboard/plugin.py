@@ -14,8 +14,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from distkern.dashboard.forward import TOPIC
 from distkern.dashboard.history import Histories, RunHistory
 from distkern.dashboard.page import open_page
-from distkern.dashboard.tasks import engine_key
-from distkern.dashboard.view import ClusterView, WorkerView
+from distkern.dashboard.state import ClusterView, WorkerView, engine_key
 
 #: name of the plugin and of the page
 NAME = "distkern"

@@ -42,7 +42,7 @@ def _own_errors() -> Iterator[None]:
 class Party:
     """The resident of some groups.
 
-    Every call names the ``epoch`` the party was made for. A party that Dask made once more by itself, or one
+    Every call names the ``epoch`` the party was made for. A party that Dask made again by itself, or one
     that has been replaced, is in another epoch or has not been opened, and refuses the call: it never goes on
     from a state that it does not have.
     """
@@ -80,7 +80,7 @@ class Party:
         self._number += len(messages)
 
     def exchange(self, epoch: str, number: int, message: bytes) -> bytes:
-        """Answer message ``number``; asked once more, give the same answer without acting again."""
+        """Answer message ``number``; asked again, give the same answer without acting twice."""
         resident = self._opened(epoch)
         if number == self._number - 1 and self._last:
             return self._last

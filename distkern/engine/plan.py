@@ -264,7 +264,7 @@ def plan_rounds(step: Rounds, extent: Extent, machine: Machine) -> RoundsPlan:
         n_parties = machine.n_workers if threaded else 1
     parties = _contiguous(rows, n_parties)
     largest = max(sum(rows[group] for group in party) for party in parties)
-    # a group's arrays once more, while they are saved or restored, and a block that is read from
+    # a second copy of a group's arrays, while they are saved or restored, and a block that is read from
     copied = int(max(rows) * step.state_bytes_per_row) + extent.largest_block_bytes
     answers = 2 * len(parties) * step.answer_bytes
     kept = extent.reader_bytes + extent.kept_bytes(machine)

@@ -162,9 +162,10 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : (n_rows, n_features) array, sparse matrix of SciPy or Dask array, with rows in any order, or
-        ``open_dataset(path).train``, which has its own labels y : (n_rows,) labels, for arrays
+            ``open_dataset(path).train``, which has its own labels
+        y : (n_rows,) labels, for arrays
         sample_weight : (n_rows,) weights s_i >= 0 of the losses, for arrays; the objective divides by their
-        sum
+            sum
 
         Returns
         -------

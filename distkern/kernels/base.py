@@ -5,8 +5,9 @@ abstract classes here and in ``features.py``, and gives itself a ``name``; the c
 
 - :class:`AbstractKernel`: ``closed_form``, and ``lower_bound`` if not every number will do.
 - :class:`AbstractTileKernel`: tiles of values against given rows (Nystroem features), ``prepare`` and
-``finish``. - :class:`AbstractLandmarkKernel`: the same of a kernel that falls with the distance from k(x, x)
-= 1. - ``features.AbstractFeatureKernel``: random features, ``feature_block``.
+  ``finish``.
+- :class:`AbstractLandmarkKernel`: the same of a kernel that falls with the distance from k(x, x) = 1.
+- ``features.AbstractFeatureKernel``: random features, ``feature_block``.
 
 What needs one of them asks with :func:`require`.
 """

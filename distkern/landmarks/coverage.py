@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from distkern.core.errors import InputError
 from distkern.core.sparse import COMPILED_BYTES, Rows, SparseRows
 from distkern.core.types import Block
-from distkern.landmarks._distances import uncovered_tiles
-from distkern.landmarks._scanner import scanner_for
+from distkern.landmarks._cover import scanner_for, uncovered_tiles
 from distkern.landmarks.base import AbstractLandmarkRule, Layout, sample_outline, sample_rows, stack
 from distkern.passes import Cost, Pass, Reduce
 
@@ -109,7 +108,7 @@ class Coverage(AbstractLandmarkRule):
         if self.n_landmarks is None or self.n_landmarks >= layout.n_rows:
             return [sweeps]
         n_sample = _sample_size(layout, self.n_landmarks)
-        # half of the sample once more, and its landmarks
+        # a second copy of half of the sample, and its landmarks
         driver_bytes = (n_sample // 2 + self.n_landmarks) * layout.row_bytes + layout.comparing_bytes
         return [(sample_outline(layout, n_sample, driver_bytes=driver_bytes), 1.0), sweeps]
 

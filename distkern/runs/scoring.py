@@ -21,7 +21,7 @@ from distkern.runs.run import check_limit, opened_executor
 from distkern.storage.dataset import Split
 from distkern.storage.file_rows import FileBlock, FileRows
 from distkern.storage.places import Location, place_of
-from distkern.storage.prediction_files import open_prediction_writer
+from distkern.storage.predictions import open_prediction_writer
 
 _MOST_ROWS_PER_CHUNK = 2**18
 

@@ -1,6 +1,6 @@
 """Arrays in zarr's sharding codec whose inner chunks lie at computable places, and their writers.
 
-A file holds its inner chunks in order, each with its crc32c, then all these crc32c once more, one after the
+A file holds its inner chunks in order, each with its crc32c, then all these crc32c again, one after the
 other, then zarr's index of the inner chunks. What stands between the chunks and the index is nothing to zarr;
 here it lets a reader that knows the checksum of that table tell every inner chunk of a file from that of
 another file, without reading the file whole.

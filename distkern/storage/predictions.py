@@ -1,18 +1,21 @@
-"""Predictions on disk, written block by block."""
+"""Predictions in the kind of place that a name asks for, written block by block, whole or not at all."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any, Protocol
 
 import numpy as np
+from numpy.lib import format as npy_format
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.errors import InputError
 from distkern.storage import chunks
-from distkern.storage.atomic import StagedFolder, staged_folder
-from distkern.storage.places import Location, place_of
+from distkern.storage.atomic import StagedFolder, explained, staged_folder
+from distkern.storage.places import Location, Place, place_of
 
 _TEXT_CHUNK = 2**20
 
@@ -125,3 +128,130 @@ def create_predictions(
             keys = _Growing(group, "id_bytes", (), _TEXT_CHUNK, np.uint8)
             ends = _Growing(group, "id_ends", (), rows_per_chunk, np.int64)
         yield PredictionWriter(staged, predictions, keys, ends)
+
+
+class Writer(Protocol):
+    """Takes blocks of predictions in order."""
+
+    def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
+        """Add predictions and the row numbers or ids of their rows."""
+
+    def commit(self) -> None:
+        """Put the file in its place."""
+
+
+@contextmanager
+def open_prediction_writer(
+    path: Place,
+    columns: list[str] | None,
+    dtype: np.dtype[Any],
+    rows_per_chunk: int,
+    classes: list[Any],
+    *,
+    rows: bool = False,
+    id: str | None = None,
+) -> Iterator[Writer]:
+    """A writer for ``.zarr``, ``.csv`` (with a header) or ``.npy``.
+
+    Parameters
+    ----------
+    columns : names of the columns of two-dimensional predictions; None for one column
+    classes : labels; in zarr, text predictions are stored as positions in this list
+    rows : with row numbers, in a column (array) ``row``; a .npy file has no place for them
+    id : with the texts of this column
+
+    Raises
+    ------
+    InputError
+        If the name has another ending, exists, or cannot be written.
+    """
+    if path.exists():
+        raise InputError("already exists", where=str(path), mend="choose another place or remove it")
+    n_outputs = None if columns is None else len(columns)
+    if path.suffix == ".zarr":
+        coded = dtype.kind in "OU"
+        stored = np.dtype(np.int32) if coded else dtype
+        with create_predictions(
+            path, n_outputs, stored, rows_per_chunk, classes=classes if coded else None, rows=rows, id=id
+        ) as writer:
+            yield _Coded(writer, classes) if coded else writer
+    elif path.suffix in (".csv", ".npy"):
+        if path.suffix == ".npy" and id is not None:
+            raise InputError(
+                "a .npy file has no place for ids", where=str(path), mend="end the name in .csv or .zarr"
+            )
+        with staged_folder(path) as staged, explained(path), open(staged.path / path.name, "wb") as file:
+            if path.suffix == ".csv":
+                key = ["row"] if rows else [] if id is None else [id]
+                yield _CsvWriter(file, staged, path.name, key + (columns or ["prediction"]))
+            else:
+                yield _NpyWriter(file, staged, path.name, () if n_outputs is None else (n_outputs,), dtype)
+    else:
+        raise InputError(f"cannot write {path.suffix or 'a file without ending'!r}", where=str(path),
+                         mend="end the name in .zarr, .csv or .npy")  # fmt: skip
+
+
+class _Coded:
+    """Text labels as their positions among the classes."""
+
+    def __init__(self, writer: Writer, classes: list[Any]) -> None:
+        self._writer = writer
+        self._classes = np.asarray(classes)
+
+    def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
+        self._writer.write(np.searchsorted(self._classes, values).astype(np.int32), keys)
+
+    def commit(self) -> None:
+        self._writer.commit()
+
+
+class _FileWriter:
+    """A file that is moved into its place once everything is on disk."""
+
+    def __init__(self, file: IO[bytes], staged: StagedFolder, name: str) -> None:
+        self._file, self._staged, self._name = file, staged, name
+
+    def commit(self) -> None:
+        self._file.flush()
+        self._staged.publish(self._name)
+
+
+class _CsvWriter(_FileWriter):
+    def __init__(self, file: IO[bytes], staged: StagedFolder, name: str, columns: list[str]) -> None:
+        super().__init__(file, staged, name)
+        self._write_rows([columns])
+
+    def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
+        rows = values.reshape(len(values), -1).tolist()
+        if keys is not None:
+            rows = [[key, *row] for key, row in zip(keys.tolist(), rows, strict=True)]
+        self._write_rows(rows)
+
+    def _write_rows(self, rows: list[list[Any]]) -> None:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        self._file.write(text.getvalue().encode())
+
+
+class _NpyWriter(_FileWriter):
+    def __init__(
+        self, file: IO[bytes], staged: StagedFolder, name: str, inner: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> None:
+        super().__init__(file, staged, name)
+        self._dtype, self._inner, self._n_rows = dtype, inner, 0
+        self._write_header()
+
+    def _write_header(self) -> None:
+        # NumPy leaves room in the header for any number of rows
+        descr, shape = npy_format.dtype_to_descr(self._dtype), (self._n_rows, *self._inner)
+        header = {"descr": descr, "fortran_order": False, "shape": shape}
+        npy_format.write_array_header_2_0(self._file, header)
+
+    def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
+        self._file.write(np.ascontiguousarray(values, dtype=self._dtype).tobytes())
+        self._n_rows += len(values)
+
+    def commit(self) -> None:
+        self._file.seek(0)
+        self._write_header()
+        super().commit()

@@ -10,7 +10,7 @@ import pytest
 from runs_of_dashboard import FACTS, a_pass, event, metrics, started, whole_run
 
 from distkern.dashboard.history import MOST_NOTES, MOST_RUNS, MOST_STAGES, Histories
-from distkern.dashboard.timeline import BUCKETS
+from distkern.dashboard.state import BUCKETS
 
 
 def histories(*events: dict[str, Any], **facts: Any) -> Histories:

@@ -13,7 +13,7 @@ from runs_of_dashboard import FACTS, a_pass, event, metrics, started, whole_run
 from distkern.dashboard import fragments
 from distkern.dashboard.history import Histories
 from distkern.dashboard.page import Page, open_page
-from distkern.dashboard.view import ClusterView, WorkerView
+from distkern.dashboard.state import ClusterView, WorkerView
 
 WORKERS = (
     WorkerView("tcp://a:1", "0", 1, 1, 90 * 2**20, 100 * 2**20, 99.0),

@@ -14,7 +14,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from distkern.dashboard import forwarder, install
-from distkern.dashboard.travel import TRAVELLING
+from distkern.dashboard.preload import TRAVELLING
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors.cluster import ClusterExecutor

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from distkern.dashboard.tasks import CELLS, MOST_WORKERS, Tasks, engine_key
+from distkern.dashboard.state import CELLS, MOST_WORKERS, Tasks, engine_key
 from distkern.engine.budget import Machine
 from distkern.engine.dask.graph import reduce_graph
 from distkern.engine.plan import Extent, plan_reduce
