@@ -109,13 +109,12 @@ def test_equals_the_plain_loop_where_the_projection_acts(option):
     assert np.linalg.norm(free[-1].coefficients - states[-1].coefficients) > 1e-3
 
 
-@pytest.mark.parametrize("step_size", [0.999, 1.0])
-def test_equals_the_plain_loop_with_steps_that_forget_everything(step_size):
-    """a = (1 - eta)^t underflows within a few steps, or is zero after the first."""
+def test_equals_the_plain_loop_with_steps_that_forget_everything():
+    """a = (1 - eta)^t underflows within a few steps."""
     case = overlapping(30)
     solver = CSVRG(
         case.parts("squared_hinge", lam=0.4, n_landmarks=5), stages=2, steps_per_stage=60,
-        step_size=step_size, tol=0.0,
+        step_size=0.999, tol=0.0,
     )  # fmt: skip
     assert_equals_plain_loop(solver, case)
 

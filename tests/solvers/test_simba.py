@@ -147,7 +147,7 @@ def test_accesses_are_d_a_row_and_n_a_column():
     )
     assert sparse[-1].accesses_nonzero == wanted
     assert sparse[-1].accesses == states[-1].accesses
-    limited, _ = run(simba(max_feature_accesses=5000, max_rounds=10_000), blocks)
+    limited, _ = run(simba(max_feature_accesses=5000, max_rounds=10_000, rows_per_round=1), blocks)
     # the round that reaches the limit is the last
     assert limited[-1].round == -(-5000 // 312)
     assert limited[-1].accesses == 312 * limited[-1].round
@@ -193,7 +193,9 @@ def test_stops_when_the_held_out_error_stands_still():
 def test_several_classes_share_what_is_read():
     blocks = margin_rows(600, 10, classes=3, noise=0.02)
     test = margin_rows(300, 10, classes=3, noise=0.0)[:1]
-    states, _ = run(simba(nus=(0.02,), max_rounds=4000, stages=2), blocks, outputs=3, test=test)
+    states, _ = run(
+        simba(nus=(0.02,), rows_per_round=1, max_rounds=4000, stages=2), blocks, outputs=3, test=test
+    )
     assert states[-1].coefficients.shape == (10, 3)
     assert states[-1].train_error < 0.15
     assert states[-1].test_error is not None

@@ -27,7 +27,7 @@ NU = 1e-2
 
 
 def solver(loss="square", outputs=1, features=RANDOM, *, options=None, risk=None, **settings):
-    defaults = {"nu": NU, "stages": 4, "tolerance": 0.0, "batch_size": 40}
+    defaults = {"nu": NU, "stages": 4, "tol": 0.0, "batch_size": 40}
     risk = risk or Risk(find_loss(loss)(**(options or {})), outputs)
     return SVRG(risk, features, **{**defaults, **settings})
 
@@ -312,7 +312,7 @@ def test_defaults_suit_the_size():
     ("settings", "where"),
     [
         ({"nu": -1.0}, "nu"), ({"nu": np.nan}, "nu"), ({"damping": -1.0}, "damping"),
-        ({"tolerance": -1.0}, "tolerance"), ({"step_size": 0.0}, "step_size"),
+        ({"tol": -1.0}, "tol"), ({"step_size": 0.0}, "step_size"),
         ({"steps_per_stage": 0}, "steps_per_stage"), ({"batch_size": 0}, "batch_size"),
         ({"stages": 0}, "stages"), ({"order": "sorted"}, "order"),
     ],

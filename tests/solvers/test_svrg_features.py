@@ -80,10 +80,10 @@ def test_gamma_by_rule_is_read_off_the_rows():
 
 
 def test_a_kernel_without_gamma_keeps_its_parameters():
-    kernel = KernelChoice(find_kernel("arc_cosine"), "median", {"order": 0})
+    kernel = KernelChoice(find_kernel("arc_cosine"), "median", {"degree": 0})
     _, gamma, runner = begun(choice_of("random", kernel))
     assert (gamma, runner.made) == (1.0, [])
-    assert choice_of("random", kernel).kernel_at(gamma).parameters == {"order": 0}
+    assert choice_of("random", kernel).kernel_at(gamma).parameters == {"degree": 0}
 
 
 def test_the_seed_is_the_problem_s_unless_it_is_given():
