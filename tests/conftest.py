@@ -42,3 +42,10 @@ def datasets() -> Path:
     if not folder.is_dir():
         pytest.skip("the real data sets (../shared/datasets) are not on this machine")
     return folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Slow tests kill and start programs many times: beside other work they take minutes each."""
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(1800))
