@@ -78,6 +78,10 @@ def scaled_sum(block, factor):
     return np.float32(0.1) * block.features.sum(axis=0) * np.float32(factor)
 
 
+def sum_scaled_by_first(block, factors):
+    return scaled_sum(block, factors[0])
+
+
 def add(first, second):
     return first + second
 

@@ -1,5 +1,7 @@
 """What holds of every executor: same bits, ordered results, resident states, errors, dead workers."""
 
+import gc
+import weakref
 from contextlib import contextmanager
 
 import numpy as np
@@ -13,7 +15,17 @@ from distkern.engine.plan import Extent, plan_reduce, plan_rounds
 from distkern.engine.tasks import Keep, load_visit
 from distkern.passes import Reduce, Visit
 from distkern.solvers.base import Problem
-from toy import RoundsSolver, ToyResident, ToySolver, ToySource, add, failing, scaled_sum, toy_rounds
+from toy import (
+    RoundsSolver,
+    ToyResident,
+    ToySolver,
+    ToySource,
+    add,
+    failing,
+    scaled_sum,
+    sum_scaled_by_first,
+    toy_rounds,
+)
 
 NAMES = ["synchronous", "threads", "processes", "local"]
 SLOW_START = {"processes", "local"}
@@ -68,6 +80,18 @@ def test_reduce_has_the_bits_of_the_documented_order(executor, n_blocks):
     assert sorted(done)[-1] == plan.tasks
     assert result.read_seconds >= 0
     assert result.work_seconds > 0
+
+
+def test_operands_of_passes_that_are_over_are_let_go(executor):
+    operands = []
+    for _ in range(6):
+        step = Reduce("sum", sum_scaled_by_first, add, np.full(50_000, 2.0))
+        operands.append(weakref.ref(step.operand))
+        reduce_with(executor, step, ToySource())
+    del step
+    gc.collect()
+    # that of the last pass may wait in a message for the next
+    assert [operand() for operand in operands[:-1]] == [None] * 5
 
 
 def test_reduce_reads_only_the_blocks_asked_for(executor):

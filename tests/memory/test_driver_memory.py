@@ -72,7 +72,8 @@ def test_freed_arrays_leave_the_memory_of_the_process(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
-    ("rows", "columns", "landmarks"), [(20_000, 20, 64), (4_000, 2_000, 64), (10_800, 5_000, 500)]
+    ("rows", "columns", "landmarks"),
+    [(20_000, 20, 512), (10_000, 200, 512), (4_000, 2_000, 64), (10_800, 5_000, 500)],
 )
 def test_fifty_stages_on_local_workers_leave_no_more_than_two(
     tmp_path: Path, rows: int, columns: int, landmarks: int

@@ -133,6 +133,7 @@ class ClusterExecutor(AbstractExecutor):
         return ActorParties(self._client, step, plan, source, saved, lost)
 
     def _send(self, graph: Any, keys: list[Any]) -> list[Future]:
+        self._forget_messages()
         try:
             futures: list[Future] = self._client.get(graph, keys, sync=False)
             return futures
@@ -140,6 +141,18 @@ class ClusterExecutor(AbstractExecutor):
             if self._client.status in ("running", "connecting"):
                 raise
             raise ClusterError(SCHEDULER_LOST) from error
+
+    def _forget_messages(self) -> None:
+        """Drop the messages that Dask's streams remember for its developers, operands of passes and all.
+
+        Each keeps its last 1000 below 1 MB: the client's, and where the scheduler is in this process its own
+        to each worker. Workers that come later get new streams, so a setting at the start would not do.
+        """
+        scheduler = getattr(self._client.cluster, "scheduler", None)
+        streams = [self._client.scheduler_comm, *list(getattr(scheduler, "stream_comms", {}).values())]
+        for stream in streams:
+            if stream is not None:
+                stream.recent_message_log.clear()
 
     def _result(self, futures: list[Future]) -> list[Timed]:
         from distributed import KilledWorker
