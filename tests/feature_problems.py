@@ -152,7 +152,7 @@ def dsg(loss="square", outputs=1, *, options=None, **settings):
     risk = settings.pop("risk", None) or Risk(find_loss(loss)(**(options or {})), outputs)
     defaults = {
         "n_features": 64, "block_size": 8, "batch_size": 40, "nu": 1e-3, "stages": 3,
-        "steps": StepRule("inverse", 0.5, 0.05),
+        "steps": StepRule(0.5, 0.05),
     }  # fmt: skip
     return DSG(risk, KernelChoice(find_kernel("rbf"), 2.0), **{**defaults, **settings})
 

@@ -45,7 +45,7 @@ class Page:
     def __init__(self, histories: Histories, cluster: Callable[[], ClusterView], document: Any) -> None:
         self._histories, self._cluster = histories, cluster
         self._listed: list[str] = []
-        self._chosen = self._asked(document)
+        self._chosen = self._runs_in_address(document)
         self._by_reader = bool(self._chosen)
         sheet = InlineStyleSheet(css=PART)
         control = InlineStyleSheet(css=CONTROL)
@@ -81,7 +81,7 @@ class Page:
         document.js_on_event("client_reconnected", CustomJS(code='document.body.classList.remove("gone");'))
 
     @staticmethod
-    def _asked(document: Any) -> list[str]:
+    def _runs_in_address(document: Any) -> list[str]:
         context = document.session_context
         arguments = context.request.arguments if context is not None and context.request else {}
         return [value.decode("utf-8", "replace") for value in arguments.get("run", [])]

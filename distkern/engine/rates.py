@@ -57,7 +57,7 @@ class Rates:
     wire_bytes: float
 
     @classmethod
-    def measured(cls) -> Rates:
+    def measure(cls) -> Rates:
         """Measure them, in about half a second."""
         rows, columns = np.ones((2048, 64), np.float32), np.ones((64, 1024), np.float32)
         out = np.empty((2048, 1024), np.float32)
@@ -119,7 +119,7 @@ class Experience:
             kept = json.loads(file.read_text())
             runs = {str(key): [float(ratio) for ratio in ratios] for key, ratios in kept["runs"].items()}
             return cls(file, Rates(**{name: float(value) for name, value in kept["rates"].items()}), runs)
-        found = cls(file, Rates.measured(), {})
+        found = cls(file, Rates.measure(), {})
         found._keep()
         return found
 

@@ -48,7 +48,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> DSG:
         steps, values = None, self.values_of(DSG)
         if self.step_size is not None:
-            steps = StepRule("inverse", step0=self.value("step_size"), step1=self.value("step_decay"))
+            steps = StepRule(step0=self.value("step_size"), step1=self.value("step_decay"))
         values["block_size"] = min(values["block_size"], values["n_features"])
         return DSG(
             self._risk_for(self._least_outputs(), class_weights, mean_weight), self.kernel_choice(),

@@ -40,7 +40,7 @@ class InputFile:
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
         """The decompressed bytes; whatever goes wrong with the file becomes an :class:`InputError`."""
-        with _explained(self):
+        with _explain_errors(self):
             file_system, path = _file_system(self.url + self.query)
             with file_system.open(path, "rb") as raw:
                 stream = raw if self.compression is None else decompressed(raw, self.compression)
@@ -73,7 +73,7 @@ def expand(sources: Iterable[str | os.PathLike[str]], format_name: str | None = 
 
 def _expand_one(source: str, format_name: str | None) -> list[InputFile]:
     refuse_password(source)
-    with _explained(InputFile(redact_urls(source), "")):
+    with _explain_errors(InputFile(redact_urls(source), "")):
         paths, from_folder = _remote(source) if is_url(source) else _local(source)
     found = [_identify(path, format_name, quiet=from_folder) for path in paths]
     files = [file for file in found if file is not None]
@@ -166,7 +166,7 @@ def _file_system(url: str) -> tuple[Any, str]:
 
 
 @contextmanager
-def _explained(file: InputFile) -> Iterator[None]:
+def _explain_errors(file: InputFile) -> Iterator[None]:
     """Turn what reading a file can raise into an error that names the file."""
     import lzma
     import zlib

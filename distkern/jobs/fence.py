@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from distkern.core.errors import FencedError
-from distkern.storage.atomic import explained
+from distkern.storage.atomic import explain_errors
 from distkern.storage.description import json_object
 from distkern.storage.places import Place, create_exclusively
 
@@ -105,7 +105,7 @@ def claim(folder: Place, progress: Sequence[int] = ()) -> Fence:
         }
     )
     owner += "\n"
-    with explained(folder):
+    with explain_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     while True:
         epoch = newest(folder) + 1
@@ -116,6 +116,6 @@ def claim(folder: Place, progress: Sequence[int] = ()) -> Fence:
         except FileExistsError:
             continue
         except OSError:
-            with explained(path):
+            with explain_errors(path):
                 raise
         return Fence(folder, epoch, owner)

@@ -14,7 +14,7 @@ from distkern.core.errors import CorruptDataError, InputError, StoreError
 from distkern.core.processes import birth, is_running
 from distkern.jobs.fence import Fence, claim, starts_at
 from distkern.jobs.record import LOST_SECONDS, OVER, RUNNING, Record, from_json, state_of
-from distkern.storage.atomic import explained, write_text_atomic
+from distkern.storage.atomic import explain_errors, write_text_atomic
 from distkern.storage.description import json_object
 from distkern.storage.places import Location, place_of, remove_tree
 
@@ -75,7 +75,7 @@ class JobFolder:
 
     def write(self, record: Record) -> None:
         """Replace the record, whole or not at all."""
-        with explained(self.path):
+        with explain_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         write_text_atomic(self.path / RECORD, record.to_json())
 
@@ -117,7 +117,7 @@ class JobFolder:
 
     def ask_to_stop(self) -> None:
         """Ask the job's driver to stop at its next look."""
-        with explained(self.path):
+        with explain_errors(self.path):
             (self.path / CANCEL).touch()
 
     def asked_to_stop(self) -> bool:
@@ -126,7 +126,7 @@ class JobFolder:
 
     def go_on(self) -> None:
         """Take back the wish that it stops."""
-        with explained(self.path):
+        with explain_errors(self.path):
             (self.path / CANCEL).unlink(missing_ok=True)
 
     # -- who drives

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from distkern.core.errors import InputError
 from distkern.core.urls import is_url
 from distkern.jobs.folder import JobFolder
-from distkern.storage.atomic import explained, write_text_atomic
+from distkern.storage.atomic import explain_errors, write_text_atomic
 from distkern.storage.description import json_object
 from distkern.storage.places import Location, Place, absolute
 
@@ -32,7 +32,7 @@ class JobIndex:
         """Write down where a job's run lies."""
         place, runs = str(absolute(out)), str(self.runs)
         text = place.removeprefix(runs).lstrip("/") if place.startswith(f"{runs.rstrip('/')}/") else place
-        with explained(self._folder):
+        with explain_errors(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
         write_text_atomic(self._folder / f"{identifier}.json", json.dumps({"out": text}) + "\n")
 

@@ -12,7 +12,7 @@ from distkern.core.errors import DistkernError
 from distkern.engine.events import KINDS, Event
 from distkern.jobs.fence import Fence
 from distkern.jobs.redact import redact
-from distkern.storage.atomic import explained
+from distkern.storage.atomic import explain_errors
 from distkern.storage.description import json_object, plain
 from distkern.storage.places import Location, Place, URLPlace, place_of, read_range, size_of_file
 
@@ -76,7 +76,7 @@ class LogFile:
         if isinstance(self._path, URLPlace):
             self._send(self._path, lines, any(event.kind in _AT_ONCE for event in events))
             return
-        with explained(self._path), self._path.open("a", encoding="utf-8") as file:
+        with explain_errors(self._path), self._path.open("a", encoding="utf-8") as file:
             file.write(lines)
 
     def _send(self, place: URLPlace, lines: str, at_once: bool) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from distkern.core.errors import InputError
 from distkern.jobs.folder import OWN
-from distkern.storage.atomic import explained
+from distkern.storage.atomic import explain_errors
 from distkern.storage.places import Place, place_of
 
 
@@ -57,7 +57,7 @@ def check_store(
     token = f"probe-{secrets.token_hex(6)}"
     own = out / OWN
     try:
-        with explained(out):
+        with explain_errors(out):
             own.mkdir(parents=True, exist_ok=True)
             (own / token).write_text("probe\n", encoding="utf-8")
     except FileNotFoundError as error:

@@ -28,7 +28,3 @@ class Absolute(AbstractElementwiseLoss):
     @property
     def curvature(self) -> float:
         return math.inf
-
-    @property
-    def slope_bound(self) -> float:
-        return 1.0

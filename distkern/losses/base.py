@@ -77,11 +77,6 @@ class AbstractLoss(Declared, ABC):
     def curvature(self) -> float:
         """Smallest c with |l'(f, y) - l'(g, y)| <= c |f - g|; infinite where l' jumps."""
 
-    @property
-    @abstractmethod
-    def slope_bound(self) -> float:
-        """Largest modulus of an entry of dl/df; infinite if there is none."""
-
 
 @dataclass(frozen=True)
 class AbstractElementwiseLoss(AbstractLoss):

@@ -48,7 +48,3 @@ class EpsilonInsensitive(AbstractElementwiseLoss):
     @property
     def curvature(self) -> float:
         return math.inf
-
-    @property
-    def slope_bound(self) -> float:
-        return 1.0

@@ -32,7 +32,3 @@ class Hinge(AbstractElementwiseLoss):
     @property
     def norm_bound(self) -> float:
         return 1.0
-
-    @property
-    def slope_bound(self) -> float:
-        return 1.0

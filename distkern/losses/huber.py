@@ -49,7 +49,3 @@ class Huber(AbstractElementwiseLoss):
     @property
     def curvature(self) -> float:
         return 1.0
-
-    @property
-    def slope_bound(self) -> float:
-        return self.width

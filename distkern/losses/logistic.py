@@ -48,10 +48,6 @@ class Logistic(AbstractElementwiseLoss):
         return 0.25
 
     @property
-    def slope_bound(self) -> float:
-        return 1.0
-
-    @property
     def norm_bound(self) -> float:
         """max of z / (1 + e^z) = W(1/e), Lambert's function."""
         return 0.2784645427610738

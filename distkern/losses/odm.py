@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,7 +57,3 @@ class OptimalMarginDistribution(AbstractElementwiseLoss):
     def norm_bound(self) -> float:
         """1/2: below the band -z l' = 2 s(1-s) with s = z/(1-theta), above it -z l' <= 0 (any mu)."""
         return 0.5
-
-    @property
-    def slope_bound(self) -> float:
-        return math.inf

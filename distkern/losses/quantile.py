@@ -49,7 +49,3 @@ class Quantile(AbstractLoss):
     @property
     def curvature(self) -> float:
         return math.inf
-
-    @property
-    def slope_bound(self) -> float:
-        return max(max(level, 1 - level) for level in self.quantiles)

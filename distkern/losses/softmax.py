@@ -40,10 +40,6 @@ class Softmax(AbstractLoss):
         """The largest eigenvalue of diag(p) - p p^T: 1/2, where two classes share all the probability."""
         return 0.5
 
-    @property
-    def slope_bound(self) -> float:
-        return 1.0
-
 
 def _shares(predictions: Floats) -> Floats:
     powers: Floats = np.exp(predictions - predictions.max(axis=1, keepdims=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from distkern.losses.base import AbstractElementwiseLoss, Numbers
@@ -30,7 +29,3 @@ class Square(AbstractElementwiseLoss):
     @property
     def curvature(self) -> float:
         return 1.0
-
-    @property
-    def slope_bound(self) -> float:
-        return math.inf

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +32,3 @@ class SquaredHinge(AbstractElementwiseLoss):
     def norm_bound(self) -> float:
         """max of 2 z (1 - z) = 1/2; the paper's radius lam (Theorem 1) cuts off optima when lam < 1/2."""
         return 0.5
-
-    @property
-    def slope_bound(self) -> float:
-        return math.inf

@@ -10,7 +10,7 @@ from typing import BinaryIO, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from distkern.storage.atomic import explained
+from distkern.storage.atomic import explain_errors
 
 #: scores that are sorted in memory
 RUN_ROWS = 2**18
@@ -66,7 +66,7 @@ class RankedScores:
     def _write_run(self) -> None:
         run = _distinct(self._waiting)
         self._waiting, self._n_waiting = [], 0
-        with explained(Path(tempfile.gettempdir())):
+        with explain_errors(Path(tempfile.gettempdir())):
             if self._file is None:
                 self._file = tempfile.TemporaryFile(prefix="distkern-scores-")  # noqa: SIM115
             start = self._file.seek(0, 2)

@@ -30,7 +30,7 @@ from distkern.runs.folder import (
 from distkern.runs.learner import Learner
 from distkern.runs.persistence import load_model, save_model
 from distkern.solvers.base import Outline
-from distkern.storage.atomic import explained
+from distkern.storage.atomic import explain_errors
 from distkern.storage.dataset import Split
 from distkern.storage.places import Location, place_of
 
@@ -207,7 +207,7 @@ def train(
             nothing = Event("message", {"text": f"no checkpoint in {folder}: starting from the beginning"})
             for listener in listeners:
                 listener(nothing)
-        with explained(folder):
+        with explain_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
         metrics.rewrite(folder / "metrics.jsonl", checkpointed_history(folder) if resume else [])
         heard.append(metrics.MetricsFile(folder / "metrics.jsonl"))

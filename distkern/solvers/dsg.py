@@ -195,7 +195,7 @@ class DSG(AbstractSolver[DSGState]):
     @property
     def step_rule(self) -> StepRule:
         """gamma_t, the default included."""
-        return self.steps or StepRule("inverse", 0.5 if self.precondition else 20.0, 0.02)
+        return self.steps or StepRule(0.5 if self.precondition else 20.0, 0.02)
 
     def damping_for(self, n_rows: int) -> float:
         """The damping for so many training rows: what tells a direction from noise is 1 / n."""

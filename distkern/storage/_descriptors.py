@@ -12,7 +12,7 @@ from zict import LRU
 
 from distkern.core.urls import is_url
 from distkern.storage import chunks
-from distkern.storage._file_systems import asked
+from distkern.storage._file_systems import ask
 from distkern.storage.places import URLPlace, read_range
 
 
@@ -116,7 +116,7 @@ class RemoteFile:
         self._place = URLPlace(url)
         self._window = (0, b"")
         try:
-            info = asked(url, lambda system, path: system.info(path))
+            info = ask(url, lambda system, path: system.info(path))
         except FileNotFoundError:
             raise chunks.damaged("the file is missing", url) from None
         self.size = int(info["size"])

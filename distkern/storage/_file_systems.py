@@ -60,8 +60,8 @@ def open_file_system(url: str) -> tuple[Any, str]:
     return file_system, str(path)
 
 
-def asked(url: str, ask: Callable[[Any, str], Result]) -> Result:
-    """What ``ask(file system, path)`` returns; where the network fails, it is called again a few times.
+def ask(url: str, question: Callable[[Any, str], Result]) -> Result:
+    """What ``question(file system, path)`` returns; where the network fails, it is called again a few times.
 
     :class:`FileNotFoundError`, :class:`FileExistsError` and :class:`IsADirectoryError` are answers.
 
@@ -75,7 +75,7 @@ def asked(url: str, ask: Callable[[Any, str], Result]) -> Result:
     started = time.monotonic()
     for tried, pause in enumerate((*PAUSES, None), start=1):
         try:
-            return ask(*open_file_system(url))
+            return question(*open_file_system(url))
         except (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, DistkernError):
             raise
         except Exception as error:

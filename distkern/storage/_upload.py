@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from distkern.storage._file_systems import asked
+from distkern.storage._file_systems import ask
 from distkern.storage.places import MARKS, URLPlace, no_bucket
 
 #: files up to this size are sent several at a time; of larger ones a driver may hold pieces in memory
@@ -20,7 +20,7 @@ _BEING_WRITTEN = ".distkern-being-written"
 def put_file(file: Path, target: URLPlace) -> None:
     """Make an object of a file: whole or not at all, as an object is."""
     try:
-        asked(target.url, lambda system, path: system.put_file(str(file), path))
+        ask(target.url, lambda system, path: system.put_file(str(file), path))
     except FileNotFoundError as error:
         raise no_bucket(target) from error
 
@@ -51,7 +51,7 @@ def replace_folder(folder: Path, target: URLPlace) -> None:
 def _remove(place: URLPlace) -> None:
     # a store may still list what is gone
     with suppress(FileNotFoundError):
-        asked(place.url, lambda system, path: system.rm(path, recursive=True))
+        ask(place.url, lambda system, path: system.rm(path, recursive=True))
 
 
 def is_left_over(target: URLPlace) -> bool:

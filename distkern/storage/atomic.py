@@ -46,7 +46,7 @@ def write_text_atomic(path: Location, text: str) -> None:
         target.write_text(text)
         return
     partial = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
-    with explained(target):
+    with explain_errors(target):
         try:
             with open(partial, "w", encoding="utf-8") as file:
                 file.write(text)
@@ -77,7 +77,7 @@ def append_text(place: Place, text: str) -> None:
             before = b""
         place.write_bytes(before + text.encode())
         return
-    with explained(place), place.open("a", encoding="utf-8") as file:
+    with explain_errors(place), place.open("a", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
@@ -161,7 +161,7 @@ def staged_folder(target: Location) -> Iterator[StagedFolder]:
     """
     place = place_of(target)
     if isinstance(place, URLPlace):
-        with explained(place):
+        with explain_errors(place):
             upload = StagedUpload(place)
             try:
                 yield upload
@@ -169,7 +169,7 @@ def staged_folder(target: Location) -> Iterator[StagedFolder]:
                 upload.discard()
         return
     final = Path(os.path.abspath(place))
-    with explained(final):
+    with explain_errors(final):
         _remove_stale(final)
         folder = StagedFolder(final)
         try:
@@ -179,7 +179,7 @@ def staged_folder(target: Location) -> Iterator[StagedFolder]:
 
 
 @contextmanager
-def explained(target: Place, needed_bytes: int | None = None) -> Iterator[None]:
+def explain_errors(target: Place, needed_bytes: int | None = None) -> Iterator[None]:
     """Turn a full disk and a place that cannot be written into an :class:`InputError` naming ``target``."""
     try:
         yield

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from distkern.core.errors import InputError
 from distkern.core.urls import is_url, local_path, protocol, redact_urls, refuse_password
-from distkern.storage._file_systems import asked
+from distkern.storage._file_systems import ask
 
 #: the objects that make a folder of a store whole; of several, the last one does
 MARKS = ("zarr.json", "manifest.json", "model.json")
@@ -64,7 +64,7 @@ class URLPlace:
 
     def _info(self) -> dict[str, Any] | None:
         try:
-            info: dict[str, Any] = asked(self.url, lambda system, path: system.info(path))
+            info: dict[str, Any] = ask(self.url, lambda system, path: system.info(path))
         except (FileNotFoundError, NotADirectoryError):
             return None
         return info
@@ -83,7 +83,7 @@ class URLPlace:
     def iterdir(self) -> Iterator[URLPlace]:
         """What is right below, in order; nothing if there is no such folder."""
         try:
-            own, found = asked(self.url, lambda system, path: (path, system.ls(path, detail=False)))
+            own, found = ask(self.url, lambda system, path: (path, system.ls(path, detail=False)))
         except (FileNotFoundError, NotADirectoryError):
             return
         # an object with the folder's own name may be among them
@@ -94,7 +94,7 @@ class URLPlace:
     # -- reading and writing
 
     def read_bytes(self) -> bytes:
-        content: bytes = asked(self.url, lambda system, path: system.cat_file(path))
+        content: bytes = ask(self.url, lambda system, path: system.cat_file(path))
         return content
 
     def read_text(self, encoding: str = "utf-8") -> str:
@@ -103,7 +103,7 @@ class URLPlace:
     def write_bytes(self, data: bytes) -> int:
         """Replace the object, whole or not at all."""
         try:
-            asked(self.url, lambda system, path: system.pipe_file(path, data))
+            ask(self.url, lambda system, path: system.pipe_file(path, data))
         except FileNotFoundError as error:
             raise no_bucket(self) from error
         return len(data)
@@ -117,7 +117,7 @@ class URLPlace:
 
     def unlink(self, missing_ok: bool = False) -> None:
         try:
-            asked(self.url, lambda system, path: system.rm_file(path))
+            ask(self.url, lambda system, path: system.rm_file(path))
         except FileNotFoundError:
             if not missing_ok:
                 raise
@@ -175,14 +175,14 @@ def size_of_file(place: Place) -> int:
     """Bytes of a file or object; :class:`FileNotFoundError` if there is none."""
     if isinstance(place, Path):
         return place.stat().st_size
-    return int(asked(place.url, lambda system, path: system.info(path))["size"])
+    return int(ask(place.url, lambda system, path: system.info(path))["size"])
 
 
 def size_of_tree(place: Place) -> int:
     """Bytes of all files below."""
     if isinstance(place, Path):
         return sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
-    return int(asked(place.url, lambda system, path: system.du(path)))
+    return int(ask(place.url, lambda system, path: system.du(path)))
 
 
 def read_range(place: Place, start: int, stop: int | None = None) -> bytes:
@@ -191,7 +191,7 @@ def read_range(place: Place, start: int, stop: int | None = None) -> bytes:
         with open(place, "rb") as file:
             file.seek(start)
             return file.read() if stop is None else file.read(stop - start)
-    content: bytes = asked(place.url, lambda system, path: system.cat_file(path, start=start, end=stop))
+    content: bytes = ask(place.url, lambda system, path: system.cat_file(path, start=start, end=stop))
     return content
 
 
@@ -217,7 +217,7 @@ def create_exclusively(place: Place, text: str) -> None:
     if place.exists():
         raise FileExistsError(str(place))
     try:
-        asked(place.url, lambda system, path: system.pipe_file(path, content, mode="create"))
+        ask(place.url, lambda system, path: system.pipe_file(path, content, mode="create"))
     except FileExistsError:
         # the answer to the first of several tries may have been lost, and not the try
         if place.read_bytes() != content:
@@ -240,7 +240,7 @@ def copy_to_local(source: Place, target: Path) -> None:
         return
     entries = [*source.iterdir()] if source.is_dir() else []
     if not entries:
-        asked(source.url, lambda system, path: system.get_file(path, str(target)))
+        ask(source.url, lambda system, path: system.get_file(path, str(target)))
         return
     target.mkdir()
     for entry in entries:
@@ -257,7 +257,7 @@ def remove_tree(place: Place) -> None:
     with suppress(FileNotFoundError):
         for name in reversed(MARKS):
             (place / name).unlink(missing_ok=True)
-        asked(place.url, lambda system, path: system.rm(path, recursive=True))
+        ask(place.url, lambda system, path: system.rm(path, recursive=True))
 
 
 def is_whole(folder: Place) -> bool:

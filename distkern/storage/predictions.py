@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.errors import InputError
 from distkern.storage import chunks
-from distkern.storage.atomic import StagedFolder, explained, staged_folder
+from distkern.storage.atomic import StagedFolder, explain_errors, staged_folder
 from distkern.storage.places import Location, Place, place_of
 
 _TEXT_CHUNK = 2**20
@@ -180,7 +180,7 @@ def open_prediction_writer(
             raise InputError(
                 "a .npy file has no place for ids", where=str(path), mend="end the name in .csv or .zarr"
             )
-        with staged_folder(path) as staged, explained(path), open(staged.path / path.name, "wb") as file:
+        with staged_folder(path) as staged, explain_errors(path), open(staged.path / path.name, "wb") as file:
             if path.suffix == ".csv":
                 key = ["row"] if rows else [] if id is None else [id]
                 yield _CsvWriter(file, staged, path.name, key + (columns or ["prediction"]))

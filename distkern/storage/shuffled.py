@@ -16,7 +16,7 @@ from distkern.core.rng import Purpose, stream
 from distkern.core.sparse import Rows, from_arrays, stacked, to_arrays
 from distkern.core.types import AbstractSource, Block
 from distkern.storage.arrays import load_arrays, save_arrays
-from distkern.storage.atomic import explained
+from distkern.storage.atomic import explain_errors
 from distkern.storage.spool import Piece, Spool, shuffled
 from distkern.storage.writer import SHARD_BYTES, rows_of_a_shard, shard_sizes
 
@@ -50,7 +50,7 @@ class ShuffledRows(AbstractSource):
             self.block_rows = tuple(shard_sizes(source.n_rows, rows_of_a_shard(source.n_rows, numbers)))
         self._folder = folder
         self._row_numbers = source.row_numbers
-        with explained(folder):
+        with explain_errors(folder):
             self._write(blocks)
 
     @property

@@ -226,16 +226,6 @@ def test_curvature_is_attained(loss):
         assert jumps.max() >= 0.5 - 1e-9
 
 
-@every_loss
-def test_slope_bound_holds_and_is_attained(loss):
-    f, y = rows(loss)
-    steepest = max(np.abs(loss.row_slopes(scale * f, y)).max() for scale in (1.0, 10.0))
-    if math.isfinite(loss.slope_bound):
-        assert 0.99 * loss.slope_bound <= steepest <= loss.slope_bound * (1 + 1e-12)
-    else:
-        assert np.abs(loss.row_slopes(1e4 * f, y)).max() > 100 * steepest
-
-
 @every_margin_loss
 def test_norm_bound_holds_and_is_attained(loss):
     """-f l'(f, y) <= norm_bound; a bound that nothing reaches would let the projection do nothing."""

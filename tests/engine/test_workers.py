@@ -19,7 +19,7 @@ from cluster_processes import Processes, distkern, wait_for
 from distkern.core.errors import ClusterError, CorruptDataError, InputError, MemoryBudgetError
 from distkern.engine.budget import Machine
 from distkern.engine.dask import actors, workers
-from distkern.engine.dask.workers import explained
+from distkern.engine.dask.workers import explain_errors
 from distkern.engine.drive import Driver, blocks_in_order
 from distkern.engine.executors import cluster, open_executor
 from distkern.engine.executors.cluster import connect
@@ -99,21 +99,21 @@ def test_which_worker_does_not_see_the_data(tmp_path: Path) -> None:
     missing = CorruptDataError("the chunk is missing", where=str(file), mend="make it again")
     here = workers.seen(str(file))
     answers = {"tcp://a:1": here, "tcp://b:1": "FileNotFoundError"}
-    with pytest.raises(InputError) as caught, explained(Answers(answers)):
+    with pytest.raises(InputError) as caught, explain_errors(Answers(answers)):
         raise missing
     assert str(caught.value).startswith(f"{file}: worker tcp://b:1 does not see this file as it is here")
     assert "need not be made again" in str(caught.value)
     # damaged for everybody: the advice stays
-    with pytest.raises(CorruptDataError, match="make it again"), explained(Answers({"tcp://a:1": here})):
+    with pytest.raises(CorruptDataError, match="make it again"), explain_errors(Answers({"tcp://a:1": here})):
         raise missing
     file.unlink()
-    with pytest.raises(CorruptDataError), explained(Answers({"tcp://b:1": "FileNotFoundError"})):
+    with pytest.raises(CorruptDataError), explain_errors(Answers({"tcp://b:1": "FileNotFoundError"})):
         raise missing
 
 
 def test_a_scheduler_that_is_gone_is_not_asked() -> None:
     for lost in (OSError("closed"), CancelledError("cancelled")):
-        with pytest.raises(type(lost)), explained(None):
+        with pytest.raises(type(lost)), explain_errors(None):
             raise lost
 
 

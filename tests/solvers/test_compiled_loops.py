@@ -33,7 +33,6 @@ class Scaled(AbstractElementwiseLoss):
     def derivative(prediction, target, parameters):
         return FACTOR * (prediction - target)
     curvature = FACTOR
-    slope_bound = math.inf
     norm_bound = math.inf
 """
 

@@ -101,7 +101,7 @@ def test_a_polish_that_stops_early_says_so(monkeypatch):
 def test_preconditioned_steps_end_near_the_minimum_of_the_stated_objective():
     """Revisited often enough, with steps that fall, blocks end where an exact polish takes them."""
     blocks = waves()
-    given = {"nu": 1e-3, "steps": StepRule("inverse", 0.5, 0.02), "batch_size": 600, "n_features": 32}
+    given = {"nu": 1e-3, "steps": StepRule(0.5, 0.02), "batch_size": 600, "n_features": 32}
     far = train(dsg(**given, steps_per_stage=240_000), blocks)[0][-1].objective
     exact = train(dsg(**given, polish="exact"), blocks)[0][-1].objective
     # 1.26 where the regulariser is not in the Newton step

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from distkern.core.errors import ClusterError
 from distkern.core.types import AbstractSource
 from distkern.engine.dask.calls import LOST, Calls
-from distkern.engine.dask.workers import explained, on_worker, versions
+from distkern.engine.dask.workers import explain_errors, on_worker, versions
 from distkern.engine.party import Party
 from distkern.engine.plan import RoundsPlan
 from distkern.engine.rounds import AbstractParties, Lost, Saved
@@ -67,7 +67,7 @@ class ActorParties(AbstractParties):
         self._places = [_Place(groups) for groups in plan.parties]
         self._place_of = {group: place for place in self._places for group in place.groups}
         try:
-            with explained(client):
+            with explain_errors(client):
                 for place in self._places:
                     self._settle(place, patience=0.0)
         except BaseException:
@@ -101,7 +101,7 @@ class ActorParties(AbstractParties):
 
     def _ask(self, places: list[_Place], function: str, *arguments: Any) -> list[Any]:
         """The answers of parties to the same call, of those that are lost from their successors."""
-        with explained(self._client):
+        with explain_errors(self._client):
             return self._answers(places, function, arguments)
 
     def _answers(self, places: list[_Place], function: str, arguments: tuple[Any, ...]) -> list[Any]:

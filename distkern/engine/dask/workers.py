@@ -76,7 +76,7 @@ def _other_packages(address: str, said: str, expected: dict[str, str]) -> InputE
 
 
 @contextmanager
-def explained(client: Client) -> Iterator[None]:
+def explain_errors(client: Client) -> Iterator[None]:
     """Say of an error whether it is of some workers only: of their packages, or of what they see.
 
     Raises

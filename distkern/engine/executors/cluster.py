@@ -23,7 +23,7 @@ from distkern.engine.dask.actors import NO_WORKERS, ActorParties
 from distkern.engine.dask.calls import SCHEDULER_LOST
 from distkern.engine.dask.graph import call_graph, reduce_graph
 from distkern.engine.dask.handshake import greet
-from distkern.engine.dask.workers import AWAY, check_workers, explained, on_worker, versions
+from distkern.engine.dask.workers import AWAY, check_workers, explain_errors, on_worker, versions
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress
 from distkern.engine.executors.local import available_cores
 from distkern.engine.plan import ReducePlan, RoundsPlan
@@ -160,7 +160,7 @@ class ClusterExecutor(AbstractExecutor):
         from distributed.scheduler import NoWorkerError
 
         try:
-            with explained(self._client):
+            with explain_errors(self._client):
                 results: list[Timed] = self._client.gather(futures)
             return results
         except KilledWorker as error:

@@ -17,53 +17,35 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StepRule:
-    """gamma_t for t = 1, 2, ...
+    """gamma_t = step0 / (1 + step1 t) for t = 1, 2, ..., as the authors' published code has it.
 
-    "theta": theta / (t + t0), dsg.txt, Theorem 4 with an offset, since without one the first steps explode
-    unless theta is of the order of 1. "inverse": step0 / (1 + step1 t), as the authors' published code has
-    it.
+    With step1 = 1 / t0, step0 = theta / t0 it is the theta / (t + t0) of dsg.txt's Theorem 4, with an offset:
+    without one the first steps explode unless theta is of the order of 1.
 
     Raises
     ------
     InputError
-        If a constant is out of range or the name is unknown.
+        If a constant is out of range.
     """
 
-    name: str = "inverse"
     step0: float = 0.5
     step1: float = 0.02
-    theta: float = 1.0
-    t0: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.name not in ("theta", "inverse"):
-            raise InputError(
-                f"unknown rule {self.name!r}", where="step_rule", mend="use 'theta' or 'inverse'"
-            )
-        for option, value, least in (
-            ("step0", self.step0, 0.0), ("theta", self.theta, 0.0), ("step1", self.step1, -1.0),
-            ("t0", self.t0, -1.0),
-        ):  # fmt: skip
-            strict = least == 0.0
+        for option, value in (("step0", self.step0), ("step1", self.step1)):
+            strict = option == "step0"
             if not math.isfinite(value) or value < 0 or (strict and value == 0):
                 raise InputError(
                     f"is {value!r}", where=option, mend=f"use a number {'> 0' if strict else '>= 0'}"
                 )
 
     def __call__(self, step: int) -> float:
-        if self.name == "theta":
-            return self.theta / (step + self.t0)
         return self.step0 / (1.0 + self.step1 * step)
 
     def check(self, nu: float) -> None:
         """Refuse steps with gamma_1 nu >= 1, which would turn the sign of what was learnt, or erase it."""
         if self(1) * nu < 1:
             return
-        if self.name == "theta":
-            raise InputError(
-                f"the first step times nu is {self(1) * nu:.3g}, and must be below 1", where="t0",
-                mend=f"use t0 > {self.theta * nu - 1:.3g}, or a smaller theta",
-            )  # fmt: skip
         raise InputError(
             f"the first step times nu is {self(1) * nu:.3g}, and must be below 1", where="step0",
             mend=f"use step0 < {(1 + self.step1) / nu:.3g}",
@@ -71,8 +53,6 @@ class StepRule:
 
     def hint(self) -> str:
         """What to set when the steps were too large."""
-        if self.name == "theta":
-            return f"t0={10 * (self.t0 + 1):.3g}, or theta={self.theta / 10:.3g}"
         return f"step0={self.step0 / 10:.3g}"
 
 
