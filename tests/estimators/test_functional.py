@@ -200,6 +200,7 @@ def test_a_kernel_outside_its_domain_names_the_column(kind):
         KINDS[kind](kernel="chi2", gamma="scale").fit(features, labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [distkern.DSGClassifier, distkern.SVRGClassifier])
 def test_the_defaults_learn(kind):
     model = kind(random_state=0).fit(*classes(4000))

@@ -167,12 +167,16 @@ def test_train_evaluate_predict_plan_and_load(
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
 
 
-@every_kind
-@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("kind", "form"), [("linear", "dense"), ("linear", "sparse"), ("search", "sparse"), ("random", "sparse")]
+)
 def test_the_same_bits_on_every_scheduler(kind: str, form: str, datasets: dict[str, Dataset]) -> None:
     data = datasets[form]
-    expected = train(small(kind), data.train, test=data.test, scheduler="synchronous")
-    same(train(small(kind), data.train, test=data.test, scheduler="threads", workers=3), expected)
+    expected, threaded = (
+        train(small(kind, max_rounds=150), data.train, test=data.test, scheduler=scheduler, workers=3)
+        for scheduler in ("synchronous", "threads")
+    )
+    same(threaded, expected)
 
 
 @pytest.mark.parametrize(
@@ -184,16 +188,16 @@ def test_the_same_bits_on_local_workers(
     # an exchange that costs nothing is worth it even for few rows
     monkeypatch.setattr("distkern.engine.plan.EXCHANGE_SECONDS", -1.0)
     data = datasets[form]
-    planned = plan(small(kind), data.train, scheduler="local", workers=2)
+    planned = plan(small(kind, max_rounds=150), data.train, scheduler="local", workers=2)
     assert "rounds on 2 workers" in [step.mode for step in planned.passes]
-    expected = train(small(kind), data.train, scheduler="synchronous")
-    same(train(small(kind), data.train, scheduler="local", workers=2), expected)
+    expected = train(small(kind, max_rounds=150), data.train, scheduler="synchronous")
+    same(train(small(kind, max_rounds=150), data.train, scheduler="local", workers=2), expected)
 
 
 @every_kind
 def test_a_resumed_run_has_the_same_bits(kind: str, datasets: dict[str, Dataset], tmp_path: Path) -> None:
     train_split = datasets["sparse"].train
-    whole = train(small(kind, stages=3), train_split, scheduler="synchronous")
+    whole = train(small(kind, stages=3, max_rounds=150), train_split, scheduler="synchronous")
 
     def stop(event: Any) -> None:
         if event.kind == "checkpoint_saved" and event.fields["stage"] == 1:
@@ -201,9 +205,9 @@ def test_a_resumed_run_has_the_same_bits(kind: str, datasets: dict[str, Dataset]
 
     job = {"out": tmp_path / "m", "scheduler": "synchronous"}
     with pytest.raises(KeyboardInterrupt):
-        train(small(kind, stages=3), train_split, listeners=[stop], **job)
+        train(small(kind, stages=3, max_rounds=150), train_split, listeners=[stop], **job)
     assert CheckpointFolder(tmp_path / "m" / "checkpoints", {}).stages()[-1] == 1
-    same(train(small(kind, stages=3), train_split, resume=True, **job), whole)
+    same(train(small(kind, stages=3, max_rounds=150), train_split, resume=True, **job), whole)
 
 
 def test_batches_of_rows_and_columns_need_fewer_rounds() -> None:
