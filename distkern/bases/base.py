@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.sparse import Rows
+from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Floats
 from distkern.core.workspace import buffer
 
+#: slopes (n_rows, n_outputs) of some rows at their predictions
+SlopesAt: TypeAlias = Callable[[slice, Floats], Floats]
+
+#: predictions that are worked on at once: temporaries then stay below 64 KiB, from where on the allocator of
+#: a worker under a nanny maps them anew each time
+STRIP_NUMBERS = 2**14
+
 _TILE_BYTES = 512 * 1024
+#: of tiles whose values are made by products: as many rows as fit the first, but not fewer than the second
+_WIDE_TILE_BYTES = 2 * 2**20
+WIDE_TILE_ROWS = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +64,22 @@ class AbstractBasis(ABC):
         """
         return min(max(_TILE_BYTES // (self.size * self.dtype.itemsize), 128), 1024)
 
+    def strip_rows(self, n_outputs: int) -> int:
+        """Rows that are predicted at once: whole tiles with at most 2^14 predictions."""
+        return self.tile_rows * max(1, STRIP_NUMBERS // (n_outputs * self.tile_rows))
+
     def tiles(
-        self, features: Rows, into: Floats | None = None, nearest: NDArray[np.intp] | None = None
-    ) -> Iterator[Tile]:
+        self, features: Rows, into: Floats | None = None, nearest: NDArray[np.intp] | None = None,
+        tile_rows: int | None = None,
+    ) -> Iterator[Tile]:  # fmt: skip
         """The basis values of all rows of ``features``, a tile at a time.
 
         They are written into the rows of ``into`` (n_rows, size) if given, else into one reused buffer.
         The tiles, and so the bits, are the same. ``nearest`` (n_rows,), if given, receives for each row the
-        basis function of largest value, which costs an eighth more.
+        basis function of largest value, which costs an eighth more. ``tile_rows``, if given, is taken instead
+        of the basis's own.
         """
-        tile_rows = self.tile_rows
+        tile_rows = tile_rows or self.tile_rows
         for start in range(0, features.shape[0], tile_rows):
             rows = slice(start, min(start + tile_rows, features.shape[0]))
             count = rows.stop - rows.start
@@ -78,6 +94,47 @@ class AbstractBasis(ABC):
         for tile in self.tiles(features):
             multiply(tile.values, narrow, values[tile.rows])
         return values
+
+    def values(self, features: Rows) -> Rows:
+        """Phi of a few rows, (n_rows, size): in an array of its own, or the rows themselves."""
+        values: Floats = np.empty((features.shape[0], self.size), dtype=self.dtype)
+        for _ in self.tiles(features, into=values):
+            pass
+        return values
+
+    def transposed(self, features: Rows, weights: Floats) -> NDArray[np.float64]:
+        """Phi' weights, (size, n_outputs) for weights (n_rows, n_outputs); summed over tiles in float64."""
+        narrow = np.asarray(weights, dtype=self.dtype)
+        total = np.zeros((self.size, weights.shape[1]))
+        for tile in self.tiles(features):
+            total += tile.values.T @ narrow[tile.rows]
+        return total
+
+    def gradient(self, features: Rows, coefficients: Floats, slopes: SlopesAt) -> NDArray[np.float64]:
+        """Phi' g, (size, n_outputs), for the slopes g at f = Phi coef, which depend on f.
+
+        Values are made once and used for both, a tile at a time; nothing of the size of rows times functions
+        exists.
+
+        Parameters
+        ----------
+        coefficients : (size, n_outputs)
+        slopes : of (rows, f (n_rows, n_outputs)), called for all rows, in order; f may be overwritten later
+        """
+        narrow = np.asarray(coefficients, dtype=self.dtype)
+        total = np.zeros(coefficients.shape)
+        for tile in self.tiles(features):
+            found = buffer("predictions of a tile", (len(tile.values), narrow.shape[1]), self.dtype)
+            multiply(tile.values, narrow, found)
+            total += tile.values.T @ slopes(tile.rows, found)
+        return total
+
+    def row_squares(self, features: Rows) -> NDArray[np.float64]:
+        """|phi(x)|^2 of each row."""
+        found = np.zeros(features.shape[0])
+        for tile in self.tiles(features):
+            found[tile.rows] = np.einsum("ij,ij->i", tile.values, tile.values, dtype=np.float64)
+        return found
 
     def squared_norms(self, coefficients: Floats, *, exact: bool = True) -> NDArray[np.float64]:
         """|w|^2 for each of the outputs, (n_outputs,), for coefficients (size, n_outputs).
@@ -103,6 +160,11 @@ class AbstractBasis(ABC):
         return self.workspace_bytes(row_numbers)
 
 
+def rows_of_wide_tile(size: int, itemsize: int) -> int:
+    """Rows of a tile of functions that are made by products, which slow down for fewer."""
+    return min(max(_WIDE_TILE_BYTES // (size * itemsize), WIDE_TILE_ROWS), 1024)
+
+
 def multiply(values: Floats, columns: Floats, out: Floats) -> None:
     """out = values @ columns; for two or three columns one by one, which takes half as long (measured)."""
     if columns.shape[1] in (2, 3):
@@ -110,3 +172,25 @@ def multiply(values: Floats, columns: Floats, out: Floats) -> None:
             out[:, column] = values @ columns[:, column]
     else:
         np.matmul(values, columns, out=out)
+
+
+def product(values: Rows, coefficients: Floats, out: Floats) -> None:
+    """out = Z w for values (n, r), dense or sparse, and coefficients (r, k) of their dtype."""
+    if not isinstance(values, SparseRows):
+        multiply(values, coefficients, out)
+        return
+    rows = values.row_of_entries
+    for output in range(coefficients.shape[1]):
+        terms = values.data * coefficients[values.indices, output]
+        out[:, output] = np.bincount(rows, weights=terms, minlength=len(values))
+
+
+def add_transposed(values: Rows, slopes: Floats, total: NDArray[np.float64]) -> None:
+    """total += Z' G for values (n, r), slopes (n, k) of their dtype, and a total (r, k)."""
+    if not isinstance(values, SparseRows):
+        total += values.T @ slopes
+        return
+    rows = values.row_of_entries
+    for output in range(slopes.shape[1]):
+        terms = values.data * slopes[rows, output]
+        total[:, output] += np.bincount(values.indices, weights=terms, minlength=len(total))

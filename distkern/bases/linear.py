@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.bases.base import AbstractBasis, multiply
+from distkern.bases.base import AbstractBasis, SlopesAt, add_transposed, multiply
 from distkern.core.errors import InputError
-from distkern.core.sparse import Rows, SparseRows
+from distkern.core.sparse import Rows, SparseRows, with_ones
 from distkern.core.types import Floats
 
 #: numbers of a dense strip and entries of a sparse one
@@ -19,20 +19,21 @@ _STRIP_ENTRIES = 2**14
 
 
 class LinearBasis(AbstractBasis):
-    """phi_k(x) = x_k.
+    """phi_k(x) = x_k, and as an option a last function that is 1.
 
     Parameters
     ----------
     n_features : d
     dtype : of the values
+    constant : add the function that is 1, so that its coefficient is an intercept
     """
 
-    def __init__(self, n_features: int, dtype: DTypeLike = np.float32) -> None:
-        self._size, self._dtype = int(n_features), np.dtype(dtype)
+    def __init__(self, n_features: int, dtype: DTypeLike = np.float32, *, constant: bool = False) -> None:
+        self._n_features, self._dtype, self.constant = int(n_features), np.dtype(dtype), constant
 
     @property
     def size(self) -> int:
-        return self._size
+        return self._n_features + self.constant
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -40,56 +41,92 @@ class LinearBasis(AbstractBasis):
 
     @property
     def tile_rows(self) -> int:
-        return min(max(_STRIP_NUMBERS // self._size, 8), 1024)
+        return min(max(_STRIP_NUMBERS // self._n_features, 8), 1024)
 
     def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
         self._check(features)
+        own = values[:, : self._n_features]
         if isinstance(features, SparseRows):
-            values[:] = 0
-            values[features.row_of_entries, features.indices] = features.data
+            own[:] = 0
+            own[features.row_of_entries, features.indices] = features.data
         else:
-            np.copyto(values, features, casting="same_kind")
+            np.copyto(own, features, casting="same_kind")
+        values[:, self._n_features :] = 1
         if nearest is not None:
             np.argmax(values, axis=1, out=nearest)
 
+    def values(self, features: Rows) -> Rows:
+        self._check(features)
+        own = features if features.dtype == self.dtype else features.astype(self.dtype)
+        return with_ones(own) if self.constant else own
+
     def combine(self, features: Rows, coefficients: Floats) -> Floats:
-        """f = X coef, (n_rows, n_outputs) for coefficients (size, n_outputs).
+        """f = Phi coef, (n_rows, n_outputs) for coefficients (size, n_outputs).
 
         Sparse rows are never written out dense; their sums are float64, in the order of the columns.
         """
         self._check(features)
         values: Floats = np.empty((features.shape[0], coefficients.shape[1]), dtype=self.dtype)
+        own = coefficients[: self._n_features]
         if isinstance(features, SparseRows):
-            columns = np.ascontiguousarray(coefficients.T, dtype=np.float64)
-            for rows in _strips(features):
+            columns = np.ascontiguousarray(own.T, dtype=np.float64)
+            for rows in self._strips(features):
                 strip = features[rows]
                 owners = strip.row_of_entries
                 for output, column in enumerate(columns):
                     products = column[strip.indices] * strip.data
                     values[rows, output] = np.bincount(owners, products, minlength=len(strip))
-            return values
-        narrow = np.asarray(coefficients, dtype=self.dtype)
-        for start in range(0, features.shape[0], self.tile_rows):
-            rows = slice(start, start + self.tile_rows)
-            multiply(features[rows].astype(self.dtype, copy=False), narrow, values[rows])
+        else:
+            narrow = np.asarray(own, dtype=self.dtype)
+            for rows in self._strips(features):
+                multiply(features[rows].astype(self.dtype, copy=False), narrow, values[rows])
+        if self.constant:
+            values += coefficients[-1].astype(self.dtype)
         return values
+
+    def transposed(self, features: Rows, weights: Floats) -> NDArray[np.float64]:
+        return self.gradient(features, weights[:0], lambda rows, found: weights[rows])
+
+    def gradient(self, features: Rows, coefficients: Floats, slopes: SlopesAt) -> NDArray[np.float64]:
+        self._check(features)
+        total = np.zeros((self.size, coefficients.shape[1]))
+        # the sums of a strip are of the size of the basis
+        for rows in self._strips(features, max(_STRIP_ENTRIES, 4 * self.size)):
+            strip = features[rows]
+            if not isinstance(strip, SparseRows):
+                strip = strip.astype(self.dtype, copy=False)
+            found = self.combine(strip, coefficients) if len(coefficients) else np.empty(0, self.dtype)
+            own = np.asarray(slopes(rows, found), dtype=self.dtype)
+            add_transposed(strip, own, total[: self._n_features])
+            if self.constant:
+                total[-1] += own.sum(axis=0, dtype=np.float64)
+        return total
+
+    def row_squares(self, features: Rows) -> NDArray[np.float64]:
+        if isinstance(features, SparseRows):
+            squares = np.square(features.norms())
+        else:
+            squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
+        return np.asarray(squares + self.constant)
 
     def workspace_bytes(self, row_numbers: int) -> int:
         # a strip in the other precision; of a sparse one owners, columns of coefficients and products
         return self.tile_rows * row_numbers * self.dtype.itemsize + 32 * _STRIP_ENTRIES + 16 * row_numbers
 
     def _check(self, features: Rows) -> None:
-        if features.shape[1] != self._size:
+        if features.shape[1] != self._n_features:
             raise InputError(
-                f"X has {features.shape[1]} features, but the basis is of {self._size} features", where="X"
+                f"X has {features.shape[1]} features, but the basis is of {self._n_features} features",
+                where="X",
             )
 
-
-def _strips(features: SparseRows) -> Iterator[slice]:
-    """Runs of rows with about 2^14 entries together, at least one row."""
-    start = 0
-    while start < len(features):
-        wanted = features.indptr[start] + _STRIP_ENTRIES
-        stop = max(int(np.searchsorted(features.indptr, wanted, side="right")) - 1, start + 1)
-        yield slice(start, stop)
-        start = stop
+    def _strips(self, features: Rows, entries: int = _STRIP_ENTRIES) -> Iterator[slice]:
+        """Runs of rows for products: tiles of dense ones, about so many entries of sparse ones."""
+        start = 0
+        while start < features.shape[0]:
+            stop = start + self.tile_rows
+            if isinstance(features, SparseRows):
+                wanted = features.indptr[start] + entries
+                stop = max(int(np.searchsorted(features.indptr, wanted, side="right")) - 1, start + 1)
+            yield slice(start, min(stop, features.shape[0]))
+            start = stop

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis
+from distkern.bases.base import AbstractBasis, rows_of_wide_tile
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.core.errors import InputError
 from distkern.core.sparse import Rows
@@ -79,6 +79,10 @@ class NystroemBasis(AbstractBasis):
 
     def workspace_bytes(self, row_numbers: int) -> int:
         return super().workspace_bytes(row_numbers) + self.tile_rows * self.size * self.dtype.itemsize
+
+    @property
+    def tile_rows(self) -> int:
+        return rows_of_wide_tile(self.size, self.dtype.itemsize)
 
     def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
         self.kernel.check_domain(features)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases._kept import KEPT_BYTES, blocks, kept
-from distkern.bases.base import AbstractBasis, multiply
+from distkern.bases.base import WIDE_TILE_ROWS, AbstractBasis, SlopesAt, multiply, rows_of_wide_tile
 from distkern.core.errors import CorruptDataError, InputError, unknown_name
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Floats, Indices
@@ -21,9 +21,18 @@ from distkern.samplers import AbstractSampler, Draws, find_sampler
 
 #: what a process takes to multiply sparse rows (scipy.sparse)
 _SPARSE_BYTES = 28 * 2**20
+#: what a tile of all features may take
+_MOST_TILE_BYTES = 16 * 2**20
+#: rows for which blocks of features are made at a time
+STRIP_ROWS = 8192
 _PROBE_ROWS = 4
 _PROBE_COLUMNS = 32
 _NORMALIZATIONS = ("basis", "block")
+
+
+def tile_is_large(size: int, itemsize: int) -> bool:
+    """Whether a tile of all of so many features exceeds what a tile may take."""
+    return size * itemsize * WIDE_TILE_ROWS > _MOST_TILE_BYTES
 
 
 class RandomFeatureBasis(AbstractBasis):
@@ -91,6 +100,18 @@ class RandomFeatureBasis(AbstractBasis):
         """Blocks, the last of which may be narrower."""
         return -(-self._size // self.block_size)
 
+    @property
+    def tile_rows(self) -> int:
+        return rows_of_wide_tile(self.size, self.dtype.itemsize)
+
+    def strip_rows(self, n_outputs: int) -> int:
+        return STRIP_ROWS
+
+    @property
+    def by_blocks(self) -> bool:
+        """Whether a tile of all features would be too large, so that they are made block by block, twice."""
+        return tile_is_large(self.size, self.dtype.itemsize)
+
     def columns_of(self, block: int) -> slice:
         """Which columns of the basis a block holds."""
         start = block * self.block_size
@@ -156,14 +177,14 @@ class RandomFeatureBasis(AbstractBasis):
             yield rows, values
 
     def combine(self, features: Rows, coefficients: Floats) -> Floats:
-        """f = z(X) coef, (n_rows, n_outputs) for coefficients (size, n_outputs).
+        """f = z(X) coef, (n_rows, n_outputs) for coefficients (size, n_outputs), or of the first blocks.
 
         Block by block and within it tile by tile, so that a block is made once and no more than a tile of a
         block's features exists at a time, whatever the size of the basis.
         """
         narrow = np.asarray(coefficients, dtype=self.dtype)
         totals = np.zeros((features.shape[0], coefficients.shape[1]), dtype=self.dtype)
-        for block in range(self.n_blocks):
+        for block in range(-(-len(narrow) // self.block_size)):
             part = narrow[self.columns_of(block)]
             for rows, values in self.block_tiles(features, block):
                 share: Floats = buffer("feature share", (len(values), part.shape[1]), self.dtype)
@@ -180,6 +201,23 @@ class RandomFeatureBasis(AbstractBasis):
             for rows, values in self.block_tiles(features, block):
                 total += values.T @ narrow[rows]
         return totals
+
+    def gradient(self, features: Rows, coefficients: Floats, slopes: SlopesAt) -> NDArray[np.float64]:
+        if not self.by_blocks:
+            return super().gradient(features, coefficients, slopes)
+        total = np.zeros(coefficients.shape)
+        for start in range(0, features.shape[0], STRIP_ROWS):
+            rows = slice(start, min(start + STRIP_ROWS, features.shape[0]))
+            strip = features[rows]
+            total += self.transposed(strip, slopes(rows, self.combine(strip, coefficients)))
+        return total
+
+    def row_squares(self, features: Rows) -> NDArray[np.float64]:
+        found = np.zeros(features.shape[0])
+        for block in range(self.n_blocks):
+            for rows, values in self.block_tiles(features, block):
+                found[rows] += np.einsum("ij,ij->i", values, values, dtype=np.float64)
+        return found
 
     def columns(self, features: Rows, columns: Indices) -> Floats:
         """Single features, (n_columns, n_rows), in the order of ``columns``.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,13 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from distkern.core.errors import InputError
 from distkern.core.sparse import Rows
-from distkern.core.types import Block, Floats
+from distkern.core.types import Floats
 from distkern.engine.dask.arrays import DaskArraySource, aligned, as_array, is_dask
 from distkern.engine.executors import open_executor
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.losses import find_loss, margin_loss
+from distkern.losses import find_loss
 from distkern.runs.data import TrainingData, from_arrays, from_described, from_split
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.objective import Objective
 from distkern.storage.dataset import Split
 
 
@@ -37,14 +35,9 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
     and those of :class:`~distkern.estimators.estimator.AbstractEstimator`
     """
 
-    def losses(self) -> Callable[[Floats, Block], float]:
-        n_outputs = self.n_outputs(len(self.classes_))
-        loss = margin_loss(self._loss())
-        return partial(_losses, Objective(loss, 1.0, n_outputs, self.class_weights_, self.mean_weight_))
-
     def n_outputs(self, n_classes: int) -> int:
-        """Outputs of the model: one for two classes, else one for each class."""
-        return 1 if n_classes == 2 else n_classes
+        """Outputs of the model."""
+        return self._loss().n_outputs(n_classes)
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
         if len(data.classes) < 2:
@@ -66,10 +59,7 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
             seed=self._seed(),
             max_relative_weight=float((data.class_largest * factors).max()) / mean_weight,
             sparse_numbers=data.source.row_numbers if data.source.is_sparse else None,
-            # errors are counted by rows, and can be compared with shares of rows alone
-            class_shares=tuple((data.class_totals / data.class_totals.sum()).tolist())
-            if data.class_largest.max() * data.source.n_rows == data.class_totals.sum()
-            else (),
+            class_shares=tuple((data.class_totals / data.class_totals.sum()).tolist()),
             weighs_classes=class_weights is not None,
         )
         return solver, problem
@@ -157,8 +147,3 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
         from sklearn.metrics import accuracy_score
 
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
-
-
-def _losses(objective: Objective, predictions: Floats, block: Block) -> float:
-    sums = objective.losses(predictions, objective.signs(block), objective.weights(block))
-    return float(sums.sum())

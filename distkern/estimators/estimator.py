@@ -49,6 +49,7 @@ from distkern.runs.feature_names import (
 from distkern.runs.prediction import predict_rows
 from distkern.runs.spooled import in_random_order
 from distkern.solvers.base import AbstractSolver, Problem
+from distkern.solvers.risk import Risk
 from distkern.storage.dataset import Split
 from distkern.storage.places import Location, Place, place_of
 from distkern.storage.preparation import Preparation
@@ -108,9 +109,13 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
         """Take back what :meth:`_arrays` and :meth:`_facts` gave; :class:`KeyError` if a part is missing."""
         self.coef_, self.intercept_ = arrays["coefficients"], arrays["intercept"]
 
-    @abstractmethod
+    def risk(self) -> Risk:
+        """What is lost on rows, of the fitted model."""
+        return Risk(self._loss(), self.coef_.shape[1], self.class_weights_, self.mean_weight_)
+
     def losses(self) -> Callable[[Floats, Block], float]:
         """A picklable function of predictions (n_rows, n_outputs) and their rows: the sum of s_i l_i."""
+        return self.risk().losses
 
     @abstractmethod
     def objective_value(self, losses: float, n_rows: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.types import Block, Floats
 from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.regressor import AbstractRegressor
@@ -18,7 +17,7 @@ from distkern.losses import loss_names
 from distkern.runs.data import TrainingData
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, a_loss
-from distkern.solvers.risk import Risk, n_outputs
+from distkern.solvers.risk import Risk
 from distkern.solvers.targets import Scaled, scaled_risk
 
 #: the hyperparameters of the classifiers and of the regressors beside the solver's own
@@ -41,13 +40,6 @@ class AbstractFunctionalEstimator(AbstractEstimator):
     def _risk_for(self, outputs: int, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Risk:
         return Risk(self._loss(), outputs, class_weights, mean_weight)
 
-    def risk(self) -> Risk:
-        """The risk that was minimised, of the fitted model."""
-        return self._risk_for(self.coef_.shape[1], self.class_weights_, self.mean_weight_)
-
-    def losses(self) -> Callable[[Floats, Block], float]:
-        return partial(_losses, self.risk())
-
     def objective_value(self, losses: float, n_rows: int) -> float:
         """Mean loss + nu/2 |f|^2."""
         return float(losses / n_rows + 0.5 * self.value("nu") * self._squared_norm())
@@ -59,9 +51,6 @@ class AbstractFunctionalEstimator(AbstractEstimator):
 
 class AbstractFunctionalClassifier(AbstractFunctionalEstimator, AbstractClassifier):
     """A classifier of that kind."""
-
-    def n_outputs(self, n_classes: int) -> int:
-        return n_outputs(self._loss(), n_classes)
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
         solver, problem = super().problem(data, has_test=has_test)
@@ -92,7 +81,7 @@ class AbstractFunctionalRegressor(AbstractFunctionalEstimator, AbstractRegressor
     """
 
     def n_outputs(self) -> int:
-        return n_outputs(self._loss())
+        return self._loss().n_outputs()
 
     def risk(self) -> Risk:
         return scaled_risk(super().risk(), self.target_center_, self.target_scale_)
@@ -117,9 +106,3 @@ class AbstractFunctionalRegressor(AbstractFunctionalEstimator, AbstractRegressor
 
     def _least_outputs(self) -> int:
         return self.n_outputs()
-
-
-def _losses(risk: Risk, predictions: Floats, block: Block) -> float:
-    if risk.is_real:
-        predictions = risk.scaled(predictions.astype(np.float64))
-    return float(risk.values(predictions, risk.targets(block), risk.weights(block)).sum())

@@ -33,6 +33,8 @@ class AbstractLoss(Declared, ABC):
     target_kind: ClassVar[str]
     #: whether it is -log of a likelihood of classes, so that predictions are probabilities
     has_probabilities: ClassVar[bool] = False
+    #: whether it is a quadratic function of the predictions, so that one Newton step ends at the minimum
+    is_quadratic: ClassVar[bool] = False
 
     @classmethod
     def from_parameters(cls, **available: Any) -> Self:
@@ -46,6 +48,32 @@ class AbstractLoss(Declared, ABC):
     @abstractmethod
     def row_slopes(self, predictions: Floats, targets: Floats) -> Floats:
         """dl/df of each row: (n, k), in the predictions' dtype."""
+
+    def n_outputs(self, n_classes: int = 0) -> int:
+        """Outputs that a model needs: one for each class that competes or is told from the rest.
+
+        Two classes take one output, but two where they compete; real targets take one.
+        """
+        if self.target_kind == "real":
+            return 1
+        return n_classes if n_classes > 2 or self.target_kind == "classes" else 1
+
+    def check_outputs(self, n_outputs: int) -> None:
+        """Refuse a number of outputs that the loss is not for.
+
+        Raises
+        ------
+        InputError
+            If there are less than two that compete.
+        """
+        if self.target_kind == "classes" and n_outputs < 2:
+            raise InputError(
+                f"{self.name!r} compares the outputs of at least two classes", where="loss",
+                mend="use 'logistic' for a single output",
+            )  # fmt: skip
+
+    def check_scale(self, scale: float) -> None:
+        """Refuse real targets that spread over ``scale`` where constants of the loss do not suit them."""
 
     def probabilities(self, predictions: Floats) -> NDArray[np.float64]:
         """The probability of each class code, (n_rows, n_classes) with rows that sum to 1.

@@ -7,8 +7,12 @@ from typing import Self
 
 import numpy as np
 
+from distkern.core.errors import InputError
 from distkern.core.parameters import NOTHING, POSITIVE, parameter
 from distkern.losses.base import AbstractElementwiseLoss, Numbers
+
+#: delta in units of the scale of the targets
+_NARROWEST = 1e-3
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,14 @@ class Huber(AbstractElementwiseLoss):
 
     def scaled(self, scale: float) -> Self:
         return self if self.delta is None else replace(self, delta=self.delta / scale)
+
+    def check_scale(self, scale: float) -> None:
+        if self.delta is not None and self.delta < _NARROWEST * scale:
+            raise InputError(
+                f"is {self.delta:g} where the targets spread over {scale:.3g}: so narrow a Huber loss is the "
+                "absolute one, and its small slopes lead nowhere", where="delta",
+                mend=f"leave it out, use {_NARROWEST * scale:.3g} or more, or loss='absolute'",
+            )  # fmt: skip
 
     @property
     def parameters(self) -> tuple[float, ...]:

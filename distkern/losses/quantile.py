@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from distkern.core.errors import InputError
 from distkern.core.parameters import Number, Numbers, parameter
 from distkern.core.types import Floats
 from distkern.losses.base import AbstractLoss
@@ -41,6 +42,16 @@ class Quantile(AbstractLoss):
         # between the two slopes at the kink lies 0
         slopes *= predictions != targets
         return slopes
+
+    def n_outputs(self, n_classes: int = 0) -> int:
+        return len(self.quantiles)
+
+    def check_outputs(self, n_outputs: int) -> None:
+        if len(self.quantiles) != n_outputs:
+            raise InputError(
+                f"{len(self.quantiles)} quantiles for {n_outputs} outputs", where="quantiles",
+                mend="a model has one output for each quantile",
+            )  # fmt: skip
 
     @property
     def levels(self) -> tuple[float, ...]:

@@ -13,6 +13,7 @@ class Square(AbstractElementwiseLoss):
 
     name = "square"
     target_kind = "real"
+    is_quadratic = True
 
     @staticmethod
     def value(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:

@@ -100,13 +100,13 @@ class AVM(AbstractCoresetSolver[AVMState]):
         from distkern.solvers._loops import avm_loop
 
         model = self.model(problem, state)
-        loss = model.objective.loss
+        loss = self.parts.margin_loss
         n_steps = self.steps(problem)
         pieces: Iterator[Piece] = yield self.rows_of_stage(problem, model, state)
         loop = avm_loop(loss, model.basis.dtype)
-        smoothness = model.objective.smoothness(problem.max_relative_weight)
+        smoothness = self.parts.smoothness(problem)
         offset = smoothness if math.isfinite(smoothness) else 0.0
-        ball = BallProjection(model) if self.projection else None
+        ball = BallProjection(model.basis, self.parts.radius) if self.projection else None
         tail_start = (self.stages * n_steps) // 2 if self.average else self.stages * n_steps
         u, early = state.accumulated.copy(), state.early.copy()
         step, inverse_sum = state.step, state.inverse_sum

@@ -43,7 +43,7 @@ class Problem:
     sparse_numbers : None for dense rows, else the numbers that a sparse row takes up in memory
     real_targets : targets are real numbers and not classes: they are centred and scaled, and errors are mean
         squared errors
-    class_shares : of the rows, by class code; empty for real targets and where rows have weights
+    class_shares : of the weight of the rows, by class code; empty for real targets
     weighs_classes : whether the losses of some classes count more than those of others
     """
 

@@ -10,25 +10,32 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.bases.base import AbstractBasis
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.core.sparse import Rows
 from distkern.core.types import Floats
 from distkern.landmarks.base import AbstractLandmarkRule
 from distkern.losses import margin_loss
-from distkern.losses.base import AbstractLoss
+from distkern.losses.base import AbstractElementwiseLoss, AbstractLoss
 from distkern.passes import Stream, Visit, epoch_visits
 from distkern.solvers.base import AbstractSolver, Outline, Problem, State, Steps, Trouble
 from distkern.solvers.kernel_choice import KernelChoice, layout_of
-from distkern.solvers.objective import Objective
+from distkern.solvers.measuring import Figures, Model, measured
 from distkern.solvers.pieces import Piece, PieceOperand, piece_rows, prepare_piece, stream_cost
-from distkern.solvers.snapshot import Figures, Model, held_out_pass, measured, snapshot_pass
+from distkern.solvers.risk import Risk
+from distkern.solvers.snapshot import held_out_pass, snapshot_pass
 
 StateOf = TypeVar("StateOf")
 
 
 @dataclass(frozen=True)
 class CoresetProblem:
-    """The parts that a coreset solver is put together from."""
+    """The parts that a coreset solver is put together from.
+
+    It minimises f(w) = sum over outputs of 1/2 |w|^2 + (lam/m) sum_i s_i l(<w, phi(x_i)>, y_i) (csvrg.txt,
+    (3)), by its gradients alpha_i = lam s_i dl/df: lambda inside, once (csvrg.txt, Algorithm 1; its (4)-(7)
+    differ).
+    """
 
     loss: AbstractLoss
     lam: float
@@ -37,15 +44,28 @@ class CoresetProblem:
     class_weights: NDArray[np.float64] | None = None
     mean_weight: float = 1.0
 
-    def objective(self, problem: Problem) -> Objective:
-        """f for this problem's outputs."""
-        loss = margin_loss(self.loss)
-        return Objective(loss, self.lam, problem.n_outputs, self.class_weights, self.mean_weight)
+    @property
+    def margin_loss(self) -> AbstractElementwiseLoss:
+        """l, once it is known to be a loss of the margin."""
+        return margin_loss(self.loss)
+
+    def risk(self, problem: Problem) -> Risk:
+        """The mean loss for this problem's outputs."""
+        return Risk(self.margin_loss, problem.n_outputs, self.class_weights, self.mean_weight)
+
+    def smoothness(self, problem: Problem) -> float:
+        """L = 1 + lam max_i s_i l'': the smoothness of the worst single term."""
+        return 1.0 + float(self.lam) * problem.max_relative_weight * self.loss.curvature
+
+    @property
+    def radius(self) -> float:
+        """Of a ball that holds each output's optimum: sqrt(2 lam max(-z l'))."""
+        return math.sqrt(2.0 * self.margin_loss.norm_bound * self.lam)
 
     def model(self, problem: Problem, landmarks: Rows, gamma: float, coefficients: Floats) -> Model:
         """The operand for a state."""
         basis = LandmarkBasis(self.kernel.with_gamma(gamma), landmarks)
-        return Model(basis, coefficients, self.objective(problem))
+        return Model(basis, coefficients, self.risk(problem))
 
     def begin(self, problem: Problem) -> Steps[tuple[Rows, float]]:
         """Choose landmarks and gamma."""
@@ -121,12 +141,17 @@ class AbstractCoresetSolver(AbstractSolver[State]):
     def rows_of_stage(self, problem: Problem, model: Model, state: Any) -> Stream[Piece]:
         """The stage's sampled rows, prepared."""
         visits = self._visits(problem, state.stage)
-        operand = PieceOperand(model.basis, model.objective, self.columns(state))
+        operand = PieceOperand(model.basis, model.risk, self.columns(state))
         return self._stream(problem, visits, operand, model.basis.size)
 
     def measured(self, problem: Problem, state: StateOf) -> Steps[tuple[StateOf, Figures]]:
         """The state with objective and errors filled in, and the sums they come from."""
-        figures = yield from measured(problem, self.model(problem, state))
+        model = self.model(problem, state)
+        size, norms = model.basis.size, model.basis.squared_norms(model.coefficients)
+        figures = yield from measured(
+            problem, snapshot_pass(problem, model, size), held_out_pass(problem, model, size),
+            float(0.5 * norms.sum()), self.parts.lam,
+        )  # fmt: skip
         filled = replace(
             state,  # type: ignore[type-var]
             objective=figures.objective,
@@ -177,11 +202,10 @@ class BallProjection:
     O(r^2 d), so it is not taken at each step.
     """
 
-    def __init__(self, model: Model) -> None:
-        objective = model.objective
-        self.radius = math.sqrt(2.0 * objective.loss.norm_bound * objective.lam)
-        self._basis = model.basis
-        self._every = 32 * model.basis.size
+    def __init__(self, basis: AbstractBasis, radius: float) -> None:
+        self.radius = radius
+        self._basis = basis
+        self._every = 32 * basis.size
         self._steps = 0
 
     def due(self, steps: int) -> bool:

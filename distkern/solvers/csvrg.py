@@ -17,8 +17,8 @@ from distkern.losses import margin_loss_names
 from distkern.solvers.base import Measures, Problem, Steps, Trouble, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
 from distkern.solvers.hyperparameters import CORESET, a_loss
+from distkern.solvers.measuring import Model
 from distkern.solvers.pieces import Piece
-from distkern.solvers.snapshot import Model
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class CSVRGState:
 class CSVRG(AbstractCoresetSolver[CSVRGState]):
     """Variance-reduced stochastic gradients whose directions are moved to the nearest landmark.
 
-    Minimises f of :class:`~distkern.solvers.objective.Objective`. One stage, from the snapshot w~ with
+    Minimises f of :class:`~distkern.solvers.coreset.CoresetProblem`. One stage, from the snapshot w~ with
     mu = (1/m) sum_i alpha~_i phi(c_i), does for t = 1 .. T
 
         w <- (1 - eta) w - eta (alpha_t - alpha~_t) phi(c_t) - eta mu,        w = a v + b mu (lazily scaled),
@@ -99,7 +99,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         """The step size for this problem."""
         if self.step_size is not None:
             return self.step_size
-        smoothness = self.parts.objective(problem).smoothness(problem.max_relative_weight)
+        smoothness = self.parts.smoothness(problem)
         return 0.5 / smoothness if math.isfinite(smoothness) else 0.02 / max(1.0, self.parts.lam)
 
     def wanted_steps(self, problem: Problem) -> float:
@@ -143,7 +143,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     def _snapshot(self, problem: Problem, state: CSVRGState) -> Steps[CSVRGState]:
         """The full gradient at the state's w~, and the figures that come with it."""
         filled, figures = yield from self.measured(problem, state)
-        return replace(filled, gradient=figures.sums.gradient / figures.sums.n_rows)
+        return replace(filled, gradient=self.parts.lam * figures.sums.mean_gradient)
 
     def finished(self, state: CSVRGState) -> bool:
         return state.stage >= self.stages or self._converged(state)
@@ -178,7 +178,7 @@ class _InnerLoop:
     def __init__(self, solver: CSVRG, problem: Problem, model: Model, state: CSVRGState) -> None:
         from distkern.solvers._loops import csvrg_loop
 
-        self._loss = model.objective.loss
+        self._loss = solver.parts.margin_loss
         self._loop = csvrg_loop(self._loss, model.basis.dtype)
         self._lam = float(solver.parts.lam)
         self._eta = float(solver.eta(problem))
@@ -186,7 +186,7 @@ class _InnerLoop:
         self._v = np.array(state.coefficients.T, dtype=np.float64, order="C")
         self._a = 1.0
         self._b = np.zeros(problem.n_outputs)
-        self._ball = BallProjection(model) if solver.projection else None
+        self._ball = BallProjection(model.basis, solver.parts.radius) if solver.projection else None
         self._step = 0
         self._chosen: NDArray[np.float64] | None = None
         self.stop_at: int | None = None

@@ -27,13 +27,14 @@ from distkern.losses import loss_names
 from distkern.passes import Cost, Exchange, Rounds
 from distkern.solvers._dsg.batches import Batches
 from distkern.solvers._dsg.growth import Growth
-from distkern.solvers._dsg.model import FeatureModel, measured, measuring_pass
+from distkern.solvers._dsg.model import measuring_pass
 from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, polish_outline, sweep
 from distkern.solvers._dsg.rounds import CACHE_BYTES, Operand, join, open_batches
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble, rows_of_stage
 from distkern.solvers.hyperparameters import GAMMA, SAMPLER, a_kernel, a_loss
 from distkern.solvers.kernel_choice import KernelChoice, layout_of
+from distkern.solvers.measuring import Drawn, Model, measured
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
@@ -292,7 +293,8 @@ class DSG(AbstractSolver[DSGState]):
         else:
             start, gap = self.model_coefficients(state), math.nan
             if self.polish == "exact":
-                polished, n_passes, gap = yield from exact_polish(problem, risk, basis, start, self.strength)
+                in_use = self._basis_of(problem, state.gamma, state.n_blocks)
+                polished, n_passes, gap = yield from exact_polish(problem, risk, in_use, start, self.strength)
             else:
                 polished = yield from sweep(problem, risk, basis, start, self.strength, state.sweeps)
                 n_passes = state.n_blocks + 1
@@ -356,9 +358,11 @@ class DSG(AbstractSolver[DSGState]):
         """Stages after the steps."""
         return {None: 0, "exact": 1, "sweeps": self.n_sweeps}[self.polish]
 
-    def _basis_of(self, problem: Problem, gamma: float) -> RandomFeatureBasis:
-        sparse_rows = problem.sparse_numbers is not None
-        return self.basis(problem.n_features, problem.dtype, gamma, problem.seed, sparse_rows=sparse_rows)
+    def _basis_of(self, problem: Problem, gamma: float, n_blocks: int | None = None) -> RandomFeatureBasis:
+        return self.basis(
+            problem.n_features, problem.dtype, gamma, problem.seed, n_blocks,
+            sparse_rows=problem.sparse_numbers is not None,
+        )  # fmt: skip
 
     def _process_bytes(self, problem: Problem) -> int:
         """Of a process that evaluates the features, whatever gamma is."""
@@ -368,10 +372,15 @@ class DSG(AbstractSolver[DSGState]):
         basis = self._basis_of(problem, state.gamma)
         coefficients = self.model_coefficients(state).astype(basis.dtype)
         rows = max(256, -(-_MEASURED_ROWS // len(problem.block_rows)))
-        model = FeatureModel(
-            basis, coefficients, scaled_risk(self.risk, state.center, state.target_scale), rows, problem.seed
-        )
-        figures = yield from measured(problem, model, self.strength, all_held_out=self.finished(state))
+        model = Model(basis, coefficients, scaled_risk(self.risk, state.center, state.target_scale))
+        drawn = Drawn(model, rows, problem.seed)
+        held_out = replace(drawn, rows_per_block=None) if self.finished(state) else drawn
+        size, a = len(coefficients), coefficients.astype(np.float64)
+        figures = yield from measured(
+            problem, measuring_pass(problem, drawn, size, "train", 1.0, basis.process_bytes),
+            measuring_pass(problem, held_out, size, "test", 1.0, basis.process_bytes),
+            0.5 * self.strength * float(np.einsum("ij,ij->", a, a)),
+        )  # fmt: skip
         return replace(
             state, objective=figures.objective, train_error=figures.train_error,
             test_error=figures.test_error, absolute_errors=figures.absolute_errors,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,7 @@ class FeatureChoice:
     sampler : of "random"
     landmarks : of "nystroem" and "landmarks": the rule that chooses them, which knows their number
     seed : of the random features; None: the problem's
+    constant : of "linear": a last feature that is 1
 
     Raises
     ------
@@ -68,6 +69,7 @@ class FeatureChoice:
     sampler: str = "monte_carlo"
     landmarks: AbstractLandmarkRule | None = None
     seed: int | None = None
+    constant: bool = False
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -114,7 +116,7 @@ class FeatureChoice:
         if self.kind == "linear":
             from distkern.bases.linear import LinearBasis
 
-            return LinearBasis(n_input, dtype)
+            return LinearBasis(n_input, dtype, constant=self.constant)
         kernel = self.kernel_at(gamma)
         if self.kind == "random":
             return RandomFeatureBasis(
@@ -138,11 +140,21 @@ class FeatureChoice:
     def expected_size(self, problem: Problem) -> int:
         """r, an upper bound."""
         if self.kind == "linear":
-            return problem.n_features
+            return problem.n_features + self.constant
         if self.kind == "random":
             return self.n_features
         assert self.landmarks is not None
         return self.landmarks.expected_size(layout_of(problem))
+
+    def with_constant(self) -> FeatureChoice:
+        """The same with a constant feature, where no combination of the features is about constant."""
+        return replace(self, constant=True) if self.kind == "linear" else self
+
+    def prepared_numbers(self, problem: Problem, size: int) -> int:
+        """Numbers that a row's features take up, of which there are ``size``."""
+        if self.kind != "linear":
+            return size
+        return problem.row_numbers + self.constant * (1 if problem.sparse_numbers is None else 2)
 
     def outline_begin(self, problem: Problem) -> list[Outline]:
         """The passes of :meth:`begin`."""

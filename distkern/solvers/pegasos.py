@@ -9,18 +9,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.bases.base import STRIP_NUMBERS
+from distkern.bases.random_features import STRIP_ROWS
 from distkern.core.parameters import FLAG, NOTHING, POSITIVE, Whole, parameter
 from distkern.core.sparse import Rows
 from distkern.losses import margin_loss, margin_loss_names
 from distkern.losses.base import AbstractLoss
 from distkern.passes import Cost, Reduce, Stream, epoch_visits
 from distkern.solvers._pegasos.pieces import (
-    STRIP_ROWS,
     DensePiece,
-    LinearModel,
     SparsePiece,
-    Sums,
-    measure,
     measure_largest,
     prepare_piece,
 )
@@ -36,8 +34,9 @@ from distkern.solvers.base import (
 )
 from distkern.solvers.feature_choice import FeatureChoice
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
-from distkern.solvers.objective import Objective
+from distkern.solvers.measuring import Figures, Model, Sums, measure, measured
 from distkern.solvers.pieces import piece_rows
+from distkern.solvers.risk import Risk
 
 #: steps of a stage at most where a pass over the rows makes fewer
 _FEW_STEPS = 2**14
@@ -98,7 +97,7 @@ class Pegasos(AbstractSolver[PegasosState]):
     ----------
     features : phi
     loss : of the margin
-    class_weights, mean_weight : see :class:`~distkern.solvers.objective.Objective`
+    class_weights, mean_weight : see :class:`~distkern.solvers.risk.Risk`
     """
 
     features: FeatureChoice
@@ -155,18 +154,18 @@ class Pegasos(AbstractSolver[PegasosState]):
 
         model = self._model(problem, state)
         pieces: Iterator[DensePiece | SparsePiece] = yield self._stream(problem, state.stage, model)
-        objective, radius = model.objective, self._radius(model.objective)
+        loss, radius = margin_loss(self.loss), self._radius()
         v, early = state.vectors.copy(), state.early.copy()
         scale, banked, norms = state.scale.copy(), state.banked.copy(), state.norms.copy()
         total, step, rows, entries = np.array([state.total]), state.step, 0, 0
         power = -1 if self.averaging is None else int(self.averaging)
         for piece in pieces:
             compiled = sparse_loop if isinstance(piece, SparsePiece) else dense_loop
-            loop = compiled(objective.loss, model.basis.dtype)
+            loop = compiled(loss, model.basis.dtype)
             step = loop(
                 *piece.loop_arguments(), v, early, scale, banked, norms, total, step, state.offset,
                 float(self.lam), radius, power, int(self.batch_size), float(self.fit_intercept),
-                objective.loss.parameters,
+                loss.parameters,
             )  # fmt: skip
             entries += piece.entries
             rows += len(piece.weights)
@@ -219,54 +218,48 @@ class Pegasos(AbstractSolver[PegasosState]):
             return max(problem.n_rows, min(math.ceil(1.0 / self.lam), _FEW_STEPS) * int(self.batch_size))
         return max(1, math.ceil(wanted * problem.n_rows)) if isinstance(wanted, float) else int(wanted)
 
-    def _objective(self, problem: Problem) -> Objective:
-        loss = margin_loss(self.loss)
-        return Objective(loss, self.lam, problem.n_outputs, self.class_weights, self.mean_weight)
-
-    def _model(self, problem: Problem, state: PegasosState) -> LinearModel:
+    def _model(self, problem: Problem, state: PegasosState) -> Model:
         basis = self.features.basis_for(problem, state.landmarks, state.gamma)
-        return LinearModel(basis, state.coefficients, state.intercept, self._objective(problem))
+        risk = Risk(margin_loss(self.loss), problem.n_outputs, self.class_weights, self.mean_weight)
+        return Model(basis, state.coefficients, risk, state.intercept)
 
-    def _radius(self, objective: Objective) -> float:
+    def _radius(self) -> float:
         if not self.projection:
             return math.inf
-        at_zero = float(objective.loss.value(0.0, 1.0, objective.loss.parameters))
-        return math.sqrt(min(objective.loss.norm_bound, 2.0 * at_zero) / self.lam)
+        loss = margin_loss(self.loss)
+        at_zero = float(loss.value(0.0, 1.0, loss.parameters))
+        return math.sqrt(min(loss.norm_bound, 2.0 * at_zero) / self.lam)
 
     def _measured(self, problem: Problem, state: PegasosState, *, first: bool = False) -> Steps[PegasosState]:
         """The state with objective and errors filled in, and t0 before the first step."""
         model = self._model(problem, state)
-        curvature = model.objective.loss.curvature
+        curvature = model.risk.loss.curvature
         bounds_steps = first and math.isfinite(curvature)
-        sums: Sums = yield self._measuring(problem, model, largest=bounds_steps)
-        test_error = None
-        if problem.has_test:
-            held_out: Sums = yield self._measuring(problem, model, split="test")
-            test_error = held_out.mistakes / held_out.n_rows
+        norms = np.square(state.coefficients).sum() + np.square(state.intercept).sum()
+        figures: Figures = yield from measured(
+            problem, self._measuring(problem, model, largest=bounds_steps),
+            self._measuring(problem, model, split="test"), float(0.5 * self.lam * norms),
+        )  # fmt: skip
         offset = state.offset
         if bounds_steps:
             # the constant feature adds 1 to |phi|^2
             constant = problem.max_relative_weight if self.fit_intercept else 0.0
-            offset = curvature * (sums.largest + constant) / self.lam
-        norms = np.square(state.coefficients).sum(axis=0) + np.square(state.intercept)
-        objective = 0.5 * self.lam * norms.sum() + sums.losses.sum() / sums.n_rows
+            offset = curvature * (figures.sums.largest + constant) / self.lam
         return replace(
-            state, offset=offset, objective=float(objective), train_error=sums.mistakes / sums.n_rows,
-            test_error=test_error,
+            state, offset=offset, objective=figures.objective, train_error=figures.train_error,
+            test_error=figures.test_error,
         )  # fmt: skip
 
     # -- passes
 
-    def _stream(
-        self, problem: Problem, stage: int, model: LinearModel | None
-    ) -> Stream[DensePiece | SparsePiece]:
+    def _stream(self, problem: Problem, stage: int, model: Model | None) -> Stream[DensePiece | SparsePiece]:
         visits = epoch_visits(
             problem.block_rows, self.steps(problem), seed=problem.seed, stage=stage,
             replace=self.order == "iid",
         )  # fmt: skip
         footprint, itemsize = self.features.footprint(problem), problem.dtype.itemsize
         size = footprint.size if model is None else model.basis.size
-        numbers = problem.row_numbers if self.features.kind == "linear" else size
+        numbers = self.features.prepared_numbers(problem, size)
         rows = piece_rows(numbers, itemsize)
         # a batch does not cross pieces
         rows = -(-rows // self.batch_size) * self.batch_size
@@ -286,7 +279,7 @@ class Pegasos(AbstractSolver[PegasosState]):
         return Stream("inner loop", visits, prepare_piece, model, piece_rows=rows, cost=cost)
 
     def _measuring(
-        self, problem: Problem, model: LinearModel | None, *, split: str = "train", largest: bool = False
+        self, problem: Problem, model: Model | None, *, split: str = "train", largest: bool = False
     ) -> Reduce[Sums]:
         footprint = self.features.footprint(problem)
         cost = Cost(
@@ -305,7 +298,7 @@ class Pegasos(AbstractSolver[PegasosState]):
         size, itemsize = footprint.size, problem.dtype.itemsize
         operand = footprint.operand_bytes + size * outputs * (16 + itemsize)
         # predictions, signs and what is computed of them
-        strip = STRIP_ROWS * outputs * 48
+        strip = max(STRIP_NUMBERS, STRIP_ROWS * outputs) * 48
         if self.features.kind == "landmarks":
             tile_rows = int(np.clip(512 * 1024 // (size * itemsize), 128, 1024))
             tile = tile_rows * (2 * size + problem.row_numbers + 2) * itemsize

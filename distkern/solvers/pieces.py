@@ -12,7 +12,7 @@ from distkern.core.sparse import COMPILED_BYTES
 from distkern.core.types import Block, Floats
 from distkern.passes import Cost
 from distkern.solvers.base import Problem
-from distkern.solvers.objective import Objective
+from distkern.solvers.risk import Risk
 from distkern.solvers.snapshot import pass_cost
 
 
@@ -48,28 +48,28 @@ class Piece:
 
 @dataclass(frozen=True)
 class PieceOperand:
-    """Basis, objective, and the columns (r, n_columns) that every kernel row is multiplied with."""
+    """Basis, risk, and the columns (r, n_columns) that every kernel row is multiplied with."""
 
     basis: AbstractBasis
-    objective: Objective
+    risk: Risk
     columns: Floats
 
 
 def prepare_piece(block: Block, operand: PieceOperand) -> Piece:
     """Kernel rows of a piece and what the sequential loop needs beside them."""
-    basis, objective = operand.basis, operand.objective
+    basis, risk = operand.basis, operand.risk
     columns = operand.columns.astype(basis.dtype)
     values = np.empty((block.n_rows, basis.size), dtype=basis.dtype)
     nearest = np.empty(block.n_rows, dtype=np.intp)
     products = np.empty((block.n_rows, columns.shape[1]), dtype=basis.dtype)
     for tile in basis.tiles(block.features, values, nearest):
         multiply(tile.values, columns, products[tile.rows])
-    weights = objective.weights(block)
+    weights = risk.weights(block)
     return Piece(
         values,
         nearest,
         products,
-        objective.signs(block),
+        risk.targets(block),
         np.ones(block.n_rows) if weights is None else weights,
     )
 

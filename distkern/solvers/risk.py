@@ -1,17 +1,14 @@
-"""What a solver over any loss needs of rows: targets, weights, values, slopes and errors."""
+"""What a solver needs of rows, whatever the loss: targets, weights, values, slopes and errors."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
 from distkern.core.types import Block, Floats
 from distkern.losses.base import AbstractLoss
-from distkern.losses.quantile import Quantile
 
 
 @dataclass(frozen=True)
@@ -21,7 +18,7 @@ class Risk:
     Attributes
     ----------
     loss : l
-    n_outputs : k, see :func:`n_outputs`
+    n_outputs : k, see :meth:`~distkern.losses.base.AbstractLoss.n_outputs`
     class_weights : weight of each class code, or None
     mean_weight : mean of the raw row weights; the s_i are the raw weights divided by it, so their mean is 1
     center, scale : of real targets: y becomes (y - center) / scale, which is what f predicts; center is
@@ -41,16 +38,7 @@ class Risk:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.loss, Quantile) and len(self.loss.quantiles) != self.n_outputs:
-            raise InputError(
-                f"{len(self.loss.quantiles)} quantiles for {self.n_outputs} outputs", where="quantiles",
-                mend="a model has one output for each quantile",
-            )  # fmt: skip
-        if self.loss.target_kind == "classes" and self.n_outputs < 2:
-            raise InputError(
-                f"{self.loss.name!r} compares the outputs of at least two classes", where="loss",
-                mend="use 'logistic' for a single output",
-            )  # fmt: skip
+        self.loss.check_outputs(self.n_outputs)
 
     @property
     def is_real(self) -> bool:
@@ -107,20 +95,31 @@ class Risk:
         return slopes
 
     def errors(self, predictions: Floats, block: Block) -> NDArray[np.float64]:
-        """[rows of another class than predicted]; for real targets [sum of (f - y)^2, sum of |f - y|].
+        """[weight of the rows of another class than predicted]; for real targets [sum of (f - y)^2, sum of
+        |f - y|], each row with its weight.
 
-        Divided by the rows it is the rate of errors, or the mean squared and the mean absolute error in the
-        units of the targets (over several quantiles, their mean). A prediction that is not a number is an
-        error, and makes the squared error infinite.
+        Weights are those of the rows alone, 1 where there are none, and not those of the classes: divided by
+        their sum it is what scikit-learn's scores with ``sample_weight`` say, the rate of errors, or the mean
+        squared and the mean absolute error in the units of the targets (over several quantiles, their mean).
+        A prediction that is not a number is an error, and makes the squared error infinite.
         """
         assert block.targets is not None
         if self.is_real:
             targets = self.scaled(np.asarray(block.targets, dtype=np.float64)[:, None])
             residuals = self.scale * (predictions.astype(np.float64) - targets)
-            totals = np.array([np.square(residuals).mean(axis=1).sum(), np.abs(residuals).mean(axis=1).sum()])
+            each = np.stack([np.square(residuals).mean(axis=1), np.abs(residuals).mean(axis=1)])
+            totals = each.sum(axis=1) if block.weights is None else each @ block.weights
             return np.where(np.isfinite(totals), totals, np.inf)
         right = self.codes(predictions) == block.targets
-        return np.array([np.count_nonzero(~(right & np.isfinite(predictions).all(axis=1)))], dtype=np.float64)
+        wrong = ~(right & np.isfinite(predictions).all(axis=1))
+        total = np.count_nonzero(wrong) if block.weights is None else block.weights[wrong].sum()
+        return np.array([total], dtype=np.float64)
+
+    def losses(self, predictions: Floats, block: Block) -> float:
+        """Sum of s_i l_i at predictions in the units of the targets."""
+        if self.is_real:
+            predictions = self.scaled(predictions.astype(np.float64))
+        return float(self.values(predictions, self.targets(block), self.weights(block)).sum())
 
     def codes(self, predictions: Floats) -> NDArray[np.intp]:
         """The predicted class code of each row, (n_rows,)."""
@@ -128,23 +127,3 @@ class Risk:
             return (predictions[:, 0] > 0).astype(np.intp)
         largest: NDArray[np.intp] = predictions.argmax(axis=1)
         return largest
-
-
-def n_outputs(loss: AbstractLoss, n_classes: int = 0) -> int:
-    """Outputs that a model needs for this loss: one for each class that competes or is told from the rest.
-
-    Two classes take one output, but two where they compete; real targets take one, or one for each quantile.
-    """
-    if isinstance(loss, Quantile):
-        return len(loss.quantiles)
-    if loss.target_kind == "real":
-        return 1
-    return n_classes if n_classes > 2 or loss.target_kind == "classes" else 1
-
-
-def split_errors(
-    train: NDArray[np.float64], test: NDArray[np.float64] | None
-) -> tuple[float, float | None, NDArray[np.float64]]:
-    """Mean :meth:`Risk.errors` as errors of training and held-out rows, and (2,) absolute errors, or NaN."""
-    absolute = [math.nan if errors is None or len(errors) < 2 else errors[1] for errors in (train, test)]
-    return float(train[0]), None if test is None else float(test[0]), np.array(absolute)

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.bases.base import AbstractBasis
 from distkern.core.errors import InputError
 from distkern.core.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Whole, parameter
 from distkern.core.sparse import Rows
 from distkern.losses import loss_names
 from distkern.passes import Visit, epoch_visits
-from distkern.solvers._svrg.features import FeatureMap
 from distkern.solvers._svrg.inner import InnerLoop, Piece, batch_ends, inner_pass
 from distkern.solvers._svrg.precondition import Derived, Kept, gram_outline, preconditioner
-from distkern.solvers._svrg.snapshot import LinearModel, held_out_pass, measured, snapshot_pass
+from distkern.solvers._svrg.snapshot import held_out_pass, snapshot_pass
 from distkern.solvers.base import (
     AbstractSolver,
     Measures,
@@ -29,6 +29,7 @@ from distkern.solvers.base import (
 )
 from distkern.solvers.feature_choice import FeatureChoice, Footprint
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
+from distkern.solvers.measuring import Model, measured
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
@@ -187,48 +188,47 @@ class SVRG(AbstractSolver[SVRGState]):
             return "a tenth of the present one, or a larger batch_size"
         return f"step_size={self.step_size / 10:.3g}"
 
-    def feature_map(self, problem: Problem, landmarks: Rows, gamma: float) -> FeatureMap:
+    def choice(self, problem: Problem) -> FeatureChoice:
+        """The features; with linear ones of real targets a constant one."""
+        return self.features.with_constant() if problem.real_targets else self.features
+
+    def basis(self, problem: Problem, landmarks: Rows, gamma: float) -> AbstractBasis:
         """z."""
-        basis = None
-        if self.features.kind != "linear":
-            basis = self.features.basis_for(problem, landmarks, gamma)
-        return FeatureMap(basis, problem.n_features, problem.dtype, constant=self._constant(problem))
+        return self.choice(problem).basis_for(problem, landmarks, gamma)
 
     def expected_size(self, problem: Problem) -> int:
         """Features, an upper bound."""
-        return self.features.expected_size(problem) + self._constant(problem)
-
-    def _constant(self, problem: Problem) -> bool:
-        return problem.real_targets and self.features.kind == "linear"
+        return self.choice(problem).expected_size(problem)
 
     def init(self, problem: Problem) -> Steps[SVRGState]:
         self.preconditioned(self.expected_size(problem))
         landmarks, gamma = yield from self.features.begin(problem)
-        features = self.feature_map(problem, landmarks, gamma)
+        basis = self.basis(problem, landmarks, gamma)
         targets = yield from target_scale(problem, self.risk)
-        zero = np.zeros((features.size, self.risk.n_outputs))
+        zero = np.zeros((basis.size, self.risk.n_outputs))
         state = SVRGState(
             landmarks=landmarks, gamma=gamma, coefficients=zero, gradient=zero, largest=np.zeros(1),
             stage=0, change=math.inf, objective=math.nan, train_error=math.nan,
             test_error=None, center=targets.center, target_scale=targets.scale, variances=targets.variances,
             absolute_errors=np.full(2, math.nan),
         )  # fmt: skip
-        return (yield from self._measured(problem, features, state))
+        return (yield from self._measured(problem, basis, state))
 
     def stage(self, problem: Problem, state: SVRGState) -> Steps[SVRGState]:
         derived = yield from self._derived(problem, state)
-        features, risk = derived.features, scaled_risk(self.risk, state.center, state.target_scale)
-        batch, largest = self.rows_of_batch(problem, features.size), float(state.largest[0])
-        footprint = self._footprint(problem, features.size)
+        basis, risk = derived.basis, scaled_risk(self.risk, state.center, state.target_scale)
+        batch, largest = self.rows_of_batch(problem, basis.size), float(state.largest[0])
+        footprint = self._footprint(problem, basis.size)
         visits = self._visits(problem, state.stage)
         pieces: Iterator[Piece] = yield inner_pass(
-            problem, LinearModel(features, state.coefficients, risk), footprint, visits,
-            as_they_are=features.basis is None, preconditioned=derived.solve is not None, batch_size=batch,
+            problem, Model(basis, state.coefficients, risk), footprint, visits,
+            numbers=self.choice(problem).prepared_numbers(problem, basis.size),
+            preconditioned=derived.solve is not None, batch_size=batch,
         )  # fmt: skip
-        eta = self.eta(features.size, batch, largest)
+        eta = self.eta(basis.size, batch, largest)
         ends = batch_ends(sum(visit.n_draws for visit in visits), batch)
         inner = InnerLoop(
-            risk, state.coefficients, state.gradient, self.nu, eta, derived.solve, features.dtype, ends
+            risk, state.coefficients, state.gradient, self.nu, eta, derived.solve, basis.dtype, ends
         )
         with np.errstate(all="ignore"):
             for piece in pieces:
@@ -238,7 +238,7 @@ class SVRG(AbstractSolver[SVRGState]):
             change=_relative_change(inner.coefficients, state.coefficients),
         )  # fmt: skip
         with np.errstate(all="ignore"):
-            return (yield from self._measured(problem, features, after))
+            return (yield from self._measured(problem, basis, after))
 
     def finished(self, state: SVRGState) -> bool:
         return state.stage >= self.stages or self._converged(state)
@@ -256,8 +256,9 @@ class SVRG(AbstractSolver[SVRGState]):
         size = self.expected_size(problem)
         footprint, preconditioned = self._footprint(problem, size), self.preconditioned(size)
         inner = inner_pass(
-            problem, None, footprint, self._visits(problem, 0), as_they_are=self.features.kind == "linear",
-            preconditioned=preconditioned, batch_size=self.rows_of_batch(problem, size),
+            problem, None, footprint, self._visits(problem, 0),
+            numbers=self.choice(problem).prepared_numbers(problem, size), preconditioned=preconditioned,
+            batch_size=self.rows_of_batch(problem, size),
         )  # fmt: skip
         passes = [
             *self.features.outline_begin(problem),
@@ -277,35 +278,36 @@ class SVRG(AbstractSolver[SVRGState]):
         kept = Kept.find(state.largest)
         if kept is not None:
             return kept
-        derived = Derived(self.feature_map(problem, state.landmarks, state.gamma))
-        size = derived.features.size
+        derived = Derived(self.basis(problem, state.landmarks, state.gamma))
+        size = derived.basis.size
         if self.preconditioned(size):
             shift = self.shift(size, self.rows_of_batch(problem, size), float(state.largest[0]))
             solve = yield from preconditioner(
-                problem, derived.features, self.risk, self._footprint(problem, size), self.curvature, shift
+                problem, derived.basis, self.risk, self._footprint(problem, size), self.curvature, shift
             )
             derived = replace(derived, solve=solve)
         Kept.keep(state.largest, derived)
         return derived
 
-    def _measured(self, problem: Problem, features: FeatureMap, state: SVRGState) -> Steps[SVRGState]:
+    def _measured(self, problem: Problem, basis: AbstractBasis, state: SVRGState) -> Steps[SVRGState]:
         """The state with the gradient, the objective and the errors at it."""
         first = state.stage == 0
-        model = LinearModel(
-            features, state.coefficients, scaled_risk(self.risk, state.center, state.target_scale)
-        )
-        footprint = self._footprint(problem, features.size)
-        figures = yield from measured(problem, model, footprint, self.nu, first=first)
-        sums = figures.sums
+        model = Model(basis, state.coefficients, scaled_risk(self.risk, state.center, state.target_scale))
+        footprint = self._footprint(problem, basis.size)
+        w = state.coefficients
+        figures = yield from measured(
+            problem, snapshot_pass(problem, model, footprint, first=first),
+            held_out_pass(problem, model, footprint), 0.5 * self.nu * float(np.einsum("ij,ij->", w, w)),
+        )  # fmt: skip
         return replace(
-            state, gradient=sums.gradient / sums.n_rows, objective=figures.objective,
-            largest=np.array([sums.largest]) if first else state.largest,
+            state, gradient=figures.sums.mean_gradient, objective=figures.objective,
+            largest=np.array([figures.sums.largest]) if first else state.largest,
             train_error=figures.train_error, test_error=figures.test_error,
             absolute_errors=figures.absolute_errors,
         )  # fmt: skip
 
     def _footprint(self, problem: Problem, size: int) -> Footprint:
-        return replace(self.features.footprint(problem), size=size)
+        return replace(self.choice(problem).footprint(problem), size=size)
 
     def _visits(self, problem: Problem, stage: int) -> tuple[Visit, ...]:
         return epoch_visits(

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
 from distkern.core.types import Block
-from distkern.losses.huber import Huber
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.risk import Risk
@@ -23,8 +22,6 @@ Array = NDArray[np.float64]
 _MOST_POINTS = 2**14
 #: the spread of normal numbers between their deciles 1 and 9
 _DECILES = 2.5631031310892007
-#: delta of the Huber loss, in units of the scale
-_NARROWEST = 1e-3
 
 
 @dataclass(frozen=True)
@@ -145,8 +142,7 @@ def target_scale(problem: Problem, risk: Risk) -> Steps[TargetScale]:
     Raises
     ------
     InputError
-        If the squares of targets are not finite, or the Huber loss is narrower than a thousandth of the
-        scale.
+        If the squares of targets are not finite, or the loss has constants that do not suit the scale.
     """
     if not problem.real_targets:
         return TargetScale.none(risk.n_outputs)
@@ -166,13 +162,8 @@ def target_scale(problem: Problem, risk: Risk) -> Steps[TargetScale]:
         center[:] = summary.least
     decile_scale = 0.0 if levels is None else (summary.quantile(0.9) - summary.quantile(0.1)) / _DECILES
     scale = decile_scale or math.sqrt(summary.variance) or abs(summary.least) or 1.0
-    delta = risk.loss.delta if isinstance(risk.loss, Huber) else None
-    if delta is not None and delta < _NARROWEST * scale and summary.variance:
-        raise InputError(
-            f"is {delta:g} where the targets spread over {scale:.3g}: so narrow a Huber loss is the "
-            "absolute one, and its small slopes lead nowhere", where="delta",
-            mend=f"leave it out, use {_NARROWEST * scale:.3g} or more, or loss='absolute'",
-        )  # fmt: skip
+    if summary.variance:
+        risk.loss.check_scale(scale)
     return TargetScale(center, scale, variances)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from distkern.losses import find_loss
 from distkern.solvers._dsg.rules import StepRule
-from distkern.solvers.risk import Risk, n_outputs
+from distkern.solvers.risk import Risk
 from feature_problems import all_rows, dsg, features_of, train, waves
 
 
@@ -41,7 +41,7 @@ def test_polish_is_ridge_regression(polish):
 )
 def test_polishes_agree_and_leave_no_gradient(loss, classes):
     blocks = waves(classes=classes)
-    outputs = n_outputs(find_loss(loss)(), classes)
+    outputs = find_loss(loss)().n_outputs(classes)
     finals = []
     for polish in ("exact", "sweeps"):
         solver = dsg(loss, outputs, polish=polish, nu=1e-2, n_sweeps=25)

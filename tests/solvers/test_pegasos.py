@@ -17,11 +17,12 @@ from distkern.core.types import Block
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.solvers._pegasos import loops as loops
-from distkern.solvers._pegasos.pieces import LinearModel, measure, measure_largest
+from distkern.solvers._pegasos.pieces import measure_largest
 from distkern.solvers.feature_choice import FeatureChoice
 from distkern.solvers.kernel_choice import KernelChoice
-from distkern.solvers.objective import Objective
+from distkern.solvers.measuring import Model, measure
 from distkern.solvers.pegasos import Pegasos
+from distkern.solvers.risk import Risk
 from problems import Case, overlapping, run_stages
 
 LINEAR = FeatureChoice("linear")
@@ -200,10 +201,10 @@ def test_a_weight_counts_like_as_many_rows():
 
 def test_a_prediction_that_is_not_a_number_is_a_mistake():
     block = Block(np.array([[1.0], [2.0], [np.nan]]), np.array([1, 0, 1], dtype=np.int32))
-    objective = Objective(find_loss("hinge")(), 1.0, 1)
-    model = LinearModel(LinearBasis(1, np.float64), np.array([[1.0]]), np.array([-1.5]), objective)
-    assert measure(block, model).mistakes == 3
-    assert measure(block.take(slice(0, 2)), dataclasses.replace(model, intercept=np.zeros(1))).mistakes == 1
+    risk = Risk(find_loss("hinge")())
+    model = Model(LinearBasis(1, np.float64), np.array([[1.0]]), risk, np.array([-1.5]))
+    assert measure(block, model).errors == 3
+    assert measure(block.take(slice(0, 2)), dataclasses.replace(model, intercept=np.zeros(1))).errors == 1
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
@@ -211,9 +212,7 @@ def test_the_largest_row_bounds_the_steps(form):
     case = overlapping(50, 3)
     rows = SparseRows.of_dense(case.features) if form == "sparse" else case.features
     weights = np.linspace(0.1, 2.0, 50)
-    model = LinearModel(
-        LinearBasis(3, np.float64), np.zeros((3, 1)), np.zeros(1), Objective(find_loss("odm")(), 1.0, 1)
-    )
+    model = Model(LinearBasis(3, np.float64), np.zeros((3, 1)), Risk(find_loss("odm")()), np.zeros(1))
     found = measure_largest(Block(rows, case.codes, weights), model)
     assert found.largest == pytest.approx(max(weights * (case.features**2).sum(axis=1)))
 

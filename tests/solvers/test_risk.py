@@ -8,7 +8,7 @@ import pytest
 from distkern.core.errors import InputError
 from distkern.core.types import Block
 from distkern.losses import find_loss, loss_names
-from distkern.solvers.risk import Risk, n_outputs
+from distkern.solvers.risk import Risk
 
 
 def block_of(targets, *, weights=None, dtype="float32"):
@@ -38,7 +38,7 @@ def test_real_targets_are_repeated_over_quantiles():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_dtypes_and_shapes(name, dtype, weighted):
     loss = find_loss(name)()
-    k = n_outputs(loss, 3)
+    k = loss.n_outputs(3)
     one = Risk(loss, k, mean_weight=2.0 if weighted else 1.0)
     block = block_of([0, 1, 1, 0], weights=np.array([1.0, 2, 3, 2]) if weighted else None, dtype=dtype)
     y, s = one.targets(block), one.weights(block)
@@ -68,6 +68,29 @@ def test_errors_of_classes_count_what_is_not_a_number():
     assert risk("softmax", 3).errors(three, block_of([1, 1, 2])) == 2
 
 
+def test_errors_are_of_the_weights_of_rows_and_not_of_classes():
+    weights = np.array([2.0, 3.0, 5.0])
+    one = risk("hinge", class_weights=np.array([1.0, 100.0]), mean_weight=7.0)
+    assert one.errors(np.array([[1.0], [1.0], [-1.0]]), block_of([0, 1, 1], weights=weights)).tolist() == [
+        7.0
+    ]
+    found = risk("square").errors(np.array([[1.0], [3.0], [0.0]]), block_of([0.0, 1.0, 0.0], weights=weights))
+    assert found.tolist() == [2 + 3 * 4, 2 + 3 * 2]
+
+
+def test_single_precision_is_not_widened_and_weights_of_rows_are_left_alone():
+    raw = np.array([1.0, 2.0, 3.0])
+    raw.flags.writeable = False
+    loss = find_loss("odm")(theta=np.float64(0.4), mu=np.float64(0.4))
+    one, block = Risk(loss, class_weights=np.array([10.0, 0.5])), block_of([0, 1, 1], weights=raw)
+    assert one.slopes(np.ones((3, 1), np.float32), one.targets(block), None).dtype == np.float32
+    np.testing.assert_allclose(one.weights(block), [10.0, 1.0, 1.5])
+
+
+def test_0_predicts_the_first_class_in_training_as_in_predict():
+    assert risk("hinge").errors(np.zeros((4, 1)), block_of([0, 1, 1, 0])) == 2
+
+
 def test_errors_of_real_targets_are_squares_and_moduli():
     assert risk("absolute").errors(np.array([[1.0], [3.0]]), block_of([0.5, 1.0])).tolist() == [4.25, 2.5]
     both = Risk(find_loss("quantile")(quantiles=(0.1, 0.9)), 2)
@@ -83,11 +106,11 @@ def test_errors_of_scaled_targets_are_in_their_own_units():
 
 
 def test_outputs():
-    assert n_outputs(find_loss("hinge")(), 2) == 1
-    assert n_outputs(find_loss("hinge")(), 4) == 4
-    assert n_outputs(find_loss("softmax")(), 2) == 2
-    assert n_outputs(find_loss("square")()) == 1
-    assert n_outputs(find_loss("quantile")(quantiles=(0.1, 0.5))) == 2
+    assert find_loss("hinge")().n_outputs(2) == 1
+    assert find_loss("hinge")().n_outputs(4) == 4
+    assert find_loss("softmax")().n_outputs(2) == 2
+    assert find_loss("square")().n_outputs() == 1
+    assert find_loss("quantile")(quantiles=(0.1, 0.5)).n_outputs() == 2
     with pytest.raises(InputError, match="quantiles: 1 quantiles for 2 outputs"):
         risk("quantile", 2)
     with pytest.raises(InputError, match="compares the outputs"):

@@ -61,7 +61,7 @@ def train(subject, blocks, *, test=(), seed=0):
 
 def features_of(subject, state, blocks):
     """Z of all rows."""
-    features = subject.feature_map(problem_of(blocks), state.landmarks, state.gamma)
+    features = subject.basis(problem_of(blocks), state.landmarks, state.gamma)
     return np.concatenate([np.asarray(features.values(block.features)) for block in blocks]).astype(float)
 
 

@@ -22,8 +22,9 @@ from distkern.engine.plan import Extent, plan_reduce
 from distkern.kernels import find_kernel
 from distkern.losses.odm import OptimalMarginDistribution
 from distkern.passes import Reduce
-from distkern.solvers.objective import Objective
-from distkern.solvers.snapshot import Model, snapshot
+from distkern.solvers.measuring import Model
+from distkern.solvers.risk import Risk
+from distkern.solvers.snapshot import snapshot
 
 
 class RandomRows(AbstractSource):
@@ -100,8 +101,8 @@ def main() -> None:
         for size in options.landmarks:
             landmarks = np.random.default_rng(0).random((size, options.features), dtype=np.float32)
             basis = LandmarkBasis(find_kernel("rbf").from_parameters(gamma=1.0), landmarks)
-            objective = Objective(OptimalMarginDistribution(0.8, 0.4), 1024.0, 1)
-            step = Reduce("time", timed, join, Model(basis, np.ones((size, 1)), objective))
+            risk = Risk(OptimalMarginDistribution(0.8, 0.4))
+            step = Reduce("time", timed, join, Model(basis, np.ones((size, 1)), risk))
             plan = plan_reduce(step, Extent.of(source), executor.machine)
             for _ in range(2):  # the first warms up
                 found = np.array(executor.reduce(step, plan, source, lambda done: None).value)

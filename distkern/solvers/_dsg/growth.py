@@ -16,6 +16,7 @@ from distkern.passes import Exchange
 from distkern.solvers._dsg.rounds import Ask, Part, add_parts
 from distkern.solvers._dsg.rules import average_weight, inverse_of_damped, reusable_steps
 from distkern.solvers.base import Problem
+from distkern.solvers.measuring import Sums
 
 if TYPE_CHECKING:
     from distkern.solvers.dsg import DSG, DSGState
@@ -42,7 +43,7 @@ class Growth:
         self._betas, self._cursor = state.betas.copy(), state.cursor
         self._scale, self._n_blocks, self._step = state.scale, state.n_blocks, state.step
         self._first_loss = state.first_loss
-        self._losses, self._errors, self._rows = 0.0, 0.0, 0
+        self._seen = Sums.none(solver.risk)
         # whoever answers may have been opened just now
         self._changed = set(range(state.n_blocks))
 
@@ -51,14 +52,14 @@ class Growth:
         return replace(
             self._before, coefficients=self._coefficients, average=self._average, betas=self._betas,
             cursor=self._cursor, scale=self._scale, n_blocks=self._n_blocks, step=self._step,
-            first_loss=self._first_loss, batch_loss=self._losses / self._rows,
-            batch_error=self._errors / self._rows,
+            first_loss=self._first_loss, batch_loss=self._seen.losses / self._seen.n_rows,
+            batch_error=float(self._seen.mean_errors[0]),
         )  # fmt: skip
 
     @property
     def rows_read(self) -> int:
         """Rows of the batches of these steps."""
-        return self._rows
+        return self._seen.n_rows
 
     def step(self) -> None:
         """One step: a batch, a block, new coefficients."""
@@ -89,11 +90,10 @@ class Growth:
         return self._coefficients[block * self._width : (block + 1) * self._width]
 
     def _watch(self, t: int, sums: Part) -> None:
-        loss = sums.losses / sums.n_rows
+        loss = sums.sums.losses / sums.sums.n_rows
         if t == 1:
             self._first_loss = loss
-        self._losses, self._errors = self._losses + sums.losses, self._errors + float(sums.errors[0])
-        self._rows += sums.n_rows
+        self._seen = Sums.add(self._seen, sums.sums)
         if not math.isfinite(loss) or loss > _EXPLOSION * max(self._first_loss, 1e-12):
             raise DivergenceError(
                 f"at step {t} the mean loss is {loss:.3g}, after {self._first_loss:.3g} at the first: the "
@@ -120,8 +120,8 @@ class Growth:
             # the earlier of equals, so a new block before an old one
             return max(candidates, key=lambda block: float(np.square(sums.columns[block]).sum())), gamma
         if solver.variant == "cdsg" and self._n_blocks:
-            variance = sums.squares / sums.n_rows * solver.feature_variance / sums.n_rows
-            slope = sums.slopes / sums.n_rows
+            variance = sums.squares / sums.sums.n_rows * solver.feature_variance / sums.sums.n_rows
+            slope = sums.slopes / sums.sums.n_rows
             steps = reusable_steps(self._betas[: self._n_blocks], slope, gamma, variance)
             best = int(steps.argmax())
             if steps[best] > gamma:
@@ -134,20 +134,20 @@ class Growth:
 
     def _update(self, block: int, eta: float, sums: Part) -> None:
         solver = self._solver
-        direction = sums.columns[block] / sums.n_rows
+        direction = sums.columns[block] / sums.sums.n_rows
         if sums.gram is not None:
             # a Newton step for the objective in this block; no other block changes, so nothing shrinks
             c, shrinkage = solver.curvature, 1.0
             direction += solver.strength * self._rows_of(block)
-            direction = inverse_of_damped(c / sums.n_rows * sums.gram, c * self._damping + solver.strength)(
-                direction
-            )
+            direction = inverse_of_damped(
+                c / sums.sums.n_rows * sums.gram, c * self._damping + solver.strength
+            )(direction)
         else:
             shrinkage = 1.0 - eta * solver.nu
         self._n_blocks = max(self._n_blocks, block + 1)
         self._scale *= shrinkage
         self._betas *= shrinkage
-        self._betas[block] -= eta * sums.slopes / sums.n_rows
+        self._betas[block] -= eta * sums.slopes / sums.sums.n_rows
         rows = self._rows_of(block)
         rows -= eta / self._scale * direction
         self._changed.add(block)

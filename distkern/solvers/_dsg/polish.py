@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import multiply
+from distkern.bases.base import rows_of_wide_tile
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.errors import InputError
 from distkern.core.rng import Purpose, stream
 from distkern.core.types import Block, Floats, groups_of
 from distkern.core.workspace import buffer
 from distkern.passes import Cost, Exchange, Reduce, Rounds
-from distkern.solvers._dsg.model import FeatureModel
 from distkern.solvers._dsg.rules import inverse_of_damped
 from distkern.solvers._dsg.sweeps import SweepAsk, SweepOperand, join, open_sweeps, total
 from distkern.solvers.base import Outline, Problem, Steps
+from distkern.solvers.measuring import Model, Sums, measure_gradient
 from distkern.solvers.risk import Risk
 
 MOST_EXACT_FEATURES = 8192
@@ -109,7 +109,7 @@ def _gram_groups(rows: list[int], place: int, wanted: int) -> dict[int, int]:
 def exact_polish(
     problem: Problem, risk: Risk, basis: RandomFeatureBasis, start: Array, strength: float
 ) -> Steps[tuple[Array, int, float]]:
-    """The minimiser over the blocks in use of mean s l + strength/2 sum_j |A_j|^2.
+    """The minimiser over all features of the basis of mean s l + strength/2 sum_j |A_j|^2.
 
     BFGS of limited memory (Nocedal 1980) in the metric H = c Z^T S Z / n + strength I, which bounds the
     Hessian, since the curvature is at most c, and for softmax at most c for each output: one pass makes H,
@@ -120,11 +120,11 @@ def exact_polish(
     -------
     coefficients, passes made, and an estimate of (F - min F) / F there: half the last step's decrement
     """
-    n_blocks, width = len(start) // basis.block_size, basis.block_size
-    model = FeatureModel(basis, start[: n_blocks * width], risk)
-    packed: Array = yield _gram_pass(problem, model, n_blocks * width, width, basis.process_bytes)
-    gram = np.empty((n_blocks * width, n_blocks * width))
-    for number, (i, j) in enumerate(_pairs(n_blocks)):
+    size, width = basis.size, basis.block_size
+    model = Model(basis, start, risk)
+    packed: Array = yield _gram_pass(problem, model, size, width, basis.process_bytes)
+    gram = np.empty((size, size))
+    for number, (i, j) in enumerate(_pairs(basis.n_blocks)):
         tile = risk.loss.curvature / problem.n_rows * packed[number]
         gram[i * width : (i + 1) * width, j * width : (j + 1) * width] = tile
         gram[j * width : (j + 1) * width, i * width : (i + 1) * width] = tile.T
@@ -137,7 +137,7 @@ def exact_polish(
     direction = np.zeros_like(point)
     for n_passes in range(2, _MOST_PASSES + 2):
         operand = replace(model, coefficients=point.astype(basis.dtype))
-        sums: Gradient = yield _gradient_pass(problem, operand, n_blocks * width, basis.process_bytes)
+        sums: Sums = yield _gradient_pass(problem, operand, size, basis.process_bytes)
         here = sums.losses / problem.n_rows + 0.5 * strength * float(np.einsum("ij,ij->", point, point))
         descent = -length * float(np.einsum("ij,ij->", gradient, direction))
         if here > value - _DESCENT * descent + _ROUNDING * abs(value):
@@ -149,12 +149,12 @@ def exact_polish(
                 metric.forget()
                 direction, length = -metric.solve(gradient), 1.0
         else:
-            before, value, slope = gradient, here, sums.columns / problem.n_rows + strength * point
+            before, value, slope = gradient, here, sums.mean_gradient + strength * point
             metric.learn(point - best, slope - before)
             best, gradient, length = point, slope, 1.0
             direction = -metric.solve(gradient)
             decrement = -float(np.einsum("ij,ij->", gradient, direction))
-            if risk.loss.name == "square":
+            if risk.loss.is_quadratic:
                 return best + direction, n_passes, 0.0
             if 0.5 * decrement <= tolerance * value:
                 return best, n_passes, 0.5 * decrement / max(value, np.finfo(float).tiny)
@@ -200,65 +200,22 @@ def _pairs(n_blocks: int) -> list[tuple[int, int]]:
     return [(i, j) for i in range(n_blocks) for j in range(i, n_blocks)]
 
 
-def _wide_tiles(block: Block, model: FeatureModel) -> list[slice]:
-    return [
-        slice(start, min(start + _TILE_ROWS, block.n_rows)) for start in range(0, block.n_rows, _TILE_ROWS)
-    ]
-
-
-def _filled(block: Block, model: FeatureModel, rows: slice) -> Floats:
-    """All features of a tile of rows: (n_blocks, n_rows, block_size)."""
-    shape = (model.n_blocks, rows.stop - rows.start, model.basis.block_size)
-    values: Floats = buffer("dsg wide tile", shape, model.basis.dtype)
-    for number in range(model.n_blocks):
-        model.basis.fill_block(block.features[rows], number, values[number])
-    return values
-
-
-def gram_sums(block: Block, model: FeatureModel) -> Array:
+def gram_sums(block: Block, model: Model) -> Array:
     """Z^T S Z of a block of rows: its blocks on and above the diagonal, (J (J + 1) / 2, width, width)."""
-    width, weights = model.basis.block_size, model.risk.weights(block)
-    packed = np.zeros((len(_pairs(model.n_blocks)), width, width))
-    for rows in _wide_tiles(block, model):
-        values = _filled(block, model, rows)
+    basis, weights = model.basis, model.risk.weights(block)
+    assert isinstance(basis, RandomFeatureBasis), "features come in blocks"
+    pairs, width = _pairs(basis.n_blocks), basis.block_size
+    packed = np.zeros((len(pairs), width, width))
+    for start in range(0, block.n_rows, _TILE_ROWS):
+        rows = slice(start, min(start + _TILE_ROWS, block.n_rows))
+        values: Floats = buffer("dsg wide tile", (basis.n_blocks, rows.stop - start, width), basis.dtype)
+        for number in range(basis.n_blocks):
+            basis.fill_block(block.features[rows], number, values[number])
         if weights is not None:
             values *= np.sqrt(weights[rows]).astype(values.dtype)[None, :, None]
-        for number, (i, j) in enumerate(_pairs(model.n_blocks)):
+        for number, (i, j) in enumerate(pairs):
             packed[number] += values[i].T @ values[j]
     return packed
-
-
-@dataclass(frozen=True)
-class Gradient:
-    """Z^T G (n_features, n_outputs) and the sum of s_i l_i."""
-
-    columns: Array
-    losses: float
-
-    @staticmethod
-    def add(first: Gradient, second: Gradient) -> Gradient:
-        """The sums over the rows of both."""
-        return Gradient(first.columns + second.columns, first.losses + second.losses)
-
-
-def gradient_sums(block: Block, model: FeatureModel) -> Gradient:
-    """The gradient and the loss of a block of rows."""
-    width, risk, dtype = model.basis.block_size, model.risk, model.basis.dtype
-    columns, losses = np.zeros(model.coefficients.shape), 0.0
-    for rows in _wide_tiles(block, model):
-        values, strip = _filled(block, model, rows), block.take(rows)
-        totals = np.zeros((strip.n_rows, risk.n_outputs))
-        shares = buffer("dsg shares", totals.shape, dtype)
-        for number in range(model.n_blocks):
-            multiply(values[number], model.coefficients[number * width : (number + 1) * width], shares)
-            totals += shares
-        predictions = totals.astype(dtype)
-        targets, weights = risk.targets(strip), risk.weights(strip)
-        losses += float(risk.values(predictions, targets, weights).sum())
-        slopes = risk.slopes(predictions, targets, weights)
-        for number in range(model.n_blocks):
-            columns[number * width : (number + 1) * width] += values[number].T @ slopes
-    return Gradient(columns, losses)
 
 
 def _add(first: Array, second: Array) -> Array:
@@ -266,7 +223,7 @@ def _add(first: Array, second: Array) -> Array:
 
 
 def _gram_pass(
-    problem: Problem, model: FeatureModel | None, n_features: int, width: int, process_bytes: int
+    problem: Problem, model: Model | None, n_features: int, width: int, process_bytes: int
 ) -> Reduce[Array]:
     cost = replace(
         _wide_cost(problem, n_features, process_bytes),
@@ -277,10 +234,10 @@ def _gram_pass(
 
 
 def _gradient_pass(
-    problem: Problem, model: FeatureModel | None, n_features: int, process_bytes: int
-) -> Reduce[Gradient]:
+    problem: Problem, model: Model | None, n_features: int, process_bytes: int
+) -> Reduce[Sums]:
     return Reduce(
-        "gradient", gradient_sums, Gradient.add, model,
+        "gradient", measure_gradient, Sums.add, model,
         cost=replace(_wide_cost(problem, n_features, process_bytes), result_bytes=64 * n_features),
     )  # fmt: skip
 
@@ -288,7 +245,9 @@ def _gradient_pass(
 def _wide_cost(problem: Problem, n_features: int, process_bytes: int) -> Cost:
     itemsize = problem.dtype.itemsize
     return Cost(
-        workspace_bytes=_TILE_ROWS * (n_features + problem.row_numbers) * itemsize + 2**22,
+        workspace_bytes=_TILE_ROWS * (n_features + problem.row_numbers) * itemsize
+        + 24 * min(n_features, 1024) * rows_of_wide_tile(n_features, itemsize)
+        + 2**22,
         flops_per_row=2.0 * n_features * (problem.row_numbers + 4),
         entries_per_row=float(n_features),
         process_bytes=process_bytes,
@@ -335,7 +294,7 @@ def polish_outline(
             Outline(_sweep_rounds(problem, risk, None, n_features // width, width, process_bytes), n_sweeps)
         ]
     if polish == "exact":
-        steps = 1 if risk.loss.name == "square" else _MOST_PASSES / 3
+        steps = 1 if risk.loss.is_quadratic else _MOST_PASSES / 3
         return [
             Outline(_gram_pass(problem, None, n_features, width, process_bytes), 1),
             Outline(_gradient_pass(problem, None, n_features, process_bytes), steps),

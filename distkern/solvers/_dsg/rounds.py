@@ -16,6 +16,7 @@ from distkern.passes import AbstractResident
 from distkern.solvers._dsg.batches import Batches, Draw
 from distkern.solvers._dsg.gram import GramSum
 from distkern.solvers._dsg.model import predict, tiles
+from distkern.solvers.measuring import Sums, sums_and_slopes
 from distkern.solvers.risk import Risk
 
 #: blocks of rows that a process keeps, beside the one in use
@@ -61,16 +62,14 @@ class Part:
 
     Attributes
     ----------
-    losses, errors : of s_i l_i, of :meth:`Risk.errors`
+    sums : losses and errors
     slopes : (n_outputs,) of G
     squares : of the squares of all entries of G
     columns : candidate -> Z^T G (block_size, n_outputs)
     gram : Z^T S Z (block_size, block_size) of the first candidate in the dtype of the features, or None
     """
 
-    n_rows: int
-    losses: float
-    errors: NDArray[np.float64]
+    sums: Sums
     slopes: NDArray[np.float64]
     squares: float
     columns: dict[int, NDArray[np.float64]]
@@ -88,8 +87,7 @@ def add_parts(parts: tuple[Part, ...]) -> Part:
     total = replace(first, gram=None if first.gram is None else first.gram.astype(np.float64))
     for part in parts[1:]:
         total = Part(
-            total.n_rows + part.n_rows, total.losses + part.losses, total.errors + part.errors,
-            total.slopes + part.slopes, total.squares + part.squares,
+            Sums.add(total.sums, part.sums), total.slopes + part.slopes, total.squares + part.squares,
             {block: columns + part.columns[block] for block, columns in total.columns.items()},
             None if total.gram is None or part.gram is None else total.gram + part.gram.astype(np.float64),
         )  # fmt: skip
@@ -101,8 +99,7 @@ class _Look:
     """Rows of a part of the batch with their slopes and weights."""
 
     block: Block
-    losses: float
-    errors: NDArray[np.float64]
+    sums: Sums
     slopes: Floats
     weights: NDArray[np.float64] | None
 
@@ -146,10 +143,8 @@ class BatchResident(AbstractResident):
         looks = []
         for block, total in zip(blocks, totals, strict=True):
             predictions = (message.scale * total).astype(basis.dtype)
-            targets, weights = risk.targets(block), risk.weights(block)
-            losses = float(risk.values(predictions, targets, weights).sum())
-            slopes = risk.slopes(predictions, targets, weights)
-            looks.append(_Look(block, losses, risk.errors(predictions, block), slopes, weights))
+            sums, slopes = sums_and_slopes(risk, block, predictions)
+            looks.append(_Look(block, sums, slopes, risk.weights(block)))
         return looks
 
     def _part(self, look: _Look, message: Ask) -> Part:
@@ -165,7 +160,7 @@ class BatchResident(AbstractResident):
             columns[candidate] = total
         exact = look.slopes.astype(np.float64)
         return Part(
-            look.block.n_rows, look.losses, look.errors, exact.sum(axis=0), float(np.square(exact).sum()),
+            look.sums, exact.sum(axis=0), float(np.square(exact).sum()),
             columns, None if gram is None else gram.total(basis.dtype).astype(basis.dtype),
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What Pegasos reads of the data: pieces of rows for its loop, and the sums that measure a linear model."""
+"""What Pegasos reads of the data: pieces of rows for its loop, and the norms that bound its steps."""
 
 from __future__ import annotations
 
@@ -8,14 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis
-from distkern.bases.linear import LinearBasis
-from distkern.core.sparse import Rows, SparseRows
+from distkern.core.sparse import SparseRows
 from distkern.core.types import Block, Floats
-from distkern.solvers.objective import Objective
-
-#: rows that are measured at once
-STRIP_ROWS = 8192
+from distkern.solvers.measuring import Model, Sums, measure, with_largest
 
 
 @dataclass(frozen=True)
@@ -68,94 +63,20 @@ def _aligned(*arrays: tuple[NDArray[Any], np.dtype[Any]]) -> tuple[NDArray[Any],
     return tuple(np.require(array, dtype, ("C", "A")) for array, dtype in arrays)
 
 
-@dataclass(frozen=True)
-class LinearModel:
-    """The operand of the passes: f = phi(x) coef + intercept, for coefficients (r, n_outputs)."""
-
-    basis: AbstractBasis
-    coefficients: Floats
-    intercept: NDArray[np.float64]
-    objective: Objective
-
-    def predictions(self, features: Rows) -> NDArray[np.float64]:
-        """f, (n_rows, n_outputs)."""
-        values = self.basis.combine(features, self.coefficients).astype(np.float64)
-        values += self.intercept
-        return values
-
-
-def prepare_piece(block: Block, model: LinearModel) -> DensePiece | SparsePiece:
+def prepare_piece(block: Block, model: Model) -> DensePiece | SparsePiece:
     """The feature rows of a piece and what the loop needs beside them."""
-    signs = model.objective.signs(block)
-    weights = model.objective.weights(block)
+    signs = model.risk.targets(block)
+    weights = model.risk.weights(block)
     if weights is None:
         weights = np.ones(block.n_rows)
     features = block.features
+    values = model.basis.values(features)
+    if isinstance(values, SparseRows):
+        return SparsePiece(values.data, values.indices, values.indptr, signs, weights)
     entries = features.n_entries if isinstance(features, SparseRows) else features.size
-    if isinstance(model.basis, LinearBasis):
-        if isinstance(features, SparseRows):
-            return SparsePiece(features.data, features.indices, features.indptr, signs, weights)
-        return DensePiece(features, signs, weights, entries)
-    values: Floats = np.empty((block.n_rows, model.basis.size), dtype=model.basis.dtype)
-    for _ in model.basis.tiles(features, into=values):
-        pass
     return DensePiece(values, signs, weights, entries)
 
 
-@dataclass(frozen=True)
-class Sums:
-    """Sums over rows at a fixed model.
-
-    Attributes
-    ----------
-    losses : (n_outputs,) sums of s_i l_i
-    mistakes, n_rows : error = mistakes / n_rows
-    largest : the largest s_i |phi(x_i)|^2, 0 if it was not asked for
-    """
-
-    losses: NDArray[np.float64]
-    mistakes: int
-    n_rows: int
-    largest: float = 0.0
-
-    @staticmethod
-    def add(first: Sums, second: Sums) -> Sums:
-        """The sums over the rows of both."""
-        return Sums(
-            first.losses + second.losses, first.mistakes + second.mistakes, first.n_rows + second.n_rows,
-            max(first.largest, second.largest),
-        )  # fmt: skip
-
-
-def measure(block: Block, model: LinearModel) -> Sums:
-    """One block's share of the objective and of the error."""
-    objective = model.objective
-    losses, mistakes = np.zeros(objective.n_outputs), 0
-    for start in range(0, block.n_rows, STRIP_ROWS):
-        strip = block.take(slice(start, start + STRIP_ROWS))
-        predictions = model.predictions(strip.features)
-        losses += objective.losses(predictions, objective.signs(strip), objective.weights(strip))
-        mistakes += objective.mistakes(predictions, strip)
-    return Sums(losses, mistakes, block.n_rows)
-
-
-def measure_largest(block: Block, model: LinearModel) -> Sums:
-    """As :func:`measure`, and the largest s_i |phi(x_i)|^2."""
-    sums = measure(block, model)
-    squares = _squares(block.features, model.basis)
-    weights = model.objective.weights(block)
-    if weights is not None:
-        squares *= weights
-    return Sums(sums.losses, sums.mistakes, sums.n_rows, float(squares.max(initial=0.0)))
-
-
-def _squares(features: Rows, basis: AbstractBasis) -> NDArray[np.float64]:
-    if isinstance(basis, LinearBasis):
-        if isinstance(features, SparseRows):
-            return np.square(features.norms())
-        dense: NDArray[np.float64] = np.square(features, dtype=np.float64).sum(axis=1)
-        return dense
-    squares = np.zeros(features.shape[0])
-    for tile in basis.tiles(features):
-        squares[tile.rows] = np.einsum("ij,ij->i", tile.values, tile.values, dtype=np.float64)
-    return squares
+def measure_largest(block: Block, model: Model) -> Sums:
+    """The sums of a block, and the largest s_i |phi(x_i)|^2."""
+    return with_largest(measure(block, model), block, model)

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.bases.base import add_transposed, product
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Block, Floats
 from distkern.passes import Cost, Stream, Visit
-from distkern.solvers._svrg.features import add_transposed, product
 from distkern.solvers._svrg.precondition import Solve
-from distkern.solvers._svrg.snapshot import LinearModel, tile_bytes
+from distkern.solvers._svrg.snapshot import tile_bytes
 from distkern.solvers.base import Problem
 from distkern.solvers.feature_choice import Footprint
+from distkern.solvers.measuring import Model
 from distkern.solvers.risk import Risk
 
 Array = NDArray[np.float64]
@@ -45,28 +46,20 @@ class Piece:
         return Piece(self.values[rows], self.predictions[rows], self.targets[rows], self.weights[rows])
 
 
-def prepare_piece(block: Block, model: LinearModel) -> Piece:
+def prepare_piece(block: Block, model: Model) -> Piece:
     """Features of a piece and what the steps need beside them; ``model`` is the snapshot."""
-    values = model.features.values(block.features)
-    predictions = np.empty((block.n_rows, model.coefficients.shape[1]), dtype=model.features.dtype)
-    product(values, model.coefficients.astype(model.features.dtype), predictions)
+    values, dtype = model.basis.values(block.features), model.basis.dtype
+    predictions = np.empty((block.n_rows, model.coefficients.shape[1]), dtype=dtype)
+    product(values, model.coefficients.astype(dtype), predictions)
     weights = model.risk.weights(block)
     return Piece(
         values, predictions, model.risk.targets(block), np.ones(block.n_rows) if weights is None else weights
     )
 
 
-def piece_rows(problem: Problem, size: int, *, as_they_are: bool) -> int:
-    """Rows of a piece: about 8 MiB of features, whatever the workers; fewer of very many features."""
-    numbers = _row_numbers(problem, size, as_they_are=as_they_are)
+def piece_rows(problem: Problem, numbers: int) -> int:
+    """Rows of a piece: about 8 MiB of features, whatever the workers; fewer where a row has very many."""
     return int(np.clip(_PIECE_BYTES // (numbers * problem.dtype.itemsize), 1, 4096))
-
-
-def _row_numbers(problem: Problem, size: int, *, as_they_are: bool) -> int:
-    """Numbers of a row's features; those that are the row itself may have a constant one beside."""
-    if not as_they_are:
-        return size
-    return problem.row_numbers + (size - problem.n_features) * (1 if problem.sparse_numbers is None else 2)
 
 
 def batch_ends(n_rows: int, batch_size: int) -> list[int]:
@@ -76,13 +69,12 @@ def batch_ends(n_rows: int, batch_size: int) -> list[int]:
 
 
 def inner_pass(
-    problem: Problem, model: LinearModel | None, footprint: Footprint, visits: tuple[Visit, ...],
-    *, as_they_are: bool, preconditioned: bool, batch_size: int,
+    problem: Problem, model: Model | None, footprint: Footprint, visits: tuple[Visit, ...],
+    *, numbers: int, preconditioned: bool, batch_size: int,
 ) -> Stream[Piece]:  # fmt: skip
-    """The rows of a stage, with their features; ``as_they_are``: the rows are their own features."""
+    """The rows of a stage, with their features, which take up so many ``numbers`` a row."""
     size, outputs, itemsize = footprint.size, problem.n_outputs, problem.dtype.itemsize
-    rows = piece_rows(problem, size, as_they_are=as_they_are)
-    numbers = _row_numbers(problem, size, as_they_are=as_they_are)
+    rows = piece_rows(problem, numbers)
     # measured: two products of r numbers a row and output, one of r^2 / 2 numbers a batch and output
     loop_seconds = numbers * (0.3e-9 + 0.1e-9 * outputs) + 2e-7
     solve_seconds = size * size * 1.2e-10 * outputs / batch_size

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.bases.base import AbstractBasis
 from distkern.core.errors import InputError
 from distkern.core.rng import Purpose, stream
 from distkern.core.types import Block
 from distkern.core.workspace import buffer
 from distkern.passes import Cost, Reduce
-from distkern.solvers._svrg.features import FeatureMap, dense
 from distkern.solvers._svrg.snapshot import tile_bytes
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.feature_choice import Footprint
@@ -46,7 +46,7 @@ _BLOCKS, _ROWS = 10, 11
 class GramSample:
     """The operand: columns ``start`` .. ``stop`` - 1 of Z_S' diag(s) Z_S, from row ``start`` on."""
 
-    features: FeatureMap
+    basis: AbstractBasis
     risk: Risk
     seed: int
     rows_per_block: int
@@ -73,14 +73,14 @@ def gram_strip(block: Block, operand: GramSample) -> GramStrip:
     if operand.rows_per_block < block.n_rows:
         drawn = stream(operand.seed, Purpose.SAMPLE, _ROWS, block.index).permutation(block.n_rows)
         sample = block.take(np.sort(drawn[: operand.rows_per_block]))
-    features, weights = operand.features, operand.risk.weights(sample)
+    basis, weights = operand.basis, operand.risk.weights(sample)
     own = slice(operand.start, operand.stop)
-    total = np.zeros((features.size - operand.start, operand.stop - operand.start))
-    for rows, values in features.tiles(sample.features, _TILE_ROWS):
-        tile = dense(values)
+    total = np.zeros((basis.size - operand.start, operand.stop - operand.start))
+    for part in basis.tiles(sample.features, tile_rows=_TILE_ROWS):
+        tile = part.values
         if weights is not None:
-            tile = tile * np.sqrt(weights[rows]).astype(tile.dtype)[:, None]
-        share = buffer("svrg gram", total.shape, features.dtype)
+            tile *= np.sqrt(weights[part.rows]).astype(tile.dtype)[:, None]
+        share = buffer("svrg gram", total.shape, basis.dtype)
         np.matmul(tile[:, operand.start :].T, tile[:, own], out=share)
         total += share
     return GramStrip(total, sample.n_rows)
@@ -118,7 +118,7 @@ def strip_width(size: int) -> int:
 
 
 def gram_pass(
-    problem: Problem, features: FeatureMap | None, risk: Risk, footprint: Footprint, start: int
+    problem: Problem, basis: AbstractBasis | None, risk: Risk, footprint: Footprint, start: int
 ) -> Reduce[GramStrip]:
     """The columns from ``start`` on that fit into one result."""
     size, itemsize = footprint.size, problem.dtype.itemsize
@@ -136,8 +136,8 @@ def gram_pass(
         process_bytes=footprint.process_bytes,
     )
     operand = None
-    if features is not None:
-        operand = GramSample(features, risk, problem.seed, rows_per_block, start, stop)
+    if basis is not None:
+        operand = GramSample(basis, risk, problem.seed, rows_per_block, start, stop)
     return Reduce("Gram matrix", gram_strip, GramStrip.add, operand, blocks=blocks, cost=cost)
 
 
@@ -148,18 +148,18 @@ def gram_outline(problem: Problem, risk: Risk, footprint: Footprint) -> Outline:
 
 
 def preconditioner(
-    problem: Problem, features: FeatureMap, risk: Risk, footprint: Footprint, curvature: float, shift: float
+    problem: Problem, basis: AbstractBasis, risk: Risk, footprint: Footprint, curvature: float, shift: float
 ) -> Steps[Solve]:
     """The map by P^-1, P = c Z_S' diag(s) Z_S / |S| + shift I, in float64.
 
     The Gram matrix is made in strips of columns below the diagonal, each a pass over the sampled rows, and
     inverted (by Cholesky) in its own memory, so that the driver holds one (r, r) matrix and no second one.
     """
-    size = features.size
+    size = basis.size
     gram = np.empty((size, size), order="F")
     width = strip_width(size)
     for start in range(0, size, width):
-        strip: GramStrip = yield gram_pass(problem, features, risk, footprint, start)
+        strip: GramStrip = yield gram_pass(problem, basis, risk, footprint, start)
         own = slice(start, min(start + width, size))
         columns = strip.columns
         columns *= curvature / strip.n_rows
@@ -217,7 +217,7 @@ def inverted(gram: Array, shift: float) -> Solve:
 class Derived:
     """What is made of a state's landmarks and of the data, and is too large for checkpoints."""
 
-    features: FeatureMap
+    basis: AbstractBasis
     solve: Solve | None = None
 
 

@@ -1,0 +1,201 @@
+"""What a model costs on rows: its sums over blocks, in the passes that all solvers measure by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.bases.base import AbstractBasis
+from distkern.core.rng import Purpose, stream
+from distkern.core.sparse import Rows
+from distkern.core.types import Block, Floats
+from distkern.passes import Reduce
+from distkern.solvers.base import Problem, Steps
+from distkern.solvers.risk import Risk
+
+#: first index of the streams of drawn rows
+_SAMPLE = 2
+
+
+@dataclass(frozen=True)
+class Model:
+    """f(x) = phi(x) coef + intercept, and what is lost by it: the operand of passes.
+
+    Attributes
+    ----------
+    basis : phi
+    coefficients : (r, k)
+    intercept : (k,), or None for 0
+    """
+
+    basis: AbstractBasis
+    coefficients: Floats
+    risk: Risk
+    intercept: NDArray[np.float64] | None = None
+
+    def predictions(self, features: Rows) -> Floats:
+        """f, (n_rows, k), in the dtype of the basis, or float64 with an intercept."""
+        values = self.basis.combine(features, self.coefficients)
+        return values if self.intercept is None else values.astype(np.float64) + self.intercept
+
+    def strips(self, block: Block) -> Iterator[Block]:
+        """The rows of a block, as many at a time as are predicted at once."""
+        rows = self.basis.strip_rows(self.coefficients.shape[1])
+        for start in range(0, block.n_rows, rows):
+            yield block.take(slice(start, start + rows))
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over rows at a fixed model.
+
+    Attributes
+    ----------
+    losses : of s_i l_i
+    errors : see :meth:`~distkern.solvers.risk.Risk.errors`
+    weight : of the rows' weights, which errors are divided by
+    gradient : (r, k) in the basis, if the pass was asked for it
+    largest : the largest s_i |phi(x_i)|^2, 0 if it was not asked for
+    """
+
+    losses: float
+    errors: NDArray[np.float64]
+    weight: float
+    n_rows: int
+    gradient: NDArray[np.float64] | None = None
+    largest: float = 0.0
+
+    @classmethod
+    def none(cls, risk: Risk) -> Sums:
+        """Of no rows, without a gradient."""
+        return cls(0.0, np.zeros(risk.n_errors), 0.0, 0)
+
+    @staticmethod
+    def add(first: Sums, second: Sums) -> Sums:
+        """The sums over the rows of both."""
+        gradient = None
+        if first.gradient is not None and second.gradient is not None:
+            gradient = first.gradient + second.gradient
+        return Sums(
+            first.losses + second.losses, first.errors + second.errors, first.weight + second.weight,
+            first.n_rows + second.n_rows, gradient, max(first.largest, second.largest),
+        )  # fmt: skip
+
+    @property
+    def mean_errors(self) -> NDArray[np.float64]:
+        """Errors by the weight of the rows; NaN where no row has any."""
+        return self.errors / self.weight if self.weight else np.full_like(self.errors, math.nan)
+
+    @property
+    def mean_gradient(self) -> NDArray[np.float64]:
+        """The gradient of the mean loss."""
+        assert self.gradient is not None, "the pass was not asked for the gradient"
+        return self.gradient / self.n_rows
+
+
+def sums_and_slopes(
+    risk: Risk, rows: Block, predictions: Floats, *, slopes: bool = True
+) -> tuple[Sums, Floats]:
+    """What some rows add to the sums, and their s_i dl/df (n_rows, k), empty if they are not asked for."""
+    targets, weights = risk.targets(rows), risk.weights(rows)
+    losses = float(risk.values(predictions, targets, weights).sum())
+    weight = float(rows.n_rows if rows.weights is None else rows.weights.sum())
+    sums = Sums(losses, risk.errors(predictions, rows), weight, rows.n_rows)
+    return sums, risk.slopes(predictions, targets, weights) if slopes else predictions[:0]
+
+
+def measure_gradient(block: Block, model: Model) -> Sums:
+    """The losses, errors and gradient of a block; models with an intercept have it among the functions."""
+    sums = Sums.none(model.risk)
+
+    def slopes_at(rows: slice, predictions: Floats) -> Floats:
+        nonlocal sums
+        share, slopes = sums_and_slopes(model.risk, block.take(rows), predictions)
+        sums = Sums.add(sums, share)
+        return slopes
+
+    gradient = model.basis.gradient(block.features, model.coefficients, slopes_at)
+    return replace(sums, gradient=gradient)
+
+
+def measure(block: Block, model: Model) -> Sums:
+    """The losses and errors of a block."""
+    parts = (
+        sums_and_slopes(model.risk, strip, model.predictions(strip.features), slopes=False)[0]
+        for strip in model.strips(block)
+    )
+    return reduce(Sums.add, parts, Sums.none(model.risk))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The operand of passes over a few rows of every block.
+
+    Attributes
+    ----------
+    rows_per_block : None for all
+    seed : of the draw
+    """
+
+    model: Model
+    rows_per_block: int | None
+    seed: int
+
+
+def measure_drawn(block: Block, operand: Drawn) -> Sums:
+    """:func:`measure` of rows drawn of a block."""
+    if operand.rows_per_block is not None and operand.rows_per_block < block.n_rows:
+        drawn = stream(operand.seed, Purpose.SAMPLE, _SAMPLE, block.index).permutation(block.n_rows)
+        block = block.take(np.sort(drawn[: operand.rows_per_block]))
+    return measure(block, operand.model)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a model achieves.
+
+    Attributes
+    ----------
+    sums : over the training rows
+    objective : the regulariser and the mean loss
+    train_error, test_error : rates of errors, or mean squared errors
+    absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
+    """
+
+    sums: Sums
+    objective: float
+    train_error: float
+    test_error: float | None
+    absolute_errors: NDArray[np.float64]
+
+
+def measured(
+    problem: Problem, train: Reduce[Sums], held_out: Reduce[Sums], regulariser: float, strength: float = 1.0
+) -> Steps[Figures]:
+    """Make a pass over the training rows and, if there are held-out ones, one over those.
+
+    The objective is ``regulariser`` + ``strength`` times the mean loss.
+    """
+    sums: Sums = yield train
+    errors = [sums.mean_errors]
+    if problem.has_test:
+        test: Sums = yield held_out
+        errors.append(test.mean_errors)
+    absolute = np.full(2, math.nan)
+    for place, found in enumerate(errors):
+        absolute[place] = found[1] if len(found) > 1 else math.nan
+    return Figures(
+        sums, regulariser + strength * sums.losses / sums.n_rows, float(errors[0][0]),
+        float(errors[1][0]) if problem.has_test else None, absolute,
+    )  # fmt: skip
+
+
+def with_largest(sums: Sums, block: Block, model: Model) -> Sums:
+    """The sums of a block, with the largest s_i |phi(x_i)|^2."""
+    weights, squares = model.risk.weights(block), model.basis.row_squares(block.features)
+    return replace(sums, largest=float((squares if weights is None else squares * weights).max(initial=0.0)))
