@@ -7,13 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
 
+from distkern.core.sparse import Rows
 from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.executors import AbstractExecutor
 from distkern.estimators.features import AbstractFeatureClassifier
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
-from distkern.runs.data import TrainingData
+from distkern.runs.data import TrainingData, from_arrays
 from distkern.runs.spooled import spooled
 from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
 from distkern.solvers.simba import SEARCHED, SIMBA
@@ -46,6 +48,12 @@ class SIMBAClassifier(AbstractFeatureClassifier):
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # type: ignore[override]
         """As every estimator's, but rows have no weights."""
         return self.fit_with(X, y)
+
+    def _data_of_arrays(
+        self, features: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None
+    ) -> TrainingData:  # fmt: skip
+        check_classification_targets(targets)
+        return from_arrays(features, targets, weights, merge=False)
 
     def _data_of_lazy(
         self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack

@@ -66,16 +66,20 @@ def from_split(split: Split) -> TrainingData:
     return TrainingData(split, dataset.classes, counts, (counts > 0).astype(np.float64), dataset.scaling)
 
 
-def from_arrays(features: Rows, labels: NDArray[Any], weights: NDArray[np.float64] | None) -> TrainingData:
+def from_arrays(
+    features: Rows, labels: NDArray[Any], weights: NDArray[np.float64] | None, *, merge: bool = True
+) -> TrainingData:  # fmt: skip
     """Validated arrays; rows of weight 0 are left out.
 
-    With few rows, identical ones are merged into one that carries their weights, in sorted order: the
-    objective is the same, and weighting a row is then exactly the same as repeating it.
+    With few rows, identical ones are merged into one that carries their weights, in sorted order, unless
+    ``merge`` says that rows have none: the objective is the same, and weighting a row is then exactly the
+    same as repeating it.
     """
     features, labels, weights = of_positive_weight(features, labels, weights)
     classes, inverse = np.unique(labels, return_inverse=True)
     codes: NDArray[np.int32] = inverse.astype(np.int32)
-    features, codes, weights = merged(features, codes, weights)
+    if merge:
+        features, codes, weights = merged(features, codes, weights)
     row_weights = np.ones(len(codes)) if weights is None else weights
     largest = np.zeros(len(classes))
     np.maximum.at(largest, codes, row_weights)

@@ -27,19 +27,16 @@ from distkern.losses import loss_names
 from distkern.passes import Cost, Exchange, Rounds
 from distkern.solvers._dsg.batches import Batches
 from distkern.solvers._dsg.growth import Growth
-from distkern.solvers._dsg.model import measuring_pass
+from distkern.solvers._dsg.model import MEASURED_ROWS, figures_of, measuring_pass
 from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, polish_outline, sweep
 from distkern.solvers._dsg.rounds import CACHE_BYTES, Operand, join, open_batches
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble, rows_of_stage
 from distkern.solvers.hyperparameters import GAMMA, SAMPLER, a_kernel, a_loss
 from distkern.solvers.kernel_choice import KernelChoice, layout_of
-from distkern.solvers.measuring import Drawn, Model, measured
+from distkern.solvers.measuring import Model
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
-
-#: rows that a stage's figures are taken from: a rate of errors is then known to 0.4 percentage points
-_MEASURED_ROWS = 2**14
 
 
 @dataclass(frozen=True)
@@ -344,7 +341,7 @@ class DSG(AbstractSolver[DSGState]):
         ]
         n_measured = 1 + grown + self._polishing_stages
         for split in ("train", "test") if problem.has_test else ("train",):
-            share = min(1.0, _MEASURED_ROWS / problem.n_rows)
+            share = min(1.0, MEASURED_ROWS / problem.n_rows)
             passes.append(
                 Outline(measuring_pass(problem, None, size, split, share, process_bytes), n_measured)
             )
@@ -371,16 +368,8 @@ class DSG(AbstractSolver[DSGState]):
     def _measured(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
         basis = self._basis_of(problem, state.gamma)
         coefficients = self.model_coefficients(state).astype(basis.dtype)
-        rows = max(256, -(-_MEASURED_ROWS // len(problem.block_rows)))
         model = Model(basis, coefficients, scaled_risk(self.risk, state.center, state.target_scale))
-        drawn = Drawn(model, rows, problem.seed)
-        held_out = replace(drawn, rows_per_block=None) if self.finished(state) else drawn
-        size, a = len(coefficients), coefficients.astype(np.float64)
-        figures = yield from measured(
-            problem, measuring_pass(problem, drawn, size, "train", 1.0, basis.process_bytes),
-            measuring_pass(problem, held_out, size, "test", 1.0, basis.process_bytes),
-            0.5 * self.strength * float(np.einsum("ij,ij->", a, a)),
-        )  # fmt: skip
+        figures = yield from figures_of(problem, model, self.strength, all_held_out=self.finished(state))
         return replace(
             state, objective=figures.objective, train_error=figures.train_error,
             test_error=figures.test_error, absolute_errors=figures.absolute_errors,

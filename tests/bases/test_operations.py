@@ -1,4 +1,4 @@
-"""What every basis does with rows: combinations, sums of rows, gradients and norms, of one table of values."""
+"""What every basis does with rows: combinations, sums of rows, gradients and norms, all of one table."""
 
 from __future__ import annotations
 

@@ -91,3 +91,32 @@ def test_the_reported_objective_is_the_documented_formula(name, n_classes, weigh
     # margins of SIMBA are measured by bins of 1 / 2048
     assert model.history_[-1]["objective"] == pytest.approx(expected, rel=2e-3 if name == "simba" else 1e-5)
     assert model.history_[0]["objective"] > 0
+
+
+@pytest.mark.parametrize("counted", ["weighted", "repeated", "plain"])
+@pytest.mark.parametrize("name", KINDS)
+def test_the_training_error_is_what_the_score_says(name, counted):
+    """Of SIMBA with no rows held out; of DSG's sample, which is all of so few rows."""
+    regression = KINDS[name].task == "regression"
+    if name == "simba" and counted == "weighted":
+        pytest.skip("its rows have no weights")
+    X, y, weights = data(0 if regression else 3, 3)
+    if not regression:
+        # rows that no machine gets right
+        y = np.where(np.arange(300) % 5 == 0, (y + 1) % 3, y)
+    weights = weights * np.arange(300) / 100
+    if counted == "repeated":
+        often = np.random.default_rng(1).integers(1, 6, 300)
+        X, y, weights = np.repeat(X, often, axis=0)[:900], np.repeat(y, often)[:900], None
+    own = {"sample_weight": weights} if counted == "weighted" else {}
+    model = small(KINDS[name]).fit(X, y, **own)
+    if not regression:
+        assert model.history_[-1]["train_error"] == pytest.approx(1 - model.score(X, y, **own), abs=1e-6)
+        return
+    residuals = np.asarray(model.predict(X)) - y
+    squared, absolute = (np.average(errors, **{"weights": weights} if own else {})
+                         for errors in (residuals**2, np.abs(residuals)))  # fmt: skip
+    last = model.history_[-1]
+    assert last["train_error"] == pytest.approx(squared, rel=1e-5)
+    assert last["train_mae"] == pytest.approx(absolute, rel=1e-5)
+    assert last["train_r2"] == pytest.approx(model.score(X, y, **own), abs=1e-6)

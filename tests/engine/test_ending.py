@@ -162,3 +162,10 @@ def test_solvers_name_their_own_hyperparameters():
         solver = kind(lam=7.0)._solver(None, 1.0)
         assert all("7" in solver.mend(trouble) for trouble in Trouble)
     assert "stages" in distkern.SVRGClassifier()._solver(None, 1.0).mend(Trouble.UNFINISHED)
+
+
+def test_weighted_rows_are_compared_with_one_class_by_their_weights():
+    X, y = np.random.default_rng(0).random((200, 3)), np.arange(200) % 2
+    model = distkern.PegasosClassifier(random_state=0, features="linear")
+    with pytest.warns(ConvergenceWarning, match="one class for all of them errs on 10 %"):
+        model.fit(X, y, sample_weight=np.where(y == 1, 9.0, 1.0))

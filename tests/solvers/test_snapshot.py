@@ -18,7 +18,8 @@ from problems import overlapping
 def test_smoothness_and_radius():
     case = overlapping(20, 2)
     problem = dataclasses.replace(case.problem, max_relative_weight=2.0)
-    assert case.parts("odm", lam=3.0, n_landmarks=2).smoothness(problem) == pytest.approx(1 + 2 * 3 * 2 / 0.36)
+    odm = case.parts("odm", lam=3.0, n_landmarks=2)
+    assert odm.smoothness(problem) == pytest.approx(1 + 2 * 3 * 2 / 0.36)
     assert case.parts("hinge", n_landmarks=2).smoothness(problem) == np.inf
     assert case.parts("hinge", lam=8.0, n_landmarks=2).radius == 4.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,11 @@ from distkern.core.sparse import Rows
 from distkern.core.types import Floats
 from distkern.core.workspace import buffer
 from distkern.passes import Cost, Reduce
-from distkern.solvers.base import Problem
-from distkern.solvers.measuring import Drawn, Sums, measure_drawn
+from distkern.solvers.base import Problem, Steps
+from distkern.solvers.measuring import Drawn, Figures, Model, Sums, measure_drawn, measured
 
+#: about so many training rows are measured, drawn from all blocks
+MEASURED_ROWS = 2**14
 _TILE_BYTES = 512 * 1024
 
 
@@ -62,3 +65,22 @@ def measuring_pass(
     )
     name = "held out" if split == "test" else "objective"
     return Reduce(name, measure_drawn, Sums.add, operand, split=split, cost=cost, measures_only=True)
+
+
+def figures_of(problem: Problem, model: Model, strength: float, *, all_held_out: bool) -> Steps[Figures]:
+    """A pass over some training rows and one over some or all of the held-out rows, if there are any.
+
+    The objective is the mean loss + strength/2 |A|^2.
+    """
+    size, process_bytes = len(model.coefficients), model.basis.process_bytes
+    drawn = Drawn(model, max(256, -(-MEASURED_ROWS // len(problem.block_rows))), problem.seed)
+    held_out = replace(drawn, rows_per_block=None) if all_held_out else drawn
+    a = model.coefficients.astype(np.float64)
+    return (
+        yield from measured(
+            problem,
+            measuring_pass(problem, drawn, size, "train", 1.0, process_bytes),
+            measuring_pass(problem, held_out, size, "test", 1.0, process_bytes),
+            0.5 * strength * float(np.einsum("ij,ij->", a, a)),
+        )
+    )
