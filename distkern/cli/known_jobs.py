@@ -28,7 +28,7 @@ _TERMINAL_PAUSE = 0.3
 
 def address(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """A callback that takes only the address of a running scheduler."""
-    from distkern.cli.job import check_scheduler
+    from distkern.cli.values import check_scheduler
 
     try:
         if value is None or "://" in check_scheduler(value):

@@ -49,7 +49,7 @@ def _all(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
 def _check_size(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
     if value is None:
         return None
-    from distkern.cli.job import parse_bytes
+    from distkern.cli.values import parse_bytes
     from distkern.core.errors import InputError
 
     try:
@@ -73,7 +73,7 @@ def memory_limit(default: str | None = None) -> Callable[[Command], Command]:
 def _check_scheduler(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     if value is None:
         return None
-    from distkern.cli.job import check_scheduler
+    from distkern.cli.values import check_scheduler
     from distkern.core.errors import InputError
 
     try:
@@ -131,7 +131,8 @@ certificates = _all(
 
 def file_kinds(command: Command) -> Command:
     """``--format`` and ``--header``: what files are, where their names do not say."""
-    from distkern.formats._files import COMPRESSIONS, known_formats
+    from distkern.formats._files import COMPRESSIONS
+    from distkern.formats.base import known_formats
 
     kinds = known_formats()
     listed = "; ".join(f"{kind.name}: {' '.join(kind.extensions)}" for kind in kinds.values())

@@ -1,60 +1,26 @@
-"""Find the files a user means, tell their format by the name, and open them: local or through fsspec."""
+"""Find the files a user means, local or through fsspec, and tell their format by the name."""
 
 from __future__ import annotations
 
 import difflib
 import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, BinaryIO, cast
+from collections.abc import Iterable, Sequence
 
 from distkern.core import registry
-from distkern.core.errors import DistkernError, InputError
-from distkern.core.urls import is_url, no_driver, redact_urls, refuse_password
-from distkern.formats._compressed import decompressed
-from distkern.formats.base import AbstractFormat, RawChunk, ReadOptions
+from distkern.core.errors import InputError
+from distkern.core.urls import is_url, redact_urls, refuse_password
+from distkern.formats.base import (
+    PACKAGE,
+    AbstractFormat,
+    InputFile,
+    explain_errors,
+    file_system_of,
+    known_formats,
+)
 
 COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".bz2": "bz2"}
-_PACKAGE = "distkern.formats"
 _WEB = ("http://", "https://")
-
-
-@dataclass(frozen=True, slots=True)
-class InputFile:
-    """One file to read: its path or URL as shown to the user, its format, and how it is compressed.
-
-    ``query`` is what follows the question mark of a web address, which is not shown.
-    """
-
-    url: str
-    format: str
-    compression: str | None = None
-    query: str = field(default="", repr=False)
-
-    @property
-    def is_local(self) -> bool:
-        return not is_url(self.url)
-
-    @contextmanager
-    def open(self) -> Iterator[BinaryIO]:
-        """The decompressed bytes; whatever goes wrong with the file becomes an :class:`InputError`."""
-        with _explain_errors(self):
-            file_system, path = _file_system(self.url + self.query)
-            with file_system.open(path, "rb") as raw:
-                stream = raw if self.compression is None else decompressed(raw, self.compression)
-                yield cast(BinaryIO, stream)
-
-    def chunks(self, options: ReadOptions) -> Iterator[RawChunk]:
-        """The rows of this file, see :meth:`AbstractFormat.chunks`."""
-        reader = registry.find(_PACKAGE, AbstractFormat, self.format)()  # type: ignore[type-abstract]
-        return reader.chunks(self, options)
-
-
-def known_formats() -> dict[str, type[AbstractFormat]]:
-    """Every format of this folder, by name."""
-    return registry.members(_PACKAGE, AbstractFormat)  # type: ignore[type-abstract]
 
 
 def expand(sources: Iterable[str | os.PathLike[str]], format_name: str | None = None) -> list[InputFile]:
@@ -64,7 +30,7 @@ def expand(sources: Iterable[str | os.PathLike[str]], format_name: str | None = 
     exist, for an unknown extension (unless ``format_name`` says what the files are) and for an empty list.
     """
     if format_name is not None:
-        registry.find(_PACKAGE, AbstractFormat, format_name)  # type: ignore[type-abstract]
+        registry.find(PACKAGE, AbstractFormat, format_name)  # type: ignore[type-abstract]
     files = [file for source in sources for file in _expand_one(os.fspath(source), format_name)]
     if not files:
         raise InputError("no input file given", mend="name at least one file, folder, pattern or URL")
@@ -73,7 +39,7 @@ def expand(sources: Iterable[str | os.PathLike[str]], format_name: str | None = 
 
 def _expand_one(source: str, format_name: str | None) -> list[InputFile]:
     refuse_password(source)
-    with _explain_errors(InputFile(redact_urls(source), "")):
+    with explain_errors(InputFile(redact_urls(source), "")):
         paths, from_folder = _remote(source) if is_url(source) else _local(source)
     found = [_identify(path, format_name, quiet=from_folder) for path in paths]
     files = [file for file in found if file is not None]
@@ -107,7 +73,7 @@ def _local(source: str) -> tuple[Sequence[str], bool]:
 
 
 def _remote(source: str) -> tuple[Sequence[str], bool]:
-    file_system, path = _file_system(source)
+    file_system, path = file_system_of(source)
     if glob.has_magic(path) and not file_system.exists(path):
         matches = sorted(str(item) for item in file_system.glob(path))
         if not matches:
@@ -151,57 +117,3 @@ def _identify(url: str, format_name: str | None, *, quiet: bool) -> InputFile | 
 def _known_extensions() -> str:
     plain = [extension for kind in known_formats().values() for extension in kind.extensions]
     return f"{' '.join(plain)} (text also with {' '.join(COMPRESSIONS)})"
-
-
-def _file_system(url: str) -> tuple[Any, str]:
-    import fsspec
-
-    if not is_url(url):
-        return fsspec.filesystem("file"), url
-    try:
-        file_system, path = fsspec.core.url_to_fs(url)
-    except ImportError as error:
-        raise no_driver(url, error) from error
-    return file_system, str(path)
-
-
-@contextmanager
-def _explain_errors(file: InputFile) -> Iterator[None]:
-    """Turn what reading a file can raise into an error that names the file."""
-    import lzma
-    import zlib
-
-    try:
-        yield
-    except DistkernError:
-        raise
-    except (EOFError, zlib.error, lzma.LZMAError) as error:
-        raise _damaged(file, error) from error
-    except OSError as error:
-        # gzip and bz2 report damage as an OSError without a number; remote file systems do so for theirs
-        if file.compression is not None and error.errno is None:
-            raise _damaged(file, error) from error
-        reason = error.strerror or first_line(error)
-        raise InputError(
-            f"cannot be read ({reason})", where=file.url, mend="check path and permissions"
-        ) from error
-    except ValueError as error:
-        if not is_url(file.url) or file.format:
-            raise
-        raise InputError(
-            f"cannot be opened ({first_line(error)})", where=file.url, mend="check the URL"
-        ) from error
-
-
-def first_line(error: Exception) -> str:
-    """What an exception says, cut to its first line: messages of the package are one line."""
-    text = redact_urls(str(error).strip())
-    return text.splitlines()[0].rstrip(".") if text else type(error).__name__
-
-
-def _damaged(file: InputFile, error: Exception) -> InputError:
-    return InputError(
-        f"the {file.compression or 'compressed'} data are truncated or damaged ({first_line(error)})",
-        where=file.url,
-        mend="fetch or compress the file again",
-    )

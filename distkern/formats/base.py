@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
+from distkern.core import registry
+from distkern.core.errors import DistkernError, InputError
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Floats
+from distkern.core.urls import is_url, no_driver, redact_urls
+from distkern.formats._compressed import decompressed
 
-if TYPE_CHECKING:
-    from distkern.formats._files import InputFile
+PACKAGE = "distkern.formats"
 
 #: upper bound of the features of one chunk, in bytes (one row may be larger)
 CHUNK_BYTES = 8 * 2**20
@@ -180,3 +183,94 @@ def numeric(values: NDArray[Any]) -> Floats:
     """Numbers of any kind as float32 where that is exact by type, else as float64."""
     exact = values.dtype.kind == "b" or np.can_cast(values.dtype, np.float32, "safe")
     return np.ascontiguousarray(values, dtype=np.float32 if exact else np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """One file to read: its path or URL as shown to the user, its format, and how it is compressed.
+
+    ``query`` is what follows the question mark of a web address, which is not shown.
+    """
+
+    url: str
+    format: str
+    compression: str | None = None
+    query: str = field(default="", repr=False)
+
+    @property
+    def is_local(self) -> bool:
+        return not is_url(self.url)
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """The decompressed bytes; whatever goes wrong with the file becomes an :class:`InputError`."""
+        with explain_errors(self):
+            file_system, path = file_system_of(self.url + self.query)
+            with file_system.open(path, "rb") as raw:
+                stream = raw if self.compression is None else decompressed(raw, self.compression)
+                yield cast(BinaryIO, stream)
+
+    def chunks(self, options: ReadOptions) -> Iterator[RawChunk]:
+        """The rows of this file, see :meth:`AbstractFormat.chunks`."""
+        reader = registry.find(PACKAGE, AbstractFormat, self.format)()  # type: ignore[type-abstract]
+        return reader.chunks(self, options)
+
+
+def known_formats() -> dict[str, type[AbstractFormat]]:
+    """Every format of this folder, by name."""
+    return registry.members(PACKAGE, AbstractFormat)  # type: ignore[type-abstract]
+
+
+def file_system_of(url: str) -> tuple[Any, str]:
+    """fsspec's file system of a path or URL, and the path there."""
+    import fsspec
+
+    if not is_url(url):
+        return fsspec.filesystem("file"), url
+    try:
+        file_system, path = fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        raise no_driver(url, error) from error
+    return file_system, str(path)
+
+
+@contextmanager
+def explain_errors(file: InputFile) -> Iterator[None]:
+    """Turn what reading a file can raise into an error that names the file."""
+    import lzma
+    import zlib
+
+    try:
+        yield
+    except DistkernError:
+        raise
+    except (EOFError, zlib.error, lzma.LZMAError) as error:
+        raise _damaged(file, error) from error
+    except OSError as error:
+        # gzip and bz2 report damage as an OSError without a number; remote file systems do so for theirs
+        if file.compression is not None and error.errno is None:
+            raise _damaged(file, error) from error
+        reason = error.strerror or first_line(error)
+        raise InputError(
+            f"cannot be read ({reason})", where=file.url, mend="check path and permissions"
+        ) from error
+    except ValueError as error:
+        if not is_url(file.url) or file.format:
+            raise
+        raise InputError(
+            f"cannot be opened ({first_line(error)})", where=file.url, mend="check the URL"
+        ) from error
+
+
+def first_line(error: Exception) -> str:
+    """What an exception says, cut to its first line: messages of the package are one line."""
+    text = redact_urls(str(error).strip())
+    return text.splitlines()[0].rstrip(".") if text else type(error).__name__
+
+
+def _damaged(file: InputFile, error: Exception) -> InputError:
+    return InputError(
+        f"the {file.compression or 'compressed'} data are truncated or damaged ({first_line(error)})",
+        where=file.url,
+        mend="fetch or compress the file again",
+    )

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from distkern.core.errors import InputError
 from distkern.core.types import Floats
 from distkern.formats._columns import Columns, choose_columns
-from distkern.formats._files import InputFile
 from distkern.formats._lines import LineBlock, line_blocks, parse_number
-from distkern.formats.base import FILL_OR_DROP, AbstractFormat, RawChunk, ReadOptions
+from distkern.formats.base import FILL_OR_DROP, AbstractFormat, InputFile, RawChunk, ReadOptions
 
 _DELIMITERS = (",", "\t", ";")
 

@@ -18,8 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
-from distkern.formats._files import InputFile, first_line
-from distkern.formats.base import CHUNK_BYTES, FILL_OR_DROP, AbstractFormat, RawChunk, ReadOptions, numeric
+from distkern.formats.base import (
+    CHUNK_BYTES,
+    FILL_OR_DROP,
+    AbstractFormat,
+    InputFile,
+    RawChunk,
+    ReadOptions,
+    first_line,
+    numeric,
+)
 
 FEATURE_NAMES = ("X", "x", "features", "data")
 #: of a dense row, which is held whole; a compressed file may claim any number of zeros

@@ -10,8 +10,16 @@ from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
 from distkern.formats._columns import Columns, choose_columns
-from distkern.formats._files import InputFile, first_line
-from distkern.formats.base import CHUNK_BYTES, FILL_OR_DROP, AbstractFormat, RawChunk, ReadOptions, numeric
+from distkern.formats.base import (
+    CHUNK_BYTES,
+    FILL_OR_DROP,
+    AbstractFormat,
+    InputFile,
+    RawChunk,
+    ReadOptions,
+    first_line,
+    numeric,
+)
 
 
 class Parquet(AbstractFormat):

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from distkern.core.errors import InputError
 from distkern.core.sparse import MAX_FEATURES, SparseRows
 from distkern.core.types import Floats
-from distkern.formats._files import InputFile
 from distkern.formats._lines import LineBlock, line_blocks, parse_number
-from distkern.formats.base import AbstractFormat, RawChunk, ReadOptions, not_finite
+from distkern.formats.base import AbstractFormat, InputFile, RawChunk, ReadOptions, not_finite
 
 _COMMENT = re.compile(rb"#[^\n]*")
 _QUERY = re.compile(rb"^([ \t]*[^\s:]+[ \t]+)qid:[0-9]+(?=\s)", re.MULTILINE)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
 from distkern.core.sparse import Rows, SparseRows, converted
-from distkern.formats._files import InputFile, expand
-from distkern.formats.base import CHUNK_BYTES, RawChunk, ReadOptions, first_not_finite
+from distkern.formats._files import expand
+from distkern.formats.base import CHUNK_BYTES, InputFile, RawChunk, ReadOptions, first_not_finite
 from distkern.storage.collect import SPARSE_DENSITY
 from distkern.storage.places import Location
 from distkern.storage.scaling import SPARSE_KINDS, Scaling

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,7 @@ from distkern.storage._descriptors import AnyFile, Identity, OpenFiles
 from distkern.storage._sharded_reader import ShardedReader
 from distkern.storage.columns import FOLDER, GroupEntry, make_again, no_columns
 from distkern.storage.places import place_of
-
-if TYPE_CHECKING:
-    from distkern.storage.dataset import ShardReader
+from distkern.storage.shard_reader import ShardReader
 
 _VERIFIED_AT_ONCE = 2**20
 

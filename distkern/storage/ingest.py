@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.sparse import SparseRows
 from distkern.core.urls import redact_urls
-from distkern.formats._files import InputFile, expand
-from distkern.formats.base import RawChunk, ReadOptions, TargetKind, numeric, refuse_non_finite
+from distkern.formats._files import expand
+from distkern.formats.base import InputFile, RawChunk, ReadOptions, TargetKind, numeric, refuse_non_finite
 from distkern.storage._transpose import write_columns
 from distkern.storage._upload import is_left_over
 from distkern.storage.atomic import staged_folder

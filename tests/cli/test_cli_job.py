@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from distkern.cli.job import Job, make_estimator, parse_bytes, parse_settings, resolve_job
+from distkern.cli.job import Job, make_estimator, parse_settings, resolve_job
+from distkern.cli.values import parse_bytes
 from distkern.core.errors import InputError
 from distkern.core.registry import members
 from distkern.runs.algorithms import algorithms

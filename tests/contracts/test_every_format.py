@@ -15,8 +15,8 @@ from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
-from distkern.formats._files import expand, known_formats
-from distkern.formats.base import CHUNK_BYTES, ReadOptions
+from distkern.formats._files import expand
+from distkern.formats.base import CHUNK_BYTES, ReadOptions, known_formats
 from distkern.storage.dataset import Split
 from distkern.storage.ingest import shard
 

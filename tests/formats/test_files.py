@@ -14,8 +14,8 @@ import pytest
 
 from distkern.core.errors import InputError
 from distkern.core.sparse import converted, stacked
-from distkern.formats._files import expand, known_formats
-from distkern.formats.base import ReadOptions
+from distkern.formats._files import expand
+from distkern.formats.base import ReadOptions, known_formats
 
 TEXT = b"x,kind\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(2000))
 COMPRESS = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}

@@ -1,0 +1,43 @@
+"""Sizes and schedulers as they are written on a command line or in a job file."""
+
+from __future__ import annotations
+
+import re
+
+from distkern.core.errors import InputError
+
+_UNITS = {"": 1, "b": 1}
+_UNITS |= {
+    prefix + ending: base**power
+    for power, prefix in enumerate("kmgt", start=1)
+    for ending, base in (("ib", 1024), ("i", 1024), ("b", 1000), ("", 1000))
+}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*")
+_LOCAL = ("synchronous", "threads", "processes", "local")
+_ADDRESS = re.compile(r"(tcp|tls)://\S+:\d+")
+
+
+def check_scheduler(name: str) -> str:
+    """The name itself; :class:`InputError` unless it names a scheduler or the address of one."""
+    if name not in _LOCAL and not _ADDRESS.fullmatch(name):
+        raise InputError(
+            f"unknown scheduler {name!r}",
+            mend=f"use one of {', '.join(_LOCAL)}, or tcp://HOST:PORT or tls://HOST:PORT",
+        )
+    return name
+
+
+def parse_bytes(text: str) -> int:
+    """A number of bytes from a text such as ``"512MiB"``, ``"1.5 GB"`` or ``"1048576"``.
+
+    Raises
+    ------
+    InputError
+        If it is not a positive number with a known unit.
+    """
+    match = _SIZE.fullmatch(text)
+    unit = match[2].lower() if match else None
+    size = int(float(match[1]) * _UNITS[unit]) if match and unit in _UNITS else 0
+    if size < 1:
+        raise InputError(f"{text!r} is not a size in bytes", mend="write for instance 512MiB or 2GB")
+    return size
