@@ -13,16 +13,23 @@ _UNITS |= {
     for ending, base in (("ib", 1024), ("i", 1024), ("b", 1000), ("", 1000))
 }
 _SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*")
+#: schedulers that are known without importing Dask
 _LOCAL = ("synchronous", "threads", "processes", "local")
 _ADDRESS = re.compile(r"(tcp|tls)://\S+:\d+")
 
 
 def check_scheduler(name: str) -> str:
     """The name itself; :class:`InputError` unless it names a scheduler or the address of one."""
-    if name not in _LOCAL and not _ADDRESS.fullmatch(name):
+    if name in _LOCAL or _ADDRESS.fullmatch(name):
+        return name
+    # others are looked for where that takes a moment
+    from distkern.engine.executors import executor_names
+
+    known = executor_names()
+    if name not in known:
         raise InputError(
             f"unknown scheduler {name!r}",
-            mend=f"use one of {', '.join(_LOCAL)}, or tcp://HOST:PORT or tls://HOST:PORT",
+            mend=f"use one of {', '.join(known)}, or tcp://HOST:PORT or tls://HOST:PORT",
         )
     return name
 

@@ -82,7 +82,7 @@ def seconds_of(step: Pass, plan: PassPlan, machine: Machine, rates: Rates) -> fl
         exchange = EXCHANGE_SECONDS if plan.on_workers else 0.0
         return step.n_rounds * (exchange + plan.rows * step.seconds_per_row / len(plan.parties))
     reading = plan.bytes_read / rates.read_bytes
-    tasks = plan.tasks * _TASK_SECONDS[machine.kind]
+    tasks = plan.tasks * _TASK_SECONDS.get(machine.kind, max(_TASK_SECONDS.values()))
     if isinstance(step, Stream):
         assert isinstance(plan, StreamPlan)
         loop = plan.rows * cost.driver_seconds_per_row

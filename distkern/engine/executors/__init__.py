@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress, Shared
 
-__all__ = ["AbstractExecutor", "Call", "Progress", "Shared", "open_executor"]
+__all__ = ["AbstractExecutor", "Call", "Progress", "Shared", "executor_names", "open_executor"]
 
 
 def open_executor(
@@ -42,9 +42,14 @@ def open_executor(
         scheduler = local.configured_scheduler()
     if "://" in scheduler:
         return cluster.connect(scheduler, memory_limit=memory_limit)
-    if scheduler == "local":
-        return cluster.start_local(workers=workers, memory_limit=memory_limit, dashboard=dashboard)
-    known = members(__name__, local.AbstractLocalExecutor)  # type: ignore[type-abstract]
+    known = members(__name__, AbstractExecutor)  # type: ignore[type-abstract]
     if scheduler not in known:
-        raise unknown_name("scheduler", scheduler, [*known, "local", "tcp://ADDRESS", "tls://ADDRESS"])
-    return known[scheduler](workers, memory_limit)
+        raise unknown_name("scheduler", scheduler, [*known, "tcp://ADDRESS", "tls://ADDRESS"])
+    return known[scheduler].open(workers=workers, memory_limit=memory_limit, dashboard=dashboard)
+
+
+def executor_names() -> list[str]:
+    """The names that :func:`open_executor` knows, beside addresses."""
+    from distkern.core.registry import members
+
+    return list(members(__name__, AbstractExecutor))  # type: ignore[type-abstract]

@@ -49,6 +49,11 @@ class AbstractExecutor(ABC):
     #: address of a dashboard to watch, if there is one
     dashboard: str | None = None
 
+    @classmethod
+    @abstractmethod
+    def open(cls, *, workers: int | None, memory_limit: int | None, dashboard: bool) -> AbstractExecutor:
+        """One of this kind, for :func:`~distkern.engine.executors.open_executor`, which says what is given."""
+
     @property
     def client(self) -> Any:
         """The client of a distributed scheduler, if that is where tasks run."""

@@ -55,7 +55,7 @@ class ClusterExecutor(AbstractExecutor):
     memory_limit : bytes that each worker may take, if that is less than its own limit
     """
 
-    name = "distributed"
+    name = "local"
 
     def __init__(self, client: Client, *, owned: bool, memory_limit: int | None = None) -> None:
         self._client = client
@@ -77,6 +77,10 @@ class ClusterExecutor(AbstractExecutor):
         )
         self.dashboard: str | None = None
         self._within = (on_worker, versions())
+
+    @classmethod
+    def open(cls, *, workers: int | None, memory_limit: int | None, dashboard: bool) -> AbstractExecutor:
+        return start_local(workers=workers, memory_limit=memory_limit, dashboard=dashboard)
 
     @property
     def client(self) -> Client:

@@ -37,6 +37,10 @@ class AbstractLocalExecutor(AbstractExecutor):
     def __init__(self, workers: int | None, memory_limit: int | None) -> None:
         self.machine = self._machine(workers or available_cores(), memory_limit)
 
+    @classmethod
+    def open(cls, *, workers: int | None, memory_limit: int | None, dashboard: bool) -> AbstractExecutor:
+        return cls(workers, memory_limit)
+
     def _machine(self, workers: int, memory_limit: int | None) -> Machine:
         return Machine(self.name, workers, memory_limit, driver_threads=workers)
 
