@@ -84,7 +84,7 @@ def stop(process: subprocess.Popen[str], number: signal.Signals) -> list[str]:
 
 
 #: how the lines begin that a run says of itself
-SAID = ("csvrg: ", "stage ", "    ", "interrupted in stage ")
+SAID = ("csvrg: ", "stage ", "    ", "about ", "interrupted in stage ")
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
