@@ -53,7 +53,7 @@ def test_rates_are_measured_once_and_runs_correct_what_they_say(tmp_path, monkey
     monkeypatch.setenv("DISTKERN_CACHE", str(tmp_path))
     first = Experience.of_this_machine()
     assert all(math.isfinite(rate) and rate > 1e6 for rate in vars(first.rates).values())
-    monkeypatch.setattr(Rates, "measured", lambda: pytest.fail("measured twice"))
+    monkeypatch.setattr(Rates, "measure", lambda: pytest.fail("measured twice"))
     kind = ("csvrg", "threads")
     assert first.likely(kind, 10.0) == 10.0
     for ratio in (1.5, 2.0, 8.0):

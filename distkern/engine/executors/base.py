@@ -52,7 +52,7 @@ class AbstractExecutor(ABC):
     @classmethod
     @abstractmethod
     def open(cls, *, workers: int | None, memory_limit: int | None, dashboard: bool) -> AbstractExecutor:
-        """One of this kind, for :func:`~distkern.engine.executors.open_executor`, which says what is given."""
+        """One of this kind; see :func:`~distkern.engine.executors.open_executor` for what is given."""
 
     @property
     def client(self) -> Any:
