@@ -133,7 +133,7 @@ class AbstractBasis(ABC):
         """|phi(x)|^2 of each row."""
         found = np.zeros(features.shape[0])
         for tile in self.tiles(features):
-            found[tile.rows] = np.einsum("ij,ij->i", tile.values, tile.values, dtype=np.float64)
+            found[tile.rows] = np.einsum("ij,ij->i", tile.values, tile.values)
         return found
 
     def squared_norms(self, coefficients: Floats, *, exact: bool = True) -> NDArray[np.float64]:

@@ -216,7 +216,7 @@ class RandomFeatureBasis(AbstractBasis):
         found = np.zeros(features.shape[0])
         for block in range(self.n_blocks):
             for rows, values in self.block_tiles(features, block):
-                found[rows] += np.einsum("ij,ij->i", values, values, dtype=np.float64)
+                found[rows] += np.einsum("ij,ij->i", values, values)
         return found
 
     def columns(self, features: Rows, columns: Indices) -> Floats:

@@ -55,8 +55,7 @@ class PegasosState:
     total : sum of the iterates' weights
     offset : t0
     step : t, the updates so far
-    accesses, accesses_nonzero : features looked at by the steps, n_features a row, and those not zero of
-        sparse rows
+    accesses, accesses_nonzero : features looked at by the steps, n_features a row, and those not zero
     coefficients, intercept : (r, n_outputs) and (n_outputs,), of the model
     """
 

@@ -22,7 +22,7 @@ class DensePiece:
     values : (n, r)
     signs : (n, n_outputs)
     weights : (n,) float64
-    entries : numbers of the rows that were looked at, those that are not zero where the rows are sparse
+    entries : numbers of the rows that were looked at and are not zero
     """
 
     values: Floats
@@ -73,7 +73,7 @@ def prepare_piece(block: Block, model: Model) -> DensePiece | SparsePiece:
     values = model.basis.values(features)
     if isinstance(values, SparseRows):
         return SparsePiece(values.data, values.indices, values.indptr, signs, weights)
-    entries = features.n_entries if isinstance(features, SparseRows) else features.size
+    entries = features.n_entries if isinstance(features, SparseRows) else int(np.count_nonzero(features))
     return DensePiece(values, signs, weights, entries)
 
 
