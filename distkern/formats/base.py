@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
@@ -125,6 +126,15 @@ class AbstractFormat(ABC):
     extensions: ClassVar[tuple[str, ...]]
     is_text: ClassVar[bool] = False
     is_table: ClassVar[bool] = False
+
+    @classmethod
+    def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:
+        """Write a few rows as this format holds them: what the contract tests of formats read back.
+
+        Columns that have names are x0, x1, ... and the target is ``y``, or the format's default. Formats
+        that hold no target refuse one by :class:`NotImplementedError`.
+        """
+        raise NotImplementedError(f"write {cls.__name__}.example: the contract tests of formats need it")
 
     @abstractmethod
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,6 +33,15 @@ class Csv(AbstractFormat):
     extensions: ClassVar[tuple[str, ...]] = (".csv", ".tsv")
     is_text: ClassVar[bool] = True
     is_table: ClassVar[bool] = True
+
+    @classmethod
+    def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:
+        names = [f"x{i}" for i in range(features.shape[1])]
+        rows = [[repr(value) for value in row] for row in features.tolist()]
+        if targets is not None:
+            names.append("y")
+            rows = [[*row, str(target)] for row, target in zip(rows, targets, strict=True)]
+        path.write_text("".join(",".join(row) + "\n" for row in [names, *rows]), encoding="utf-8")
 
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
         layout: _Layout | None = None

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
@@ -41,6 +42,12 @@ class Npy(AbstractFormat):
     name: ClassVar[str] = "npy"
     extensions: ClassVar[tuple[str, ...]] = (".npy",)
 
+    @classmethod
+    def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:
+        if targets is not None:
+            raise NotImplementedError("an .npy file holds one array")
+        np.save(path, features)
+
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
         if options.target_kind != "none" or options.target is not None:
             raise InputError(
@@ -57,6 +64,11 @@ class Npz(AbstractFormat):
 
     name: ClassVar[str] = "npz"
     extensions: ClassVar[tuple[str, ...]] = (".npz",)
+
+    @classmethod
+    def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:
+        arrays: dict[str, Any] = {"X": features} if targets is None else {"X": features, "y": targets}
+        np.savez(path, **arrays)
 
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
         with ExitStack() as stack:

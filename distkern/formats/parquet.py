@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +32,14 @@ class Parquet(AbstractFormat):
     name: ClassVar[str] = "parquet"
     extensions: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
     is_table: ClassVar[bool] = True
+
+    @classmethod
+    def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        columns = {f"x{i}": features[:, i] for i in range(features.shape[1])}
+        parquet.write_table(pa.table(columns if targets is None else {**columns, "y": targets}), path)
 
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
         import pyarrow as pa

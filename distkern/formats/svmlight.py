@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,14 @@ class Svmlight(AbstractFormat):
     name: ClassVar[str] = "svmlight"
     extensions: ClassVar[tuple[str, ...]] = (".svm", ".libsvm", ".svmlight")
     is_text: ClassVar[bool] = True
+
+    @classmethod
+    def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:
+        labels = np.zeros(len(features)) if targets is None else targets
+        with path.open("w", encoding="utf-8") as file:
+            for label, row in zip(labels.tolist(), features.tolist(), strict=True):
+                entries = (f"{index}:{value!r}" for index, value in enumerate(row, start=1) if value)
+                file.write(" ".join([repr(label), *entries]) + "\n")
 
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
         if options.target is not None:

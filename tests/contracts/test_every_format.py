@@ -3,65 +3,34 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
 from distkern.formats._files import expand
-from distkern.formats.base import CHUNK_BYTES, ReadOptions, known_formats
+from distkern.formats.base import CHUNK_BYTES, AbstractFormat, ReadOptions, known_formats
 from distkern.storage.dataset import Split
 from distkern.storage.ingest import shard
 
-Writer = Callable[[Path, Any, Any], None]
+FORMATS = known_formats()
 
 
-def write_csv(path: Path, features: Any, targets: Any) -> None:
-    names = [f"x{i}" for i in range(features.shape[1])]
-    lines = [",".join(names + ([] if targets is None else ["y"]))]
-    for number, row in enumerate(features.tolist()):
-        lines.append(",".join([repr(v) for v in row] + ([] if targets is None else [str(targets[number])])))
-    path.write_text("\n".join(lines) + "\n")
+def holds_targets(kind: type[AbstractFormat]) -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            kind.example(Path(folder) / f"data{kind.extensions[0]}", np.ones((2, 2)), np.ones(2))
+        except NotImplementedError:
+            return False
+    return True
 
 
-def write_parquet(path: Path, features: Any, targets: Any) -> None:
-    columns = {f"x{i}": features[:, i] for i in range(features.shape[1])}
-    parquet.write_table(pa.table(columns if targets is None else {**columns, "y": targets}), path)
-
-
-def write_svmlight(path: Path, features: Any, targets: Any) -> None:
-    labels = np.zeros(len(features)) if targets is None else targets
-    lines = []
-    for label, row in zip(labels.tolist(), features.tolist(), strict=True):
-        entries = (f"{index}:{value!r}" for index, value in enumerate(row, start=1) if value)
-        lines.append(" ".join([repr(label), *entries]) + "\n")
-    path.write_text("".join(lines))
-
-
-def write_npz(path: Path, features: Any, targets: Any) -> None:
-    np.savez(path, X=features, **({} if targets is None else {"y": targets}))
-
-
-def write_npy(path: Path, features: Any, targets: Any) -> None:
-    np.save(path, features)
-
-
-#: a new format needs a line here, and is then held to all of this
-WRITERS: dict[str, Writer] = {
-    "csv": write_csv,
-    "npy": write_npy,
-    "npz": write_npz,
-    "parquet": write_parquet,
-    "svmlight": write_svmlight,
-}
-WITH_TARGETS = sorted(set(WRITERS) - {"npy"})
+WITH_TARGETS = [name for name, kind in FORMATS.items() if holds_targets(kind)]
 SCALERS = {"minmax": MinMaxScaler, "standard": StandardScaler, "unit": Normalizer}
 
 
@@ -74,8 +43,8 @@ def table(seed: int = 0, rows: int = 300, columns: int = 7) -> Any:
 
 
 def stored(path: Path, name: str, features: Any, targets: Any) -> Path:
-    file = path / f"data{known_formats()[name].extensions[0]}"
-    WRITERS[name](file, features, targets)
+    file = path / f"data{FORMATS[name].extensions[0]}"
+    FORMATS[name].example(file, features, targets)
     return file
 
 
@@ -87,8 +56,9 @@ def rows_of(split: Split | None) -> tuple[Any, Any]:
     return features, targets
 
 
-def test_every_format_is_tested() -> None:
-    assert sorted(known_formats()) == sorted(WRITERS)
+def test_the_formats_of_the_contract_are_there() -> None:
+    assert {"csv", "npy", "npz", "parquet", "svmlight"} <= set(FORMATS)
+    assert {"csv", "npz", "parquet", "svmlight"} <= set(WITH_TARGETS)
 
 
 @pytest.mark.parametrize("name", WITH_TARGETS)
@@ -133,7 +103,7 @@ def test_regression_targets_are_exact(tmp_path: Path, name: str) -> None:
     assert data.classes is None
 
 
-@pytest.mark.parametrize("name", sorted(WRITERS))
+@pytest.mark.parametrize("name", FORMATS)
 def test_without_targets(tmp_path: Path, name: str) -> None:
     features = table()
     data = shard(
@@ -183,15 +153,15 @@ def test_chunks_are_bounded_and_counted(tmp_path: Path, name: str) -> None:
     assert seen == 12_000
 
 
-@pytest.mark.parametrize("name", sorted(WRITERS))
+@pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_numbers_that_are_not_finite_are_refused_by_place(tmp_path: Path, name: str, value: float) -> None:
     features = table()
     features[41, 2] = value
-    labels = None if name == "npy" else np.arange(300) % 2
+    labels = None if name not in WITH_TARGETS else np.arange(300) % 2
     file = stored(tmp_path, name, features, labels)
     with pytest.raises(InputError) as caught:
-        shard(file, tmp_path / "d.zarr", task="none" if name == "npy" else "classification")
+        shard(file, tmp_path / "d.zarr", task="none" if name not in WITH_TARGETS else "classification")
     message = str(caught.value)
     assert str(file) in message
     assert "row 42 " in message
@@ -199,20 +169,20 @@ def test_numbers_that_are_not_finite_are_refused_by_place(tmp_path: Path, name: 
     assert not (tmp_path / "d.zarr").exists()
 
 
-@pytest.mark.parametrize("name", sorted(WRITERS))
+@pytest.mark.parametrize("name", FORMATS)
 def test_empty_files_are_refused(tmp_path: Path, name: str) -> None:
-    file = tmp_path / f"data{known_formats()[name].extensions[0]}"
-    task: Any = "none" if name == "npy" else "classification"
+    file = tmp_path / f"data{FORMATS[name].extensions[0]}"
+    task: Any = "none" if name not in WITH_TARGETS else "classification"
     file.write_bytes(b"")
     with pytest.raises(InputError, match="data"):
         shard(file, tmp_path / "d.zarr", task=task)
-    WRITERS[name](file, np.zeros((0, 3)), None if name == "npy" else np.zeros(0))
+    FORMATS[name].example(file, np.zeros((0, 3)), None if name not in WITH_TARGETS else np.zeros(0))
     with pytest.raises(InputError, match=r"data.*no rows"):
         shard(file, tmp_path / "d.zarr", task=task)
     assert not list(tmp_path.glob(".d.zarr*"))
 
 
-@pytest.mark.parametrize("name", [name for name, kind in known_formats().items() if kind.is_text])
+@pytest.mark.parametrize("name", [name for name, kind in FORMATS.items() if kind.is_text])
 def test_text_may_be_compressed(tmp_path: Path, name: str) -> None:
     features, labels = table(), np.arange(300) % 2
     file = stored(tmp_path, name, features, labels)
