@@ -14,8 +14,8 @@ class CSVRGClassifier(AbstractCoresetClassifier):
     """Kernel machine trained by coreset variance-reduced stochastic gradients (csvrg.txt, Algorithm 1).
 
     Minimises 1/2 |w|^2 + (lam / m) sum_i l(y_i <w, phi(x_i)>) over w in the span of at most ``n_landmarks``
-    landmarks, with linear convergence to a fixed point near the optimum. Several classes are learnt
-    one-vs-rest over the same landmarks, sharing every kernel row.
+    landmarks, for losses without kinks with linear convergence to a fixed point near the optimum. Several
+    classes are learnt one-vs-rest over the same landmarks, sharing every kernel row.
 
     Examples
     --------

@@ -280,3 +280,17 @@ def test_losses_of_the_margin():
     for name in ("softmax", "square"):
         with pytest.raises(InputError, match=r"not a loss of the margin.*use one of: hinge"):
             margin_loss(find_loss(name)())
+
+
+@every_loss
+def test_a_loss_that_says_it_is_quadratic_is_and_knows_its_outputs(loss):
+    """One Newton step is taken for the minimum of a quadratic loss, so its slopes must be affine."""
+    predictions, kinds = rows(loss)
+    shifted = np.zeros_like(predictions)
+    shifted[:, 0] = 1.0
+    steps = [loss.row_slopes(predictions + number * shifted, kinds) for number in range(3)]
+    bent = np.abs(steps[2] - 2 * steps[1] + steps[0]).max()
+    assert bent < 1e-9 if loss.is_quadratic else loss.name != "square"
+    outputs = loss.n_outputs(3)
+    loss.check_outputs(outputs)
+    assert outputs == (3 if loss.target_kind != "real" else len(loss.levels or (0,)))
