@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from formulas import formula
 
+from distkern.estimators.coreset import AbstractCoresetClassifier
 from distkern.runs.algorithms import algorithms
 
 KINDS = algorithms()
@@ -15,12 +17,6 @@ SMALL = {
     "n_features": 128, "block_size": 32, "batch_size": 64, "n_landmarks": 24, "stages": 3, "max_rounds": 300,
     "patience": None, "random_state": 0,
 }  # fmt: skip
-LOSSES = {
-    "hinge": lambda f, y: np.maximum(1 - y * f, 0),
-    "odm": lambda f, y: (np.maximum(0.6 - y * f, 0) ** 2 + 0.4 * np.maximum(y * f - 1.4, 0) ** 2) / 0.36,
-    "logistic": lambda f, y: np.logaddexp(0, -y * f),
-    "square": lambda f, y: 0.5 * (f - y) ** 2,
-}
 
 
 def small(kind):
@@ -52,7 +48,7 @@ def norm(model):
     if hasattr(model, "n_blocks_"):
         # features of each block are normalised by themselves
         return squares * -(-model.n_features // min(model.block_size, model.n_features))
-    if hasattr(model, "smoothness") and model.name in ("csvrg", "avm"):
+    if isinstance(model, AbstractCoresetClassifier):
         apart = ((model.landmarks_[:, None] - model.landmarks_[None]) ** 2).sum(axis=2).astype(float)
         return float(np.einsum("ij,ik,kj->", model.coef_, np.exp(-model.gamma_ * apart), model.coef_))
     return squares + (float(np.square(model.intercept_).sum()) if model.name == "pegasos" else 0.0)
@@ -80,9 +76,10 @@ def test_the_reported_objective_is_the_documented_formula(name, n_classes, weigh
     signs = y[:, None]
     if not regression:
         signs = np.where(y[:, None] == (np.arange(n_classes) if n_classes > 2 else 1), 1.0, -1.0)
-    values = LOSSES[getattr(model, "loss", "hinge")](f, signs).sum(axis=1)
+    loss = formula("LOSSES", model._loss())
+    values = [loss(*row) for row in zip(f.tolist(), signs.tolist(), strict=True)]
     risk = float((s * values).mean())
-    if name in ("csvrg", "avm"):
+    if isinstance(model, AbstractCoresetClassifier):
         expected = 0.5 * squared + model.lam * risk
     elif name == "simba":
         expected = risk
