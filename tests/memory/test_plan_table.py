@@ -1,0 +1,80 @@
+"""What ``plan`` says of a driver and of a worker, beside what ``train`` takes: never less, and half as much again at
+most."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from distkern.storage.ingest import write_dataset
+
+#: rows, columns, classes, share of numbers that are not zero
+DATA = {
+    "narrow": (40_000, 20, 2, 1.0), "digits": (8000, 784, 10, 1.0), "middle": (4000, 2000, 2, 1.0),
+    "wide": (2000, 8000, 2, 1.0), "text": (8000, 8000, 2, 0.01), "texts": (8000, 8000, 10, 0.01),
+}  # fmt: skip
+JOBS = [
+    ("csvrg", "narrow", "local", "n_landmarks=256 stages=2"),
+    ("csvrg", "wide", "synchronous", "n_landmarks=256 landmarks=uniform stages=2"),
+    ("csvrg", "wide", "local", "n_landmarks=256 stages=2"),
+    ("csvrg", "texts", "local", "n_landmarks=128 stages=1"),
+    ("avm", "digits", "local", "n_landmarks=256 stages=1"),
+    ("simba", "middle", "local", "nu=0.1 max_rounds=400 stages=2"),
+    ("simba", "text", "synchronous", "max_rounds=400 stages=2"),
+    ("pegasos", "text", "local", "stages=2"),
+    ("pegasos", "digits", "synchronous", "features=random n_features=1024 stages=1"),
+    ("dsg", "digits", "local", "n_features=2048 stages=1"),
+    ("dsg", "narrow", "synchronous", "n_features=2048 stages=1 variant=udsg"),
+    ("dsg", "middle", "local", "n_features=1024 stages=1 variant=cdsg"),
+    ("svrg", "digits", "local", "n_features=1024 stages=1"),
+    ("svrg", "wide", "local", "features=nystroem n_landmarks=256 stages=1"),
+    ("svrg", "text", "synchronous", "features=nystroem n_landmarks=256 stages=1"),
+    ("svrg", "wide", "local", "features=linear stages=1"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("plans")
+    for name, (rows, columns, classes, share) in DATA.items():
+        rng = np.random.default_rng(0)
+        if share < 1:
+            features = sp.random_array(
+                (rows, columns), density=share, rng=rng, dtype=np.float32, format="csr"
+            )
+        else:
+            features = rng.standard_normal((rows, columns), dtype=np.float32)
+        labels = np.asarray(features[:, :4] @ np.ones(4) * 7).round().astype(int) % classes
+        chunks = [
+            (features[start : start + 2000], labels[start : start + 2000]) for start in range(0, rows, 2000)
+        ]
+        write_dataset(chunks, folder / f"{name}.zarr", columns=name in ("middle", "text"))
+    return folder
+
+
+def run(folder: Path, *arguments: str) -> str:
+    command = [sys.executable, "-m", "distkern", *arguments]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(JOBS)), ids=[" ".join(job[:3]) for job in JOBS])
+def test_peaks_are_below_the_plan_and_not_far_below(folder: Path, number: int) -> None:
+    algorithm, data, scheduler, settings = JOBS[number]
+    flags = ["--data", f"{data}.zarr", "--algorithm", algorithm, "--scheduler", scheduler, "--workers", "2"]
+    flags += [part for setting in settings.split() for part in ("--set", setting)]
+    planned = json.loads(run(folder, "plan", *flags, "--json"))
+    run(folder, "train", *flags, "--out", f"m{number}", "--no-dashboard")
+    lines = (folder / f"m{number}" / "metrics.jsonl").read_text().splitlines()
+    measured = json.loads(lines[-1])
+    for who in ("driver", "worker"):
+        peak, expected = measured[f"{who}_peak_rss_bytes"], planned[f"{who}_bytes"]
+        print(f"{who} {expected / 2**20:.0f} / {peak / 2**20:.0f} = {expected / max(peak, 1):.2f}", end="  ")
+        if peak:
+            assert peak <= expected <= 1.5 * peak
