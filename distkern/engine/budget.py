@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 MIB = 2**20
 
-#: resident bytes of a Dask worker process before it has read anything (measured, rounded up)
-WORKER_BASE_BYTES = 160 * MIB
-#: resident bytes of the driver process with scheduler, numba and scikit-learn loaded (measured, rounded up)
-DRIVER_BASE_BYTES = 480 * MIB
+#: resident bytes of a Dask worker process that has read a small block (96 measured)
+WORKER_BASE_BYTES = 112 * MIB
+#: resident bytes of the driver process with scheduler and scikit-learn loaded (206 to 230 measured)
+DRIVER_BASE_BYTES = 290 * MIB
+#: what numba and the compiled loops add to it (50 loaded; up to 110 while they compile)
+COMPILING_BYTES = 100 * MIB
 #: blocks that a process keeps between passes, at most (and at most a quarter of its memory limit)
 CACHE_BYTES = 512 * MIB
 #: bytes of a task in the driver's graph and the scheduler's tables

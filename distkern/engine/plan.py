@@ -14,6 +14,7 @@ from typing import Any
 from distkern.core.types import AbstractSource, groups_of
 from distkern.engine.budget import (
     AT_ONCE_SECONDS,
+    COMPILING_BYTES,
     DRIVER_BASE_BYTES,
     ENTRIES_PER_SECOND,
     EXCHANGE_SECONDS,
@@ -165,7 +166,8 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
     driver += step.cost.driver_bytes
     worker = WORKER_BASE_BYTES + step.cost.process_bytes + kept + task_bytes
     if machine.in_process:
-        driver, worker = driver + machine.n_workers * task_bytes, 0
+        driver += machine.n_workers * task_bytes + min(step.cost.process_bytes, COMPILING_BYTES)
+        worker = 0
     return ReducePlan(
         step.name,
         len(groups),

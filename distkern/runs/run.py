@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from distkern.core import interrupts
 from distkern.core.errors import FencedError, MemoryBudgetError, StoreError
-from distkern.engine.budget import MIB, Machine
+from distkern.engine.budget import COMPILING_BYTES, MIB, Machine
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
@@ -109,7 +109,10 @@ def _plan_on(
     if test is not None:
         extents["test"] = Extent.of(test, "planned")
     experience = Experience.of_this_machine()
-    passes = tuple(_planned(outline, extents, machine, experience) for outline in solver.outline(problem))
+    passes = tuple(
+        _planned(outline, extents, machine, experience, solver.is_compiled)
+        for outline in solver.outline(problem)
+    )
     worker = max(step.worker_bytes for step in passes)
     driver = max(step.driver_bytes for step in passes)
     limited = driver if machine.in_process else worker
@@ -138,13 +141,18 @@ def _machine(scheduler: str | None, workers: int | None, memory_limit: int | Non
 
 
 def _planned(
-    outline: Outline, extents: dict[str, Extent], machine: Machine, experience: Experience
+    outline: Outline, extents: dict[str, Extent], machine: Machine, experience: Experience, is_compiled: bool
 ) -> PlannedPass:
     step = outline.step
     extent = extents[step.split]
     part = plan_pass(step, extent, machine)
+    # what is compiled stays, so it counts in every pass of the run; a pass in the driver's process has it
+    # already where its rows are compared by compiled code
+    counted = isinstance(step, Reduce) and machine.in_process and step.cost.process_bytes > 0
+    compiling = COMPILING_BYTES if is_compiled and not counted else 0
     return PlannedPass(
-        part.name, part.tasks, part.rows, part.bytes_read, part.mode, part.worker_bytes, part.driver_bytes,
+        part.name, part.tasks, part.rows, part.bytes_read, part.mode, part.worker_bytes,
+        part.driver_bytes + compiling,
         part.keep, times=outline.times, seconds=seconds_of(step, part, machine, experience.rates),
     )  # fmt: skip
 

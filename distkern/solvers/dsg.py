@@ -170,6 +170,7 @@ class DSG(AbstractSolver[DSGState]):
     least_steps: int = 1
 
     name = "dsg"
+    is_compiled = False
     cost_of_pass = "a step B (r d + r k), r the features so far"
     memory = "r k numbers; features are made from seeds"
     choices = {  # noqa: RUF012

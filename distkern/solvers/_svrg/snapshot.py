@@ -55,7 +55,7 @@ def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:
 def tile_bytes(problem: Problem, footprint: Footprint, tile_rows: int | None = None) -> int:
     """Of a tile of features and of what making it takes: arguments in float64, rows in either precision."""
     itemsize, width = problem.dtype.itemsize, footprint.block_size
-    rows = tile_rows or rows_of_wide_tile(footprint.size, itemsize)
+    rows = min(tile_rows or rows_of_wide_tile(footprint.size, itemsize), max(problem.block_rows))
     made = footprint.size
     if tile_is_large(footprint.size, itemsize) and footprint.flops_per_row and tile_rows is None:
         made = width
