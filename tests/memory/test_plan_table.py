@@ -18,8 +18,8 @@ DATA = {
     "narrow": (40_000, 20, 2, 1.0), "digits": (8000, 784, 10, 1.0), "middle": (4000, 2000, 2, 1.0),
     "wide": (2000, 8000, 2, 1.0), "text": (8000, 8000, 2, 0.01), "texts": (8000, 8000, 10, 0.01),
 }  # fmt: skip
-#: algorithm, data, scheduler, settings, and what a plan may say at most, in peaks of the driver and of a worker:
-#: 1.5 but where it is known to say more
+#: algorithm, data, scheduler, settings, and the most that a plan may say, in peaks of the driver and of a
+#: worker: 1.5 but where it is known to say more
 JOBS = [
     ("csvrg", "narrow", "local", "n_landmarks=256 stages=2", 1.5, 1.5),
     ("csvrg", "wide", "synchronous", "n_landmarks=256 landmarks=uniform stages=2", 1.5, 1.5),
