@@ -249,3 +249,8 @@ def with_ones(rows: Rows) -> Rows:
         np.insert(rows.data, ends, 1), np.insert(rows.indices, ends, n_columns),
         rows.indptr + np.arange(n_rows + 1), n_columns + 1,
     )  # fmt: skip
+
+
+def count_nonzero(rows: Rows) -> int:
+    """Numbers of the rows that are not zero."""
+    return int(np.count_nonzero(rows.data if isinstance(rows, SparseRows) else rows))

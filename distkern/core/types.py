@@ -214,8 +214,15 @@ class AbstractSource(ABC):
         return self.n_features
 
     @property
-    def row_accesses(self) -> int:
-        """Features of a row that are looked at: all, or those of sparse rows that are not zero."""
+    def n_nonzero(self) -> int | None:
+        """Numbers that are not zero, of all rows; None where that is not known."""
+        return None
+
+    @property
+    def row_accesses(self) -> float:
+        """Features of a row that are not zero, on average; where that is not known, those that are stored."""
+        if self.n_nonzero is not None:
+            return self.n_nonzero / self.n_rows
         return self.row_numbers // 2 - 1 if self.is_sparse else self.n_features
 
     @property

@@ -223,7 +223,8 @@ class Driver:
             raise DivergenceError(stop)
         counters, train = self._counters, self.sources["train"]
         accesses, nonzero = measures.accesses or (
-            counters.train_rows_read * train.n_features, counters.train_rows_read * train.row_accesses
+            counters.train_rows_read * train.n_features,
+            round(counters.train_rows_read * train.row_accesses),
         )  # fmt: skip
         allocator.trim()
         driver_peak = peak_resident_bytes()

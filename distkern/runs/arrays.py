@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.rng import Purpose, stream
-from distkern.core.sparse import Rows, SparseRows
+from distkern.core.sparse import Rows, SparseRows, count_nonzero
 from distkern.core.types import AbstractGroup, AbstractSource, Block, GroupOpener, Indices, Reader
 
 _BLOCK_BYTES = 4 * 2**20
@@ -51,6 +51,10 @@ class ArraySource(AbstractSource):
     @property
     def row_numbers(self) -> int:
         return self._row_numbers
+
+    @cached_property
+    def n_nonzero(self) -> int:
+        return count_nonzero(self._block.features)
 
     def reader(self, index: int) -> Reader:
         return _Part(self._block, self._rows((index,)), index)

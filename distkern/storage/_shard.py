@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import CorruptDataError, InputError
-from distkern.core.sparse import Rows, SparseRows, stacked
+from distkern.core.sparse import Rows, SparseRows, count_nonzero, stacked
 from distkern.formats.base import first_not_finite
 from distkern.storage import chunks
 from distkern.storage.places import Place, URLPlace
@@ -53,8 +53,8 @@ class AbstractFeatureWriter(ABC):
     @abstractmethod
     def write(
         self, index: int, n_rows: int, parts: Iterable[Placed]
-    ) -> tuple[int | tuple[int, ...], int | None, int]:
-        """Write shard ``index``; its checksums, the number of its entries if it is sparse, its rows of zeros.
+    ) -> tuple[int | tuple[int, ...], int | None, int, int]:
+        """Write shard ``index``: its checksums, entries if sparse, rows of zeros, numbers that are not 0.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class DenseFeatureWriter(AbstractFeatureWriter):
         # kept, since an array that is opened again leaves chunks of zeros out
         self._array = chunks.create_array(group, "features", self.shape, chunk, np.float32)
 
-    def write(self, index: int, n_rows: int, parts: Iterable[Placed]) -> tuple[int, None, int]:
+    def write(self, index: int, n_rows: int, parts: Iterable[Placed]) -> tuple[int, None, int, int]:
         features = np.empty((n_rows, self.shape[1]), dtype=np.float32)
         for positions, rows in parts:
             features[positions] = self.scaling.apply(np.asarray(rows))
@@ -88,7 +88,8 @@ class DenseFeatureWriter(AbstractFeatureWriter):
         start = index * self.rows_per_shard
         self._array[start : start + n_rows] = features
         zero_rows = n_rows - int(np.count_nonzero(features.any(axis=1)))
-        return chunks.stored_checksum(chunks.chunk_file(self.folder / "features", index, 0)), None, zero_rows
+        checksum = chunks.stored_checksum(chunks.chunk_file(self.folder / "features", index, 0))
+        return checksum, None, zero_rows, count_nonzero(features)
 
 
 class SparseFeatureWriter(AbstractFeatureWriter):
@@ -97,7 +98,9 @@ class SparseFeatureWriter(AbstractFeatureWriter):
     def _begin(self, group: chunks.Group) -> None:
         chunks.create_group(self.folder / "features")
 
-    def write(self, index: int, n_rows: int, parts: Iterable[Placed]) -> tuple[tuple[int, ...], int, int]:
+    def write(
+        self, index: int, n_rows: int, parts: Iterable[Placed]
+    ) -> tuple[tuple[int, ...], int, int, int]:
         places = np.empty(n_rows, dtype=np.int64)
         filled = 0
         gathered: list[Rows] = []
@@ -125,7 +128,8 @@ class SparseFeatureWriter(AbstractFeatureWriter):
             checksums.append(
                 chunks.stored_checksum(chunks.chunk_file(folder / name, 0)) if values.size else 0
             )
-        return tuple(checksums), features.n_entries, int(np.count_nonzero(np.diff(features.indptr) == 0))
+        zero_rows = int(np.count_nonzero(np.diff(features.indptr) == 0))
+        return tuple(checksums), features.n_entries, zero_rows, count_nonzero(features)
 
 
 def _parts(rows: SparseRows) -> dict[str, NDArray[Any]]:

@@ -112,6 +112,11 @@ class Split(AbstractSource):
             return self.n_features
         return 2 + max(-(-2 * (shard.entries or 0) // shard.rows) for shard in self._shards)
 
+    @property
+    def n_nonzero(self) -> int | None:
+        counts = [shard.nonzero for shard in self._shards]
+        return None if None in counts else sum(count or 0 for count in counts)
+
     def entries_of(self, blocks: Iterable[int]) -> int:
         """Numbers that are stored of some shards."""
         shards = [self._shards[block] for block in blocks]

@@ -24,7 +24,7 @@ class ShardEntry:
     """One shard: rows, crc32c of its stored features and targets, rows of each class.
 
     Sparse shards have the number of stored ``entries``, and a crc32c each of data, indices and indptr. Data
-    sets of older versions do not know which rows of their source these are.
+    sets of older versions do not know which rows of their source these are, nor how many numbers are not 0.
     """
 
     rows: int
@@ -33,6 +33,7 @@ class ShardEntry:
     class_counts: tuple[int, ...] | None
     entries: int | None = None
     source_rows_crc32c: int | None = None
+    nonzero: int | None = None
 
     def __post_init__(self) -> None:
         is_sparse = self.entries is not None
@@ -51,6 +52,7 @@ class ShardEntry:
             "features_crc32c": checksums if isinstance(checksums, int) else list(checksums),
             "targets_crc32c": self.targets_crc32c,
             "source_rows_crc32c": self.source_rows_crc32c,
+            "nonzero": self.nonzero,
             "class_counts": None if self.class_counts is None else list(self.class_counts),
         }
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.rng import Purpose, stream
-from distkern.core.sparse import Rows, from_arrays, stacked, to_arrays
+from distkern.core.sparse import Rows, count_nonzero, from_arrays, stacked, to_arrays
 from distkern.core.types import AbstractSource, Block
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import explain_errors
@@ -50,12 +50,17 @@ class ShuffledRows(AbstractSource):
             self.block_rows = tuple(shard_sizes(source.n_rows, rows_of_a_shard(source.n_rows, numbers)))
         self._folder = folder
         self._row_numbers = source.row_numbers
+        self._nonzero = 0
         with explain_errors(folder):
             self._write(blocks)
 
     @property
     def row_numbers(self) -> int:
         return self._row_numbers
+
+    @property
+    def n_nonzero(self) -> int:
+        return self._nonzero
 
     def reader(self, index: int) -> _BlockReader:
         return _BlockReader(str(self._folder / str(index)), index)
@@ -83,6 +88,7 @@ class ShuffledRows(AbstractSource):
             run, others = block.take(order), np.empty(n_rows, dtype=beside)
             for name in beside.names or ():
                 others[name] = getattr(run, name)
+            self._nonzero += count_nonzero(run.features)
             spool.append(run.features, others)
 
 

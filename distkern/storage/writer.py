@@ -99,7 +99,7 @@ def write_split(
         targets = None if target_type is None else np.empty(rows, dtype=target_type)
         numbers = np.empty(rows, dtype=np.int64)
         placed = _gathered(spool, pieces, n_features, encode, targets, numbers)
-        checksums, n_entries, zero_rows = writer.write(index, rows, placed)
+        checksums, n_entries, zero_rows, nonzero = writer.write(index, rows, placed)
         if targets is not None:
             target_array[start : start + rows] = targets
         numbers_array[start : start + rows] = numbers
@@ -115,6 +115,7 @@ def write_split(
                 else tuple(int(count) for count in np.bincount(targets, minlength=n_classes)),
                 n_entries,
                 chunks.stored_checksum(chunks.chunk_file(folder / SOURCE_ROWS, index)),
+                nonzero,
             )
         )
         start += rows

@@ -16,6 +16,8 @@ import pytest
 
 import distkern
 from distkern.core.errors import CorruptDataError, InputError
+from distkern.estimators.csvrg import CSVRGClassifier
+from distkern.runs.arrays import ArraySource
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.ingest import write_dataset
 
@@ -197,3 +199,32 @@ def test_the_fingerprint_depends_on_values_and_not_on_the_place(tmp_path: Path) 
     features[500, 3] += 1e-3
     data = write_dataset([(features, labels)], tmp_path / "d.zarr", rows_per_shard=300, test_fraction=0.1)
     assert data.fingerprint != first.fingerprint
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_numbers_that_are_not_zero_are_counted(tmp_path, sparse):
+    generator = np.random.default_rng(0)
+    features = generator.normal(size=(3000, 20)) * (generator.random((3000, 20)) < 0.3)
+    written = write_dataset(
+        [(features, np.arange(3000) % 2)],
+        tmp_path / "d.zarr",
+        rows_per_shard=400,
+        sparse=sparse,
+        scale="none",
+    )
+    nonzero = int(np.count_nonzero(features))
+    assert open_dataset(written.path).train.n_nonzero == nonzero
+    assert open_dataset(written.path).train.row_accesses == nonzero / 3000
+    assert ArraySource(features, None, None).n_nonzero == nonzero
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_accesses_of_a_run_count_no_zeros(tmp_path, sparse):
+    generator = np.random.default_rng(0)
+    features = generator.normal(size=(2000, 20)) * (generator.random((2000, 20)) < 0.3)
+    split = write_dataset(
+        [(features, np.arange(2000) % 2)], tmp_path / "d.zarr", sparse=sparse, scale="none"
+    ).train
+    line = CSVRGClassifier(n_landmarks=8, stages=1, random_state=0).fit(split).history_[-1]
+    share = np.count_nonzero(features) / features.size
+    assert line["feature_accesses_nonzero"] == pytest.approx(share * line["feature_accesses"], abs=1)
