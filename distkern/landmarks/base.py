@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -134,5 +134,5 @@ def sample_outline(
     """The pass of :func:`sample_rows`; ``driver_bytes`` is what the driver makes of the rows."""
     largest = np.argsort(layout.block_rows, kind="stable")[::-1][:_SAMPLED_BLOCKS]
     n_rows = min(n_sample, int(np.asarray(layout.block_rows)[largest].sum()))
-    cost = Cost(result_bytes=n_rows * layout.row_bytes, driver_bytes=driver_bytes)
+    cost = replace(rows_cost(layout, n_rows), driver_bytes=driver_bytes)
     return Reduce(name, pick, stack, blocks=tuple(sorted(largest.tolist())), cost=cost)

@@ -23,7 +23,7 @@ DATA = {
 JOBS = [
     ("csvrg", "narrow", "local", "n_landmarks=256 stages=2", 1.5, 1.5),
     ("csvrg", "wide", "synchronous", "n_landmarks=256 landmarks=uniform stages=2", 1.5, 1.5),
-    ("csvrg", "wide", "local", "n_landmarks=256 stages=2", 1.5, 4.5),
+    ("csvrg", "wide", "local", "n_landmarks=256 stages=2", 1.5, 2.3),
     ("csvrg", "texts", "local", "n_landmarks=128 stages=1", 1.5, 1.8),
     ("avm", "digits", "local", "n_landmarks=256 stages=1", 1.5, 1.6),
     ("simba", "middle", "local", "nu=0.1 max_rounds=400 stages=2", 1.6, 1.8),
