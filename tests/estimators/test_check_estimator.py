@@ -9,11 +9,8 @@ from small import taken
 # estimators report what they skip (array API libraries that are not installed) as warnings
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 
-#: a hundred fits to a handful of rows each need few features, rounds and stages
-SMALL = {
-    "n_features": 64, "block_size": 32, "n_landmarks": 32, "max_rounds": 400, "stages": 3,
-    "steps_per_stage": 2500,
-}  # fmt: skip
+#: a hundred fits to a handful of rows each need few features and rounds
+SMALL = {"n_features": 64, "block_size": 32, "n_landmarks": 32, "max_rounds": 400}
 
 
 def few(kind):
