@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import tempfile
@@ -21,7 +22,9 @@ os.environ["PYTHONPATH"] = str(Path(distkern.__file__).parents[1])
 os.environ["PYTHONSAFEPATH"] = "1"
 
 # what runs took is kept apart from what this user's own runs did
-os.environ["DISTKERN_CACHE"] = tempfile.mkdtemp(prefix="distkern-tests-")
+_cache = tempfile.TemporaryDirectory(prefix="distkern-tests-")
+os.environ["DISTKERN_CACHE"] = _cache.name
+atexit.register(_cache.cleanup)
 
 # a shell that starts the tests in the background has them ignore Ctrl-C, which several of them send
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -120,19 +120,20 @@ class AbstractFormat(ABC):
     extensions : of its files, with the dot
     is_text : may be compressed (.gz, .xz, .bz2) and is read from front to back
     is_table : has columns, of which one can be an id
+    holds_targets : has room for the targets beside the features
     """
 
     name: ClassVar[str]
     extensions: ClassVar[tuple[str, ...]]
     is_text: ClassVar[bool] = False
     is_table: ClassVar[bool] = False
+    holds_targets: ClassVar[bool] = True
 
     @classmethod
     def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:
         """Write a few rows as this format holds them: what the contract tests of formats read back.
 
-        Columns that have names are x0, x1, ... and the target is ``y``, or the format's default. Formats
-        that hold no target refuse one by :class:`NotImplementedError`.
+        Columns that have names are x0, x1, ... and the target is ``y``, or the format's default.
         """
         raise NotImplementedError(f"write {cls.__name__}.example: the contract tests of formats need it")
 

@@ -41,11 +41,10 @@ class Npy(AbstractFormat):
 
     name: ClassVar[str] = "npy"
     extensions: ClassVar[tuple[str, ...]] = (".npy",)
+    holds_targets: ClassVar[bool] = False
 
     @classmethod
     def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:
-        if targets is not None:
-            raise NotImplementedError("an .npy file holds one array")
         np.save(path, features)
 
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +13,14 @@ from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
 from distkern.formats._files import expand
-from distkern.formats.base import CHUNK_BYTES, AbstractFormat, ReadOptions, known_formats
+from distkern.formats.base import CHUNK_BYTES, ReadOptions, known_formats
 from distkern.storage.dataset import Split
 from distkern.storage.ingest import shard
 
 FORMATS = known_formats()
 
 
-def holds_targets(kind: type[AbstractFormat]) -> bool:
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            kind.example(Path(folder) / f"data{kind.extensions[0]}", np.ones((2, 2)), np.ones(2))
-        except NotImplementedError:
-            return False
-    return True
-
-
-WITH_TARGETS = [name for name, kind in FORMATS.items() if holds_targets(kind)]
+WITH_TARGETS = [name for name, kind in FORMATS.items() if kind.holds_targets]
 SCALERS = {"minmax": MinMaxScaler, "standard": StandardScaler, "unit": Normalizer}
 
 
