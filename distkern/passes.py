@@ -7,14 +7,15 @@ A solver yields passes and is sent their results; it never sees files, tasks or 
 rows to the solver strictly in that order.
 ``Rounds`` keeps an array for every group of rows with the process that holds the group: each round broadcasts
 a few numbers and gets a few back.
+``Each`` runs one task for each of some items, whose result is stored where it was made and never combined.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ class Cost:
     ----------
     workspace_bytes : buffers of a task, beside the block itself
     process_bytes : what a worker process loads once, beside what every worker has
-    result_bytes : a task's result (for a Stream: of one prepared row)
+    result_bytes : a task's result (for a Stream: of one prepared row; for Each: what it stores)
     total_result_bytes : where results are joined and not summed: those of all tasks together, at most
     flops_per_row : floating-point operations of matrix products
     entries_per_row : elements through exp or the like
@@ -193,7 +194,65 @@ class Rounds:
     cost: Cost = Cost()
 
 
-Pass: TypeAlias = Reduce[Any] | Stream[Any] | Rounds
+class Store(Protocol):
+    """Where the tasks of an :class:`Each` leave their results; it travels to the workers.
+
+    A killed worker's task runs again, so a result may be put twice: it is then the same result, in the same
+    place.
+    """
+
+    def is_here(self) -> bool:
+        """Whether this process can put something; where a worker cannot, the driver does it."""
+
+    def put(self, number: int, result: Any) -> Any:
+        """Store the result of a task, whole or not at all, and give its record."""
+
+    def records(self) -> Mapping[int, Any]:
+        """The records of the results that are there already, whole, by the numbers of their tasks."""
+
+
+@dataclass(frozen=True)
+class Each:
+    """One task for each item, run on the workers, all of them at once and in any order.
+
+    A task's result is stored where it was made (``store``), and only its record travels. The result sent to
+    the solver is the list of the records in the order of the items. Tasks whose records the store has from a
+    run that was killed are not run again.
+
+    Attributes
+    ----------
+    name : for people
+    task : module-level function of (item, iterator over its blocks, operand) that gives the result; a block
+        is read when the iterator comes to it
+    items : what each task is given; any values that can be sent
+    store : where the results go
+    blocks : of each item, the numbers of the blocks that its task reads, in order; empty if tasks read none
+    operand : sent to the workers, for all tasks
+    split : of the blocks
+    record_bytes : of a record, pickled, at most; a larger one is an error
+    cost : of a task; ``result_bytes`` is what it stores
+    """
+
+    name: str
+    task: Callable[[Any, Iterator[Block], Any], Any]
+    items: Sequence[Any]
+    store: Store
+    blocks: Sequence[tuple[int, ...]] = ()
+    operand: Any = None
+    split: str = "train"
+    record_bytes: int = 512
+    cost: Cost = Cost()
+
+    def __post_init__(self) -> None:
+        if self.blocks and len(self.blocks) != len(self.items):
+            raise ValueError(f"{len(self.items)} items and blocks of {len(self.blocks)}")
+
+    def blocks_of(self, number: int) -> tuple[int, ...]:
+        """The blocks that a task reads."""
+        return self.blocks[number] if self.blocks else ()
+
+
+Pass: TypeAlias = Reduce[Any] | Stream[Any] | Rounds | Each
 
 
 def pieces(block: Block, piece_rows: int) -> Iterator[Block]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -17,14 +16,16 @@ from distkern.core.types import AbstractSource, Block
 from distkern.engine.budget import Machine
 from distkern.engine.cache import forget
 from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.each import run_each
 from distkern.engine.ending import DIVERGED, INTERRUPTED, Ending, ending, explosion
 from distkern.engine.events import EventLog
 from distkern.engine.executors.base import AbstractExecutor, Call, Shared
-from distkern.engine.plan import Extent, PassPlan, plan_reduce, plan_stream
+from distkern.engine.plan import Extent, PassPlan, plan_each, plan_reduce, plan_stream
 from distkern.engine.residents import Exchanging, Residents
 from distkern.engine.streaming import StreamClock, run_stream
 from distkern.engine.tasks import apply_to_block, peak_resident_bytes, reduce_group, whole_block
-from distkern.passes import Pass, Reduce, Rounds
+from distkern.engine.watching import Watch, Watched
+from distkern.passes import Each, Pass, Reduce, Rounds
 from distkern.solvers.base import AbstractSolver, Problem, Steps
 
 State = TypeVar("State")
@@ -138,6 +139,12 @@ class Driver:
         result: Result = self._execute(step)
         return result
 
+    def each(self, step: Each) -> list[Any]:
+        """The records of an Each that belongs to no stage."""
+        self._counters, self._stage, self._run_name = Counters(), 0, ""
+        records: list[Any] = self._execute(step)
+        return records
+
     def results(self, step: Reduce[Result]) -> Iterator[Result]:
         """What a pass that belongs to no stage makes of each block, in order, instead of their combination.
 
@@ -147,8 +154,8 @@ class Driver:
         source = self.sources[step.split]
         plan = plan_reduce(step, Extent.of(source), self.executor.machine)
         arguments = (step.map, step.combine, plan.keep, Shared(step.operand))
-        calls = (Call(reduce_group, arguments, source, block) for block in range(source.n_blocks))
-        watch = _Watch(self, step, plan, source.n_blocks)
+        calls = (Call(reduce_group, arguments, source, (block,)) for block in range(source.n_blocks))
+        watch = Watch(self, step, plan, source.n_blocks)
         read = work = 0.0
         for done, timed in enumerate(self.executor.ordered(calls, self.executor.machine.n_workers + 1), 1):
             yield timed.value
@@ -159,7 +166,7 @@ class Driver:
     def complete(self, steps: Steps[Result]) -> Result:
         """Run every pass that ``steps`` yields and send it the result, until it returns."""
         answer: Any = None
-        under_way: _Watched | Exchanging | None = None
+        under_way: Watched | Exchanging | None = None
         try:
             while True:
                 step = steps.send(answer)
@@ -167,7 +174,7 @@ class Driver:
                     under_way.end()
                     under_way = None
                 answer = self._execute(step)
-                if isinstance(answer, _Watched | Exchanging):
+                if isinstance(answer, Watched | Exchanging):
                     under_way = answer
         except StopIteration as stop:
             if under_way is not None:
@@ -183,22 +190,28 @@ class Driver:
         extent = Extent.of(source, self._run_name)
         if isinstance(step, Reduce):
             reduce_plan = plan_reduce(step, extent, self.executor.machine)
-            watch = _Watch(self, step, reduce_plan, reduce_plan.tasks)
+            watch = Watch(self, step, reduce_plan, reduce_plan.tasks)
             result = self.executor.reduce(step, reduce_plan, source, watch.progress)
             watch.finish({"read": result.read_seconds, "work": result.work_seconds})
             return result.value
         if isinstance(step, Rounds):
             return self._start_rounds(step)
+        if isinstance(step, Each):
+            each_plan = plan_each(step, extent, self.executor.machine)
+            watch = Watch(self, step, each_plan, each_plan.tasks)
+            records, seconds = run_each(step, each_plan, source, self.executor, watch.progress)
+            watch.finish(seconds)
+            return records
         stream_plan = plan_stream(step, extent, self.executor.machine)
-        watch = _Watch(self, step, stream_plan, len(step.visits))
+        watch = Watch(self, step, stream_plan, len(step.visits))
         clock = StreamClock()
         pieces = run_stream(step, stream_plan, source, self.executor, clock, watch.progress)
-        return _Watched(pieces, clock, watch)
+        return Watched(pieces, clock, watch)
 
     def _start_rounds(self, step: Rounds) -> Exchanging:
         assert self._residents is not None, "Rounds belong to a run"
         plan = self._residents.plan(step)
-        watch = _Watch(self, step, plan, step.n_rounds)
+        watch = Watch(self, step, plan, step.n_rounds)
         return Exchanging(self._residents.parties(step, plan), watch.progress, watch.finish)
 
     def _worker_lost(self, address: str) -> None:
@@ -299,87 +312,18 @@ class Driver:
         return self._stage
 
 
-class _Watch:
-    """Tells of one pass: its start, its progress, its end."""
-
-    def __init__(self, driver: Driver, step: Pass, plan: PassPlan, tasks: int) -> None:
-        self._driver, self._step, self._plan, self._tasks = driver, step, plan, tasks
-        self._start = time.perf_counter()
-        # a cluster reports finished tasks from a thread of its own, some of them after the result is there
-        self._lock, self._over = threading.Lock(), False
-        driver.events.emit(
-            "pass_started",
-            name=plan.name,
-            stage=driver.stage,
-            tasks=tasks,
-            rows=plan.rows,
-            bytes=plan.bytes_read,
-        )
-
-    def progress(self, tasks_done: int) -> None:
-        share = min(1.0, tasks_done / self._tasks) if self._tasks else 1.0
-        with self._lock:
-            if not self._over:
-                self._tell(tasks_done, share)
-
-    def _tell(self, tasks_done: int, share: float) -> None:
-        self._driver.events.emit(
-            "pass_progress", name=self._plan.name, stage=self._driver.stage,
-            tasks_done=min(tasks_done, self._tasks), tasks=self._tasks,
-            rows_done=int(share * self._plan.rows), rows=self._plan.rows,
-            bytes_done=int(share * self._plan.bytes_read),
-        )  # fmt: skip
-
-    def finish(self, split_seconds: dict[str, float]) -> None:
-        with self._lock:
-            self._over = True
-        seconds = time.perf_counter() - self._start
-        self._driver.count(self._step, self._plan, seconds)
-        self._driver.events.emit(
-            "pass_finished", name=self._plan.name, stage=self._driver.stage, seconds=seconds,
-            rows=self._plan.rows, bytes=self._plan.bytes_read, mode=self._plan.mode,
-            split_seconds=split_seconds,
-        )  # fmt: skip
-
-
-class _Watched(Iterator[Any]):
-    """A Stream's pieces; when they are consumed, the pass is over."""
-
-    def __init__(self, pieces: Iterator[Any], clock: StreamClock, watch: _Watch) -> None:
-        self._pieces, self._clock, self._watch = pieces, clock, watch
-        self._open = True
-
-    def __next__(self) -> Any:
-        try:
-            return next(self._pieces)
-        except StopIteration:
-            if self._open:
-                self._open = False
-                self._watch.finish(self._clock.split())
-            raise
-
-    def end(self) -> None:
-        """The solver goes on to another pass."""
-        self.close()
-
-    def close(self) -> None:
-        """Stop what is under way, if the solver did not consume everything."""
-        self._open = False
-        self._pieces.close()  # type: ignore[attr-defined]
-
-
 def blocks_in_order(
     source: AbstractSource, function: Callable[[Any], Any], executor: AbstractExecutor
 ) -> Iterator[Any]:
     """``function`` of the features of each block of a source, in order; the executor computes it."""
     shared = Shared(function)
-    calls = (Call(apply_to_block, (shared,), source, block) for block in range(source.n_blocks))
+    calls = (Call(apply_to_block, (shared,), source, (block,)) for block in range(source.n_blocks))
     for timed in executor.ordered(calls, executor.machine.n_workers + 1):
         yield timed.value
 
 
 def whole_blocks(source: AbstractSource, executor: AbstractExecutor) -> Iterator[Block]:
     """The blocks of a source, in order, in this process."""
-    calls = (Call(whole_block, (), source, block) for block in range(source.n_blocks))
+    calls = (Call(whole_block, (), source, (block,)) for block in range(source.n_blocks))
     for timed in executor.ordered(calls, 1):
         yield timed.value

@@ -48,6 +48,6 @@ def held_in_order(
 ) -> Iterator[Any]:
     """``function`` of the features of blocks that are made as they are needed, in order, a few at a time."""
     shared = Shared(function)
-    calls = (Call(apply_to_block, (shared,), HeldBlock(block), 0) for block in blocks)
+    calls = (Call(apply_to_block, (shared,), HeldBlock(block), (0,)) for block in blocks)
     for timed in executor.ordered(calls, executor.machine.n_workers + 1):
         yield timed.value

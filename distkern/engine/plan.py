@@ -28,7 +28,7 @@ from distkern.engine.budget import (
     Machine,
 )
 from distkern.engine.tasks import Keep
-from distkern.passes import Pass, Reduce, Rounds, Stream
+from distkern.passes import Each, Pass, Reduce, Rounds, Stream
 
 _TASK_BYTES_READ = 16 * MIB
 _LEAST_TASKS = 16
@@ -36,6 +36,8 @@ _WINDOW_BYTES = 32 * MIB
 FAN_IN = 8
 #: visits (blocks) that are loaded ahead of the one being consumed
 LOADS_AHEAD = 2
+#: tasks of an Each that are under way, for each worker
+_TASKS_AHEAD = 16
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Extent:
 
     @property
     def largest_block_bytes(self) -> int:
-        return max(self.block_rows) * self.row_bytes
+        return max(self.block_rows, default=0) * self.row_bytes
 
 
 @dataclass(frozen=True)
@@ -137,10 +139,20 @@ class RoundsPlan(PassPlan):
     at_once: bool = False
 
 
+@dataclass(frozen=True)
+class EachPlan(PassPlan):
+    """``order`` of the tasks, by number; ``ahead`` are under way at most."""
+
+    order: tuple[int, ...]
+    ahead: int
+
+
 def plan_pass(step: Pass, extent: Extent, machine: Machine) -> PassPlan:
     """The plan of a pass of any kind."""
     if isinstance(step, Reduce):
         return plan_reduce(step, extent, machine)
+    if isinstance(step, Each):
+        return plan_each(step, extent, machine)
     if isinstance(step, Rounds):
         return plan_rounds(step, extent, machine)
     return plan_stream(step, extent, machine)
@@ -179,6 +191,39 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
         extent.keep(machine),
         groups=groups,
     )
+
+
+def plan_each(step: Each, extent: Extent, machine: Machine) -> EachPlan:
+    """The tasks with the most rows begin, so that no long one is left to the end.
+
+    A task holds a block and the one before it (of a lazy graph, all of its blocks), its workspace and its
+    result. The driver holds the records, and where workers may not see the store the results under way.
+
+    >>> extent = Extent(block_rows=(10, 30, 20), row_bytes=1000)
+    >>> step = Each("cells", len, range(2), store=None, blocks=((0,), (1, 2)))
+    >>> plan = plan_each(step, extent, Machine("synchronous", 1))
+    >>> plan.order, plan.rows
+    ((1, 0), 60)
+    """
+    numbers, cost = range(len(step.items)), step.cost
+    rows = [sum(extent.block_rows[block] for block in step.blocks_of(number)) for number in numbers]
+    held = 2 * extent.largest_block_bytes
+    if not extent.readable_by_driver:
+        held = max(held, max(rows, default=0) * extent.row_bytes)
+    task_bytes = held + cost.workspace_bytes + cost.result_bytes
+    kept = extent.reader_bytes + extent.kept_bytes(machine)
+    ahead = _TASKS_AHEAD * machine.n_workers
+    under_way = min(ahead, len(rows))
+    driver = DRIVER_BASE_BYTES + kept + cost.driver_bytes + under_way * TASK_BYTES
+    driver += len(rows) * step.record_bytes + (0 if machine.same_host else under_way * cost.result_bytes)
+    worker = WORKER_BASE_BYTES + cost.process_bytes + kept + task_bytes
+    if machine.in_process:
+        driver += machine.n_workers * task_bytes + min(cost.process_bytes, COMPILING_BYTES)
+        worker = 0
+    return EachPlan(
+        step.name, len(rows), sum(rows), sum(rows) * extent.row_bytes, "workers", worker, driver,
+        extent.keep(machine), order=tuple(sorted(numbers, key=lambda number: -rows[number])), ahead=ahead,
+    )  # fmt: skip
 
 
 def plan_stream(step: Stream[Any], extent: Extent, machine: Machine) -> StreamPlan:

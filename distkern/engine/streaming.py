@@ -93,7 +93,7 @@ def _loaded(
     """The rows of each visit, in its order."""
     loads: Iterable[Timed]
     if plan.load == "workers" or source.is_graph:
-        calls = (Call(load_visit, (visit, plan.keep), source, visit.block) for visit in step.visits)
+        calls = (Call(load_visit, (visit, plan.keep), source, (visit.block,)) for visit in step.visits)
         loads = executor.ordered(calls, plan.ahead)
     elif plan.threads == 0:
         loads = (load_visit(visit, plan.keep, source.reader(visit.block)) for visit in step.visits)
@@ -122,7 +122,7 @@ def _prepared_by_workers(
         for visit in step.visits:
             for first, stop in _windows(visit, step.piece_rows, plan.pieces_per_window):
                 arguments = (step.prepare, operand, step.piece_rows, first, stop, visit, plan.keep)
-                yield Call(prepare_window, arguments, source, visit.block)
+                yield Call(prepare_window, arguments, source, (visit.block,))
 
     results = executor.ordered(calls(), plan.ahead)
     for number, visit in enumerate(step.visits):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from distkern.core import blas
 from distkern.core.types import Block, Reader
 from distkern.engine.cache import read_through
-from distkern.passes import Visit, pieces
+from distkern.passes import Store, Visit, pieces
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,47 @@ def prepare_window(
     window = loaded.value.take(slice(first * piece_rows, stop * piece_rows))
     prepared = [prepare(piece, operand) for piece in pieces(window, piece_rows)]
     return Timed(prepared, loaded.read_seconds, time.perf_counter() - start)
+
+
+@dataclass(frozen=True)
+class Unstored:
+    """A result that its worker could not put into the store."""
+
+    result: Any
+
+
+def each_task(
+    function: Callable[..., Any], operand: Any, store: Store, record_bytes: int, keep: Keep, number: int,
+    given: Any, *items: Block | Reader,
+) -> Timed:  # fmt: skip
+    """Task ``number`` of an Each: its record, with its result stored; or the result, :class:`Unstored`."""
+    blas.pin_worker()
+    read = 0.0
+
+    def blocks() -> Iterator[Block]:
+        nonlocal read
+        for item in items:
+            asked = time.perf_counter()
+            block = read_block(item, keep)
+            read += time.perf_counter() - asked
+            yield block
+
+    start = time.perf_counter()
+    result = function(given, blocks(), operand)
+    if store.is_here():
+        value = put_result(store, number, result, record_bytes)
+    else:
+        value = Unstored(result)
+    return Timed(value, read, time.perf_counter() - start - read)
+
+
+def put_result(store: Store, number: int, result: Any, record_bytes: int) -> Any:
+    """Store a result; its record, which must be small: all of them are held by the driver."""
+    record = store.put(number, result)
+    size = len(pickle.dumps(record, protocol=5))
+    if size > record_bytes:
+        raise ValueError(f"the record of task {number} takes {size} bytes instead of {record_bytes}")
+    return record
 
 
 def apply_to_block(function: Callable[[Any], Any], item: Block | Reader) -> Timed:

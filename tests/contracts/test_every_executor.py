@@ -1,20 +1,26 @@
 """What holds of every executor: same bits, ordered results, resident states, errors, dead workers."""
 
 import gc
+import os
+import shutil
 import weakref
 from contextlib import contextmanager
 
+import dask.array as da
 import numpy as np
 import pytest
 
 from distkern.core import blas
+from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.drive import Driver, blocks_in_order
+from distkern.engine.events import EventLog
 from distkern.engine.executors import executor_names, open_executor
 from distkern.engine.executors.base import Call
 from distkern.engine.plan import Extent, plan_reduce, plan_rounds
 from distkern.engine.tasks import Keep, load_visit
-from distkern.passes import Reduce, Visit
+from distkern.passes import Each, Reduce, Visit
 from distkern.solvers.base import Problem
+from distkern.storage.parts import ArrayParts
 from toy import (
     RoundsSolver,
     ToyResident,
@@ -22,6 +28,7 @@ from toy import (
     ToySource,
     add,
     failing,
+    norm_of_blocks,
     scaled_sum,
     sum_scaled_by_first,
     toy_rounds,
@@ -109,7 +116,7 @@ def test_errors_of_a_task_come_through(executor):
 def test_ordered_keeps_the_order(executor):
     source = ToySource((9,) * 12)
     visits = [Visit(block, 9, 0, (block,)) for block in (3, 1, 4, 1, 5, 9, 2, 6, 11, 0)]
-    calls = (Call(take, (visit,), source, visit.block) for visit in visits)
+    calls = (Call(take, (visit,), source, (visit.block,)) for visit in visits)
     results = [timed.value.index for timed in executor.ordered(calls, ahead=3)]
     assert results == [visit.block for visit in visits]
 
@@ -126,6 +133,120 @@ def test_blocks_in_order(executor):
 
 def first_column(features):
     return features[:, 0]
+
+
+GROUPS = ((0,), (3, 1), (), (2, 4))
+
+
+def parted(store, **changes):
+    made = {"operand": 1.0, "items": ("a", "b", "c", "d"), "blocks": GROUPS, **changes}
+    return Each("parts", norm_of_blocks, made.pop("items"), store, **made)
+
+
+def each_with(executor, step, source, events=()):
+    return Driver({"train": source}, executor, EventLog(events)).each(step)
+
+
+def stored(store):
+    return [store.load(number)["total"].tobytes() for number in range(len(GROUPS))]
+
+
+def alone(tmp_path):
+    """What one process makes of it, in a folder of its own."""
+    store = ArrayParts(tmp_path / "alone", "toy")
+    with open_executor("synchronous") as one:
+        return each_with(one, parted(store), ToySource()), stored(store)
+
+
+def test_each_result_is_stored_by_its_task_and_its_record_comes_back_in_order(executor, tmp_path):
+    store, events = ArrayParts(tmp_path / "parts", "toy"), []
+    records = each_with(executor, parted(store), ToySource(), [events.append])
+    assert records == [
+        {"item": item, "blocks": list(blocks)} for item, blocks in zip("abcd", GROUPS, strict=True)
+    ]
+    assert (records, stored(store)) == alone(tmp_path)
+    told = [event["tasks_done"] for event in events if event.kind == "pass_progress"]
+    assert sorted(told) == [0, 1, 2, 3, 4]
+    assert [event["rows"] for event in events if event.kind == "pass_finished"] == [25]
+
+
+def test_each_stores_on_the_workers(executor, tmp_path):
+    (record,) = each_with(executor, Each("where", process_of, (0,), Pids()), ToySource())
+    assert (record == os.getpid()) == executor.machine.in_process
+
+
+class Pids:
+    """A store that remembers who was told to put something."""
+
+    def __init__(self, here=True):
+        self.here = here
+
+    def is_here(self):
+        return self.here
+
+    def put(self, number, result):
+        return os.getpid()
+
+    def records(self):
+        return {}
+
+
+def process_of(item, blocks, operand):
+    return "x" * 10_000
+
+
+def test_what_a_worker_cannot_store_the_driver_stores(executor):
+    (record,) = each_with(executor, Each("where", process_of, (0,), Pids(here=False)), ToySource())
+    assert record == os.getpid()
+
+
+def test_each_runs_only_what_is_not_stored_whole(executor, tmp_path):
+    expected = alone(tmp_path)
+    store = ArrayParts(tmp_path / "parts", "toy")
+    whole = each_with(executor, parted(store), ToySource())
+    # as a killed run leaves them: one part is not there, of one only the arrays, one is of another job
+    (tmp_path / "parts" / "0.json").unlink()
+    shutil.rmtree(tmp_path / "parts" / "0")
+    (tmp_path / "parts" / "1.json").unlink()
+    ArrayParts(tmp_path / "parts", "another").put(3, ({"item": "?", "blocks": []}, {"total": np.ones(2)}))
+    before = (tmp_path / "parts" / "2.json").stat().st_mtime_ns
+    again = ArrayParts(tmp_path / "parts", "toy")
+    assert sorted(again.records()) == [2]
+    assert (each_with(executor, parted(again), ToySource()), stored(again)) == expected
+    assert (tmp_path / "parts" / "2.json").stat().st_mtime_ns == before
+    assert whole == expected[0]
+
+
+def test_each_task_may_be_one_of_many(executor, tmp_path):
+    store = Pids()
+    # more than are under way at a time
+    assert len(each_with(executor, Each("many", process_of, range(80), store), ToySource())) == 80
+
+
+def test_errors_of_a_task_of_each_come_through(executor, tmp_path):
+    with pytest.raises(ValueError, match=r"item [12] is bad"):
+        each_with(executor, Each("bad", bad_item, (1, 2), Pids()), ToySource())
+
+
+def bad_item(item, blocks, operand):
+    raise ValueError(f"item {item} is bad")
+
+
+def test_a_record_that_is_too_large_is_refused(executor):
+    with pytest.raises(ValueError, match=r"the record of task 0 takes \d+ bytes instead of 2"):
+        each_with(executor, Each("large", process_of, (0,), Pids(), record_bytes=2), ToySource())
+
+
+def test_each_reads_the_blocks_of_lazy_graphs(executor, tmp_path):
+    X = da.from_array(np.arange(24.0).reshape(12, 2), chunks=(4, 2)).map_blocks(lambda part: part + 1)
+    store = ArrayParts(tmp_path / "parts", "toy")
+    step = parted(store, items=(0, 1), blocks=((0, 2), (1,)))
+    records = each_with(executor, step, DaskArraySource(X))
+    assert [record["blocks"] for record in records] == [[0, 2], [1]]
+    rows = np.arange(24.0).reshape(12, 2) + 1
+    np.testing.assert_allclose(
+        store.load(0)["total"], 0.1 * rows[[0, 1, 2, 3, 8, 9, 10, 11]].sum(0), rtol=1e-6
+    )
 
 
 def test_a_run_has_the_same_bits_everywhere(executor):
@@ -202,8 +323,12 @@ def test_a_killed_worker_changes_nothing(name, tmp_path):
         if executor.machine.in_process:
             pytest.skip("it has no workers but this process")
         result, _, _ = reduce_with(executor, Reduce("sum", scaled_sum, add, 1.0), source)
-    assert (tmp_path / "killed").exists()
-    np.testing.assert_array_equal(result.value, expected(ToySource()))
+        assert (tmp_path / "killed").exists()
+        np.testing.assert_array_equal(result.value, expected(ToySource()))
+        (tmp_path / "killed").unlink()
+        store = ArrayParts(tmp_path / "parts", "toy")
+        assert (each_with(executor, parted(store), source), stored(store)) == alone(tmp_path)
+        assert (tmp_path / "killed").exists()
 
 
 def test_one_blas_thread_in_tasks(executor):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import distkern.engine.plan as plan_module
 from distkern.engine.budget import Machine
-from distkern.engine.plan import Extent, plan_reduce, plan_stream
-from distkern.passes import Cost, Reduce, Stream, Visit
+from distkern.engine.plan import Extent, plan_each, plan_reduce, plan_stream
+from distkern.passes import Cost, Each, Reduce, Stream, Visit
 from toy import add, prepare, scaled_sum
 
 MACHINES = [
@@ -60,6 +60,24 @@ def test_results_that_are_joined_are_no_more_than_all_of_them():
         for each in (cost, Cost(result_bytes=10**8))
     )
     assert summed - joined == 5 * 10**8
+
+
+def test_each_takes_what_its_tasks_and_their_records_take():
+    def planned(machine, *, blocks=((0,), (1, 2)), **cost):
+        step = Each("cells", scaled_sum, range(2), None, blocks, record_bytes=100, cost=Cost(**cost))
+        return plan_each(step, Extent((1000, 2000, 3000), 1000), machine)
+
+    near, far, threads = MACHINES[2], MACHINES[3], MACHINES[1]
+    plan = planned(near)
+    assert (plan.order, plan.rows, plan.bytes_read) == ((1, 0), 6000, 6_000_000)
+    for cost in ({"workspace_bytes": 10**7}, {"result_bytes": 10**7}, {"process_bytes": 10**7}):
+        assert planned(near, **cost).worker_bytes - plan.worker_bytes == 10**7
+    assert planned(near, result_bytes=10**7).driver_bytes == plan.driver_bytes
+    # what such workers may not be able to store, the driver does
+    more = planned(far, result_bytes=10**7).driver_bytes - planned(far).driver_bytes
+    assert more == 2 * 10**7
+    more = planned(threads, workspace_bytes=10**7).driver_bytes - planned(threads).driver_bytes
+    assert more == 4 * 10**7
 
 
 def stream(features: int, landmarks: int, seconds: float = 1e-7) -> Stream:

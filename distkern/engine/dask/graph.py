@@ -5,9 +5,11 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+import cloudpickle
 from dask._task_spec import DataNode, Task, TaskRef
+from dask.local import get_sync
 
-from distkern.core.types import AbstractSource
+from distkern.core.types import AbstractSource, Block
 from distkern.engine.executors.base import Call, Shared
 from distkern.engine.plan import FAN_IN, ReducePlan
 from distkern.engine.tasks import fold, reduce_group
@@ -59,6 +61,25 @@ def block_argument(source: AbstractSource, block: int, graph: dict[Any, Any]) ->
     return TaskRef(key)
 
 
+class GraphReader:
+    """Makes a block of a lazy graph in the process, and the thread, that calls it."""
+
+    def __init__(self, graph: dict[Any, Any], key: Any) -> None:
+        self._graph, self._key = graph, key
+
+    def __call__(self) -> Block:
+        block: Block = get_sync(self._graph, self._key)
+        return block
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # graphs hold functions that have no name
+        return _unpickled, (cloudpickle.dumps((self._graph, self._key)),)
+
+
+def _unpickled(content: bytes) -> GraphReader:
+    return GraphReader(*cloudpickle.loads(content))
+
+
 def call_graph(
     calls: list[Call], token: str, within: tuple[Any, ...] = ()
 ) -> tuple[dict[Any, Any], list[Any]]:
@@ -77,8 +98,7 @@ def call_graph(
             else:
                 arguments.append(argument)
         key = (token, number)
-        graph[key] = Task(
-            key, *within, call.function, *arguments, block_argument(call.source, call.block, graph)
-        )  # fmt: skip
+        blocks = [block_argument(call.source, block, graph) for block in call.blocks]
+        graph[key] = Task(key, *within, call.function, *arguments, *blocks)
         keys.append(key)
     return graph, keys

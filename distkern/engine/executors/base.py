@@ -33,12 +33,17 @@ class Shared:
 
 @dataclass(frozen=True)
 class Call:
-    """``function(*arguments, block)``, with the block of ``source`` read where the call runs."""
+    """``function(*arguments, *blocks)``, with the blocks of ``source`` read where the call runs."""
 
     function: Callable[..., Timed]
     arguments: tuple[Any, ...]
     source: AbstractSource
-    block: int
+    blocks: tuple[int, ...]
+
+    @property
+    def reads_graph(self) -> bool:
+        """Whether its blocks are results of a lazy graph."""
+        return bool(self.blocks) and self.source.is_graph
 
 
 class AbstractExecutor(ABC):
@@ -68,6 +73,13 @@ class AbstractExecutor(ABC):
     @abstractmethod
     def ordered(self, calls: Iterator[Call], ahead: int) -> Iterator[Timed]:
         """The results of the calls, strictly in order, with at most ``ahead`` under way."""
+
+    @abstractmethod
+    def finished(self, calls: Iterator[Call], ahead: int) -> Iterator[tuple[int, Timed]]:
+        """The numbers (from 0, as they are given) and results of the calls, as each finishes.
+
+        At most ``ahead`` are under way. A call that a worker died of, or that died with it, runs again.
+        """
 
     @abstractmethod
     def parties(

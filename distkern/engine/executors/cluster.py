@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 import dask
-from distributed import Client, Future, LocalCluster, Nanny, Status, get_client
+from distributed import Client, Future, LocalCluster, Nanny, Status, as_completed, get_client
 from distributed.comm import CommClosedError, get_address_host
 from distributed.utils import TimeoutError as DaskTimeoutError
 
@@ -119,12 +119,34 @@ class ClusterExecutor(AbstractExecutor):
                 if len(waiting) <= ahead:
                     batch = list(islice(calls, batch_size))
                     if batch:
-                        token = f"distkern-call-{uuid.uuid4().hex[:12]}"
-                        graph, keys = call_graph(batch, token, self._within)
+                        graph, keys = call_graph(batch, _call_token(), self._within)
                         waiting.extend(self._send(graph, keys))
                 if not waiting:
                     return
                 yield self._result([waiting.popleft()])[0]
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def finished(self, calls: Iterator[Call], ahead: int) -> Iterator[tuple[int, Timed]]:
+        waiting: dict[Future, int] = {}
+        ended = as_completed(loop=self._client.loop)
+        new = enumerate(calls)
+        try:
+            while True:
+                # each batch carries what its calls share, so that small ones are not sent
+                if len(waiting) <= ahead // 2:
+                    batch = list(islice(new, ahead - len(waiting)))
+                    graph, keys = call_graph([call for _, call in batch], _call_token(), self._within)
+                    futures = self._send(graph, keys) if batch else []
+                    waiting.update(zip(futures, (number for number, _ in batch), strict=True))
+                    ended.update(futures)
+                if not waiting:
+                    return
+                future = next(ended)
+                # let go of with the result: the scheduler would make it again when its worker dies
+                number = waiting.pop(future)
+                yield number, self._result([future])[0]
         finally:
             for future in waiting:
                 future.cancel()
@@ -196,6 +218,10 @@ class ClusterExecutor(AbstractExecutor):
             self._client.close()
             if cluster is not None:
                 cluster.close()
+
+
+def _call_token() -> str:
+    return f"distkern-call-{uuid.uuid4().hex[:12]}"
 
 
 def active_client() -> Client | None:

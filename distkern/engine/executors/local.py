@@ -7,8 +7,17 @@ import os
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
 from typing import Any
 
 import dask
@@ -19,9 +28,9 @@ from dask.callbacks import Callback
 
 from distkern.core import allocator, blas
 from distkern.core.errors import DistkernError
-from distkern.core.types import AbstractSource
+from distkern.core.types import AbstractSource, Reader
 from distkern.engine.budget import Machine
-from distkern.engine.dask.graph import reduce_graph
+from distkern.engine.dask.graph import GraphReader, reduce_graph
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress, Shared
 from distkern.engine.plan import ReducePlan, RoundsPlan
 from distkern.engine.rounds import AbstractParties, LocalParties, Lost, Saved
@@ -66,8 +75,11 @@ class AbstractLocalExecutor(AbstractExecutor):
 
     def ordered(self, calls: Iterator[Call], ahead: int) -> Iterator[Timed]:
         for call in calls:
-            arguments = [a.value if isinstance(a, Shared) else a for a in call.arguments]
-            yield call.function(*arguments, self._read(call.source, call.block))
+            yield call.function(*_arguments(call), *(self._read(call.source, block) for block in call.blocks))
+
+    def finished(self, calls: Iterator[Call], ahead: int) -> Iterator[tuple[int, Timed]]:
+        for number, call in enumerate(calls):
+            yield number, call.function(*_arguments(call), *_readers(call))
 
     def parties(
         self, step: Rounds, plan: RoundsPlan, source: AbstractSource, saved: Saved, lost: Lost
@@ -79,6 +91,72 @@ class AbstractLocalExecutor(AbstractExecutor):
             return source.reader(block)
         graph, key = source.graph(block)
         return self._get(graph, key)
+
+
+def _arguments(call: Call) -> list[Any]:
+    return [a.value if isinstance(a, Shared) else a for a in call.arguments]
+
+
+def _readers(call: Call) -> list[Reader]:
+    if call.reads_graph:
+        return [GraphReader(*call.source.graph(block)) for block in call.blocks]
+    return [call.source.reader(block) for block in call.blocks]
+
+
+class AbstractPoolExecutor(AbstractLocalExecutor):
+    """An executor with threads or processes of its own."""
+
+    def __init__(self, workers: int | None, memory_limit: int | None) -> None:
+        super().__init__(workers, memory_limit)
+        self._pool: Executor | None = None
+
+    @abstractmethod
+    def _open_pool(self) -> Executor:
+        """A new pool."""
+
+    def _start(self) -> Executor:
+        if self._pool is None:
+            self._pool = self._open_pool()
+        return self._pool
+
+    def _submit(self, call: Call) -> Future[Timed]:
+        try:
+            return self._start().submit(call.function, *_arguments(call), *_readers(call))
+        except BrokenProcessPool:
+            self.close()
+            return self._submit(call)
+
+    def finished(self, calls: Iterator[Call], ahead: int) -> Iterator[tuple[int, Timed]]:
+        waiting: dict[Future[Timed], tuple[int, Call, int]] = {}
+        new = ((number, call, 1) for number, call in enumerate(calls))
+        try:
+            while True:
+                for number, call, tries in islice(new, ahead - len(waiting)):
+                    waiting[self._submit(call)] = number, call, tries
+                if not waiting:
+                    return
+                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    number, call, tries = waiting.pop(future)
+                    try:
+                        result = future.result()
+                    except (BrokenProcessPool, CancelledError):
+                        if tries == _RETRIES:
+                            raise _deadly(f"task {number}") from None
+                        waiting[self._submit(call)] = number, call, tries + 1
+                    else:
+                        yield number, result
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+
+def _deadly(what: str) -> DistkernError:
+    return DistkernError(f"worker processes died {_RETRIES} times in {what} (out of memory?)")
 
 
 class SynchronousExecutor(AbstractLocalExecutor):
@@ -93,31 +171,26 @@ class SynchronousExecutor(AbstractLocalExecutor):
         return dask.local.get_sync(graph, key)
 
 
-class ThreadsExecutor(AbstractLocalExecutor):
+class ThreadsExecutor(AbstractPoolExecutor):
     """Threads of this process."""
 
     name = "threads"
+
+    def _open_pool(self) -> Executor:
+        return ThreadPoolExecutor(self.machine.n_workers, "distkern-task")
 
     def _get(self, graph: Mapping[Any, Any], key: Any) -> Any:
         return dask.threaded.get(graph, key, num_workers=self.machine.n_workers)
 
 
-class ProcessesExecutor(AbstractLocalExecutor):
-    """A pool of processes on this host; a pass whose pool lost a process is run again on a new pool."""
+class ProcessesExecutor(AbstractPoolExecutor):
+    """A pool of processes on this host; a pass whose pool lost a process goes on with a new pool."""
 
     name = "processes"
 
-    def __init__(self, workers: int | None, memory_limit: int | None) -> None:
-        super().__init__(workers, memory_limit)
-        self._pool: ProcessPoolExecutor | None = None
-
-    def _start(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(
-                self.machine.n_workers, mp_context=context, initializer=_prepare_process
-            )
-        return self._pool
+    def _open_pool(self) -> Executor:
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self.machine.n_workers, mp_context=context, initializer=_prepare_process)
 
     def _get(self, graph: Mapping[Any, Any], key: Any) -> Any:
         for _ in range(_RETRIES):
@@ -125,15 +198,12 @@ class ProcessesExecutor(AbstractLocalExecutor):
                 return dask.multiprocessing.get(graph, key, pool=self._start(), optimize_graph=False)
             except BrokenProcessPool:
                 self.close()
-        raise DistkernError(f"worker processes died {_RETRIES} times in the same pass (out of memory?)")
+        raise _deadly("the same pass")
 
     def ordered(self, calls: Iterator[Call], ahead: int) -> Iterator[Timed]:
         waiting: deque[tuple[Call, Future[Timed]]] = deque()
         try:
             for call in calls:
-                if call.source.is_graph:
-                    yield from super().ordered(iter([call]), ahead)
-                    continue
                 waiting.append((call, self._submit(call)))
                 if len(waiting) > ahead:
                     yield self._result(waiting)
@@ -143,36 +213,26 @@ class ProcessesExecutor(AbstractLocalExecutor):
             for _, future in waiting:
                 future.cancel()
 
-    def _submit(self, call: Call) -> Future[Timed]:
-        arguments = [a.value if isinstance(a, Shared) else a for a in call.arguments]
-        return self._start().submit(call.function, *arguments, call.source.reader(call.block))
-
     def _result(self, waiting: deque[tuple[Call, Future[Timed]]]) -> Timed:
         for _ in range(_RETRIES):
             try:
                 result = waiting[0][1].result()
                 waiting.popleft()
                 return result
-            except BrokenProcessPool:
-                self.close()
+            except (BrokenProcessPool, CancelledError):
                 again = [call for call, _ in waiting]
                 waiting.clear()
                 waiting.extend((call, self._submit(call)) for call in again)
-        raise DistkernError(f"worker processes died {_RETRIES} times in the same pass (out of memory?)")
+        raise _deadly("the same pass")
 
     def worker_peaks(self) -> dict[str, int]:
-        if self._pool is None:
+        if not isinstance(self._pool, ProcessPoolExecutor):
             return {}
         return {
             f"process {process.pid}": _peak_of(process.pid)
             for process in self._pool._processes.values()
             if process.pid is not None
         }
-
-    def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
 
 
 def _prepare_process() -> None:

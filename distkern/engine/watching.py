@@ -1,0 +1,84 @@
+"""What is told of a pass while it runs: its start, its progress, its end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from distkern.engine.plan import PassPlan
+from distkern.engine.streaming import StreamClock
+from distkern.passes import Pass
+
+if TYPE_CHECKING:
+    from distkern.engine.drive import Driver
+
+
+class Watch:
+    """Tells of one pass: its start, its progress, its end."""
+
+    def __init__(self, driver: Driver, step: Pass, plan: PassPlan, tasks: int) -> None:
+        self._driver, self._step, self._plan, self._tasks = driver, step, plan, tasks
+        self._start = time.perf_counter()
+        # a cluster reports finished tasks from a thread of its own, some of them after the result is there
+        self._lock, self._over = threading.Lock(), False
+        driver.events.emit(
+            "pass_started",
+            name=plan.name,
+            stage=driver.stage,
+            tasks=tasks,
+            rows=plan.rows,
+            bytes=plan.bytes_read,
+        )
+
+    def progress(self, tasks_done: int) -> None:
+        share = min(1.0, tasks_done / self._tasks) if self._tasks else 1.0
+        with self._lock:
+            if not self._over:
+                self._tell(tasks_done, share)
+
+    def _tell(self, tasks_done: int, share: float) -> None:
+        self._driver.events.emit(
+            "pass_progress", name=self._plan.name, stage=self._driver.stage,
+            tasks_done=min(tasks_done, self._tasks), tasks=self._tasks,
+            rows_done=int(share * self._plan.rows), rows=self._plan.rows,
+            bytes_done=int(share * self._plan.bytes_read),
+        )  # fmt: skip
+
+    def finish(self, split_seconds: dict[str, float]) -> None:
+        with self._lock:
+            self._over = True
+        seconds = time.perf_counter() - self._start
+        self._driver.count(self._step, self._plan, seconds)
+        self._driver.events.emit(
+            "pass_finished", name=self._plan.name, stage=self._driver.stage, seconds=seconds,
+            rows=self._plan.rows, bytes=self._plan.bytes_read, mode=self._plan.mode,
+            split_seconds=split_seconds,
+        )  # fmt: skip
+
+
+class Watched(Iterator[Any]):
+    """A Stream's pieces; when they are consumed, the pass is over."""
+
+    def __init__(self, pieces: Iterator[Any], clock: StreamClock, watch: Watch) -> None:
+        self._pieces, self._clock, self._watch = pieces, clock, watch
+        self._open = True
+
+    def __next__(self) -> Any:
+        try:
+            return next(self._pieces)
+        except StopIteration:
+            if self._open:
+                self._open = False
+                self._watch.finish(self._clock.split())
+            raise
+
+    def end(self) -> None:
+        """The solver goes on to another pass."""
+        self.close()
+
+    def close(self) -> None:
+        """Stop what is under way, if the solver did not consume everything."""
+        self._open = False
+        self._pieces.close()  # type: ignore[attr-defined]

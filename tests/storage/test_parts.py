@@ -1,0 +1,94 @@
+"""Parts: whole or not at all, known by what they are of, refused when they are damaged."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.storage.parts import ArrayParts
+
+RESULT = {"n": 3, "of": "rows"}, {"a": np.arange(5.0), "b": np.eye(2, dtype=np.float32)}
+
+
+def test_what_is_put_is_read_by_whoever_is_sent_the_store(tmp_path: Path) -> None:
+    parts = ArrayParts(tmp_path / "parts", "job")
+    sent: ArrayParts = pickle.loads(pickle.dumps(parts))
+    assert sent.put(7, RESULT) == RESULT[0]
+    assert parts.records() == {7: RESULT[0]}
+    for name, values in RESULT[1].items():
+        np.testing.assert_array_equal(parts.load(7)[name], values)
+    with pytest.raises(InputError, match=r"8.json: there is no such part; resume the run"):
+        parts.load(8)
+
+
+def test_another_folder_of_the_same_path_is_not_the_store(tmp_path: Path) -> None:
+    parts = ArrayParts(tmp_path / "parts", "job")
+    assert parts.is_here()
+    (tmp_path / "parts").rename(tmp_path / "moved")
+    assert not parts.is_here()
+    # as on a host where something lies at this path that is not shared
+    ArrayParts(tmp_path / "parts", "job")
+    assert not parts.is_here()
+
+
+@pytest.mark.parametrize("damage", ["record", "arrays", "other arrays"])
+def test_a_damaged_part_is_refused(tmp_path: Path, damage: str) -> None:
+    parts = ArrayParts(tmp_path / "parts", "job")
+    parts.put(0, RESULT)
+    file = tmp_path / "parts" / ("0.json" if damage == "record" else "0/a/c/0")
+    if damage == "other arrays":
+        parts.put(1, (RESULT[0], {"a": np.zeros(5)}))
+        (tmp_path / "parts" / "0").rename(tmp_path / "away")
+        (tmp_path / "parts" / "1").rename(tmp_path / "parts" / "0")
+    else:
+        content = bytearray(file.read_bytes())
+        content[content.index(b"3") if damage == "record" else 0] ^= 1
+        file.write_bytes(bytes(content))
+    with pytest.raises(CorruptDataError):
+        parts.load(0)
+
+
+KILLED = """
+import os, signal, sys
+import numpy as np
+from distkern.engine.drive import Driver
+from distkern.engine.executors import open_executor
+from distkern.passes import Each
+from distkern.storage.parts import ArrayParts
+
+def task(item, blocks, operand):
+    print(item, flush=True)
+    if item == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"item": item}, {"squares": np.arange(item) ** 2}
+
+from toy import ToySource
+with open_executor("synchronous") as executor:
+    step = Each("squares", task, range(5), ArrayParts(sys.argv[1], "job"))
+    print(Driver({"train": ToySource()}, executor).each(step))
+"""
+
+
+def test_a_killed_run_goes_on_with_what_is_not_there(tmp_path: Path) -> None:
+    def run(deadly: int) -> subprocess.CompletedProcess[str]:
+        tests = Path(__file__).parents[1]
+        path = os.pathsep.join([str(tests), *filter(None, [os.environ.get("PYTHONPATH")])])
+        return subprocess.run(
+            [sys.executable, "-c", KILLED, str(tmp_path / "parts"), str(deadly)],
+            env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    killed = run(3)
+    assert killed.returncode == -signal.SIGKILL
+    assert killed.stdout.split() == ["0", "1", "2", "3"]
+    resumed = run(-1)
+    assert resumed.stdout.splitlines()[:-1] == ["3", "4"], resumed.stderr
+    assert resumed.stdout.splitlines()[-1] == str([{"item": item} for item in range(5)])
