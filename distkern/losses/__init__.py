@@ -1,10 +1,13 @@
 """Losses: one file each, found by name."""
 
 from distkern.losses.base import AbstractElementwiseLoss, AbstractLoss
+from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 
 __all__ = [
+    "AbstractDualLoss",
     "AbstractElementwiseLoss",
     "AbstractLoss",
+    "Conjugate",
     "find_loss",
     "loss_names",
     "margin_loss",

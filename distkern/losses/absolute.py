@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distkern.losses.base import AbstractElementwiseLoss, Numbers
+from distkern.losses.base import Numbers
+from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 
 
 @dataclass(frozen=True)
-class Absolute(AbstractElementwiseLoss):
+class Absolute(AbstractDualLoss):
     """l(f, y) = |f - y| (dsg.txt, Table 1)."""
 
     name = "absolute"
@@ -28,3 +29,7 @@ class Absolute(AbstractElementwiseLoss):
     @property
     def curvature(self) -> float:
         return math.inf
+
+    @property
+    def conjugate(self) -> Conjugate:
+        return Conjugate(above=1.0, below=1.0)

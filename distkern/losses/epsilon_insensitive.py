@@ -9,11 +9,12 @@ from typing import Self
 import numpy as np
 
 from distkern.core.parameters import NOT_NEGATIVE, NOTHING, parameter
-from distkern.losses.base import AbstractElementwiseLoss, Numbers
+from distkern.losses.base import Numbers
+from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 
 
 @dataclass(frozen=True)
-class EpsilonInsensitive(AbstractElementwiseLoss):
+class EpsilonInsensitive(AbstractDualLoss):
     """l(f, y) = max(0, |f - y| - epsilon) (dsg.txt, Table 1)."""
 
     epsilon: float | None = parameter(
@@ -48,3 +49,7 @@ class EpsilonInsensitive(AbstractElementwiseLoss):
     @property
     def curvature(self) -> float:
         return math.inf
+
+    @property
+    def conjugate(self) -> Conjugate:
+        return Conjugate(flat=self.width, above=1.0, below=1.0)

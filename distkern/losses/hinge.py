@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distkern.losses.base import AbstractElementwiseLoss, Numbers
+from distkern.losses.base import Numbers
+from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 
 
 @dataclass(frozen=True)
-class Hinge(AbstractElementwiseLoss):
+class Hinge(AbstractDualLoss):
     """l(f, y) = max(0, 1 - y f) (csvrg.txt, Remark 2). Not smooth: CSVRG stalls at a noise floor."""
 
     name = "hinge"
@@ -32,3 +33,7 @@ class Hinge(AbstractElementwiseLoss):
     @property
     def norm_bound(self) -> float:
         return 1.0
+
+    @property
+    def conjugate(self) -> Conjugate:
+        return Conjugate(above=1.0, below=0.0)

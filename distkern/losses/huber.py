@@ -9,14 +9,15 @@ import numpy as np
 
 from distkern.core.errors import InputError
 from distkern.core.parameters import NOTHING, POSITIVE, parameter
-from distkern.losses.base import AbstractElementwiseLoss, Numbers
+from distkern.losses.base import Numbers
+from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 
 #: delta in units of the scale of the targets
 _NARROWEST = 1e-3
 
 
 @dataclass(frozen=True)
-class Huber(AbstractElementwiseLoss):
+class Huber(AbstractDualLoss):
     """l(f, y) = 1/2 a^2 + delta (|f - y| - a), a = min(|f - y|, delta) (dsg.txt, Table 1)."""
 
     delta: float | None = parameter(
@@ -61,3 +62,7 @@ class Huber(AbstractElementwiseLoss):
     @property
     def curvature(self) -> float:
         return 1.0
+
+    @property
+    def conjugate(self) -> Conjugate:
+        return Conjugate(rising=1.0, falling=1.0, above=self.width, below=self.width)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from distkern.core.parameters import Number, parameter
-from distkern.losses.base import AbstractElementwiseLoss, Numbers
+from distkern.losses.base import Numbers
+from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 
 
 @dataclass(frozen=True)
-class OptimalMarginDistribution(AbstractElementwiseLoss):
+class OptimalMarginDistribution(AbstractDualLoss):
     """l(f, y) = (max(0, 1 - theta - y f)^2 + mu max(0, y f - 1 - theta)^2) / (1 - theta)^2.
 
     csvrg.txt, equation (1) and Remark 2, without the stray 1/m that Remark 2 prints.
@@ -57,3 +58,8 @@ class OptimalMarginDistribution(AbstractElementwiseLoss):
     def norm_bound(self) -> float:
         """1/2: below the band -z l' = 2 s(1-s) with s = z/(1-theta), above it -z l' <= 0 (any mu)."""
         return 0.5
+
+    @property
+    def conjugate(self) -> Conjugate:
+        rising = 0.5 * (1.0 - self.theta) ** 2
+        return Conjugate(flat=float(self.theta), rising=rising, falling=rising / self.mu)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from distkern.losses.base import AbstractElementwiseLoss, Numbers
+from distkern.losses.base import Numbers
+from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 
 
 @dataclass(frozen=True)
-class Square(AbstractElementwiseLoss):
+class Square(AbstractDualLoss):
     """l(f, y) = 1/2 (f - y)^2 (dsg.txt, Table 1)."""
 
     name = "square"
@@ -30,3 +31,7 @@ class Square(AbstractElementwiseLoss):
     @property
     def curvature(self) -> float:
         return 1.0
+
+    @property
+    def conjugate(self) -> Conjugate:
+        return Conjugate(rising=1.0, falling=1.0)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distkern.losses.base import AbstractElementwiseLoss, Numbers
+from distkern.losses.base import Numbers
+from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 
 
 @dataclass(frozen=True)
-class SquaredHinge(AbstractElementwiseLoss):
+class SquaredHinge(AbstractDualLoss):
     """l(f, y) = max(0, 1 - y f)^2 (csvrg.txt, Remark 2)."""
 
     name = "squared_hinge"
@@ -32,3 +33,7 @@ class SquaredHinge(AbstractElementwiseLoss):
     def norm_bound(self) -> float:
         """max of 2 z (1 - z) = 1/2; the paper's radius lam (Theorem 1) cuts off optima when lam < 1/2."""
         return 0.5
+
+    @property
+    def conjugate(self) -> Conjugate:
+        return Conjugate(rising=0.5, below=0.0)

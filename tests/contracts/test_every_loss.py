@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from distkern.core.errors import InputError
 from distkern.losses import (
+    AbstractDualLoss,
     AbstractElementwiseLoss,
     AbstractLoss,
     find_loss,
@@ -21,6 +22,7 @@ from distkern.losses import (
     margin_loss,
     margin_loss_names,
 )
+from distkern.losses.conjugate import RowConjugates
 from distkern.solvers._loops import csvrg_loop
 
 GRID = np.linspace(-4.0, 4.0, 1601)
@@ -252,6 +254,26 @@ def test_compiled_inner_loop_gives_the_same_numbers(loss):
             (1 - eta) * f[i] - eta * lam * weight * (slopes[0] - slopes[1]), abs=1e-12
         )
         assert b[0] == -eta
+
+
+@pytest.mark.parametrize(
+    "loss", [case for case in EVERY_LOSS if isinstance(case.values[0], AbstractDualLoss)]
+)
+def test_conjugate_is_the_largest_difference_to_a_line(loss):
+    f = np.linspace(-60.0, 60.0, 120001)
+    for y in targets(loss):
+        costs = np.array([0.5, 3.0])
+        rows = RowConjugates.of(loss, np.full(2, y), costs)
+        for share in (-0.9, -0.2, 0.0, 0.3, 1.0):
+            a = np.where(share < 0, np.minimum(rows.below, 2.0), np.minimum(rows.above, 2.0)) * share
+            values = costs[:, None] * loss.value(f, y, loss.parameters)
+            np.testing.assert_allclose(rows.values(a), (-a[:, None] * f - values).max(axis=1), atol=3e-5)
+        # beyond the bounds there is no largest one
+        for bound, sign in ((rows.above, 1.0), (rows.below, -1.0)):
+            if np.isfinite(bound).all():
+                beyond = sign * (bound + 0.1)
+                differences = -beyond[:, None] * f - costs[:, None] * loss.value(f, y, loss.parameters)
+                assert (np.argmax(differences, axis=1) == (0 if sign > 0 else f.size - 1)).all()
 
 
 @every_loss

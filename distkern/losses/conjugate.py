@@ -1,0 +1,79 @@
+"""Losses made of lines and parabolas, whose conjugates dual solvers go by."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.losses.base import AbstractElementwiseLoss
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Conjugate:
+    """l*(-a) = sup_f (-a f - l(f, y)) = -a y + flat |a| + curve / 2 a^2 for -below <= a <= above.
+
+    Beyond the bounds it is infinite. This is for real y, and for y = +1 of a loss of the margin; for y = -1
+    of such a loss the two directions of a change places.
+
+    Attributes
+    ----------
+    flat : half width of the interval around y where the loss is 0
+    rising, falling : the curve for a > 0 and for a < 0
+    above, below : bounds of a, infinite where there are none
+    """
+
+    flat: float = 0.0
+    rising: float = 0.0
+    falling: float = 0.0
+    above: float = math.inf
+    below: float = math.inf
+
+
+@dataclass(frozen=True)
+class AbstractDualLoss(AbstractElementwiseLoss):
+    """A loss whose conjugate is a parabola to either side of 0."""
+
+    @property
+    @abstractmethod
+    def conjugate(self) -> Conjugate:
+        """The conjugate l*."""
+
+
+@dataclass(frozen=True)
+class RowConjugates:
+    """The conjugates of c_i l(., y_i) of some rows, (c l)*(-a) = c l*(-a / c), an array (n,) each.
+
+    Attributes
+    ----------
+    targets, flat, rising, falling, above, below : as of :class:`Conjugate`
+    """
+
+    targets: Array
+    flat: float
+    rising: Array
+    falling: Array
+    above: Array
+    below: Array
+
+    @classmethod
+    def of(cls, loss: AbstractDualLoss, targets: Array, costs: Array) -> RowConjugates:
+        """Those of rows with ``targets`` (n,) and ``costs`` c (n,), all positive."""
+        one = loss.conjugate
+        mirrored = (targets < 0) if loss.target_kind == "binary" else np.zeros(len(targets), dtype=bool)
+        rising = np.where(mirrored, one.falling, one.rising) / costs
+        falling = np.where(mirrored, one.rising, one.falling) / costs
+        above = np.where(mirrored, one.below, one.above) * costs
+        below = np.where(mirrored, one.above, one.below) * costs
+        return cls(targets.astype(np.float64), one.flat, rising, falling, above, below)
+
+    def values(self, dual: Array) -> Array:
+        """(c l)*(-a) of each row, (n,), for a within the bounds."""
+        curves = np.where(dual > 0, self.rising, self.falling)
+        values: Array = 0.5 * curves * dual**2 + self.flat * np.abs(dual) - dual * self.targets
+        return values

@@ -1,0 +1,134 @@
+"""The dual of a kernel machine without intercept, solved on its whole kernel matrix.
+
+minimise 1/2 f' K^-1 f + sum_i c_i l(f_i, y_i) over the predictions f = K a of m rows; its dual is
+minimise 1/2 a' K a + sum_i (c_i l)*(-a_i), and a_i = -c_i l'(f_i, y_i) at the solution.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.rng import Purpose, stream
+from distkern.core.types import Floats
+from distkern.losses.conjugate import AbstractDualLoss, RowConjugates
+from distkern.solvers._cells.loops import descend
+from distkern.solvers._cells.newton import newton
+
+Array = NDArray[np.float64]
+
+#: sweeps over the coordinates before Newton's method has its turn, and steps of that
+_SWEEPS = 40
+_STEPS = 40
+#: how often that is repeated
+_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class DualSolution:
+    """A machine's coefficients, and how near to the optimum they are.
+
+    Attributes
+    ----------
+    coefficients : a (m,), float64
+    values : K a (m,), float64, of these very coefficients
+    primal : 1/2 a' K a + sum_i c_i l(f_i, y_i)
+    gap : primal minus dual objective, at least as large as what the primal lacks to its minimum
+    converged : every coordinate's gradient is within the tolerance
+    """
+
+    coefficients: Array
+    values: Array
+    primal: float
+    gap: float
+    converged: bool
+
+
+def solve_dual(
+    kernel: Floats,
+    targets: Array,
+    costs: Array,
+    loss: AbstractDualLoss,
+    *,
+    seed: int,
+    tolerance: float = 0.02,
+    start: Array | None = None,
+) -> DualSolution:
+    """Minimise the dual by coordinate descent with shrinking (Hsieh et al. 2008), all gradients kept.
+
+    Coordinates are visited in random order, each set to its exact minimum; those at a bound or a kink that
+    they would not leave are left out until the others are done. Where K is ill-conditioned (wide kernels,
+    large costs) single coordinates crawl: after 40 sweeps :func:`~distkern.solvers._cells.newton.newton`
+    moves all of them together. Both have their turn four times at most.
+
+    Parameters
+    ----------
+    kernel : (m, m) symmetric, positive semidefinite
+    targets : (m,) real numbers, or -1 and +1
+    costs : (m,) c_i > 0
+    seed : of the order of the coordinates
+    tolerance : largest gradient of a coordinate that is left, in units of predictions
+    start : coefficients to start from, within their bounds
+    """
+    n_rows = len(targets)
+    conjugates = RowConjugates.of(loss, targets, costs)
+    dual = np.zeros(n_rows) if start is None else start.astype(np.float64)
+    values = np.zeros(n_rows, dtype=kernel.dtype) if start is None else _product(kernel, dual)
+    generator = stream(seed, Purpose.ROW_ORDER)
+    converged = False
+    for _ in range(_ROUNDS):
+        converged = _sweeps(kernel, conjugates, dual, values, generator, tolerance)
+        if converged:
+            break
+        _newton(kernel, conjugates, dual, values, tolerance)
+    predictions = _product(kernel, dual).astype(np.float64)
+    regulariser = 0.5 * float(dual @ predictions)
+    primal = regulariser + float(costs @ loss.value(predictions, targets, loss.parameters))
+    gap = primal + regulariser + float(conjugates.values(dual).sum())
+    return DualSolution(dual, predictions, primal, gap, converged)
+
+
+def _product(kernel: Floats, vector: Array) -> Floats:
+    product: Floats = kernel @ vector.astype(kernel.dtype)
+    return product
+
+
+def _sweeps(
+    kernel: Floats, rows: RowConjugates, dual: Array, values: Floats, generator: Any, tolerance: float
+) -> bool:
+    """At most 40 sweeps; whether all coordinates are then within the tolerance."""
+    loop, n_rows = descend(kernel.dtype), len(dual)
+    everything = np.arange(n_rows, dtype=np.intp)
+    active, slack = everything, np.inf
+    for _ in range(_SWEEPS):
+        order = generator.permutation(active)
+        kept, worst, _ = loop(
+            kernel, rows.targets, float(rows.flat), rows.rising, rows.falling, rows.above, rows.below,
+            dual, values, order, slack,
+        )  # fmt: skip
+        whole = len(active) == n_rows
+        active, slack = order[:kept], max(worst, tolerance)
+        if worst <= tolerance or not kept:
+            if whole:
+                return True
+            # what was left out may have to move after all
+            values[:] = _product(kernel, dual)
+            active = everything
+    return False
+
+
+def _newton(kernel: Floats, rows: RowConjugates, dual: Array, values: Floats, tolerance: float) -> None:
+    """Newton's steps, unless they lead upwards, as their unfinished proximal problems may."""
+    values[:] = _product(kernel, dual)
+    start, start_values = dual.copy(), values.copy()
+    newton(kernel, rows, dual, values.astype(np.float64), tolerance, _STEPS)
+    values[:] = _product(kernel, dual)
+    if _objective(rows, dual, values) > _objective(rows, start, start_values):
+        dual[:], values[:] = start, start_values
+
+
+def _objective(rows: RowConjugates, dual: Array, values: Floats) -> float:
+    return 0.5 * float(dual @ values) + float(rows.values(dual).sum())

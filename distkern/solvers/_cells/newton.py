@@ -1,0 +1,133 @@
+"""Newton's method for the dual of a kernel machine whose matrix is ill-conditioned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.types import Floats
+from distkern.losses.conjugate import RowConjugates
+
+Array = NDArray[np.float64]
+
+#: of the mean diagonal of K: the first weight of the proximal term, and between which it may move
+_FIRST, _LEAST, _MOST = 1e-2, 1e-3, 1.0
+#: steps that a proximal problem may take before it is made easier, and few enough to make it harder
+_MANY, _FEW = 12, 3
+#: what a step must promise to gain of a' K a, in units of the kernel's rounding
+_NO_GAIN = 10.0
+_BISECTIONS = 25
+
+
+@dataclass(frozen=True)
+class _Proximal:
+    """min_a 1/2 a' K a + sum_i (c_i l)*(-a_i) + weight / 2 |a - center|^2, by its gradient in f = K a."""
+
+    rows: RowConjugates
+    center: Array
+    weight: float
+
+    def pulls(self, values: Array) -> Array:
+        return self.rows.targets - values + self.weight * self.center
+
+    def best(self, pulls: Array) -> Array:
+        """The a_i that suit given predictions, (n,)."""
+        rows = self.rows
+        up = np.minimum((pulls - rows.flat) / (rows.rising + self.weight), rows.above)
+        down = np.maximum((pulls + rows.flat) / (rows.falling + self.weight), -rows.below)
+        return np.where(pulls > rows.flat, up, np.where(pulls < -rows.flat, down, 0.0))
+
+
+def newton(
+    kernel: Floats, rows: RowConjugates, dual: Array, values: Array, tolerance: float, n_steps: int
+) -> int:
+    """Minimise over all coordinates together; changes ``dual`` (m,), returns the steps it took.
+
+    Proximal problems, one after the other (Rockafellar 1976), each by Newton steps on the gradient of its
+    dual, whose Moreau envelope has one, with an exact search along the line (Li, Sun and Toh 2018). Their
+    matrix is that of the coordinates inside their bounds, with the proximal weight on its diagonal, so it
+    takes m^2 numbers at most, beside the kernel. It ends when a proximal step changes no gradient by more
+    than the tolerance. Products are in the kernel's precision.
+
+    Parameters
+    ----------
+    kernel : (m, m)
+    dual, values : (m,) a within its bounds and K a
+    tolerance : as of :func:`distkern.solvers._cells.dual.solve_dual`
+    n_steps : at most
+    """
+    diagonal = float(np.diagonal(kernel).mean())
+    no_gain = _NO_GAIN * float(np.finfo(kernel.dtype).eps)
+    share, since, free_dual = _FIRST, 0, dual.copy()
+    for step in range(n_steps):
+        problem = _Proximal(rows, dual, share * diagonal)
+        change = _direction(kernel, problem, free_dual, values)
+        moved = _product(kernel, change)
+        slope = float(moved @ (free_dual - problem.best(problem.pulls(values))))
+        if slope < 0:
+            length = _along(problem, free_dual, change, values, moved)
+            free_dual = free_dual + length * change
+            values = values + length * moved
+        since += 1
+        if slope > -no_gain * float(free_dual @ values) or since > _MANY:
+            feasible = np.clip(free_dual, -rows.below, rows.above)
+            furthest = problem.weight * float(np.abs(feasible - dual).max())
+            dual[:] = feasible
+            if furthest <= 0.5 * tolerance and since <= _MANY:
+                return step + 1
+            if since > _MANY:
+                share = min(3.0 * share, _MOST)
+            elif since <= _FEW:
+                share = max(share / 3.0, _LEAST)
+            free_dual, values, since = feasible, _product(kernel, feasible), 0
+    return n_steps
+
+
+def _product(kernel: Floats, vector: Array) -> Array:
+    product: Array = (kernel @ vector.astype(kernel.dtype)).astype(np.float64)
+    return product
+
+
+def _direction(kernel: Floats, problem: _Proximal, dual: Array, values: Array) -> Array:
+    """To the solution if all coordinates stayed on the pieces on which the predictions put them."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    rows, pulls = problem.rows, problem.pulls(values)
+    target = problem.best(pulls)
+    up, down = pulls > rows.flat, pulls < -rows.flat
+    free = np.flatnonzero((up & (target < rows.above)) | (down & (target > -rows.below)))
+    if not len(free):
+        return target - dual
+    target[free] = 0.0
+    known = _product(kernel, target)[free]
+    matrix = kernel[np.ix_(free, free)]
+    curves = np.where(up, rows.rising, rows.falling)[free] + problem.weight
+    matrix[np.diag_indices(len(free))] += curves.astype(kernel.dtype)
+    flats = np.where(up[free], rows.flat, -rows.flat)
+    wanted = rows.targets[free] - flats + problem.weight * problem.center[free] - known
+    try:
+        factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        # rounding has made it indefinite: a step along the gradient is still one downwards
+        target[free] = problem.best(pulls)[free]
+        return target - dual
+    target[free] = cho_solve(factor, wanted.astype(kernel.dtype), check_finite=False)
+    return target - dual
+
+
+def _along(problem: _Proximal, dual: Array, change: Array, values: Array, moved: Array) -> float:
+    """Where on [0, 1] the slope of the objective along the line is 0, by bisection."""
+
+    def slope(length: float) -> float:
+        best = problem.best(problem.pulls(values + length * moved))
+        return float(moved @ (dual + length * change - best))
+
+    if slope(1.0) <= 0:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if slope(middle) > 0 else (middle, high)
+    return 0.5 * (low + high)
