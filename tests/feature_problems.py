@@ -8,13 +8,14 @@ import pickle
 import numpy as np
 
 from distkern.core.types import AbstractGroup, AbstractSource, groups_of
+from distkern.features import find_features
+from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.passes import Rounds
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG
-from distkern.solvers.kernel_choice import KernelChoice
 from distkern.solvers.risk import Risk
 from reference import PlainRunner, cut_blocks
 
@@ -188,3 +189,10 @@ def features_of(solver, state, rows, n_blocks=None, seed=0):
 def same(first, second):
     for field in dataclasses.fields(first):
         np.testing.assert_array_equal(getattr(first, field.name), getattr(second, field.name))
+
+
+def features_of_kind(name, kernel, **settings):
+    """Features of a kind, with those of the settings that it has."""
+    kind = find_features(name)
+    known = {field.name for field in dataclasses.fields(kind)}
+    return kind(**{key: value for key, value in {"kernel": kernel, **settings}.items() if key in known})

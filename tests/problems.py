@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 import reference
+from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.landmarks.coverage import Coverage
 from distkern.landmarks.uniform import Uniform
 from distkern.losses import find_loss
 from distkern.solvers.base import Problem
 from distkern.solvers.coreset import CoresetProblem
-from distkern.solvers.kernel_choice import KernelChoice
 from reference import PlainRunner, cut_blocks
 
 

@@ -7,13 +7,13 @@ from scipy.optimize import minimize
 
 from distkern.core.sparse import SparseRows, stacked
 from distkern.core.types import Block
+from distkern.features.linear import Linear
 from distkern.runs.arrays import ArrayGroup
-from distkern.solvers.feature_choice import FeatureChoice
 from distkern.solvers.simba import SIMBA
 from feature_problems import Runner, problem_of
 from reference import cut_blocks
 
-LINEAR = FeatureChoice("linear")
+LINEAR = Linear()
 
 
 class Group(ArrayGroup):

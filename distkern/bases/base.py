@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.errors import CorruptDataError
 from distkern.core.sparse import Rows, SparseRows
-from distkern.core.types import Floats
+from distkern.core.types import AbstractGroup, Block, Floats, Indices
 from distkern.core.workspace import buffer
 
 #: slopes (n_rows, n_outputs) of some rows at their predictions
@@ -62,7 +63,7 @@ class AbstractBasis(ABC):
         It depends on the basis only, never on workers or memory, because the bits of a matrix product
         can depend on the shape.
         """
-        return min(max(_TILE_BYTES // (self.size * self.dtype.itemsize), 128), 1024)
+        return rows_of_tile(self.size, self.dtype.itemsize)
 
     def strip_rows(self, n_outputs: int) -> int:
         """Rows that are predicted at once: whole tiles with at most 2^14 predictions."""
@@ -146,6 +147,39 @@ class AbstractBasis(ABC):
         norms: NDArray[np.float64] = np.square(columns).sum(axis=0)
         return norms
 
+    def columns(self, features: Rows, columns: Indices) -> Floats:
+        """Some functions at all rows, (n_columns, n_rows), in the order of ``columns``."""
+        raise NotImplementedError(f"{type(self).__name__} has no single columns")
+
+    def over(self, group: AbstractGroup) -> AbstractGroup:
+        """A group whose columns are the basis functions at its rows; its rows are those of the data."""
+        return FunctionGroup(group, self)
+
+    def digest(self) -> str | None:
+        """What tells whether another installation draws the same functions, to be stored with a model."""
+        return None
+
+    def check_digest(self, stored: str | None, *, written_with: str, where: str) -> None:
+        """Refuse a model whose functions this installation does not draw alike.
+
+        Parameters
+        ----------
+        stored : what :meth:`digest` gave when the model was written
+        written_with : version of numpy then
+        where : the model
+
+        Raises
+        ------
+        CorruptDataError
+            Naming both versions of numpy.
+        """
+        if self.digest() != stored:
+            raise CorruptDataError(
+                f"its random features, written with numpy {written_with}, are drawn differently by numpy "
+                f"{np.__version__} or by this version of SciPy", where=where,
+                mend=f"install numpy {written_with}, or train it again",
+            )  # fmt: skip
+
     @property
     def process_bytes(self) -> int:
         """Bytes that a worker process loads once to evaluate the basis."""
@@ -158,6 +192,40 @@ class AbstractBasis(ABC):
     def combining_bytes(self, row_numbers: int) -> int:
         """Bytes that :meth:`combine` takes in a thread, coefficients and results apart."""
         return self.workspace_bytes(row_numbers)
+
+
+class FunctionGroup(AbstractGroup):
+    """The functions of a basis at a group: columns are made of all its rows, rows are those of the data.
+
+    Parameters
+    ----------
+    group : of the data
+    basis : with single columns
+    """
+
+    def __init__(self, group: AbstractGroup, basis: AbstractBasis) -> None:
+        self._group, self._basis = group, basis
+        self.n_rows, self.n_features = group.n_rows, basis.size
+        self.targets = group.targets
+
+    def rows(self, positions: Indices) -> Rows:
+        return self._group.rows(positions)
+
+    def columns(self, columns: Indices) -> Rows:
+        values: Floats = np.empty((len(columns), self.n_rows), dtype=self._basis.dtype)
+        start = 0
+        for block in self._group.blocks():
+            values[:, start : start + block.n_rows] = self._basis.columns(block.features, columns)
+            start += block.n_rows
+        return values
+
+    def blocks(self) -> Iterator[Block]:
+        return self._group.blocks()
+
+
+def rows_of_tile(size: int, itemsize: int) -> int:
+    """Rows of a tile of functions that are made one by one."""
+    return min(max(_TILE_BYTES // (size * itemsize), 128), 1024)
 
 
 def rows_of_wide_tile(size: int, itemsize: int) -> int:

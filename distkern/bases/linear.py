@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from distkern.bases._exact import exact_products, exact_squares
 from distkern.bases.base import AbstractBasis, SlopesAt, add_transposed, multiply
 from distkern.core.errors import InputError
-from distkern.core.sparse import Rows, SparseRows, with_ones
-from distkern.core.types import Floats
+from distkern.core.sparse import COMPILED_BYTES, Rows, SparseRows, with_ones
+from distkern.core.types import AbstractGroup, Floats
 
 #: numbers of a dense strip and entries of a sparse one
 _STRIP_NUMBERS = 2**17
@@ -26,10 +27,15 @@ class LinearBasis(AbstractBasis):
     n_features : d
     dtype : of the values
     constant : add the function that is 1, so that its coefficient is an intercept
+    exact : combinations and squares are float64, added up in the order of the columns by compiled loops:
+        dense and sparse rows give the same bits
     """
 
-    def __init__(self, n_features: int, dtype: DTypeLike = np.float32, *, constant: bool = False) -> None:
-        self._n_features, self._dtype, self.constant = int(n_features), np.dtype(dtype), constant
+    def __init__(
+        self, n_features: int, dtype: DTypeLike = np.float32, *, constant: bool = False, exact: bool = False
+    ) -> None:  # fmt: skip
+        self._n_features, self._dtype = int(n_features), np.dtype(dtype)
+        self.constant, self.exact = constant, exact
 
     @property
     def size(self) -> int:
@@ -66,8 +72,11 @@ class LinearBasis(AbstractBasis):
         Sparse rows are never written out dense; their sums are float64, in the order of the columns.
         """
         self._check(features)
-        values: Floats = np.empty((features.shape[0], coefficients.shape[1]), dtype=self.dtype)
         own = coefficients[: self._n_features]
+        if self.exact:
+            exact = exact_products(features, np.asarray(own, dtype=np.float64))
+            return exact + coefficients[-1] if self.constant else exact
+        values: Floats = np.empty((features.shape[0], coefficients.shape[1]), dtype=self.dtype)
         if isinstance(features, SparseRows):
             columns = np.ascontiguousarray(own.T, dtype=np.float64)
             for rows in self._strips(features):
@@ -103,11 +112,20 @@ class LinearBasis(AbstractBasis):
         return total
 
     def row_squares(self, features: Rows) -> NDArray[np.float64]:
-        if isinstance(features, SparseRows):
+        if self.exact:
+            squares = exact_squares(features)
+        elif isinstance(features, SparseRows):
             squares = np.square(features.norms())
         else:
             squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
         return np.asarray(squares + self.constant)
+
+    def over(self, group: AbstractGroup) -> AbstractGroup:
+        return group
+
+    @property
+    def process_bytes(self) -> int:
+        return COMPILED_BYTES if self.exact else 0
 
     def workspace_bytes(self, row_numbers: int) -> int:
         # a strip in the other precision; of a sparse one owners, columns of coefficients and products

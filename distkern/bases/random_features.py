@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases._kept import KEPT_BYTES, blocks, kept
 from distkern.bases.base import WIDE_TILE_ROWS, AbstractBasis, SlopesAt, multiply, rows_of_wide_tile
-from distkern.core.errors import CorruptDataError, InputError, unknown_name
+from distkern.core.errors import InputError, unknown_name
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Floats, Indices
 from distkern.core.workspace import buffer
@@ -154,7 +154,7 @@ class RandomFeatureBasis(AbstractBasis):
         self.kernel.check_domain(features)
         self._kept(block).fill(self._narrowed(features), values, self._scale(block))
 
-    def evaluate(self, features: Rows) -> Floats:
+    def values(self, features: Rows) -> Floats:
         """z(X), (n_rows, size): the bits of :meth:`fill`, with every block made once. Mind its size."""
         values = np.empty((features.shape[0], self.size), dtype=self.dtype)
         for block in range(self.n_blocks):
@@ -258,27 +258,6 @@ class RandomFeatureBasis(AbstractBasis):
         # adding 0 makes a zero of a minus zero
         rounded = np.round(values, 6) + 0.0
         return hashlib.blake2b(rounded.astype("<f8").tobytes(), digest_size=8).hexdigest()
-
-    def check_digest(self, stored: str, *, written_with: str, where: str) -> None:
-        """Refuse a model whose features this installation does not draw alike.
-
-        Parameters
-        ----------
-        stored : what :meth:`digest` gave when the model was written
-        written_with : version of numpy then
-        where : the model
-
-        Raises
-        ------
-        CorruptDataError
-            Naming both versions of numpy.
-        """
-        if self.digest() != stored:
-            raise CorruptDataError(
-                f"its random features, written with numpy {written_with}, are drawn differently by numpy "
-                f"{np.__version__} or by this version of SciPy", where=where,
-                mend=f"install numpy {written_with}, or train it again",
-            )  # fmt: skip
 
     # -- blocks
 

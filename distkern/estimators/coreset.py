@@ -11,11 +11,9 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.core.sparse import from_arrays, to_arrays
 from distkern.estimators.base import AbstractClassifier
+from distkern.features.landmarks import DEFAULT_LANDMARKS
 from distkern.landmarks import AbstractLandmarkRule, find_landmark_rule
 from distkern.solvers.coreset import CoresetProblem
-from distkern.solvers.hyperparameters import (
-    DEFAULT_LANDMARKS,
-)
 
 
 class AbstractCoresetClassifier(AbstractClassifier):

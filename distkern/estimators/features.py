@@ -9,15 +9,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.sparse import from_arrays, to_arrays
 from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.landmarks import find_landmark_rule
-from distkern.solvers.feature_choice import FeatureChoice
-from distkern.solvers.hyperparameters import (
-    DEFAULT_LANDMARKS,
-)
+from distkern.features import AbstractFeatures, find_features
+from distkern.landmarks.base import Layout
 
 
 class AbstractFeatureEstimator(AbstractEstimator):
@@ -32,7 +28,7 @@ class AbstractFeatureEstimator(AbstractEstimator):
     seed_ : of the random features
     """
 
-    def feature_choice(self) -> FeatureChoice:
+    def feature_choice(self) -> AbstractFeatures:
         """The features, before any row is read.
 
         Raises
@@ -40,27 +36,17 @@ class AbstractFeatureEstimator(AbstractEstimator):
         InputError
             If a parameter has been given that features of this kind do not take, or the kernel does not suit.
         """
-        kind = self.value("features")
-        if kind == "linear":
-            return FeatureChoice("linear")
-        kernel = self.kernel_choice()
-        if kind == "random":
-            choice = FeatureChoice(kind, kernel, self.value("n_features"), self.value("sampler"))
-            # refuses a kernel without random features and a number or a sampler that does not suit it
-            choice.basis(1, np.dtype(np.float32), np.empty((0, 1)), 1.0, 0)
-            return choice
-        count = self.value("n_landmarks") or DEFAULT_LANDMARKS
-        return FeatureChoice(kind, kernel, landmarks=find_landmark_rule(self.landmarks)(n_landmarks=count))
+        kind = find_features(self.value("features"))
+        parts = {"kernel": self.kernel_choice()} if "kernel" in kind.choices else {}
+        return kind(**parts, **self.values_of(kind))
 
     def memory_knob(self) -> str:
-        if self.features == "linear":
-            return "random features (--set features=random) if the columns are many"
-        return super().memory_knob() if self.features != "random" else "fewer features (--set n_features=...)"
+        return self.feature_choice().memory_knob
 
     def basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis:
-        return self.feature_choice().basis(
-            self.n_features_in_, np.dtype(dtype), self.landmarks_, self.gamma_, self.seed_, sparse_rows=True
-        )
+        # rows of either form may come, so the seed and the columns are all that matters of them
+        rows = Layout((), self.n_features_in_, np.dtype(dtype), self.seed_, sparse_numbers=0)
+        return self.feature_choice().basis(rows, self.landmarks_, self.gamma_)
 
     def _keep(self, state: Any) -> None:
         self.landmarks_, self.gamma_ = state.landmarks, state.gamma
@@ -71,8 +57,7 @@ class AbstractFeatureEstimator(AbstractEstimator):
         return to_arrays("landmarks", self.landmarks_) | arrays if len(self.landmarks_) else arrays
 
     def _facts(self) -> dict[str, Any]:
-        basis = self.basis(np.float32)
-        digest = basis.digest() if isinstance(basis, RandomFeatureBasis) else None
+        digest = self.basis(np.float32).digest()
         return {"gamma": float(self.gamma_), "seed": int(self.seed_), "features": digest}
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
@@ -82,9 +67,9 @@ class AbstractFeatureEstimator(AbstractEstimator):
         self.landmarks_ = (
             from_arrays("landmarks", arrays) if has_landmarks else np.empty((0, self.n_features_in_))
         )
-        basis = self.basis(np.float32)
-        if isinstance(basis, RandomFeatureBasis):
-            basis.check_digest(facts["features"], written_with=facts["numpy-version"], where=where)
+        self.basis(np.float32).check_digest(
+            facts["features"], written_with=facts["numpy-version"], where=where
+        )
 
 
 class AbstractFeatureClassifier(AbstractFeatureEstimator, AbstractClassifier):

@@ -10,10 +10,10 @@ import numpy as np
 
 from distkern.core.errors import InputError, unknown_name
 from distkern.core.parameters import Parameter, declared
+from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
-from distkern.solvers.kernel_choice import KernelChoice
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -20,6 +20,8 @@ from distkern.core.sparse import Rows, SparseRows, converted, stacked
 from distkern.core.types import Floats
 from distkern.engine.dask.arrays import as_array, is_dask, map_rows, map_source
 from distkern.estimators.hyperparameters import Hyperparameters
+from distkern.features.kernel_choice import GAMMA, a_kernel
+from distkern.features.random import SAMPLER
 from distkern.kernels import AbstractKernel, feature_kernel_names
 from distkern.kernels.bandwidth import gamma_by_rule
 from distkern.runs.feature_names import (
@@ -29,13 +31,7 @@ from distkern.runs.feature_names import (
     preparation_of,
     put_in_order,
 )
-from distkern.solvers.hyperparameters import (
-    GAMMA,
-    RANDOM_STATE,
-    SAMPLER,
-    a_kernel,
-    hyperparameters_of,
-)
+from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
@@ -158,4 +154,4 @@ def feature_rows(
     if preparation is not None:
         rows = preparation.apply_rows(rows, basis.dtype)
     with blas.single_threaded():
-        return basis.evaluate(converted(rows.astype(basis.dtype), sparse=isinstance(rows, SparseRows)))
+        return basis.values(converted(rows.astype(basis.dtype), sparse=isinstance(rows, SparseRows)))

@@ -58,10 +58,10 @@ class SIMBAClassifier(AbstractFeatureClassifier):
     def _data_of_lazy(
         self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack
     ) -> TrainingData:  # fmt: skip
-        return self._data_of_split(spooled(raw, executor, stack, columns=self.features == "linear"))
+        return self._data_of_split(spooled(raw, executor, stack, columns=self.feature_choice().reads_columns))
 
     def _data_of_split(self, split: Split) -> TrainingData:
-        if self.features == "linear" and not split.has_columns:
+        if self.feature_choice().reads_columns and not split.has_columns:
             raise no_columns(split.dataset.path)
         return super()._data_of_split(split)
 

@@ -65,7 +65,6 @@ class SVRGRegressor(AbstractSVRG, AbstractFunctionalRegressor):
     hyperparameters = hyperparameters_of(SVRG, **REGRESSOR)
 
     def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Scaled) -> None:
-        # of linear features the last one is constant
-        last = len(coefficients) - (self.features == "linear")
+        last = len(coefficients) - self.feature_choice().with_constant().n_constant
         super()._keep_coefficients(coefficients[:last], state)
         self.intercept_ += state.target_scale * coefficients[last:].sum(axis=0)

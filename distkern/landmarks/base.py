@@ -40,10 +40,14 @@ class Layout:
         return self.sparse_numbers is not None
 
     @property
+    def row_numbers(self) -> int:
+        """Numbers that a row takes up in memory."""
+        return self.n_features if self.sparse_numbers is None else self.sparse_numbers
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of a row in memory."""
-        numbers = self.n_features if self.sparse_numbers is None else self.sparse_numbers
-        return numbers * self.dtype.itemsize
+        return self.row_numbers * self.dtype.itemsize
 
     @property
     def comparing_bytes(self) -> int:

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from distkern.core.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
+from distkern.landmarks.base import Layout
 from distkern.passes import Pass
 
 State = TypeVar("State")
@@ -60,9 +61,14 @@ class Problem:
     weighs_classes: bool = False
 
     @property
+    def layout(self) -> Layout:
+        """What landmark rules and features know of it."""
+        return Layout(self.block_rows, self.n_features, self.dtype, self.seed, self.sparse_numbers)
+
+    @property
     def row_numbers(self) -> int:
         """Numbers that a row takes up in memory."""
-        return self.n_features if self.sparse_numbers is None else self.sparse_numbers
+        return self.layout.row_numbers
 
     @property
     def n_rows(self) -> int:

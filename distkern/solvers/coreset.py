@@ -14,12 +14,12 @@ from distkern.bases.base import AbstractBasis
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.core.sparse import Rows
 from distkern.core.types import Floats
+from distkern.features.kernel_choice import KernelChoice
 from distkern.landmarks.base import AbstractLandmarkRule
 from distkern.losses import margin_loss
 from distkern.losses.base import AbstractElementwiseLoss, AbstractLoss
 from distkern.passes import Stream, Visit, epoch_visits
 from distkern.solvers.base import AbstractSolver, Outline, Problem, State, Steps, Trouble
-from distkern.solvers.kernel_choice import KernelChoice, layout_of
 from distkern.solvers.measuring import Figures, Model, measured
 from distkern.solvers.pieces import Piece, PieceOperand, piece_rows, prepare_piece, stream_cost
 from distkern.solvers.risk import Risk
@@ -69,16 +69,14 @@ class CoresetProblem:
 
     def begin(self, problem: Problem) -> Steps[tuple[Rows, float]]:
         """Choose landmarks and gamma."""
-        layout = layout_of(problem)
-        gamma = yield from self.kernel.choose_gamma(layout)
-        landmarks = yield from self.landmarks.choose(layout)
+        gamma = yield from self.kernel.choose_gamma(problem.layout)
+        landmarks = yield from self.landmarks.choose(problem.layout)
         return landmarks, gamma
 
     def outline_begin(self, problem: Problem) -> list[Outline]:
         """The passes of :meth:`begin`."""
-        layout = layout_of(problem)
-        landmarks = [Outline(step, times) for step, times in self.landmarks.outline(layout)]
-        return [*self.kernel.outline(layout), *landmarks]
+        passes = self.kernel.outline(problem.layout) + self.landmarks.outline(problem.layout)
+        return [Outline(step, times) for step, times in passes]
 
     def mend(self, trouble: Trouble, also: str = "") -> str:
         """What to do about an objective that rises, or a model of one class."""
@@ -91,7 +89,7 @@ class CoresetProblem:
 
     def expected_size(self, problem: Problem) -> int:
         """r, an upper bound, before any row is read."""
-        return self.landmarks.expected_size(layout_of(problem))
+        return self.landmarks.expected_size(problem.layout)
 
 
 class AbstractCoresetSolver(AbstractSolver[State]):

@@ -22,6 +22,8 @@ from distkern.core.parameters import (
     Words,
     parameter,
 )
+from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
+from distkern.features.random import SAMPLER
 from distkern.kernels import feature_kernel_names
 from distkern.losses import loss_names
 from distkern.passes import Cost, Exchange, Rounds
@@ -32,8 +34,7 @@ from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, 
 from distkern.solvers._dsg.rounds import CACHE_BYTES, Operand, join, open_batches
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble, rows_of_stage
-from distkern.solvers.hyperparameters import GAMMA, SAMPLER, a_kernel, a_loss
-from distkern.solvers.kernel_choice import KernelChoice, layout_of
+from distkern.solvers.hyperparameters import a_loss
 from distkern.solvers.measuring import Model
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
@@ -261,7 +262,7 @@ class DSG(AbstractSolver[DSGState]):
         return state.average[:used] if averaged else state.scale * state.coefficients[:used]
 
     def init(self, problem: Problem) -> Steps[DSGState]:
-        gamma = yield from self.kernel.choose_gamma(layout_of(problem))
+        gamma = yield from self.kernel.choose_gamma(problem.layout)
         targets = yield from target_scale(problem, self.risk)
         outputs, size = self.risk.n_outputs, self.block_size * self.most_blocks
         state = DSGState(
@@ -336,7 +337,7 @@ class DSG(AbstractSolver[DSGState]):
         n_steps = self.n_steps(problem)
         grown = -(-n_steps // -(-n_steps // self.stages))
         passes = [
-            *self.kernel.outline(layout_of(problem)),
+            *(Outline(step, times) for step, times in self.kernel.outline(problem.layout)),
             *target_outline(problem),
             Outline(self._rounds(problem, None), grown),
         ]

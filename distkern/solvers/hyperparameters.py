@@ -8,54 +8,29 @@ added, with None for the member's own default. The constructors of the estimator
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from numpy.random import RandomState
 
-from distkern.core.errors import InputError
 from distkern.core.parameters import (
     NOT_NEGATIVE,
     NOTHING,
     POSITIVE,
-    AbstractKind,
     Instance,
     Parameter,
     Whole,
     Words,
     declared,
 )
-from distkern.kernels import find_kernel, kernel_names, landmark_kernel_names
-from distkern.kernels.bandwidth import RULES, parse_rule
+from distkern.features import feature_names, find_features
+from distkern.features.kernel_choice import GAMMA, a_kernel
+from distkern.features.landmarks import LANDMARKS, N_LANDMARKS
+from distkern.kernels import find_kernel, landmark_kernel_names
 from distkern.kernels.base import AbstractKernel
-from distkern.landmarks import landmark_rule_names
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
-from distkern.samplers import sampler_names
-
-
-@dataclass(frozen=True)
-class WidthRule(AbstractKind):
-    """The rules for gamma, each with or without a divisor of the width."""
-
-    def accepts(self, value: Any) -> bool:
-        if not isinstance(value, str):
-            return False
-        try:
-            parse_rule(value)
-        except InputError:
-            return False
-        return True
-
-    @property
-    def spoken(self) -> str:
-        return ", ".join(repr(rule) for rule in RULES) + " or one with a divisor of the width ('median/4')"
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        return RULES
-
 
 RANDOM_STATE = Parameter(
     None,
@@ -65,24 +40,11 @@ RANDOM_STATE = Parameter(
 CLASS_WEIGHT = Parameter(
     None, (Words("balanced"), Instance(dict, "{label: weight}"), NOTHING), "weight of each class"
 )
-GAMMA = Parameter(
-    "scale", (POSITIVE, WidthRule()), "of the kernel: a number, or a rule that reads it off the rows"
-)
-SAMPLER = Parameter("monte_carlo", (Words(of=sampler_names),), "how random features are drawn")
-LANDMARKS = Parameter("uniform", (Words(of=landmark_rule_names),), "the rule that chooses landmarks")
-N_LANDMARKS = Parameter(None, (Whole(), NOTHING), "at most this many landmarks; none: 512")
-#: landmarks where neither their number nor a diameter is given
-DEFAULT_LANDMARKS = 512
 
 
 def a_loss(default: str, names: Callable[[], Iterable[str]]) -> Parameter:
     """The parameter ``loss``, one of the given names."""
     return Parameter(default, (Words(of=names),), "the loss")
-
-
-def a_kernel(names: Callable[[], Iterable[str]]) -> Parameter:
-    """The parameter ``kernel``, one of the given names."""
-    return Parameter("rbf", (Words(of=names),), "the kernel")
 
 
 #: parameters that choose a member of a family, and how it is found
@@ -129,14 +91,6 @@ def _with_members(
     return found
 
 
-def used_with_features(parameters: Mapping[str, Parameter], *kinds: str) -> dict[str, Parameter]:
-    """The same parameters, which have an effect with these kinds of ``features`` only."""
-    return {
-        name: replace(parameter, used_with={**parameter.used_with, "features": kinds})
-        for name, parameter in parameters.items()
-    }
-
-
 #: the choices of the solvers over landmarks, beside the loss
 CORESET = {
     "kernel": a_kernel(landmark_kernel_names),
@@ -156,26 +110,20 @@ CORESET = {
     "landmarks": replace(LANDMARKS, default="coverage"),
 }
 
-#: the parameters that say which features; each kind of features takes some of them
-_OF_KERNELS = {"kernel": a_kernel(kernel_names), "gamma": GAMMA}
-_OF_RANDOM = {
-    "n_features": Parameter(2048, (Whole(),), "random features; even where they come in pairs"),
-    "sampler": SAMPLER,
-}
-_OF_LANDMARKS = {"n_landmarks": N_LANDMARKS, "landmarks": LANDMARKS}
-_MEANING = {
-    "linear": "the rows themselves, dense or sparse",
-    "random": "random features of the kernel",
-    "nystroem": "Nystroem features of the kernel at landmarks",
-    "landmarks": "the kernel at landmarks, regularised as plain numbers",
-}
 
-
-def feature_parameters(*kinds: str) -> dict[str, Parameter]:
-    """The parameters of the given kinds of features, the first of which is the default."""
-    texts = "; ".join(f"{kind}: {_MEANING[kind]}" for kind in kinds)
-    found = {"features": Parameter(kinds[0], (Words(*kinds),), texts)}
-    of_landmarks = [kind for kind in kinds if kind in ("nystroem", "landmarks")]
-    found |= used_with_features(_OF_KERNELS, *(kind for kind in kinds if kind != "linear"))
-    found |= used_with_features(_OF_RANDOM, "random")
-    return found | (used_with_features(_OF_LANDMARKS, *of_landmarks) if of_landmarks else {})
+def feature_parameters(default: str, *, with_columns: bool = False) -> dict[str, Parameter]:
+    """The parameter ``features``, and those of all kinds; or of those that have single columns."""
+    known = feature_names(with_columns=with_columns)
+    kinds = [default, *(name for name in known if name != default)]
+    found: dict[str, Parameter] = {}
+    takers: dict[str, list[str]] = {}
+    for kind in kinds:
+        member = find_features(kind)
+        for name, parameter in {**member.choices, **declared(member)}.items():
+            found.setdefault(name, parameter)
+            takers.setdefault(name, []).append(kind)
+    texts = "; ".join(f"{kind}: {find_features(kind).meaning}" for kind in kinds)
+    return {"features": Parameter(default, (Words(*kinds),), texts)} | {
+        name: replace(parameter, used_with={**parameter.used_with, "features": tuple(takers[name])})
+        for name, parameter in found.items()
+    }

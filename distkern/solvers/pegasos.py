@@ -13,6 +13,7 @@ from distkern.bases.base import STRIP_NUMBERS
 from distkern.bases.random_features import STRIP_ROWS
 from distkern.core.parameters import FLAG, NOTHING, POSITIVE, Whole, parameter
 from distkern.core.sparse import Rows
+from distkern.features import AbstractFeatures
 from distkern.losses import margin_loss, margin_loss_names
 from distkern.losses.base import AbstractLoss
 from distkern.passes import Cost, Reduce, Stream, epoch_visits
@@ -32,7 +33,6 @@ from distkern.solvers.base import (
     order_of_rows,
     rows_of_stage,
 )
-from distkern.solvers.feature_choice import FeatureChoice
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums, measure, measured
 from distkern.solvers.pieces import piece_rows
@@ -99,7 +99,7 @@ class Pegasos(AbstractSolver[PegasosState]):
     class_weights, mean_weight : see :class:`~distkern.solvers.risk.Risk`
     """
 
-    features: FeatureChoice
+    features: AbstractFeatures
     loss: AbstractLoss
     lam: float = parameter(
         1e-4,
@@ -129,7 +129,7 @@ class Pegasos(AbstractSolver[PegasosState]):
     cost_of_pass = "n d k, or n times the entries of a row; n r (d + k) over r features"
     memory = "r k numbers"
     choices = {  # noqa: RUF012
-        "loss": a_loss("hinge", margin_loss_names), **feature_parameters("linear", "random", "landmarks")
+        "loss": a_loss("hinge", margin_loss_names), **feature_parameters("linear")
     }  # fmt: skip
     explosion = math.inf
 
@@ -137,8 +137,8 @@ class Pegasos(AbstractSolver[PegasosState]):
         return PegasosState
 
     def init(self, problem: Problem) -> Steps[PegasosState]:
-        landmarks, gamma = yield from self.features.begin(problem)
-        size, outputs = self.features.basis_for(problem, landmarks, gamma).size, problem.n_outputs
+        landmarks, gamma = yield from self.features.begin(problem.layout)
+        size, outputs = self.features.basis(problem.layout, landmarks, gamma).size, problem.n_outputs
         state = PegasosState(
             landmarks, gamma, vectors=np.zeros((size + 1, outputs)), scale=np.ones(outputs),
             norms=np.zeros(outputs), early=np.zeros((size + 1, outputs)), banked=np.zeros(outputs),
@@ -201,7 +201,7 @@ class Pegasos(AbstractSolver[PegasosState]):
 
     def outline(self, problem: Problem) -> list[Outline]:
         passes = [
-            *self.features.outline_begin(problem),
+            *(Outline(step, times) for step, times in self.features.outline(problem.layout)),
             Outline(self._measuring(problem, None), self.stages + 1),
             Outline(self._stream(problem, 0, None), self.stages),
         ]
@@ -218,7 +218,7 @@ class Pegasos(AbstractSolver[PegasosState]):
         return max(1, math.ceil(wanted * problem.n_rows)) if isinstance(wanted, float) else int(wanted)
 
     def _model(self, problem: Problem, state: PegasosState) -> Model:
-        basis = self.features.basis_for(problem, state.landmarks, state.gamma)
+        basis = self.features.basis(problem.layout, state.landmarks, state.gamma)
         risk = Risk(margin_loss(self.loss), problem.n_outputs, self.class_weights, self.mean_weight)
         return Model(basis, state.coefficients, risk, state.intercept)
 
@@ -256,9 +256,9 @@ class Pegasos(AbstractSolver[PegasosState]):
             problem.block_rows, self.steps(problem), seed=problem.seed, stage=stage,
             replace=self.order == "iid",
         )  # fmt: skip
-        footprint, itemsize = self.features.footprint(problem), problem.dtype.itemsize
+        footprint, itemsize = self.features.footprint(problem.layout), problem.dtype.itemsize
         size = footprint.size if model is None else model.basis.size
-        numbers = self.features.prepared_numbers(problem, size)
+        numbers = self.features.prepared_numbers(problem.layout, size)
         rows = piece_rows(numbers, itemsize)
         # a batch does not cross pieces
         rows = -(-rows // self.batch_size) * self.batch_size
@@ -280,7 +280,7 @@ class Pegasos(AbstractSolver[PegasosState]):
     def _measuring(
         self, problem: Problem, model: Model | None, *, split: str = "train", largest: bool = False
     ) -> Reduce[Sums]:
-        footprint = self.features.footprint(problem)
+        footprint = self.features.footprint(problem.layout)
         cost = Cost(
             workspace_bytes=self._workspace_bytes(problem),
             result_bytes=8 * problem.n_outputs,
@@ -293,15 +293,9 @@ class Pegasos(AbstractSolver[PegasosState]):
         return Reduce(name, function, Sums.add, model, split=split, cost=cost, measures_only=not largest)
 
     def _workspace_bytes(self, problem: Problem) -> int:
-        footprint, outputs = self.features.footprint(problem), problem.n_outputs
+        footprint, outputs = self.features.footprint(problem.layout), problem.n_outputs
         size, itemsize = footprint.size, problem.dtype.itemsize
         operand = footprint.operand_bytes + size * outputs * (16 + itemsize)
         # predictions, signs and what is computed of them
         strip = max(STRIP_NUMBERS, STRIP_ROWS * outputs) * 48
-        if self.features.kind == "landmarks":
-            tile_rows = int(np.clip(512 * 1024 // (size * itemsize), 128, 1024))
-            tile = tile_rows * (2 * size + problem.row_numbers + 2) * itemsize
-        else:
-            basis = self.features.basis_for(problem, np.empty((0, problem.n_features)), 1.0)
-            tile = basis.workspace_bytes(problem.row_numbers)
-        return operand + strip + tile
+        return operand + strip + footprint.tile_bytes

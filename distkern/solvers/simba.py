@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.random_features import RandomFeatureBasis
+from distkern.bases.base import AbstractBasis
 from distkern.core.errors import InputError
 from distkern.core.parameters import FLAG, NOTHING, POSITIVE, Number, Parameter, Whole, Words, parameter
-from distkern.core.sparse import COMPILED_BYTES
+from distkern.core.sparse import COMPILED_BYTES, Rows
 from distkern.core.types import groups_of
+from distkern.features import AbstractFeatures, feature_names
 from distkern.passes import Cost, Exchange, Reduce, Rounds
 from distkern.solvers._simba.columns import COLUMN_BYTES, ROW_BYTES
 from distkern.solvers._simba.measure import (
@@ -30,7 +31,6 @@ from distkern.solvers._simba.messages import Ask, HoldOut, Update, join
 from distkern.solvers._simba.primal import Primal, RoundRunner, Schedule
 from distkern.solvers._simba.resident import Operand, open_simba
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.feature_choice import FeatureChoice
 from distkern.solvers.hyperparameters import feature_parameters
 
 #: candidates of a search for nu
@@ -112,7 +112,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
     and others, described in their declarations
     """
 
-    features: FeatureChoice
+    features: AbstractFeatures
     nus: tuple[float, ...] = SEARCHED
     fit_intercept: bool = parameter(True, FLAG, help="learn b in [-1, 1], in units of the largest norm")
     max_rounds: int = parameter(20_000, Whole(), help="T, rounds")
@@ -145,16 +145,16 @@ class SIMBA(AbstractSolver[SIMBAState]):
             "how far rows may fall short, on average, mostly .0003 to .03: about the hinge loss of a good "
             "model by |w| and the largest norm; search: nine of that range at once, by the held-out rows",
         ),
-        **feature_parameters("linear", "random"),
+        **feature_parameters("linear", with_columns=True),
     }
     explosion = math.inf
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.features.kind not in ("linear", "random"):
+        if not self.features.has_columns:
             raise InputError(
-                f"{self.features.kind!r} features have no single columns", where="features",
-                mend="use 'linear' or 'random'",
+                f"{self.features.name!r} features have no single columns", where="features",
+                mend=f"use one of: {', '.join(feature_names(with_columns=True))}",
             )  # fmt: skip
         if not self.nus or not all(0 <= nu <= 1 for nu in self.nus):
             raise InputError(f"is {self.nus!r}", where="nu", mend="use a number from 0 to 1")
@@ -180,11 +180,11 @@ class SIMBA(AbstractSolver[SIMBAState]):
         return f"set more max_rounds than {self.max_rounds}, or another nu{also}"
 
     def init(self, problem: Problem) -> Steps[SIMBAState]:
-        landmarks, gamma = yield from self.features.begin(problem)
-        basis = self.features.basis_for(problem, landmarks, gamma)
-        if self.features.kind == "linear":
+        landmarks, gamma = yield from self.features.begin(problem.layout)
+        basis = self._basis(problem, landmarks, gamma)
+        if self.features.reads_columns:
             # refuses data without single columns before anything is computed
-            exchange: Exchange = yield self._rounds(problem, self._operand(problem, gamma))
+            exchange: Exchange = yield self._rounds(problem, self._operand(problem, basis))
             lanes = len(self.nus) * problem.n_outputs
             zeros = np.zeros((lanes, 1))
             exchange(Ask(Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, None), None))
@@ -211,13 +211,12 @@ class SIMBA(AbstractSolver[SIMBAState]):
         )  # fmt: skip
 
     def stage(self, problem: Problem, state: SIMBAState) -> Steps[SIMBAState]:
-        exchange: Exchange = yield self._rounds(problem, self._operand(problem, state.gamma))
+        basis = self._basis(problem, state.landmarks, state.gamma)
+        exchange: Exchange = yield self._rounds(problem, self._operand(problem, basis))
         primal = Primal(
             state.u.copy(), state.behind.copy(), state.banked.copy(), state.sums_of_b.copy(), state.weight
         )
-        runner = RoundRunner(
-            self._schedule(problem, state), primal, exchange, state.u.shape[1], problem.dtype
-        )
+        runner = RoundRunner(self._schedule(problem, state, basis), primal, exchange)
         first, last = state.round + 1, min(state.round + self._rounds_per_stage, self.max_rounds)
         limit = math.inf if self.max_feature_accesses is None else self.max_feature_accesses
         done = runner.run(first, last + 1, limit - state.accesses) - 1
@@ -227,7 +226,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
             accesses=state.accesses + runner.accesses,
             accesses_nonzero=state.accesses_nonzero + runner.entries,
         )  # fmt: skip
-        return (yield from self._measured(problem, after, primal))
+        return (yield from self._measured(problem, after, primal, basis))
 
     def finished(self, state: SIMBAState) -> bool:
         if self.max_feature_accesses is not None and state.accesses >= self.max_feature_accesses:
@@ -249,8 +248,9 @@ class SIMBA(AbstractSolver[SIMBAState]):
     def outline(self, problem: Problem) -> list[Outline]:
         stages = float(-(-self.max_rounds // self._rounds_per_stage))
         passes = [
-            *self.features.outline_begin(problem), Outline(self._norms(problem, None), 1.0),
-            Outline(self._rounds(problem, None), stages + (self.features.kind == "linear")),
+            *(Outline(step, times) for step, times in self.features.outline(problem.layout)),
+            Outline(self._norms(problem, None), 1.0),
+            Outline(self._rounds(problem, None), stages + self.features.reads_columns),
             Outline(self._margins(problem, None), stages),
         ]  # fmt: skip
         if problem.n_outputs > 1:
@@ -274,32 +274,31 @@ class SIMBA(AbstractSolver[SIMBAState]):
         groups = groups_of(problem.block_rows)
         return sum(hold_out.count(sum(problem.block_rows[block] for block in group)) for group in groups)
 
-    def _operand(self, problem: Problem, gamma: float) -> Operand:
+    def _basis(self, problem: Problem, landmarks: Rows, gamma: float) -> AbstractBasis:
+        return self.features.with_exact_sums().basis(problem.layout, landmarks, gamma)
+
+    def _operand(self, problem: Problem, basis: AbstractBasis) -> Operand:
         return Operand(
             problem.n_outputs, len(self.nus), self.rows_per_round * problem.n_outputs, self.fit_intercept,
-            problem.dtype, self._hold_out(problem), problem.seed, self._random_basis(problem, gamma),
+            self._hold_out(problem), problem.seed, basis,
         )  # fmt: skip
 
-    def _random_basis(self, problem: Problem, gamma: float) -> RandomFeatureBasis | None:
-        basis = self.features.basis_for(problem, np.empty((0, problem.n_features)), gamma)
-        return basis if isinstance(basis, RandomFeatureBasis) else None
-
-    def _schedule(self, problem: Problem, state: SIMBAState) -> Schedule:
+    def _schedule(self, problem: Problem, state: SIMBAState, basis: AbstractBasis) -> Schedule:
         return Schedule(
             np.repeat(self.nus, problem.n_outputs), problem.n_rows - self.n_held_out(problem), problem.n_rows,
             state.radius, self.columns_per_round * problem.n_outputs, self.selection_every, self.averaging,
-            self.fit_intercept, problem.seed, self._random_basis(problem, state.gamma),
+            self.fit_intercept, problem.seed, basis,
         )  # fmt: skip
 
     def _rounds(self, problem: Problem, operand: Operand | None) -> Rounds:
         lanes, outputs = len(self.nus) * problem.n_outputs, problem.n_outputs
-        size, itemsize = self.features.expected_size(problem), problem.dtype.itemsize
+        size, itemsize = self.features.expected_size(problem.layout), problem.dtype.itemsize
         n_columns, n_draws = self.columns_per_round * outputs, self.rows_per_round * outputs
-        sparse = problem.sparse_numbers is not None and self.features.kind == "linear"
+        sparse = problem.sparse_numbers is not None and self.features.reads_columns
         # of dense columns those of a group and their joint copy; of sparse ones what is expected to be there
         share = min(1.0, problem.row_numbers / problem.n_features) if sparse else 1.0
         seconds = lanes * (0.8e-9 + n_columns * share * 0.3e-9) + n_columns * share * 1e-9
-        if self.features.kind == "random":
+        if not self.features.reads_columns:
             seconds += n_columns * (10e-9 + 1e-9 * problem.row_numbers)
         groups = len(groups_of(problem.block_rows))
         row_bytes = problem.row_numbers * itemsize + 16
@@ -313,19 +312,20 @@ class SIMBA(AbstractSolver[SIMBAState]):
                 workspace_bytes=COLUMN_BYTES + ROW_BYTES + lanes * 2**17,
                 # the driver's variables before the stage, now, and their average
                 driver_bytes=8 * size * (5 * lanes + 2 * outputs),
-                process_bytes=max(COMPILED_BYTES, self.features.footprint(problem).process_bytes),
+                process_bytes=max(COMPILED_BYTES, self.features.footprint(problem.layout).process_bytes),
             ),
         )  # fmt: skip
 
     # -- measuring
 
-    def _measured(self, problem: Problem, state: SIMBAState, primal: Primal) -> Steps[SIMBAState]:
+    def _measured(
+        self, problem: Problem, state: SIMBAState, primal: Primal, basis: AbstractBasis
+    ) -> Steps[SIMBAState]:  # fmt: skip
         """The state with the best model so far and its figures."""
         outputs, candidates = problem.n_outputs, len(self.nus)
         n_held = self.n_held_out(problem)
         n_active = problem.n_rows - n_held
         w, b = primal.averaged()
-        basis = self.features.basis_for(problem, state.landmarks, state.gamma)
         unscaled = LaneModel(
             basis, np.ascontiguousarray(w.T) / state.radius, b, outputs, self._hold_out(problem),
             problem.block_rows,
@@ -385,13 +385,15 @@ class SIMBA(AbstractSolver[SIMBAState]):
         )  # fmt: skip
 
     def _cost(self, problem: Problem, lanes: int, result_bytes: int) -> Cost:
-        footprint, itemsize = self.features.footprint(problem), problem.dtype.itemsize
-        basis = self.features.basis_for(problem, np.empty((0, problem.n_features)), 1.0)
+        footprint, itemsize = (
+            self.features.with_exact_sums().footprint(problem.layout),
+            problem.dtype.itemsize,
+        )
         operand = footprint.size * lanes * (16 + itemsize)
         # f in both precisions, margins and their bins, of a strip
         strip = 2**16 * 48 + 256 * lanes * 48
         return Cost(
-            workspace_bytes=basis.workspace_bytes(problem.row_numbers) + operand + strip + result_bytes,
+            workspace_bytes=footprint.tile_bytes + operand + strip + result_bytes,
             result_bytes=result_bytes,
             flops_per_row=footprint.flops_per_row + 2.0 * problem.row_numbers * lanes,
             entries_per_row=footprint.entries_per_row,

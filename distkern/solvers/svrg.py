@@ -13,6 +13,7 @@ from distkern.bases.base import AbstractBasis
 from distkern.core.errors import InputError
 from distkern.core.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Whole, parameter
 from distkern.core.sparse import Rows
+from distkern.features import AbstractFeatures, Footprint
 from distkern.losses import loss_names
 from distkern.passes import Visit, epoch_visits
 from distkern.solvers._svrg.inner import InnerLoop, Piece, batch_ends, inner_pass
@@ -27,7 +28,6 @@ from distkern.solvers.base import (
     order_of_rows,
     rows_of_stage,
 )
-from distkern.solvers.feature_choice import FeatureChoice, Footprint
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
 from distkern.solvers.measuring import Model, measured
 from distkern.solvers.risk import Risk
@@ -102,7 +102,7 @@ class SVRG(AbstractSolver[SVRGState]):
     """
 
     risk: Risk
-    features: FeatureChoice
+    features: AbstractFeatures
     nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |w|^2 / 2 against the mean loss")
     batch_size: int | None = parameter(
         None, Whole(), NOTHING,
@@ -132,7 +132,7 @@ class SVRG(AbstractSolver[SVRGState]):
     cost_of_pass = "n r (d + k) for the full gradient, n r (d + 2 k) + n r^2 / B for the inner loop"
     memory = "r k numbers, and r^2 with a preconditioner"
     choices = {  # noqa: RUF012
-        "loss": a_loss("logistic", loss_names), **feature_parameters("random", "nystroem", "linear")
+        "loss": a_loss("logistic", loss_names), **feature_parameters("random")
     }  # fmt: skip
 
     # -- what the problem decides
@@ -188,21 +188,21 @@ class SVRG(AbstractSolver[SVRGState]):
             return "a tenth of the present one, or a larger batch_size"
         return f"step_size={self.step_size / 10:.3g}"
 
-    def choice(self, problem: Problem) -> FeatureChoice:
+    def choice(self, problem: Problem) -> AbstractFeatures:
         """The features; with linear ones of real targets a constant one."""
         return self.features.with_constant() if problem.real_targets else self.features
 
     def basis(self, problem: Problem, landmarks: Rows, gamma: float) -> AbstractBasis:
         """z."""
-        return self.choice(problem).basis_for(problem, landmarks, gamma)
+        return self.choice(problem).basis(problem.layout, landmarks, gamma)
 
     def expected_size(self, problem: Problem) -> int:
         """Features, an upper bound."""
-        return self.choice(problem).expected_size(problem)
+        return self.choice(problem).expected_size(problem.layout)
 
     def init(self, problem: Problem) -> Steps[SVRGState]:
         self.preconditioned(self.expected_size(problem))
-        landmarks, gamma = yield from self.features.begin(problem)
+        landmarks, gamma = yield from self.features.begin(problem.layout)
         basis = self.basis(problem, landmarks, gamma)
         targets = yield from target_scale(problem, self.risk)
         zero = np.zeros((basis.size, self.risk.n_outputs))
@@ -222,7 +222,7 @@ class SVRG(AbstractSolver[SVRGState]):
         visits = self._visits(problem, state.stage)
         pieces: Iterator[Piece] = yield inner_pass(
             problem, Model(basis, state.coefficients, risk), footprint, visits,
-            numbers=self.choice(problem).prepared_numbers(problem, basis.size),
+            numbers=self.choice(problem).prepared_numbers(problem.layout, basis.size),
             preconditioned=derived.solve is not None, batch_size=batch,
         )  # fmt: skip
         eta = self.eta(basis.size, batch, largest)
@@ -257,11 +257,11 @@ class SVRG(AbstractSolver[SVRGState]):
         footprint, preconditioned = self._footprint(problem, size), self.preconditioned(size)
         inner = inner_pass(
             problem, None, footprint, self._visits(problem, 0),
-            numbers=self.choice(problem).prepared_numbers(problem, size), preconditioned=preconditioned,
-            batch_size=self.rows_of_batch(problem, size),
+            numbers=self.choice(problem).prepared_numbers(problem.layout, size),
+            preconditioned=preconditioned, batch_size=self.rows_of_batch(problem, size),
         )  # fmt: skip
         passes = [
-            *self.features.outline_begin(problem),
+            *(Outline(step, times) for step, times in self.features.outline(problem.layout)),
             *target_outline(problem),
             Outline(snapshot_pass(problem, None, footprint, first=True), 1),
             Outline(inner, self.stages),
@@ -307,7 +307,7 @@ class SVRG(AbstractSolver[SVRGState]):
         )  # fmt: skip
 
     def _footprint(self, problem: Problem, size: int) -> Footprint:
-        return replace(self.choice(problem).footprint(problem), size=size)
+        return replace(self.choice(problem).footprint(problem.layout), size=size)
 
     def _visits(self, problem: Problem, stage: int) -> tuple[Visit, ...]:
         return epoch_visits(

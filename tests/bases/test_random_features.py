@@ -42,7 +42,7 @@ def test_sizes():
 def test_combining_and_transposing_are_the_products_with_all_values(form):
     features = rows(500)
     basis = basis_of()
-    values = basis.evaluate(form(features))
+    values = basis.values(form(features))
     assert values.shape == (500, 300)
     coefficients = np.random.default_rng(1).standard_normal((300, 3))
     weights = np.random.default_rng(2).standard_normal((500, 2))
@@ -53,7 +53,7 @@ def test_combining_and_transposing_are_the_products_with_all_values(form):
 def test_all_ways_to_the_values_have_the_same_bits():
     features = rows(700)
     basis = basis_of()
-    values = basis.evaluate(features)
+    values = basis.values(features)
     np.testing.assert_array_equal(np.concatenate([t.values.copy() for t in basis.tiles(features)]), values)
     into = np.empty_like(values)
     for _ in basis.tiles(features, into=into):
@@ -76,15 +76,15 @@ def test_a_model_gives_a_row_the_same_bits_wherever_its_tile_begins_a_block_of_r
 def test_rows_of_the_other_precision_are_converted():
     features = rows(50)
     single, double = basis_of(), basis_of(dtype=np.float64)
-    np.testing.assert_array_equal(single.evaluate(features.astype(np.float64)), single.evaluate(features))
-    np.testing.assert_allclose(double.evaluate(features), single.evaluate(features), atol=1e-6)
-    assert double.evaluate(features).dtype == np.float64
+    np.testing.assert_array_equal(single.values(features.astype(np.float64)), single.values(features))
+    np.testing.assert_allclose(double.values(features), single.values(features), atol=1e-6)
+    assert double.values(features).dtype == np.float64
 
 
 def test_columns_come_in_the_order_asked_for_and_need_no_whole_block():
     features = rows(300)
     basis = basis_of()
-    values = basis.evaluate(features)
+    values = basis.values(features)
     wanted = np.array([299, 0, 40, 40, 130, 63])
     _kept.blocks.clear()
     columns = basis.columns(features, wanted)
@@ -112,9 +112,9 @@ def test_neither_all_features_nor_a_tile_of_them_ever_exist():
 def test_growing_blocks_do_not_depend_on_how_many_there_are():
     features = rows(40)
     few, many = basis_of(128, normalize="block"), basis_of(640, normalize="block")
-    np.testing.assert_array_equal(few.evaluate(features), many.evaluate(features)[:, :128])
-    np.testing.assert_allclose(np.square(few.evaluate(features)).sum(axis=1), 2.0, rtol=1e-5)
-    gram = many.evaluate(features) @ many.evaluate(features).T / many.n_blocks
+    np.testing.assert_array_equal(few.values(features), many.values(features)[:, :128])
+    np.testing.assert_allclose(np.square(few.values(features)).sum(axis=1), 2.0, rtol=1e-5)
+    gram = many.values(features) @ many.values(features).T / many.n_blocks
     np.testing.assert_allclose(gram, RBF.closed_form(features, features), atol=0.15)
 
 
@@ -122,21 +122,21 @@ def test_gamma_scales_the_same_draws():
     features = rows(30)
     narrow = RandomFeatureBasis(find_kernel("rbf")(gamma=2.0), 6, 64, 5)
     wide = RandomFeatureBasis(find_kernel("rbf")(gamma=0.5), 6, 64, 5)
-    np.testing.assert_allclose(narrow.evaluate(features), wide.evaluate(2 * features), atol=1e-5)
+    np.testing.assert_allclose(narrow.values(features), wide.values(2 * features), atol=1e-5)
 
 
 def test_what_is_kept_stays_within_its_bytes(monkeypatch):
     _kept.blocks.clear()
     monkeypatch.setattr(_kept.blocks, "n", 3 * 6 * 32 * 4)
     basis = basis_of(640)
-    before = basis.evaluate(rows(20))
+    before = basis.values(rows(20))
     assert len(_kept.blocks) == 3
     assert sum(block.nbytes for block in _kept.blocks.values()) <= 3 * 6 * 32 * 4
     # the last ones used are there, and what is made again is the same
     first, last = ((RBF, basis._draws(block), basis.dtype.str) for block in (0, 9))
     assert _kept.blocks.get(first) is None
     assert _kept.blocks.get(last) is not None
-    np.testing.assert_array_equal(basis.evaluate(rows(20)), before)
+    np.testing.assert_array_equal(basis.values(rows(20)), before)
 
 
 def test_pickles_without_any_frequency():
@@ -197,11 +197,11 @@ def test_refuses_what_cannot_be(options, message):
 
 def test_refuses_rows_of_another_width_or_outside_of_the_domain():
     with pytest.raises(InputError, match="X has 5 features, but the basis is of 6"):
-        basis_of().evaluate(rows(3, 5))
+        basis_of().values(rows(3, 5))
     basis = RandomFeatureBasis(find_kernel("chi2")(), 6, 2048, 5)
     features = rows(400)
     features[333, 2] = -1
-    for call in (basis.evaluate, lambda X: basis.columns(X, np.arange(2))):
+    for call in (basis.values, lambda X: basis.columns(X, np.arange(2))):
         with pytest.raises(InputError, match="row 333, column 2: kernel chi2 needs numbers of at least 0"):
             call(features)
 
@@ -212,7 +212,7 @@ def test_workers_do_not_pay_for_scipy():
         "from distkern.bases import RandomFeatureBasis\n"
         "from distkern.kernels import find_kernel, kernel_names\n"
         "for name in kernel_names():\n"
-        "    RandomFeatureBasis(find_kernel(name)(), 4, 64, 1).evaluate(np.ones((9, 4), np.float32))\n"
+        "    RandomFeatureBasis(find_kernel(name)(), 4, 64, 1).values(np.ones((9, 4), np.float32))\n"
         "print(sorted({'scipy', 'numba', 'sklearn'} & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

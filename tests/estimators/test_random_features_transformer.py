@@ -42,7 +42,7 @@ def test_features_are_those_of_the_basis_in_either_precision():
     assert single.dtype == np.float32
     assert transformer.transform(X).dtype == np.float64
     basis = RandomFeatureBasis(find_kernel("rbf")(gamma=0.7), 5, 200, 3)
-    np.testing.assert_allclose(single, basis.evaluate(X.astype(np.float32)), atol=1e-6)
+    np.testing.assert_allclose(single, basis.values(X.astype(np.float32)), atol=1e-6)
     np.testing.assert_allclose(transformer.transform(X), single, atol=1e-5)
     assert list(transformer.get_feature_names_out()[:2]) == ["randomfeatures0", "randomfeatures1"]
     assert len(transformer.get_feature_names_out()) == 200

@@ -32,7 +32,7 @@ def errors(d, sampler, n_seeds):
     found = []
     for seed in range(n_seeds):
         basis = RandomFeatureBasis(kernel, d, 2048, seed, sampler, np.float64, block_size=2048)
-        values = basis.evaluate(rows)
+        values = basis.values(rows)
         found.append(np.sqrt(np.mean((values @ values.T - exact) ** 2)))
     return np.array(found)
 

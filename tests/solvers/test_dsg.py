@@ -11,11 +11,11 @@ import pytest
 
 from distkern.core.errors import DivergenceError, InputError
 from distkern.core.sparse import SparseRows
+from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.solvers._dsg.rules import StepRule, average_weight, reusable_steps
 from distkern.solvers.dsg import DSG
-from distkern.solvers.kernel_choice import KernelChoice
 from distkern.solvers.risk import Risk
 from feature_problems import Runner, all_rows, dsg, features_of, problem_of, same, train, waves
 from reference import cut_blocks

@@ -14,21 +14,24 @@ import reference
 from distkern.bases.linear import LinearBasis
 from distkern.core.sparse import SparseRows
 from distkern.core.types import Block
+from distkern.features import AbstractFeatures
+from distkern.features.kernel_choice import KernelChoice
+from distkern.features.landmarks import Landmarks
+from distkern.features.linear import Linear
+from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.solvers._pegasos import loops as loops
 from distkern.solvers._pegasos.pieces import measure_largest
-from distkern.solvers.feature_choice import FeatureChoice
-from distkern.solvers.kernel_choice import KernelChoice
 from distkern.solvers.measuring import Model, measure
 from distkern.solvers.pegasos import Pegasos
 from distkern.solvers.risk import Risk
 from problems import Case, overlapping, run_stages
 
-LINEAR = FeatureChoice("linear")
+LINEAR = Linear()
 
 
-def pegasos(case: Case, features: FeatureChoice = LINEAR, loss: str = "hinge", **options) -> Pegasos:
+def pegasos(case: Case, features: AbstractFeatures = LINEAR, loss: str = "hinge", **options) -> Pegasos:
     weights = {"class_weights": case.class_weights, "mean_weight": case.mean_weight}
     return Pegasos(features, find_loss(loss)(), **weights, **options)
 
@@ -108,7 +111,7 @@ def test_equals_the_plain_loop_with_weights_and_several_classes(classes):
 def test_equals_the_plain_loop_over_landmarks():
     case = overlapping(60)
     kernel = KernelChoice(find_kernel("rbf"), 2.0)
-    features = FeatureChoice("landmarks", kernel, landmarks=case.parts(n_landmarks=12).landmarks)
+    features = Landmarks(kernel, 12)
     solver = pegasos(case, features, lam=0.02, stages=2)
     landmarks = run_stages(solver, case)[0][0].landmarks
     assert_equals_plain_loop(solver, case, case.grams(landmarks)[0])
@@ -116,9 +119,9 @@ def test_equals_the_plain_loop_over_landmarks():
 
 def test_equals_the_plain_loop_over_random_features():
     case = overlapping(60)
-    features = FeatureChoice("random", KernelChoice(find_kernel("rbf"), 2.0), n_features=30)
+    features = Random(KernelChoice(find_kernel("rbf"), 2.0), n_features=30)
     solver = pegasos(case, features, lam=0.02, stages=2)
-    basis = features.basis_for(case.problem, np.empty((0, 2)), 2.0)
+    basis = features.basis(case.problem.layout, np.empty((0, 2)), 2.0)
     values = np.empty((60, 30))
     basis.fill(case.features, values)
     assert_equals_plain_loop(solver, case, values)

@@ -9,14 +9,15 @@ import pytest
 
 from distkern.core.errors import InputError
 from distkern.core.types import Block
+from distkern.features.kernel_choice import KernelChoice
+from distkern.features.landmarks import Landmarks
+from distkern.features.random import Random
 from distkern.kernels import find_kernel
-from distkern.landmarks.uniform import Uniform
+from distkern.landmarks.base import Layout
 from distkern.solvers._simba.messages import Ask
-from distkern.solvers.feature_choice import FeatureChoice
-from distkern.solvers.kernel_choice import KernelChoice
 from simba_problems import margin_rows, optimum, plain_loop, run, signed, simba, value
 
-LANDMARKS = FeatureChoice("landmarks", KernelChoice(find_kernel("rbf"), 1.0), landmarks=Uniform(5))
+LANDMARKS = Landmarks(KernelChoice(find_kernel("rbf"), 1.0), 5)
 
 
 def same(first, second, but=()):
@@ -205,10 +206,10 @@ def test_several_classes_share_what_is_read():
 def test_random_features_are_those_of_the_basis():
     """SIMBA over regenerated columns is SIMBA over the matrix of features."""
     blocks = margin_rows(240, 4, blocks=8)
-    features = FeatureChoice("random", KernelChoice(find_kernel("rbf"), 0.3), 64)
+    features = Random(KernelChoice(find_kernel("rbf"), 0.3), 64)
     states, runner = run(simba(features=features), blocks)
-    basis = features.basis(4, np.dtype(float), np.empty((0, 4)), 0.3, 0)
-    explicit = [Block(basis.evaluate(block.features), block.targets, None, block.index) for block in blocks]
+    basis = features.basis(Layout((240,), 4, np.dtype(float), 0), np.empty((0, 4)), 0.3)
+    explicit = [Block(basis.values(block.features), block.targets, None, block.index) for block in blocks]
     wanted, other = run(simba(), explicit)
     assert [draw[1] for draw in draws_of(other, explicit)] == columns_of(runner)
     np.testing.assert_allclose(states[-1].u, wanted[-1].u, rtol=1e-5, atol=1e-8)

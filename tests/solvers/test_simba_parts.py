@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from distkern.bases.linear import LinearBasis
 from distkern.core.types import groups_of
 from distkern.solvers._simba.messages import Ask, HoldOut, Slacks, Update
 from distkern.solvers._simba.primal import Primal, RoundRunner, Schedule
@@ -18,7 +19,7 @@ class Exchange:
 
     def __init__(self, blocks, *, lanes=1, n_draws=1, q=None, parties=1, seed=0):
         groups = [[blocks[b] for b in group] for group in groups_of([block.n_rows for block in blocks])]
-        operand = Operand(1, lanes, n_draws, True, np.dtype(float), HoldOut(0.0, 0), seed)
+        operand = Operand(1, lanes, n_draws, True, HoldOut(0.0, 0), seed, LinearBasis(1, float))
         ends = np.cumsum([0, *(sum(block.n_rows for block in group) for group in groups)])
         self.ends = ends
         saved = {}
@@ -148,13 +149,13 @@ def test_lanes_that_share_draws_have_unbiased_estimates():
     for seed in range(6000):
         exchange = Exchange(blocks, lanes=2, n_draws=1, q=q, seed=seed)
         primal = Primal(u.copy(), np.zeros((2, 4)), np.zeros(2), np.zeros(2), 0.0)
-        schedule = Schedule(np.array([0.1, 0.1]), 50, 50, radius, 1, 16, 0, True, seed, None)
+        schedule = Schedule(np.array([0.1, 0.1]), 50, 50, radius, 1, 16, 0, True, seed, LinearBasis(4, float))
 
         def recorded(message, exchange=exchange):
             asked["last"] = message
             return exchange(message)
 
-        RoundRunner(schedule, primal, recorded, 4, np.dtype(float)).run(1, 2, np.inf)
+        RoundRunner(schedule, primal, recorded).run(1, 2, np.inf)
         steps.append(primal.u - u)
         update = asked["last"].update
         x = np.concatenate([block.features for block in blocks])[7]

@@ -16,18 +16,18 @@ from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
 from distkern.engine.plan import Extent, plan_pass
+from distkern.features.kernel_choice import KernelChoice
+from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.solvers.base import Problem
-from distkern.solvers.feature_choice import FeatureChoice
-from distkern.solvers.kernel_choice import KernelChoice
 from distkern.solvers.risk import Risk
 from distkern.solvers.svrg import SVRG
 from feature_problems import RowsSource, problem_of, same, waves
 
 RBF = KernelChoice(find_kernel("rbf"), "median")
 SOLVER = SVRG(
-    Risk(find_loss("softmax")(), 3), FeatureChoice("random", RBF, 128), nu=1e-4, stages=3, tol=0.0,
+    Risk(find_loss("softmax")(), 3), Random(RBF, 128), nu=1e-4, stages=3, tol=0.0,
     batch_size=300,
 )  # fmt: skip
 
@@ -106,7 +106,7 @@ def test_figures_of_a_run(wanted):
 
 @pytest.mark.parametrize(("r", "limit"), [(2048, 512), (2**17, 512)])
 def test_many_features_fit_the_planned_memory(r, limit):
-    choice = FeatureChoice("random", RBF, r)
+    choice = Random(RBF, r)
     solver = SVRG(Risk(find_loss("logistic")()), choice)
     problem = Problem((16384,) * 64, 54, 1, np.dtype(np.float32), True, 0)
     extent = Extent(problem.block_rows, 54 * 4 + 16)

@@ -15,6 +15,8 @@ from distkern.core import workspace
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
 from distkern.core.types import Block
+from distkern.features.kernel_choice import KernelChoice
+from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.solvers._svrg import precondition
@@ -28,8 +30,6 @@ from distkern.solvers._svrg.precondition import (
 )
 from distkern.solvers._svrg.snapshot import first_snapshot, snapshot_pass
 from distkern.solvers.base import Problem
-from distkern.solvers.feature_choice import FeatureChoice
-from distkern.solvers.kernel_choice import KernelChoice
 from distkern.solvers.measuring import Model, measure, measure_gradient
 from distkern.solvers.risk import Risk
 from reference import PlainRunner, cut_blocks
@@ -93,9 +93,9 @@ def test_a_pass_holds_a_tile_and_neither_all_rows_nor_all_features(r, by_blocks)
     n = 600
     assert features(r, np.float32).by_blocks == by_blocks
     peak = peak_bytes(n, r)
-    choice = FeatureChoice("random", KernelChoice(RBF, 0.5), r)
+    choice = Random(KernelChoice(RBF, 0.5), r)
     problem = problem_of([n])
-    stated = snapshot_pass(problem, None, choice.footprint(problem)).cost
+    stated = snapshot_pass(problem, None, choice.footprint(problem.layout)).cost
     assert peak < stated.workspace_bytes + stated.result_bytes
     # all features of these rows would take 9 and 150 MiB
     assert peak < (6 if r == 4096 else 24) * 2**20
@@ -133,7 +133,7 @@ def test_the_metric_is_that_of_all_rows_where_the_sample_is_all_rows(monkeypatch
     whole, z = block_of(300, weights=weights), features(24)
     blocks = cut_blocks(whole.features, whole.targets, (120, 100, 80), weights)
     problem = problem_of([120, 100, 80], dtype=np.float64)
-    footprint = FeatureChoice("random", KernelChoice(RBF, 0.5), 24).footprint(problem)
+    footprint = Random(KernelChoice(RBF, 0.5), 24).footprint(problem.layout)
     runner = PlainRunner(blocks)
     solve = runner.run(preconditioner(problem, z, LOGISTIC, footprint, 0.25, 1e-3))
     assert runner.made == ["Gram matrix"] * 3

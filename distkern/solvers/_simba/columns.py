@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from zict import LRU
 
-from distkern.bases.base import AbstractBasis
-from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.sparse import Rows, SparseRows
-from distkern.core.types import AbstractGroup, Block, Floats, Indices
+from distkern.core.types import AbstractGroup, Floats
 
 #: of the columns and of the rows that a process keeps
 COLUMN_BYTES = 64 * 2**20
@@ -228,37 +226,3 @@ class RowReader:
             row = self._groups[group].rows(np.array([place], dtype=np.int64))
             _keep(self._kept, (group, place), row)
         return row
-
-
-class FeatureGroup(AbstractGroup):
-    """The features of a group: columns are made of all its rows, rows are those of the data.
-
-    Parameters
-    ----------
-    group : of the data
-    basis : the features
-    """
-
-    def __init__(self, group: AbstractGroup, basis: RandomFeatureBasis) -> None:
-        self._group, self._basis = group, basis
-        self.n_rows, self.n_features = group.n_rows, basis.size
-        self.targets = group.targets
-
-    def rows(self, positions: Indices) -> Rows:
-        return self._group.rows(positions)
-
-    def columns(self, columns: Indices) -> Rows:
-        values: Floats = np.empty((len(columns), self.n_rows), dtype=self._basis.dtype)
-        start = 0
-        for block in self._group.blocks():
-            values[:, start : start + block.n_rows] = self._basis.columns(block.features, columns)
-            start += block.n_rows
-        return values
-
-    def blocks(self) -> Iterator[Block]:
-        return self._group.blocks()
-
-
-def with_features(group: AbstractGroup, basis: AbstractBasis | None) -> AbstractGroup:
-    """The group itself, or that of its random features."""
-    return FeatureGroup(group, basis) if isinstance(basis, RandomFeatureBasis) else group

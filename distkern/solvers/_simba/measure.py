@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.bases.linear import LinearBasis
 from distkern.core.errors import InputError
 from distkern.core.types import Block, groups_of
 from distkern.solvers._simba.messages import HoldOut
-from distkern.solvers._simba.products import products, squares
 
 #: bins of the margins of rows of norm at most 1, which lie in [-2, 2]
 BINS = 2**13
@@ -52,10 +50,8 @@ class LaneModel:
         for start in range(0, block.n_rows, rows):
             part = slice(start, start + rows)
             strip = block.take(part)
-            if isinstance(self.basis, LinearBasis):
-                values = products(strip.features, self.coefficients)
-            else:
-                values = self.basis.combine(strip.features, self.coefficients).astype(np.float64)
+            found = self.basis.combine(strip.features, self.coefficients)
+            values = found.astype(np.float64, copy=False)
             values += self.intercepts
             yield strip, values, held[part]
 
@@ -139,12 +135,7 @@ class Norms:
 
 def measure_norms(block: Block, model: LaneModel) -> Norms:
     """Of the features of a block; of the model only the basis and who is held out matter."""
-    if isinstance(model.basis, LinearBasis):
-        found = squares(block.features)
-    else:
-        found = np.zeros(block.n_rows)
-        for tile in model.basis.tiles(block.features):
-            found[tile.rows] = squares(tile.values)
+    found = model.basis.row_squares(block.features)
     assert block.targets is not None
     codes = np.asarray(block.targets)[~model.held(block)].astype(np.int64)
     active = np.bincount(codes, minlength=max(2, model.n_outputs))

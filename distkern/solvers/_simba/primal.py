@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.random_features import RandomFeatureBasis
+from distkern.bases.base import AbstractBasis
 from distkern.core.rng import Purpose
 from distkern.core.sparse import Rows, SparseRows, stacked
 from distkern.passes import Exchange
@@ -60,7 +60,7 @@ class Schedule:
     averaging : a_t = t^averaging
     fit_intercept : whether there is b
     seed : of the draws
-    basis : rows are mapped by it; None: as they are
+    basis : rows are mapped by it
     """
 
     nus: NDArray[np.float64]
@@ -72,7 +72,7 @@ class Schedule:
     averaging: int
     fit_intercept: bool
     seed: int
-    basis: RandomFeatureBasis | None
+    basis: AbstractBasis
 
     @property
     def full_slacks(self) -> NDArray[np.int64]:
@@ -88,15 +88,12 @@ class RoundRunner:
     schedule : of the run
     primal : changed in place
     exchange : with the residents
-    size : features
-    dtype : of the features
     """
 
-    def __init__(
-        self, schedule: Schedule, primal: Primal, exchange: Exchange, size: int, dtype: np.dtype[Any]
-    ) -> None:
+    def __init__(self, schedule: Schedule, primal: Primal, exchange: Exchange) -> None:
         self._schedule, self._primal, self._exchange = schedule, primal, exchange
-        self._size, self._dtype = size, dtype
+        self._size = size = schedule.basis.size
+        self._dtype = schedule.basis.dtype
         lanes = len(schedule.nus)
         n_chunks, n_spans = -(-size // loops.CHUNK), -(-size // loops.CHUNK**2)
         self._chunks, self._spans = np.empty((lanes, n_chunks)), np.empty((lanes, n_spans))
@@ -106,7 +103,7 @@ class RoundRunner:
         self._slacks: Slacks | None = None
         self._columns = np.arange(size, dtype=np.int32)
         loops.refresh_loop()(primal.u, self._chunks, self._spans, self._norms)
-        self._step = loops.step_loop(dtype)
+        self._step = loops.step_loop(self._dtype)
         self.accesses = self.entries = 0
 
     def run(self, first: int, stop: int, most_accesses: float) -> int:
@@ -164,9 +161,7 @@ class RoundRunner:
 
     def _compressed(self, rows: list[Rows]) -> tuple[Any, NDArray[np.int32], NDArray[np.int64]]:
         """The features of the rows as data, columns and ends of rows."""
-        together = rows[0] if len(rows) == 1 else stacked(rows)
-        if self._schedule.basis is not None:
-            together = self._schedule.basis.evaluate(together)
+        together = self._schedule.basis.values(rows[0] if len(rows) == 1 else stacked(rows))
         if isinstance(together, SparseRows):
             return (
                 aligned(together.data.astype(self._dtype, copy=False)), aligned(together.indices),

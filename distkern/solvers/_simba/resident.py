@@ -21,7 +21,6 @@ from distkern.solvers._simba.columns import (
     AbstractColumnReader,
     RowReader,
     column_reader,
-    with_features,
 )  # fmt: skip
 from distkern.solvers._simba.messages import (
     COUNT,
@@ -55,20 +54,18 @@ class Operand:
     n_candidates : of nu; lane = candidate * n_outputs + output
     n_draws : rows of a round
     fit_intercept : sums of q y are wanted
-    dtype : of the features
     hold_out : rows that never take part
     seed : of the draws
-    basis : of random features; None for the features of the rows
+    basis : phi, whose functions are the columns
     """
 
     n_outputs: int
     n_candidates: int
     n_draws: int
     fit_intercept: bool
-    dtype: np.dtype[Any]
     hold_out: HoldOut
     seed: int
-    basis: AbstractBasis | None = None
+    basis: AbstractBasis
 
     @property
     def n_lanes(self) -> int:
@@ -111,7 +108,7 @@ class _Segment:
         self.sums = np.zeros((lanes, len(self.strips) - 1, 2))
         self.reader: AbstractColumnReader | None = None
         self._open_reader = partial(
-            column_reader, list(groups.values()), self.offsets, column_bytes, operand.dtype
+            column_reader, list(groups.values()), self.offsets, column_bytes, operand.basis.dtype
         )
         loops.add_up_loop()(self.q, self.signs, self.strips, operand.fit_intercept, self.sums)
 
@@ -126,10 +123,10 @@ class _Segment:
             if self.reader is None:
                 self.reader = self._open_reader()
             columns = self.reader.read(aligned(update.columns))
-        data = np.empty(0, self.operand.dtype) if columns is None else columns.data
+        data = np.empty(0, self.operand.basis.dtype) if columns is None else columns.data
         places = np.empty(0, np.int32) if columns is None else columns.places
         starts = np.zeros(1, np.int64) if columns is None else columns.starts
-        loops.update_loop(self.operand.dtype)(
+        loops.update_loop(self.operand.basis.dtype)(
             self.q, self.signs, self.marks, self.rest_rows, self.rests, self.strips, self.dots,
             np.empty(len(starts) - 1, np.int64), data, places, starts,
             columns is not None and columns.dense, aligned(update.coefficients), aligned(update.b),
@@ -192,7 +189,7 @@ class SimbaResident(AbstractResident):
             if rows + group.n_rows > _SEGMENT_ROWS:
                 together.append({})
                 rows = 0
-            together[-1][number] = with_features(group, operand.basis)
+            together[-1][number] = operand.basis.over(group)
             rows += group.n_rows
         share = COLUMN_BYTES // max(len(together), 1)
         self._segments = [_Segment(part, operand, share, saved) for part in together]

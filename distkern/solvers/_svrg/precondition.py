@@ -14,10 +14,10 @@ from distkern.core.errors import InputError
 from distkern.core.rng import Purpose, stream
 from distkern.core.types import Block
 from distkern.core.workspace import buffer
+from distkern.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers._svrg.snapshot import tile_bytes
 from distkern.solvers.base import Outline, Problem, Steps
-from distkern.solvers.feature_choice import Footprint
 from distkern.solvers.risk import Risk
 
 Array = NDArray[np.float64]

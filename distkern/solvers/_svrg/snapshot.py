@@ -5,9 +5,9 @@ from __future__ import annotations
 from distkern.bases.base import rows_of_wide_tile
 from distkern.bases.random_features import STRIP_ROWS, tile_is_large
 from distkern.core.types import Block
+from distkern.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem
-from distkern.solvers.feature_choice import Footprint
 from distkern.solvers.measuring import Model, Sums, measure, measure_gradient, with_largest
 
 

@@ -63,7 +63,7 @@ def _sparse_squares(data, indptr, squares):  # type: ignore[no-untyped-def]
         squares[row] = total
 
 
-def products(rows: Rows, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+def exact_products(rows: Rows, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
     """X coef, (n_rows, n_lanes), every number added up in the order of the columns."""
     values = np.empty((rows.shape[0], coefficients.shape[1]))
     lanes = np.ascontiguousarray(coefficients.T)
@@ -75,7 +75,7 @@ def products(rows: Rows, coefficients: NDArray[np.float64]) -> NDArray[np.float6
     return values
 
 
-def squares(rows: Rows) -> NDArray[np.float64]:
+def exact_squares(rows: Rows) -> NDArray[np.float64]:
     """(n_rows,) squared norms, added up in the order of the columns."""
     found = np.empty(rows.shape[0])
     if isinstance(rows, SparseRows):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from distkern.core.errors import InputError
+from distkern.core.parameters import POSITIVE, AbstractKind, Parameter, Words
 from distkern.core.types import Block
 from distkern.kernels.bandwidth import (
+    RULES,
     STRIP_ENTRIES,
     Moments,
     gamma_from_width,
@@ -18,13 +22,44 @@ from distkern.kernels.bandwidth import (
 )
 from distkern.kernels.base import AbstractKernel, AbstractScaledKernel
 from distkern.landmarks.base import Layout, sample_outline, sample_rows
-from distkern.passes import Cost, Reduce
-from distkern.solvers.base import Outline, Problem, Steps
+from distkern.passes import Cost, Pass, Reduce
 
 #: of the sample for "median", at most; a median of pairs needs no more
 _SAMPLE_BYTES = 16 * 2**20
 _SAMPLE_ROWS = 4000
 _LEAST_SAMPLE = 64
+
+
+@dataclass(frozen=True)
+class WidthRule(AbstractKind):
+    """The rules for gamma, each with or without a divisor of the width."""
+
+    def accepts(self, value: Any) -> bool:
+        if not isinstance(value, str):
+            return False
+        try:
+            parse_rule(value)
+        except InputError:
+            return False
+        return True
+
+    @property
+    def spoken(self) -> str:
+        return ", ".join(repr(rule) for rule in RULES) + " or one with a divisor of the width ('median/4')"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return RULES
+
+
+GAMMA = Parameter(
+    "scale", (POSITIVE, WidthRule()), "of the kernel: a number, or a rule that reads it off the rows"
+)
+
+
+def a_kernel(names: Callable[[], Iterable[str]]) -> Parameter:
+    """The parameter ``kernel``, one of the given names."""
+    return Parameter("rbf", (Words(of=names),), "the kernel")
 
 
 @dataclass(frozen=True)
@@ -46,7 +81,7 @@ class KernelChoice:
             return self.kind.from_parameters(gamma=gamma, **self.parameters)
         return self.kind.from_parameters(**self.parameters)
 
-    def choose_gamma(self, layout: Layout) -> Steps[float]:
+    def choose_gamma(self, layout: Layout) -> Generator[Pass, Any, float]:
         """gamma, by a pass over the data where a rule says how; 1 of a kernel that has none.
 
         "scale" takes the moments of all rows, weighted as the rows are, "median" a sample of them.
@@ -62,19 +97,14 @@ class KernelChoice:
             width = median_width((yield from sample_rows(layout, _sample_size(layout), "width")))
         return gamma_from_width(self.gamma, self.kind, width, layout.n_features)
 
-    def outline(self, layout: Layout) -> list[Outline]:
+    def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
         """The passes of :meth:`choose_gamma`."""
         if not (self.has_gamma and isinstance(self.gamma, str)):
             return []
         if parse_rule(self.gamma)[0] == "scale":
-            return [Outline(_moments_pass(layout), 1.0)]
+            return [(_moments_pass(layout), 1.0)]
         pairs_bytes = 6 * 8 * max(STRIP_ENTRIES, layout.n_features)
-        return [Outline(sample_outline(layout, _sample_size(layout), "width", pairs_bytes), 1.0)]
-
-
-def layout_of(problem: Problem) -> Layout:
-    """What a landmark rule and a rule for gamma know of a problem."""
-    return Layout(problem.block_rows, problem.n_features, problem.dtype, problem.seed, problem.sparse_numbers)
+        return [(sample_outline(layout, _sample_size(layout), "width", pairs_bytes), 1.0)]
 
 
 def _sample_size(layout: Layout) -> int:

@@ -1,0 +1,124 @@
+"""What a kind of explicit features z(x) is, before any row has been read.
+
+To add one, write a file in this folder with a frozen dataclass that derives from :class:`AbstractFeatures`
+and gives itself a ``name``. Its fields made by :func:`~distkern.core.parameters.parameter` are
+hyperparameters of every algorithm over features.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from distkern.bases.base import AbstractBasis
+from distkern.core.parameters import Declared, Parameter
+from distkern.core.sparse import Rows
+from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
+from distkern.kernels import kernel_names
+from distkern.landmarks.base import Layout
+from distkern.passes import Pass
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What evaluating the features takes, as far as it is known before any row is read.
+
+    Attributes
+    ----------
+    size : r, an upper bound
+    block_size : features that are made at a time
+    process_bytes : what a process loads once
+    operand_bytes : of the basis itself, where it is evaluated
+    tile_bytes : of tiles of values, in a thread
+    flops_per_row, entries_per_row : of making z(x), as in :class:`~distkern.passes.Cost`; 0 where the
+        features are the rows themselves
+    """
+
+    size: int
+    block_size: int
+    process_bytes: int
+    operand_bytes: int
+    tile_bytes: int
+    flops_per_row: float
+    entries_per_row: float
+
+
+@dataclass(frozen=True)
+class AbstractFeatures(Declared, ABC):
+    """A kind of features, with its settings: which passes choose it, which basis it is, what that takes."""
+
+    name: ClassVar[str]
+    #: for tables, a clause
+    meaning: ClassVar[str]
+    #: what to change where there is not enough memory
+    memory_knob: ClassVar[str]
+    #: hyperparameters of what it is made of, beside its own
+    choices: ClassVar[Mapping[str, Parameter]] = {}
+    #: whether single features of all rows can be had, see :meth:`~distkern.bases.base.AbstractBasis.over`
+    has_columns: ClassVar[bool] = False
+    #: whether these are read from a feature-major copy of the data
+    reads_columns: ClassVar[bool] = False
+
+    def begin(self, layout: Layout) -> Generator[Pass, Any, tuple[Rows, float]]:
+        """Choose what the features need of the data.
+
+        Returns
+        -------
+        landmarks : (n_landmarks, n_features), without rows where there are none
+        gamma : of the kernel, 1 where it has none
+        """
+        yield from ()
+        return np.empty((0, layout.n_features), dtype=layout.dtype), 1.0
+
+    def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
+        """The passes of :meth:`begin` with nothing in them yet and how often each is made."""
+        return []
+
+    @abstractmethod
+    def basis(self, layout: Layout, landmarks: Rows, gamma: float) -> AbstractBasis:
+        """z, of what :meth:`begin` has chosen; the dtype and the seed are those of the rows."""
+
+    @abstractmethod
+    def expected_size(self, layout: Layout) -> int:
+        """r, an upper bound."""
+
+    @abstractmethod
+    def footprint(self, layout: Layout) -> Footprint:
+        """What evaluating them takes."""
+
+    def prepared_numbers(self, layout: Layout, size: int) -> int:
+        """Numbers that a row's features take up, of which there are ``size``."""
+        return size
+
+    @property
+    def n_constant(self) -> int:
+        """How many of the features are the constant 1: the last ones."""
+        return 0
+
+    def with_constant(self) -> Self:
+        """The same with a constant feature, where no combination of the features is about constant."""
+        return self
+
+    def with_exact_sums(self) -> Self:
+        """The same with sums whose bits do not depend on the form of the rows, where there are such."""
+        return self
+
+
+@dataclass(frozen=True)
+class AbstractKernelFeatures(AbstractFeatures):
+    """Features of a kernel, whose gamma may still have to be read off the data."""
+
+    kernel: KernelChoice
+
+    choices: ClassVar[Mapping[str, Parameter]] = {"kernel": a_kernel(kernel_names), "gamma": GAMMA}
+
+    def begin(self, layout: Layout) -> Generator[Pass, Any, tuple[Rows, float]]:
+        none, _ = yield from super().begin(layout)
+        return none, (yield from self.kernel.choose_gamma(layout))
+
+    def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
+        return self.kernel.outline(layout)

@@ -1,0 +1,71 @@
+"""The kernel at landmarks, as plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from distkern.bases.base import AbstractBasis, rows_of_tile
+from distkern.bases.landmarks import LandmarkBasis
+from distkern.core.parameters import NOTHING, Parameter, Whole, Words, parameter
+from distkern.core.sparse import COMPILED_BYTES, Rows, comparing_bytes
+from distkern.features.base import AbstractKernelFeatures, Footprint
+from distkern.kernels.base import AbstractKernel
+from distkern.landmarks import find_landmark_rule, landmark_rule_names
+from distkern.landmarks.base import AbstractLandmarkRule, Layout
+from distkern.passes import Pass
+
+LANDMARKS = Parameter("uniform", (Words(of=landmark_rule_names),), "the rule that chooses landmarks")
+N_LANDMARKS = Parameter(None, (Whole(), NOTHING), "at most this many landmarks; none: 512")
+#: landmarks where neither their number nor a diameter is given
+DEFAULT_LANDMARKS = 512
+
+
+@dataclass(frozen=True)
+class AbstractLandmarkFeatures(AbstractKernelFeatures):
+    """Features made of a kernel at landmarks."""
+
+    n_landmarks: int | None = parameter(N_LANDMARKS.default, *N_LANDMARKS.kinds, help=N_LANDMARKS.help)
+    landmarks: str = parameter(LANDMARKS.default, *LANDMARKS.kinds, help=LANDMARKS.help)
+
+    memory_knob: ClassVar[str] = "fewer landmarks (--set n_landmarks=...)"
+
+    @property
+    def rule(self) -> AbstractLandmarkRule:
+        """What chooses the landmarks."""
+        return find_landmark_rule(self.landmarks)(n_landmarks=self.n_landmarks or DEFAULT_LANDMARKS)
+
+    def begin(self, layout: Layout) -> Generator[Pass, Any, tuple[Rows, float]]:
+        _, gamma = yield from super().begin(layout)
+        return (yield from self.rule.choose(layout)), gamma
+
+    def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
+        return super().outline(layout) + self.rule.outline(layout)
+
+    def basis(self, layout: Layout, landmarks: Rows, gamma: float) -> AbstractBasis:
+        points = landmarks if landmarks.dtype == layout.dtype else landmarks.astype(layout.dtype)
+        return self.basis_at(self.kernel.with_gamma(gamma), points)
+
+    def basis_at(self, kernel: AbstractKernel, points: Rows) -> AbstractBasis:
+        """z for these landmarks."""
+        return LandmarkBasis(kernel, points)
+
+    def expected_size(self, layout: Layout) -> int:
+        return self.rule.expected_size(layout)
+
+    def footprint(self, layout: Layout) -> Footprint:
+        size, numbers, itemsize = self.expected_size(layout), layout.row_numbers, layout.dtype.itemsize
+        return Footprint(
+            size, size, COMPILED_BYTES + comparing_bytes(layout.n_features) if layout.is_sparse else 0,
+            2 * size * numbers * itemsize, rows_of_tile(size, itemsize) * (2 * size + numbers + 2) * itemsize,
+            2.0 * size * (numbers + 2), float(size),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Landmarks(AbstractLandmarkFeatures):
+    """z_k(x) = k(x, c_k) at each landmark c_k."""
+
+    name: ClassVar[str] = "landmarks"
+    meaning: ClassVar[str] = "the kernel at landmarks, regularised as plain numbers"

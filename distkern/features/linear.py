@@ -1,0 +1,57 @@
+"""The rows themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from distkern.bases.linear import LinearBasis
+from distkern.core.sparse import Rows
+from distkern.features.base import AbstractFeatures, Footprint
+from distkern.landmarks.base import Layout
+
+
+@dataclass(frozen=True)
+class Linear(AbstractFeatures):
+    """z(x) = x, dense or sparse.
+
+    Parameters
+    ----------
+    constant : a last feature that is 1
+    exact : sums are made in float64 in the order of the columns, see
+        :class:`~distkern.bases.linear.LinearBasis`
+    """
+
+    constant: bool = False
+    exact: bool = False
+
+    name: ClassVar[str] = "linear"
+    meaning: ClassVar[str] = "the rows themselves, dense or sparse"
+    memory_knob: ClassVar[str] = "random features (--set features=random) if the columns are many"
+    has_columns: ClassVar[bool] = True
+    reads_columns: ClassVar[bool] = True
+
+    def basis(self, layout: Layout, landmarks: Rows, gamma: float) -> LinearBasis:
+        return LinearBasis(layout.n_features, layout.dtype, constant=self.constant, exact=self.exact)
+
+    def expected_size(self, layout: Layout) -> int:
+        return layout.n_features + self.constant
+
+    def prepared_numbers(self, layout: Layout, size: int) -> int:
+        return layout.row_numbers + self.constant * (2 if layout.is_sparse else 1)
+
+    def footprint(self, layout: Layout) -> Footprint:
+        size = self.expected_size(layout)
+        basis = LinearBasis(layout.n_features, layout.dtype, constant=self.constant, exact=self.exact)
+        tile_bytes = basis.workspace_bytes(layout.row_numbers)
+        return Footprint(size, size, basis.process_bytes, 0, tile_bytes, 0.0, 0.0)
+
+    @property
+    def n_constant(self) -> int:
+        return int(self.constant)
+
+    def with_constant(self) -> Self:
+        return replace(self, constant=True)
+
+    def with_exact_sums(self) -> Self:
+        return replace(self, exact=True)

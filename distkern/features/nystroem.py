@@ -1,0 +1,35 @@
+"""Nystroem features of a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from distkern.bases.base import rows_of_wide_tile
+from distkern.bases.nystroem import NystroemBasis
+from distkern.core.sparse import Rows
+from distkern.features.base import Footprint
+from distkern.features.landmarks import AbstractLandmarkFeatures
+from distkern.kernels.base import AbstractKernel
+from distkern.landmarks.base import Layout
+
+
+@dataclass(frozen=True)
+class Nystroem(AbstractLandmarkFeatures):
+    """z(x) = K_LL^(-1/2) k(L, x) for landmarks L: products are those of the kernel's projection on them."""
+
+    name: ClassVar[str] = "nystroem"
+    meaning: ClassVar[str] = "Nystroem features of the kernel at landmarks"
+
+    def basis_at(self, kernel: AbstractKernel, points: Rows) -> NystroemBasis:
+        return NystroemBasis(kernel, points)
+
+    def footprint(self, layout: Layout) -> Footprint:
+        plain, itemsize = super().footprint(layout), layout.dtype.itemsize
+        size = plain.size
+        return replace(
+            plain,
+            operand_bytes=plain.operand_bytes + size * size * (8 + itemsize),
+            tile_bytes=rows_of_wide_tile(size, itemsize) * (3 * size + layout.row_numbers + 2) * itemsize,
+            flops_per_row=plain.flops_per_row + 2.0 * size * size,
+        )

@@ -1,0 +1,56 @@
+"""Random features of a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from distkern.bases.random_features import RandomFeatureBasis
+from distkern.core.parameters import Parameter, Whole, Words, parameter
+from distkern.core.sparse import Rows
+from distkern.features.base import AbstractKernelFeatures, Footprint
+from distkern.landmarks.base import Layout
+from distkern.samplers import sampler_names
+
+SAMPLER = Parameter("monte_carlo", (Words(of=sampler_names),), "how random features are drawn")
+
+
+@dataclass(frozen=True)
+class Random(AbstractKernelFeatures):
+    """z(x) with E[z(x) . z(y)] = k(x, y), regenerated from the problem's seed wherever they are needed.
+
+    Raises
+    ------
+    InputError
+        If the kernel has no random features, or their number or the sampler does not suit it.
+    """
+
+    n_features: int = parameter(2048, Whole(), help="random features; even where they come in pairs")
+    sampler: str = parameter(SAMPLER.default, *SAMPLER.kinds, help=SAMPLER.help)
+
+    name: ClassVar[str] = "random"
+    meaning: ClassVar[str] = "random features of the kernel"
+    memory_knob: ClassVar[str] = "fewer features (--set n_features=...)"
+    has_columns: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.basis(Layout((), 1, np.dtype(np.float32), 0), np.empty((0, 1)), 1.0)
+
+    def basis(self, layout: Layout, landmarks: Rows, gamma: float) -> RandomFeatureBasis:
+        return RandomFeatureBasis(
+            self.kernel.with_gamma(gamma), layout.n_features, self.n_features, layout.seed,
+            sampler=self.sampler, dtype=layout.dtype, sparse_rows=layout.is_sparse,
+        )  # fmt: skip
+
+    def expected_size(self, layout: Layout) -> int:
+        return self.n_features
+
+    def footprint(self, layout: Layout) -> Footprint:
+        basis = self.basis(layout, np.empty((0, layout.n_features)), 1.0)
+        return Footprint(
+            basis.size, basis.block_size, basis.process_bytes, 0, basis.workspace_bytes(layout.row_numbers),
+            2.0 * basis.size * layout.row_numbers / basis.kernel.columns_per_draw, float(basis.size),
+        )  # fmt: skip
