@@ -181,14 +181,13 @@ class SIMBA(AbstractSolver[SIMBAState]):
 
     def init(self, problem: Problem) -> Steps[SIMBAState]:
         landmarks, gamma = yield from self.features.begin(problem.layout)
-        basis = self._basis(problem, landmarks, gamma)
+        basis, lanes = self._basis(problem, landmarks, gamma), len(self.nus) * problem.n_outputs
         if self.features.reads_columns:
             # refuses data without single columns before anything is computed
             exchange: Exchange = yield self._rounds(problem, self._operand(problem, basis))
-            lanes = len(self.nus) * problem.n_outputs
             zeros = np.zeros((lanes, 1))
             exchange(Ask(Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, None), None))
-        lanes, size, outputs = len(self.nus) * problem.n_outputs, basis.size, problem.n_outputs
+        size, outputs = basis.size, problem.n_outputs
         zero = LaneModel(
             basis, np.zeros((size, outputs)), np.zeros(outputs), outputs, self._hold_out(problem),
             problem.block_rows,
