@@ -34,8 +34,10 @@ class Cost:
     Attributes
     ----------
     workspace_bytes : buffers of a task, beside the block itself
-    process_bytes : what a worker process loads once, beside what every worker has
     result_bytes : a task's result (for a Stream: of one prepared row; for Each: what it stores)
+    process_bytes : what a process that works loads once, beside what every one has and compiled code
+    compiled : its tasks run compiled loops (of a Stream, those that prepare rows)
+    driver_compiled : the driver runs compiled loops over its results
     total_result_bytes : where results are joined and not summed: those of all tasks together, at most
     flops_per_row : floating-point operations of matrix products
     entries_per_row : elements through exp or the like
@@ -51,6 +53,8 @@ class Cost:
     process_bytes: int = 0
     driver_bytes: int = 0
     total_result_bytes: int | None = None
+    compiled: bool = False
+    driver_compiled: bool = False
 
     def folding_bytes(self, n_results: int) -> int:
         """Of so many results of tasks, and of what they are combined to."""
@@ -177,6 +181,7 @@ class Rounds:
     operand : sent once to every process
     n_rounds : exchanges that are expected until the next pass, for those who watch
     state_bytes_per_row : resident memory of the state
+    kept_bytes : rows that a process keeps as they were read, at most
     seconds_per_row : of a round, for one process
     answer_bytes : of a process's answer
     cost : workspace and process bytes; the other fields are not used
@@ -189,6 +194,7 @@ class Rounds:
     split: str = "train"
     n_rounds: int = 1
     state_bytes_per_row: float = 16.0
+    kept_bytes: int = 0
     seconds_per_row: float = 2e-9
     answer_bytes: int = 1024
     cost: Cost = Cost()

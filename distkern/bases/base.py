@@ -182,8 +182,13 @@ class AbstractBasis(ABC):
 
     @property
     def process_bytes(self) -> int:
-        """Bytes that a worker process loads once to evaluate the basis."""
+        """Bytes that a process loads once to evaluate the basis, compiled loops apart."""
         return 0
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether compiled loops evaluate it."""
+        return False
 
     def workspace_bytes(self, row_numbers: int) -> int:
         """Bytes that :meth:`tiles` takes in a thread for rows of so many numbers."""

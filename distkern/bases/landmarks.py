@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.core.sparse import COMPILED_BYTES, Rows, SparseRows, comparing_bytes, converted
+from distkern.core.sparse import Rows, SparseRows, comparing_bytes, converted
 from distkern.core.types import Floats
 from distkern.kernels.base import AbstractKernel, AbstractTileKernel, require
 
@@ -44,7 +44,11 @@ class LandmarkBasis(AbstractBasis):
 
     @property
     def process_bytes(self) -> int:
-        return COMPILED_BYTES + comparing_bytes(self.landmarks.shape[1]) if self.is_sparse else 0
+        return comparing_bytes(self.landmarks.shape[1]) if self.is_sparse else 0
+
+    @property
+    def is_compiled(self) -> bool:
+        return self.is_sparse or self.kernel.is_compiled
 
     def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
         self.kernel.check_domain(features)

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.bases._exact import exact_products, exact_squares
 from distkern.bases.base import AbstractBasis, SlopesAt, add_transposed, multiply
 from distkern.core.errors import InputError
-from distkern.core.sparse import COMPILED_BYTES, Rows, SparseRows, with_ones
+from distkern.core.sparse import Rows, SparseRows, with_ones
 from distkern.core.types import AbstractGroup, Floats
 
 #: numbers of a dense strip and entries of a sparse one
@@ -124,8 +124,8 @@ class LinearBasis(AbstractBasis):
         return group
 
     @property
-    def process_bytes(self) -> int:
-        return COMPILED_BYTES if self.exact else 0
+    def is_compiled(self) -> bool:
+        return self.exact
 
     def workspace_bytes(self, row_numbers: int) -> int:
         # a strip in the other precision; of a sparse one owners, columns of coefficients and products

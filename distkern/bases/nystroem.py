@@ -77,6 +77,10 @@ class NystroemBasis(AbstractBasis):
     def process_bytes(self) -> int:
         return self.kernel_values.process_bytes + self._factor.nbytes + self.size**2 * self.dtype.itemsize
 
+    @property
+    def is_compiled(self) -> bool:
+        return self.kernel_values.is_compiled
+
     def workspace_bytes(self, row_numbers: int) -> int:
         return super().workspace_bytes(row_numbers) + self.tile_rows * self.size * self.dtype.itemsize
 

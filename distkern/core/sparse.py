@@ -16,9 +16,6 @@ from numpy.typing import DTypeLike, NDArray
 
 #: columns are numbered in 32 bits
 MAX_FEATURES = 2**31 - 1
-#: resident bytes of the compiled loops that compare sparse rows, numba included: what a worker takes beside
-#: what one with dense rows does (measured 175 MiB, 210 where they are compiled for the first time)
-COMPILED_BYTES = 224 * 2**20
 
 _Floats: TypeAlias = NDArray[np.floating[Any]]
 

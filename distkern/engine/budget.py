@@ -10,8 +10,10 @@ MIB = 2**20
 WORKER_BASE_BYTES = 112 * MIB
 #: resident bytes of the driver process with scheduler and scikit-learn loaded (206 to 230 measured)
 DRIVER_BASE_BYTES = 290 * MIB
-#: what numba and the compiled loops add to it (50 loaded; up to 110 while they compile)
+#: what numba and compiled loops add to it (50 loaded; up to 110 while they compile), and to a worker,
+#: which has nothing yet of what they share with others (125 loaded, 165 while they compile)
 COMPILING_BYTES = 100 * MIB
+COMPILED_BYTES = 176 * MIB
 #: blocks that a process keeps between passes, at most (and at most a quarter of its memory limit)
 CACHE_BYTES = 512 * MIB
 #: bytes of a task in the driver's graph and the scheduler's tables
@@ -57,6 +59,11 @@ class Machine:
     def processes(self) -> int:
         """Worker processes."""
         return self.n_workers if self.n_processes is None else self.n_processes
+
+    @property
+    def tasks_of_process(self) -> int:
+        """Tasks that a worker process runs at the same time."""
+        return -(-self.n_workers // self.processes)
 
     @property
     def in_process(self) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from distkern.core.types import AbstractSource, groups_of
 from distkern.engine.budget import (
     AT_ONCE_SECONDS,
+    COMPILED_BYTES,
     COMPILING_BYTES,
     DRIVER_BASE_BYTES,
     ENTRIES_PER_SECOND,
@@ -28,7 +29,7 @@ from distkern.engine.budget import (
     Machine,
 )
 from distkern.engine.tasks import Keep
-from distkern.passes import Each, Pass, Reduce, Rounds, Stream
+from distkern.passes import Cost, Each, Pass, Reduce, Rounds, Stream
 
 _TASK_BYTES_READ = 16 * MIB
 _LEAST_TASKS = 16
@@ -66,7 +67,21 @@ class Extent:
 
     def kept_bytes(self, machine: Machine) -> int:
         """What a process is expected to keep."""
-        return min(sum(self.block_rows) * self.row_bytes, machine.cache_bytes) if self.cacheable else 0
+        return min(self.all_bytes, machine.cache_bytes) if self.cacheable else 0
+
+    def block_bytes(self, machine: Machine) -> int:
+        """What reading a block and holding it takes, beside what is kept.
+
+        A block is read in one piece, checked, and copied out of what was read; a source of arrays gathers it.
+        Where all blocks are kept, the one in use is among them.
+        """
+        has_other = (self.in_memory and machine.in_process) or self.kept_bytes(machine) == self.all_bytes
+        return self.largest_block_bytes * (1 if has_other else 2)
+
+    @property
+    def all_bytes(self) -> int:
+        """Of all rows."""
+        return sum(self.block_rows) * self.row_bytes
 
     @property
     def largest_block_bytes(self) -> int:
@@ -84,6 +99,7 @@ class PassPlan:
     rows, bytes_read : over the whole pass; blocks that a process kept from an earlier pass count as well
     mode : who does what, in words
     worker_bytes, driver_bytes : predicted peaks of resident memory
+    compiles : the driver's process runs compiled loops
     """
 
     name: str
@@ -94,6 +110,7 @@ class PassPlan:
     worker_bytes: int
     driver_bytes: int
     keep: Keep
+    compiles: bool
 
 
 @dataclass(frozen=True)
@@ -131,11 +148,13 @@ class RoundsPlan(PassPlan):
     ----------
     parties : the groups of each party, a contiguous run; answers are combined in this order
     on_workers : each party lives in a worker process, else all of them in the driver's
+    held_bytes : of the state, in a worker or in the driver
     at_once : an answer takes so little that a worker makes it in its event loop, without waking a thread
     """
 
     parties: tuple[tuple[int, ...], ...]
     on_workers: bool
+    held_bytes: int
     at_once: bool = False
 
 
@@ -172,14 +191,16 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
         _TASK_BYTES_READ * len(blocks) // max(rows * extent.row_bytes, 1), len(blocks) // _LEAST_TASKS
     ))  # fmt: skip
     groups = tuple(blocks[start : start + per_task] for start in range(0, len(blocks), per_task))
-    task_bytes = 2 * extent.largest_block_bytes + step.cost.workspace_bytes + step.cost.folding_bytes(FAN_IN)
-    kept = extent.reader_bytes + extent.kept_bytes(machine)
-    driver = DRIVER_BASE_BYTES + kept + len(groups) * TASK_BYTES + 2 * step.cost.result_bytes
-    driver += step.cost.driver_bytes
-    worker = WORKER_BASE_BYTES + step.cost.process_bytes + kept + task_bytes
+    cost, kept = step.cost, extent.reader_bytes + extent.kept_bytes(machine)
+    # results that wait for each other, and what they are combined to
+    folding = cost.folding_bytes(min(FAN_IN, len(groups)))
+    task_bytes = extent.block_bytes(machine) + cost.workspace_bytes
+    driver = DRIVER_BASE_BYTES + kept + len(groups) * TASK_BYTES + folding + cost.driver_bytes
+    worker = WORKER_BASE_BYTES + _loaded_bytes(cost) + kept + machine.tasks_of_process * task_bytes + folding
     if machine.in_process:
-        driver += machine.n_workers * task_bytes + min(step.cost.process_bytes, COMPILING_BYTES)
+        driver += machine.n_workers * task_bytes + cost.process_bytes
         worker = 0
+    compiles = cost.driver_compiled or (machine.in_process and cost.compiled)
     return ReducePlan(
         step.name,
         len(groups),
@@ -187,8 +208,9 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
         rows * extent.row_bytes,
         "workers",
         worker,
-        driver,
+        driver + compiles * COMPILING_BYTES,
         extent.keep(machine),
+        compiles,
         groups=groups,
     )
 
@@ -216,13 +238,15 @@ def plan_each(step: Each, extent: Extent, machine: Machine) -> EachPlan:
     under_way = min(ahead, len(rows))
     driver = DRIVER_BASE_BYTES + kept + cost.driver_bytes + under_way * TASK_BYTES
     driver += len(rows) * step.record_bytes + (0 if machine.same_host else under_way * cost.result_bytes)
-    worker = WORKER_BASE_BYTES + cost.process_bytes + kept + task_bytes
+    worker = WORKER_BASE_BYTES + _loaded_bytes(cost) + kept + machine.tasks_of_process * task_bytes
     if machine.in_process:
-        driver += machine.n_workers * task_bytes + min(cost.process_bytes, COMPILING_BYTES)
+        driver += machine.n_workers * task_bytes + cost.process_bytes
         worker = 0
+    compiles = cost.driver_compiled or (machine.in_process and cost.compiled)
     return EachPlan(
-        step.name, len(rows), sum(rows), sum(rows) * extent.row_bytes, "workers", worker, driver,
-        extent.keep(machine), order=tuple(sorted(numbers, key=lambda number: -rows[number])), ahead=ahead,
+        step.name, len(rows), sum(rows), sum(rows) * extent.row_bytes, "workers", worker,
+        driver + compiles * COMPILING_BYTES, extent.keep(machine), compiles,
+        order=tuple(sorted(numbers, key=lambda number: -rows[number])), ahead=ahead,
     )  # fmt: skip
 
 
@@ -250,30 +274,38 @@ def plan_stream(step: Stream[Any], extent: Extent, machine: Machine) -> StreamPl
     prepare = "workers" if workers_prepare else "driver"
     piece_bytes = step.piece_rows * cost.result_bytes
     per_window = max(1, _WINDOW_BYTES // max(piece_bytes, 1))
-    # a visit's rows and their permuted copy
-    visit_bytes = 2 * extent.largest_block_bytes
-    ahead = machine.n_workers + 1 if load == "workers" else LOADS_AHEAD
-    pieces_in_driver = (2 * threads + 2) * piece_bytes
+    ahead = machine.n_workers + 1 if load == "workers" else LOADS_AHEAD if threads else 0
     kept = extent.reader_bytes + extent.kept_bytes(machine)
-    worker = WORKER_BASE_BYTES + kept + 2 * visit_bytes
-    driver = DRIVER_BASE_BYTES + kept + cost.workspace_bytes * max(threads, 1) + pieces_in_driver
-    driver += cost.driver_bytes
+    reading = extent.block_bytes(machine)
+    driver = DRIVER_BASE_BYTES + kept + cost.driver_bytes
+    worker = WORKER_BASE_BYTES + kept
     if prepare == "workers":
-        worker += cost.process_bytes + cost.workspace_bytes + 3 * per_window * piece_bytes
+        # a block, its permuted copy, what is made of that, and what waits to be sent
+        task_bytes = reading + extent.largest_block_bytes + cost.workspace_bytes + per_window * piece_bytes
+        worker += _loaded_bytes(cost) + machine.tasks_of_process * task_bytes + 2 * per_window * piece_bytes
         driver += (ahead + 2) * per_window * piece_bytes
     else:
-        driver += (ahead + 2) * visit_bytes
-    if machine.in_process or load == "driver":
-        worker = 0 if machine.in_process else WORKER_BASE_BYTES + kept
+        # visits that wait are permuted copies of blocks; the pieces of one that is done may still be in use
+        waiting = min(ahead + 2, len(visits)) * extent.largest_block_bytes
+        pieces_in_driver = (2 * threads + 2) * piece_bytes
+        driver += waiting + cost.process_bytes + cost.workspace_bytes * max(threads, 1) + pieces_in_driver
+        if load == "driver":
+            driver += reading
+        else:
+            worker += machine.tasks_of_process * (reading + extent.largest_block_bytes)
+            worker += 2 * extent.largest_block_bytes
+    if machine.in_process:
+        worker = 0
+    compiles = cost.driver_compiled or (prepare == "driver" and cost.compiled)
     mode = {
         ("driver", "driver"): "driver reads and prepares",
         ("workers", "driver"): "workers send raw rows",
         ("workers", "workers"): "workers send prepared rows",
     }[load, prepare]
     return StreamPlan(
-        step.name, len(visits), step.n_rows, step.n_rows * extent.row_bytes, mode, worker, driver,
-        extent.keep(machine), load=load, prepare=prepare, threads=threads, pieces_per_window=per_window,
-        ahead=ahead,
+        step.name, len(visits), step.n_rows, step.n_rows * extent.row_bytes, mode, worker,
+        driver + compiles * COMPILING_BYTES, extent.keep(machine), compiles, load=load, prepare=prepare,
+        threads=threads, pieces_per_window=per_window, ahead=ahead,
     )  # fmt: skip
 
 
@@ -313,24 +345,33 @@ def plan_rounds(step: Rounds, extent: Extent, machine: Machine) -> RoundsPlan:
     largest = max(sum(rows[group] for group in party) for party in parties)
     # a second copy of a group's arrays, while they are saved or restored, and a block that is read from
     copied = int(max(rows) * step.state_bytes_per_row) + extent.largest_block_bytes
+    raw = min(step.kept_bytes, largest * extent.row_bytes)
     answers = 2 * len(parties) * step.answer_bytes
     kept = extent.reader_bytes + extent.kept_bytes(machine)
     driver = DRIVER_BASE_BYTES + kept + copied + answers + step.cost.driver_bytes
     worker = WORKER_BASE_BYTES + kept
     if on_workers:
-        held = int(largest * step.state_bytes_per_row) + copied + 2 * step.answer_bytes
-        worker += step.cost.process_bytes + step.cost.workspace_bytes + held
+        held = int(largest * step.state_bytes_per_row) + step.cost.workspace_bytes + raw
+        worker += _loaded_bytes(step.cost) + held + copied + 2 * step.answer_bytes
         mode = f"rounds on {len(parties)} worker{'s' if len(parties) > 1 else ''}"
     else:
-        driver += len(parties) * step.cost.workspace_bytes + state_bytes
+        held = len(parties) * (step.cost.workspace_bytes + raw) + state_bytes
+        driver += step.cost.process_bytes + held
         mode = "rounds in the driver"
         if len(parties) > 1:
             mode = f"rounds in {len(parties)} threads of the driver"
+    compiles = step.cost.driver_compiled or (not on_workers and step.cost.compiled)
     return RoundsPlan(
-        step.name, len(parties), n_rows, 0, mode, 0 if machine.in_process else worker, driver,
-        extent.keep(machine), parties=parties, on_workers=on_workers,
+        step.name, len(parties), n_rows, 0, mode, 0 if machine.in_process else worker,
+        driver + compiles * COMPILING_BYTES, extent.keep(machine), compiles, parties=parties,
+        on_workers=on_workers, held_bytes=held,
         at_once=largest * step.seconds_per_row < AT_ONCE_SECONDS,
     )  # fmt: skip
+
+
+def _loaded_bytes(cost: Cost) -> int:
+    """What a worker loads once for the tasks of a pass."""
+    return cost.process_bytes + (COMPILED_BYTES if cost.compiled else 0)
 
 
 def _contiguous(rows: list[int], n_parties: int) -> tuple[tuple[int, ...], ...]:

@@ -60,13 +60,20 @@ def reduce_group(
 
 def fold(combine: Callable[..., Any], *partials: Timed) -> Timed:
     """Combine partial results from left to right."""
-    first, *others = partials
-    total, read, work = first.value, first.read_seconds, first.work_seconds
-    for partial in others:
-        total = combine(total, partial.value)
-        read += partial.read_seconds
-        work += partial.work_seconds
-    return Timed(total, read, work)
+    return folded(combine, list(partials))
+
+
+def folded(combine: Callable[..., Any], partials: list[Timed]) -> Timed:
+    """Combine partial results from left to right; the list is emptied, so that each is freed in time."""
+    partials.reverse()
+    total = partials.pop()
+    while partials:
+        partial = partials.pop()
+        total = Timed(
+            combine(total.value, partial.value), total.read_seconds + partial.read_seconds,
+            total.work_seconds + partial.work_seconds,
+        )  # fmt: skip
+    return total
 
 
 def load_visit(visit: Visit, keep: Keep, item: Block | Reader) -> Timed:

@@ -31,7 +31,8 @@ class Footprint:
     ----------
     size : r, an upper bound
     block_size : features that are made at a time
-    process_bytes : what a process loads once
+    process_bytes : what a process loads once, compiled loops apart
+    is_compiled : whether compiled loops make them
     operand_bytes : of the basis itself, where it is evaluated
     tile_bytes : of tiles of values, in a thread
     flops_per_row, entries_per_row : of making z(x), as in :class:`~distkern.passes.Cost`; 0 where the
@@ -41,6 +42,7 @@ class Footprint:
     size: int
     block_size: int
     process_bytes: int
+    is_compiled: bool
     operand_bytes: int
     tile_bytes: int
     flops_per_row: float

@@ -75,6 +75,10 @@ class KernelChoice:
         """Whether the kernel has one at all."""
         return issubclass(self.kind, AbstractScaledKernel)
 
+    def is_compiled(self, layout: Layout) -> bool:
+        """Whether compiled loops compare such rows with landmarks."""
+        return self.kind.is_compiled or layout.is_sparse
+
     def with_gamma(self, gamma: float) -> AbstractKernel:
         """The kernel itself; gamma is left out where it has none."""
         if self.has_gamma:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from distkern.bases.base import AbstractBasis, rows_of_tile
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.core.parameters import NOTHING, Parameter, Whole, Words, parameter
-from distkern.core.sparse import COMPILED_BYTES, Rows, comparing_bytes
+from distkern.core.sparse import Rows
 from distkern.features.base import AbstractKernelFeatures, Footprint
 from distkern.kernels.base import AbstractKernel
 from distkern.landmarks import find_landmark_rule, landmark_rule_names
@@ -57,7 +57,7 @@ class AbstractLandmarkFeatures(AbstractKernelFeatures):
     def footprint(self, layout: Layout) -> Footprint:
         size, numbers, itemsize = self.expected_size(layout), layout.row_numbers, layout.dtype.itemsize
         return Footprint(
-            size, size, COMPILED_BYTES + comparing_bytes(layout.n_features) if layout.is_sparse else 0,
+            size, size, layout.comparing_bytes, self.kernel.is_compiled(layout),
             2 * size * numbers * itemsize, rows_of_tile(size, itemsize) * (2 * size + numbers + 2) * itemsize,
             2.0 * size * (numbers + 2), float(size),
         )  # fmt: skip

@@ -44,7 +44,7 @@ class Linear(AbstractFeatures):
         size = self.expected_size(layout)
         basis = LinearBasis(layout.n_features, layout.dtype, constant=self.constant, exact=self.exact)
         tile_bytes = basis.workspace_bytes(layout.row_numbers)
-        return Footprint(size, size, basis.process_bytes, 0, tile_bytes, 0.0, 0.0)
+        return Footprint(size, size, basis.process_bytes, basis.is_compiled, 0, tile_bytes, 0.0, 0.0)
 
     @property
     def n_constant(self) -> int:

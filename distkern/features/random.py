@@ -51,6 +51,7 @@ class Random(AbstractKernelFeatures):
     def footprint(self, layout: Layout) -> Footprint:
         basis = self.basis(layout, np.empty((0, layout.n_features)), 1.0)
         return Footprint(
-            basis.size, basis.block_size, basis.process_bytes, 0, basis.workspace_bytes(layout.row_numbers),
+            basis.size, basis.block_size, basis.process_bytes, basis.is_compiled, 0,
+            basis.workspace_bytes(layout.row_numbers),
             2.0 * basis.size * layout.row_numbers / basis.kernel.columns_per_draw, float(basis.size),
         )  # fmt: skip

@@ -32,12 +32,16 @@ from distkern.kernels.domain import check_lower_bound
 
 Capability = TypeVar("Capability", bound="AbstractKernel")
 
+_STRIP_NUMBERS = 2**16
+
 
 @dataclass(frozen=True)
 class AbstractKernel(Declared, ABC):
     """A positive definite kernel."""
 
     name: ClassVar[str]
+    #: compiled loops compare dense rows with landmarks, as they do sparse rows for every kernel
+    is_compiled: ClassVar[bool] = False
 
     @classmethod
     def parameter_names(cls) -> list[str]:
@@ -202,14 +206,23 @@ class SquaredDistanceScores(AbstractPrepared):
 
     @classmethod
     def of(cls, landmarks: Floats, scale: float) -> SquaredDistanceScores:
-        exact = landmarks.astype(np.float64)
-        center = exact.mean(axis=0).astype(landmarks.dtype)
-        shifted = exact - center
+        center = landmarks.mean(axis=0, dtype=np.float64).astype(landmarks.dtype)
         augmented = np.empty((landmarks.shape[1] + 2, landmarks.shape[0]), dtype=landmarks.dtype)
-        augmented[:-2] = (2.0 * scale * shifted).T
         augmented[-2] = -scale
-        augmented[-1] = -scale * np.einsum("ij,ij->i", shifted, shifted)
+        # a few at a time, as in double precision they take three times as much as the result
+        for some in _strips(landmarks):
+            shifted = landmarks[some].astype(np.float64) - center
+            augmented[-1, some] = -scale * np.einsum("ij,ij->i", shifted, shifted)
+            augmented[:-2, some] = (2.0 * scale * shifted).T
         return cls(center, augmented)
+
+    def spread(self, landmarks: Floats) -> Floats:
+        """The largest distance of the landmarks from the centre in each column, (n_features,) float64."""
+        found = np.zeros(landmarks.shape[1])
+        for some in _strips(landmarks):
+            distances = np.abs(landmarks[some].astype(np.float64) - self.center)
+            np.maximum(found, distances.max(axis=0), out=found)
+        return found
 
     def scores(self, features: Floats, out: Floats) -> None:
         from distkern.core.workspace import buffer
@@ -221,6 +234,12 @@ class SquaredDistanceScores(AbstractPrepared):
         np.einsum("ij,ij->i", shifted, shifted, out=rows[:, -2])
         rows[:, -1] = 1.0
         np.matmul(rows, self.augmented, out=out)
+
+
+def _strips(rows: Floats) -> list[slice]:
+    """Rows a few at a time: up to 2^16 numbers, or a row."""
+    step = max(1, _STRIP_NUMBERS // rows.shape[1])
+    return [slice(start, start + step) for start in range(0, len(rows), step)]
 
 
 def squared_distances(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -41,6 +41,7 @@ class Cauchy(AbstractLandmarkKernel, AbstractFeatureKernel):
 
     name = "cauchy"
     columns_per_draw = 2
+    is_compiled = True
 
     def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         product = np.ones((left.shape[0], right.shape[0]))

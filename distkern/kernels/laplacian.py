@@ -41,6 +41,7 @@ class Laplacian(AbstractLandmarkKernel, AbstractFeatureKernel):
 
     name = "laplacian"
     columns_per_draw = 2
+    is_compiled = True
 
     @classmethod
     def gamma_from_width(cls, width: float, n_features: int) -> float:

@@ -18,6 +18,8 @@ from distkern.kernels.base import SquaredDistanceScores
 from distkern.kernels.sparse import SparseSquaredDistance
 from distkern.landmarks.base import Layout
 
+#: rows whose distances are taken in double precision at once
+EXACT_ROWS = 16
 _STEP = 256  # the buffers grow between steps, so that a step never runs out of room
 
 #: a tile of rows, and the positions in it that are not covered
@@ -241,10 +243,14 @@ def uncovered_tiles(features: Rows, landmarks: Rows, squared_radius: float) -> I
     return _dense(np.asarray(features), np.asarray(landmarks), squared_radius)
 
 
-def _tiles(n_rows: int, size: int, itemsize: int) -> Iterator[slice]:
-    tile_rows = int(np.clip(512 * 1024 // (size * itemsize), 128, 1024))
-    for start in range(0, n_rows, tile_rows):
-        yield slice(start, min(start + tile_rows, n_rows))
+def tile_rows(size: int, itemsize: int, n_features: int = 1) -> int:
+    """Rows that are compared at once with ``size`` landmarks, fewer if they are wide: few MiB in all."""
+    return int(np.clip(min(2**19 // (size * itemsize), 2**20 // n_features), 128, 1024))
+
+
+def _tiles(n_rows: int, step: int) -> Iterator[slice]:
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
 
 
 def _sparse(features: SparseRows, landmarks: SparseRows, squared_radius: float) -> Iterator[Uncovered]:
@@ -252,7 +258,7 @@ def _sparse(features: SparseRows, landmarks: SparseRows, squared_radius: float) 
     distances = SparseSquaredDistance.of(landmarks, 1.0)
     landmark_norm = float(landmarks.norms().max(initial=0.0))
     rounding = 4.0 * float(np.finfo(features.dtype).eps)
-    for rows in _tiles(len(features), len(landmarks), features.dtype.itemsize):
+    for rows in _tiles(len(features), tile_rows(len(landmarks), features.dtype.itemsize)):
         tile = features[rows]
         scores = buffer("tile", (len(tile), len(landmarks)), features.dtype)
         distances.scores(tile, scores)
@@ -269,12 +275,11 @@ def _dense(features: Floats, landmarks: Floats, squared_radius: float) -> Iterat
     Where that leaves a doubt, the distance to the nearest landmark is taken exactly.
     """
     distances = SquaredDistanceScores.of(landmarks, 1.0)
-    spread = np.abs(landmarks.astype(np.float64) - distances.center).max(axis=0)
-    landmark_norm = float(np.sqrt(np.sum(spread**2)))
+    landmark_norm = float(np.linalg.norm(distances.spread(landmarks)))
     size, n_features = landmarks.shape
     rounding = 4.0 * (n_features + 8) * float(np.finfo(features.dtype).eps)
     exact_rounding = 4.0 * (n_features + 8) * float(np.finfo(np.float64).eps)
-    for rows in _tiles(features.shape[0], size, features.dtype.itemsize):
+    for rows in _tiles(features.shape[0], tile_rows(size, features.dtype.itemsize, n_features)):
         scores = buffer("tile", (rows.stop - rows.start, size), features.dtype)
         distances.scores(features[rows], scores)
         nearest = scores.argmax(axis=1)
@@ -284,7 +289,10 @@ def _dense(features: Floats, landmarks: Floats, squared_radius: float) -> Iterat
         bound = rounding * (norms + landmark_norm) ** 2
         uncertain = np.flatnonzero(~(squared + bound <= squared_radius))
         near = uncertain[squared[uncertain] - bound[uncertain] <= squared_radius]
-        differences = features[rows][near].astype(np.float64) - landmarks[nearest[near]]
-        exact = np.einsum("ij,ij->i", differences, differences)
+        exact = np.empty(len(near))
+        for start in range(0, len(near), EXACT_ROWS):
+            some = near[start : start + EXACT_ROWS]
+            differences = features[rows][some].astype(np.float64) - landmarks[nearest[some]]
+            exact[start : start + EXACT_ROWS] = np.einsum("ij,ij->i", differences, differences)
         covered = exact * (1.0 + exact_rounding) <= squared_radius
         yield rows, np.setdiff1d(uncertain, near[covered], assume_unique=True)

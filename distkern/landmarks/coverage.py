@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
-from distkern.core.sparse import COMPILED_BYTES, Rows, SparseRows
+from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Block
-from distkern.landmarks._cover import scanner_for, uncovered_tiles
+from distkern.landmarks._cover import EXACT_ROWS, scanner_for, tile_rows, uncovered_tiles
 from distkern.landmarks.base import AbstractLandmarkRule, Layout, sample_outline, sample_rows, stack
 from distkern.passes import Cost, Pass, Reduce
 
@@ -206,14 +206,19 @@ def _sweep(layout: Layout, radius: float, limit: int) -> Generator[Pass, Any, Ro
 
 
 def _sweep_cost(layout: Layout, size: int) -> Cost:
-    row_bytes = layout.row_bytes
+    row_bytes, itemsize = layout.row_bytes, layout.dtype.itemsize
+    numbers = 1 if layout.is_sparse else layout.n_features
+    rows = min(tile_rows(size, itemsize, numbers), max(layout.block_rows))
     return Cost(
-        workspace_bytes=min(1024, max(layout.block_rows)) * (size * layout.dtype.itemsize + 3 * row_bytes)
-        + 4 * size * row_bytes
+        # scores, shifted rows for them and for the norms, some in double precision; landmarks in two forms
+        workspace_bytes=rows * (size * itemsize + 2 * row_bytes)
+        + EXACT_ROWS * 6 * row_bytes
+        + 2 * size * row_bytes
         + layout.comparing_bytes,
         result_bytes=min(_MOST_CANDIDATES, sum(layout.block_rows)) * (row_bytes + 8),
         total_result_bytes=sum(layout.block_rows) * (row_bytes + 8),
-        process_bytes=COMPILED_BYTES if layout.is_sparse else 0,
+        compiled=layout.is_sparse,
+        driver_compiled=True,
         flops_per_row=2.0 * size * row_bytes / layout.dtype.itemsize,
     )
 

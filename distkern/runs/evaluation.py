@@ -159,6 +159,7 @@ def _counting_pass(model: Any, split: Split) -> Reduce[_Counted]:
         result_bytes=8 * len(labels) * max(n_outputs, 2) + (17 * rows if len(known) == 2 else 0),
         driver_bytes=RANKING_BYTES if len(known) == 2 else 0,
         process_bytes=basis.process_bytes,
+        compiled=basis.is_compiled,
     )
     return Reduce("evaluate", _evaluate, _not_combined, operand, "test", cost=cost)
 

@@ -85,6 +85,7 @@ def residuals_pass(model: Any, split: Split) -> Reduce[Residuals]:
         workspace_bytes=basis.combining_bytes(split.row_numbers)
         + max(split.block_rows) * (32 * model.n_outputs() + 4 * split.row_numbers + 64),
         process_bytes=basis.process_bytes,
+        compiled=basis.is_compiled,
     )
     return Reduce("evaluate", _evaluate, Residuals.add, operand, "test", cost=cost)
 

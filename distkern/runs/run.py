@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar, cast
 
 from distkern.core import interrupts
 from distkern.core.errors import FencedError, MemoryBudgetError, StoreError
-from distkern.engine.budget import COMPILING_BYTES, MIB, Machine
+from distkern.engine.budget import MIB, Machine
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
-from distkern.engine.plan import Extent, PassPlan, plan_pass, plan_reduce
+from distkern.engine.plan import Extent, PassPlan, plan_reduce
+from distkern.engine.plan_run import plan_run
 from distkern.engine.rates import START_SECONDS, Experience, seconds_of
 from distkern.monitor import metrics
 from distkern.monitor.text import in_bytes
@@ -29,7 +30,6 @@ from distkern.runs.folder import (
 )
 from distkern.runs.learner import Learner
 from distkern.runs.persistence import load_model, save_model
-from distkern.solvers.base import Outline
 from distkern.storage.atomic import explain_errors
 from distkern.storage.dataset import Split
 from distkern.storage.places import Location, place_of
@@ -109,10 +109,15 @@ def _plan_on(
     if test is not None:
         extents["test"] = Extent.of(test, "planned")
     experience = Experience.of_this_machine()
+    outlines = solver.outline(problem)
+    parts = plan_run([outline.step for outline in outlines], extents, machine)
     passes = tuple(
-        _planned(outline, extents, machine, experience, solver.is_compiled)
-        for outline in solver.outline(problem)
-    )
+        PlannedPass(
+            **{field.name: getattr(part, field.name) for field in fields(PassPlan)}, times=outline.times,
+            seconds=seconds_of(outline.step, part, machine, experience.rates),
+        )
+        for outline, part in zip(outlines, parts, strict=True)
+    )  # fmt: skip
     worker = max(step.worker_bytes for step in passes)
     driver = max(step.driver_bytes for step in passes)
     limited = driver if machine.in_process else worker
@@ -138,23 +143,6 @@ def _machine(scheduler: str | None, workers: int | None, memory_limit: int | Non
         return Machine("distributed", cores, memory_limit, driver_threads=cores)
     with open_executor(scheduler, workers=workers, memory_limit=memory_limit) as executor:
         return executor.machine
-
-
-def _planned(
-    outline: Outline, extents: dict[str, Extent], machine: Machine, experience: Experience, is_compiled: bool
-) -> PlannedPass:
-    step = outline.step
-    extent = extents[step.split]
-    part = plan_pass(step, extent, machine)
-    # what is compiled stays, so it counts in every pass of the run; a pass in the driver's process has it
-    # already where its rows are compared by compiled code
-    counted = isinstance(step, Reduce) and machine.in_process and step.cost.process_bytes > 0
-    compiling = COMPILING_BYTES if is_compiled and not counted else 0
-    return PlannedPass(
-        part.name, part.tasks, part.rows, part.bytes_read, part.mode, part.worker_bytes,
-        part.driver_bytes + compiling,
-        part.keep, times=outline.times, seconds=seconds_of(step, part, machine, experience.rates),
-    )  # fmt: skip
 
 
 def _raised(needed: int, machine: Machine, given: int | None) -> str:

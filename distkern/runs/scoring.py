@@ -109,6 +109,7 @@ def _step(model: Learner, function: Any, extent: Extent, row_numbers: int, outpu
         + 2 * model.coef_.nbytes
         + max(extent.block_rows) * (16 * len(columns or [""]) + 4 * row_numbers),
         process_bytes=basis.process_bytes,
+        compiled=basis.is_compiled,
     )
     return Reduce("predict", function, max, cost=cost)
 

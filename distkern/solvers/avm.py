@@ -132,7 +132,7 @@ class AVM(AbstractCoresetSolver[AVMState]):
             coefficients=np.ascontiguousarray(coefficients.T),
             stage=state.stage + 1,
         )
-        return (yield from self.measured(problem, after))[0]
+        return (yield from self.measured(problem, after, model.basis))[0]
 
     def finished(self, state: AVMState) -> bool:
         return state.stage >= self.stages

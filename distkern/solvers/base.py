@@ -137,8 +137,6 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     choices: ClassVar[Mapping[str, Parameter]] = {}
     #: operations of a pass and memory, for n rows of d columns, r landmarks or features and k outputs
     cost_of_pass: ClassVar[str]
-    #: its driver runs compiled loops
-    is_compiled: ClassVar[bool] = True
     memory: ClassVar[str]
     #: whether ``init`` gives the model 0, whose objective the others are compared with
     starts_at_zero: ClassVar[bool] = True

@@ -132,8 +132,10 @@ class AbstractCoresetSolver(AbstractSolver[State]):
             return max(1, math.ceil(self.steps_per_stage * problem.n_rows))
         return int(self.steps_per_stage)
 
-    def model(self, problem: Problem, state: Any) -> Model:
-        """The operand for a state."""
+    def model(self, problem: Problem, state: Any, basis: AbstractBasis | None = None) -> Model:
+        """The operand for a state; ``basis`` is of its landmarks, if there is one already."""
+        if basis is not None:
+            return Model(basis, state.coefficients, self.parts.risk(problem))
         return self.parts.model(problem, state.landmarks, state.gamma, state.coefficients)
 
     def rows_of_stage(self, problem: Problem, model: Model, state: Any) -> Stream[Piece]:
@@ -142,12 +144,15 @@ class AbstractCoresetSolver(AbstractSolver[State]):
         operand = PieceOperand(model.basis, model.risk, self.columns(state))
         return self._stream(problem, visits, operand, model.basis.size)
 
-    def measured(self, problem: Problem, state: StateOf) -> Steps[tuple[StateOf, Figures]]:
+    def measured(
+        self, problem: Problem, state: StateOf, basis: AbstractBasis | None = None
+    ) -> Steps[tuple[StateOf, Figures]]:
         """The state with objective and errors filled in, and the sums they come from."""
-        model = self.model(problem, state)
+        model = self.model(problem, state, basis)
         size, norms = model.basis.size, model.basis.squared_norms(model.coefficients)
         figures = yield from measured(
-            problem, snapshot_pass(problem, model, size), held_out_pass(problem, model, size),
+            problem, snapshot_pass(problem, model, size, self.parts.kernel.is_compiled(problem.layout)),
+            held_out_pass(problem, model, size, self.parts.kernel.is_compiled(problem.layout)),
             float(0.5 * norms.sum()), self.parts.lam,
         )  # fmt: skip
         filled = replace(
@@ -159,14 +164,14 @@ class AbstractCoresetSolver(AbstractSolver[State]):
         return filled, figures
 
     def outline(self, problem: Problem) -> list[Outline]:
-        size = self.parts.expected_size(problem)
+        size, compiled = self.parts.expected_size(problem), self.parts.kernel.is_compiled(problem.layout)
         passes = [
             *self.parts.outline_begin(problem),
-            Outline(snapshot_pass(problem, None, size), self.stages + 1),
+            Outline(snapshot_pass(problem, None, size, compiled), self.stages + 1),
             Outline(self._stream(problem, self._visits(problem, 0), None, size), self.stages),
         ]
         if problem.has_test:
-            passes.append(Outline(held_out_pass(problem, None, size), self.stages + 1))
+            passes.append(Outline(held_out_pass(problem, None, size, compiled), self.stages + 1))
         return passes
 
     def _visits(self, problem: Problem, stage: int) -> tuple[Visit, ...]:
@@ -187,7 +192,12 @@ class AbstractCoresetSolver(AbstractSolver[State]):
             prepare_piece,
             operand,
             piece_rows=piece_rows(size, problem.dtype.itemsize),
-            cost=stream_cost(problem, size, n_columns=self.columns_per_output * problem.n_outputs),
+            cost=stream_cost(
+                problem,
+                size,
+                self.parts.kernel.is_compiled(problem.layout),
+                n_columns=self.columns_per_output * problem.n_outputs,
+            ),
         )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.bases.base import AbstractBasis
 from distkern.core.parameters import FLAG, NOT_NEGATIVE, NOTHING, Number, Whole, Words, parameter
 from distkern.core.rng import Purpose, stream
 from distkern.core.sparse import Rows
@@ -138,11 +139,13 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
             change=change,
             projections=state.projections + inner.projections,
         )
-        return (yield from self._snapshot(problem, after))
+        return (yield from self._snapshot(problem, after, model.basis))
 
-    def _snapshot(self, problem: Problem, state: CSVRGState) -> Steps[CSVRGState]:
+    def _snapshot(
+        self, problem: Problem, state: CSVRGState, basis: AbstractBasis | None = None
+    ) -> Steps[CSVRGState]:
         """The full gradient at the state's w~, and the figures that come with it."""
-        filled, figures = yield from self.measured(problem, state)
+        filled, figures = yield from self.measured(problem, state, basis)
         return replace(filled, gradient=self.parts.lam * figures.sums.mean_gradient)
 
     def finished(self, state: CSVRGState) -> bool:

@@ -171,7 +171,6 @@ class DSG(AbstractSolver[DSGState]):
     least_steps: int = 1
 
     name = "dsg"
-    is_compiled = False
     cost_of_pass = "a step B (r d + r k), r the features so far"
     memory = "r k numbers; features are made from seeds"
     choices = {  # noqa: RUF012
@@ -388,11 +387,11 @@ class DSG(AbstractSolver[DSGState]):
             "steps", open_batches, join, operand,
             n_rounds=-(-self.n_steps(problem) // self.stages),
             state_bytes_per_row=0.0,
+            kept_bytes=min(CACHE_BYTES + block_bytes, n_parts * block_bytes),
             seconds_per_row=seconds / problem.n_rows,
             answer_bytes=n_parts * part_bytes,
             cost=Cost(
-                workspace_bytes=min(CACHE_BYTES + block_bytes, n_parts * block_bytes)
-                + size * outputs * itemsize
+                workspace_bytes=size * outputs * itemsize
                 + 2 * batch * (problem.row_numbers * itemsize + 24 * outputs)
                 + 4 * 8 * self.block_size**2 * self.precondition + 2**21,
                 process_bytes=self._process_bytes(problem),

@@ -271,6 +271,8 @@ class Pegasos(AbstractSolver[PegasosState]):
             entries_per_row=footprint.entries_per_row,
             driver_seconds_per_row=problem.n_outputs * (20e-9 + 2e-9 * numbers),
             process_bytes=footprint.process_bytes,
+            compiled=footprint.is_compiled,
+            driver_compiled=True,
         )
         if model is not None:
             # rows are prepared without the coefficients, which may be many
@@ -287,6 +289,7 @@ class Pegasos(AbstractSolver[PegasosState]):
             flops_per_row=footprint.flops_per_row + 2.0 * footprint.size * problem.n_outputs,
             entries_per_row=footprint.entries_per_row,
             process_bytes=footprint.process_bytes,
+            compiled=footprint.is_compiled,
         )
         name = "measure" if split == "train" else "held out"
         function = measure_largest if largest else measure

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from distkern.bases.base import AbstractBasis
 from distkern.core.errors import InputError
 from distkern.core.parameters import FLAG, NOTHING, POSITIVE, Number, Parameter, Whole, Words, parameter
-from distkern.core.sparse import COMPILED_BYTES, Rows
+from distkern.core.sparse import Rows
 from distkern.core.types import groups_of
 from distkern.features import AbstractFeatures, feature_names
 from distkern.passes import Cost, Exchange, Reduce, Rounds
@@ -311,7 +311,8 @@ class SIMBA(AbstractSolver[SIMBAState]):
                 workspace_bytes=COLUMN_BYTES + ROW_BYTES + lanes * 2**17,
                 # the driver's variables before the stage, now, and their average
                 driver_bytes=8 * size * (5 * lanes + 2 * outputs),
-                process_bytes=max(COMPILED_BYTES, self.features.footprint(problem.layout).process_bytes),
+                process_bytes=self.features.footprint(problem.layout).process_bytes, compiled=True,
+                driver_compiled=True,
             ),
         )  # fmt: skip
 
@@ -395,6 +396,5 @@ class SIMBA(AbstractSolver[SIMBAState]):
             workspace_bytes=footprint.tile_bytes + operand + strip + result_bytes,
             result_bytes=result_bytes,
             flops_per_row=footprint.flops_per_row + 2.0 * problem.row_numbers * lanes,
-            entries_per_row=footprint.entries_per_row,
-            process_bytes=max(footprint.process_bytes, COMPILED_BYTES),
-        )
+            entries_per_row=footprint.entries_per_row, process_bytes=footprint.process_bytes, compiled=True,
+        )  # fmt: skip

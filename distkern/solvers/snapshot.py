@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from distkern.bases.base import STRIP_NUMBERS, multiply
-from distkern.core.sparse import COMPILED_BYTES, comparing_bytes
+from distkern.core.sparse import comparing_bytes
 from distkern.core.types import Block
 from distkern.core.workspace import buffer
 from distkern.passes import Cost, Reduce
@@ -36,20 +36,21 @@ def snapshot(block: Block, model: Model) -> Sums:
     return replace(sums, gradient=gradient)
 
 
-def snapshot_pass(problem: Problem, model: Model | None, size: int) -> Reduce[Sums]:
+def snapshot_pass(problem: Problem, model: Model | None, size: int, compiled: bool) -> Reduce[Sums]:
     """The full gradient, the objective and the training error, in one pass."""
-    return Reduce("snapshot", snapshot, Sums.add, model, cost=pass_cost(problem, size))
+    return Reduce("snapshot", snapshot, Sums.add, model, cost=pass_cost(problem, size, compiled))
 
 
-def held_out_pass(problem: Problem, model: Model | None, size: int) -> Reduce[Sums]:
+def held_out_pass(problem: Problem, model: Model | None, size: int, compiled: bool) -> Reduce[Sums]:
     """The error on the test split."""
     return Reduce(
-        "held out", measure, Sums.add, model, split="test", cost=pass_cost(problem, size), measures_only=True
-    )
+        "held out", measure, Sums.add, model, split="test", cost=pass_cost(problem, size, compiled),
+        measures_only=True,
+    )  # fmt: skip
 
 
-def pass_cost(problem: Problem, size: int) -> Cost:
-    """Of a pass that evaluates ``size`` kernels at every row."""
+def pass_cost(problem: Problem, size: int, compiled: bool) -> Cost:
+    """Of a pass that evaluates ``size`` kernels at every row, in compiled loops or not."""
     itemsize, outputs = problem.dtype.itemsize, problem.n_outputs
     tile_rows = int(np.clip(512 * 1024 // (size * itemsize), 128, 1024))
     return Cost(
@@ -61,5 +62,5 @@ def pass_cost(problem: Problem, size: int) -> Cost:
         result_bytes=size * outputs * 8,
         flops_per_row=2.0 * size * (problem.row_numbers + 2 + outputs),
         entries_per_row=float(size),
-        process_bytes=0 if problem.sparse_numbers is None else COMPILED_BYTES,
+        compiled=compiled,
     )

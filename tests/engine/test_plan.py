@@ -1,6 +1,7 @@
 """The planner is pure: every plan covers the data once, in order, whatever the machine."""
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import distkern.engine.plan as plan_module
-from distkern.engine.budget import Machine
+from distkern.engine.budget import COMPILED_BYTES, COMPILING_BYTES, Machine
 from distkern.engine.plan import Extent, plan_each, plan_reduce, plan_stream
-from distkern.passes import Cost, Each, Reduce, Stream, Visit
+from distkern.engine.plan_run import plan_run
+from distkern.passes import Cost, Each, Reduce, Rounds, Stream, Visit
 from toy import add, prepare, scaled_sum
 
 MACHINES = [
@@ -53,10 +55,9 @@ def test_memory_has_every_named_term():
 
 def test_results_that_are_joined_are_no_more_than_all_of_them():
     cost = Cost(result_bytes=10**8, total_result_bytes=3 * 10**8)
+    extent = Extent((1000,) * 16, 10**5)
     joined, summed = (
-        plan_reduce(
-            Reduce("rows", scaled_sum, add, cost=each), Extent((1000,), 1000), MACHINES[2]
-        ).worker_bytes
+        plan_reduce(Reduce("rows", scaled_sum, add, cost=each), extent, MACHINES[2]).worker_bytes
         for each in (cost, Cost(result_bytes=10**8))
     )
     assert summed - joined == 5 * 10**8
@@ -78,6 +79,49 @@ def test_each_takes_what_its_tasks_and_their_records_take():
     assert more == 2 * 10**7
     more = planned(threads, workspace_bytes=10**7).driver_bytes - planned(threads).driver_bytes
     assert more == 4 * 10**7
+
+
+def test_a_block_that_is_kept_is_not_counted_again():
+    step, machine = Reduce("sum", scaled_sum, add), Machine("distributed", 2)
+    extents = [Extent((1000,) * 4, 10**4, cacheable=cacheable, run="run") for cacheable in (False, True)]
+    apart, kept = (plan_reduce(step, extent, machine).worker_bytes for extent in extents)
+    assert kept - apart == 4 * 10**7 - 10**7
+
+
+def test_each_task_of_a_worker_takes_a_workspace():
+    step = Reduce("sum", scaled_sum, add, cost=Cost(workspace_bytes=10**8))
+    one, three = (
+        plan_reduce(step, Extent((1000,), 100), Machine("distributed", 6, n_processes=processes)).worker_bytes
+        for processes in (6, 2)
+    )
+    assert three - one == 2 * (10**8 + 2 * 10**5)
+
+
+def test_compiled_loops_count_where_they_run_and_in_every_pass_of_the_run():
+    plain = Reduce("sum", scaled_sum, add)
+    there, here = (
+        replace(plain, cost=Cost(compiled=True)), replace(plain, cost=Cost(driver_compiled=True))
+    )  # fmt: skip
+    extents = {"train": Extent((1000,), 100)}
+    none, workers, driver = (
+        plan_run([plain, step], extents, Machine("distributed", 2)) for step in (plain, there, here)
+    )
+    assert workers[1].worker_bytes - none[1].worker_bytes == COMPILED_BYTES
+    assert workers[0].driver_bytes == none[0].driver_bytes
+    assert [step.driver_bytes - none[0].driver_bytes for step in driver] == [COMPILING_BYTES] * 2
+    within = plan_run([plain, there], extents, Machine("threads", 2))
+    none = plan_run([plain, plain], extents, Machine("threads", 2))
+    assert [step.driver_bytes - none[0].driver_bytes for step in within] == [COMPILING_BYTES] * 2
+
+
+def test_the_state_of_rounds_counts_in_the_other_passes():
+    rounds = Rounds("rounds", dict, max, state_bytes_per_row=100.0, cost=Cost(workspace_bytes=10**7))
+    step, extents = Reduce("sum", scaled_sum, add), {"train": Extent((1000,) * 16, 100)}
+    for machine, held in ((Machine("synchronous", 1), 1_600_000), (Machine("distributed", 2), 800_000)):
+        machine = replace(machine, same_host=False)
+        alone, beside = (plan_run(steps, extents, machine)[0] for steps in ([step], [step, rounds]))
+        grown = beside.driver_bytes - alone.driver_bytes, beside.worker_bytes - alone.worker_bytes
+        assert grown == ((held + 10**7, 0) if machine.in_process else (0, held + 10**7))
 
 
 def stream(features: int, landmarks: int, seconds: float = 1e-7) -> Stream:

@@ -14,7 +14,8 @@ from scipy import sparse
 from distkern import CSVRGClassifier
 from distkern.cli.main import main
 from distkern.core.errors import InputError
-from distkern.core.sparse import COMPILED_BYTES, SparseRows
+from distkern.core.sparse import SparseRows
+from distkern.engine.budget import COMPILED_BYTES, WORKER_BASE_BYTES
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.estimators.coreset import AbstractCoresetClassifier
 from distkern.runs.algorithms import algorithms
@@ -158,7 +159,7 @@ def test_the_plan_counts_what_sparse_rows_take(data: Dataset) -> None:
     stored = 8 * data.train.n_entries
     assert stored < snapshot.bytes_read < 3 * stored
     assert snapshot.bytes_read < 4 * data.n_rows * data.n_features / 5
-    assert planned.worker_bytes > COMPILED_BYTES
+    assert planned.worker_bytes > WORKER_BASE_BYTES + COMPILED_BYTES
     assert planned.fits
 
 

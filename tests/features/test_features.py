@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from distkern.core.sparse import COMPILED_BYTES, SparseRows, converted
+from distkern.core.sparse import SparseRows, converted
 from distkern.core.types import Block
 from distkern.features import feature_names
 from distkern.features.kernel_choice import KernelChoice
@@ -48,8 +48,8 @@ def test_every_kind_says_what_it_reads_and_takes(kind, sparse):
     assert basis.dtype == np.float32
     assert [step.name for step, _ in choice.outline(problem.layout)] == runner.made
     # a compiled comparison of sparse rows is loaded by workers
-    process_bytes = choice.footprint(problem.layout).process_bytes
-    assert (process_bytes >= COMPILED_BYTES) == (sparse and hasattr(choice, "rule"))
+    footprint = choice.footprint(problem.layout)
+    assert footprint.is_compiled == basis.is_compiled == (sparse and hasattr(choice, "rule"))
 
 
 @pytest.mark.parametrize("kind", ["random", "nystroem"])

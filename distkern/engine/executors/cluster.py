@@ -28,7 +28,7 @@ from distkern.engine.executors.base import AbstractExecutor, Call, Progress
 from distkern.engine.executors.local import available_cores
 from distkern.engine.plan import ReducePlan, RoundsPlan
 from distkern.engine.rounds import AbstractParties, LocalParties, Lost, Saved
-from distkern.engine.tasks import Timed, fold, peak_resident_bytes
+from distkern.engine.tasks import Timed, folded, peak_resident_bytes
 from distkern.passes import Reduce, Rounds
 
 #: settings of a cluster that distkern starts: its logs must not grow with the tasks of a long run
@@ -105,7 +105,7 @@ class ClusterExecutor(AbstractExecutor):
         for leaf in list(pending.values()):
             leaf.add_done_callback(finished)
         try:
-            return fold(step.combine, *self._result(partials))
+            return folded(step.combine, self._result(partials))
         except BaseException:
             with contextlib.suppress(*AWAY):
                 self._client.cancel(partials)

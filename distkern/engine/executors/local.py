@@ -34,7 +34,7 @@ from distkern.engine.dask.graph import GraphReader, reduce_graph
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress, Shared
 from distkern.engine.plan import ReducePlan, RoundsPlan
 from distkern.engine.rounds import AbstractParties, LocalParties, Lost, Saved
-from distkern.engine.tasks import Timed, fold, peak_resident_bytes
+from distkern.engine.tasks import Timed, folded, peak_resident_bytes
 from distkern.passes import Reduce, Rounds
 
 _RETRIES = 3
@@ -66,8 +66,8 @@ class AbstractLocalExecutor(AbstractExecutor):
                     progress(len(leaves) - len(remaining))
 
         with _Count():
-            partials: list[Timed] = self._get(graph, last)
-        return fold(step.combine, *partials)
+            partials = list(self._get(graph, last))
+        return folded(step.combine, partials)
 
     @abstractmethod
     def _get(self, graph: Mapping[Any, Any], key: Any) -> Any:

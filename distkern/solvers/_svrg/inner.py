@@ -88,6 +88,7 @@ def inner_pass(
         entries_per_row=footprint.entries_per_row,
         driver_seconds_per_row=loop_seconds + (solve_seconds if preconditioned else 0.0),
         process_bytes=footprint.process_bytes,
+        compiled=footprint.is_compiled,
     )
     return Stream("inner loop", visits, prepare_piece, model, piece_rows=rows, cost=cost)
 

@@ -134,6 +134,7 @@ def gram_pass(
         flops_per_row=min(1.0, share) * (footprint.flops_per_row + 2.0 * (size - start) * (stop - start)),
         entries_per_row=min(1.0, share) * footprint.entries_per_row,
         process_bytes=footprint.process_bytes,
+        compiled=footprint.is_compiled,
     )
     operand = None
     if basis is not None:

@@ -49,6 +49,7 @@ def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:
         flops_per_row=times * footprint.flops_per_row + 2.0 * uses * size * outputs,
         entries_per_row=times * footprint.entries_per_row,
         process_bytes=footprint.process_bytes,
+        compiled=footprint.is_compiled,
     )
 
 
