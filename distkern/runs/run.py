@@ -14,12 +14,12 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
-from distkern.engine.plan import Extent, PassPlan, plan_reduce
+from distkern.engine.plan import Extent, PassPlan, plan_pass
 from distkern.engine.plan_run import plan_run
 from distkern.engine.rates import START_SECONDS, Experience, seconds_of
 from distkern.monitor import metrics
 from distkern.monitor.text import in_bytes
-from distkern.passes import Reduce
+from distkern.passes import Pass, Reduce
 from distkern.runs.folder import (
     check_folder,
     check_resumption,
@@ -197,7 +197,7 @@ def train(
         if not planned[-1].fits:
             raise MemoryBudgetError(planned[-1].advice, where=_whose(machine, memory_limit))
 
-    heard: list[Listener] = [*listeners, _stop_if_asked]
+    heard: list[Listener] = [*listeners, stop_if_asked]
     if folder is not None:
         if resume and not CheckpointFolder(folder / "checkpoints", {}).stages():
             nothing = Event("message", {"text": f"no checkpoint in {folder}: starting from the beginning"})
@@ -232,7 +232,7 @@ def train(
     return estimator
 
 
-def _stop_if_asked(event: Event) -> None:
+def stop_if_asked(event: Event) -> None:
     """A listener: events come often enough to notice an interruption that got lost."""
     interrupts.check()
 
@@ -255,13 +255,13 @@ def opened_executor(
             executor.close()
 
 
-def check_limit(step: Reduce[Any], extent: Extent, given: int | None) -> Callable[[Machine], None]:
+def check_limit(step: Pass, extent: Extent, given: int | None) -> Callable[[Machine], None]:
     """A check that refuses a machine whose memory limit a single pass does not fit."""
 
     def check(machine: Machine) -> None:
         if machine.memory_limit is None:
             return
-        planned = plan_reduce(step, extent, machine)
+        planned = plan_pass(step, extent, machine)
         needed = planned.driver_bytes if machine.in_process else planned.worker_bytes
         if needed > machine.memory_limit:
             own = machine.memory_limit != given
@@ -286,4 +286,4 @@ def evaluate(
 
     check = check_limit(evaluation_pass(model, source), Extent.of(source), memory_limit)
     with opened_executor(scheduler, workers, memory_limit, check) as executor:
-        return evaluate_split(model, source, executor, (*listeners, _stop_if_asked))
+        return evaluate_split(model, source, executor, (*listeners, stop_if_asked))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, cast
 
@@ -12,16 +12,19 @@ from numpy.typing import NDArray
 
 from distkern.core import interrupts
 from distkern.core.types import Block
-from distkern.engine.drive import blocks_in_order
+from distkern.engine.drive import Driver
+from distkern.engine.events import EventLog
 from distkern.engine.held import HeldBlock, held_in_order
 from distkern.engine.plan import Extent
-from distkern.passes import Cost, Reduce
+from distkern.passes import Cost, Each, Reduce
 from distkern.runs.learner import Learner
-from distkern.runs.run import check_limit, opened_executor
+from distkern.runs.run import check_limit, opened_executor, stop_if_asked
 from distkern.storage.dataset import Split
 from distkern.storage.file_rows import FileBlock, FileRows
 from distkern.storage.places import Location, place_of
+from distkern.storage.prediction_store import open_prediction_store
 from distkern.storage.predictions import open_prediction_writer
+from distkern.storage.shard_reader import ShardReader
 
 _MOST_ROWS_PER_CHUNK = 2**18
 
@@ -36,25 +39,37 @@ def predict_to(
     Returns the number of rows. ``output``: "label" (of a regressor, its predictions), "decision" values or,
     of a model that has them, "probability".
     """
-    function = model.predictor(model.preparation_for(source), output)
-    step = _step(model, function, Extent.of(source), source.row_numbers, output)
-    check = check_limit(step, Extent.of(source), memory_limit)
     labels, columns, dtype = _predicted(model, output)
-    done = 0
-    with (
-        opened_executor(scheduler, workers, memory_limit, check) as executor,
-        open_prediction_writer(
-            place_of(out), columns, dtype, max(source.block_rows), labels, rows=source.has_source_rows
-        ) as writer,
-    ):
-        for block, values in enumerate(blocks_in_order(source, function, executor)):
-            interrupts.check()
-            writer.write(values, source.reader(block).source_rows())
-            done += len(values)
+    place, block_rows = place_of(out), max(source.block_rows)
+    with open_prediction_store(
+        place, columns, dtype, source.n_rows, block_rows, labels, rows=source.has_source_rows
+    ) as (store, commit):
+        starts = np.cumsum([0, *source.block_rows[:-1]]).tolist()
+        numbers = source.has_source_rows
+        step = Each(
+            "predict", _predict_block,
+            [(start, source.reader(block) if numbers else None) for block, start in enumerate(starts)],
+            store, [(block,) for block in range(source.n_blocks)],
+            model.predictor(model.preparation_for(source), output), source.name,
+            cost=_cost(model, Extent.of(source), source.row_numbers, output),
+        )  # fmt: skip
+        check = check_limit(step, Extent.of(source), memory_limit)
+        with opened_executor(scheduler, workers, memory_limit, check) as executor:
+            driver = Driver({source.name: source}, executor, EventLog([stop_if_asked]))
+            done: int = sum(driver.each(step))
         if done != source.n_rows:
             raise RuntimeError(f"{done} of {source.n_rows} rows were predicted")
-        writer.commit()
+        commit()
     return done
+
+
+def _predict_block(
+    item: tuple[int, ShardReader | None], blocks: Iterator[Block], function: Callable[[Any], NDArray[Any]]
+) -> tuple[int, NDArray[Any], NDArray[np.int64] | None]:
+    """Number of the block's first row, predictions and row numbers of its rows."""
+    start, reader = item
+    (block,) = blocks
+    return start, function(block.features), None if reader is None else reader.source_rows()
 
 
 def files_for(model: Learner, sources: Iterable[Location], **how: Any) -> FileRows:
@@ -78,7 +93,8 @@ def predict_files_to(
     first = next(read)
     # the rows of a file are not known before it has been read, but what is read at a time is
     like = HeldBlock(Block(first.features))
-    step = _step(model, function, Extent.of(like), like.row_numbers, output)
+    cost = _cost(model, Extent.of(like), like.row_numbers, output)
+    step = Reduce[Any]("predict", function, max, cost=cost)
     check = check_limit(step, Extent.of(like), memory_limit)
     ids: deque[NDArray[Any] | None] = deque()
 
@@ -100,18 +116,18 @@ def predict_files_to(
     return done
 
 
-def _step(model: Learner, function: Any, extent: Extent, row_numbers: int, output: str) -> Reduce[Any]:
-    """The pass as it is planned; Arrow and the chunks that are read fit what every driver is given."""
+def _cost(model: Learner, extent: Extent, row_numbers: int, output: str) -> Cost:
+    """Of a block; Arrow and the chunks that are read fit what every driver is given."""
     _, columns, _ = _predicted(model, output)
-    basis = model.basis(np.float32)
-    cost = Cost(
+    basis, row_bytes = model.basis(np.float32), 16 * len(columns or [""])
+    return Cost(
         workspace_bytes=basis.combining_bytes(row_numbers)
         + 2 * model.coef_.nbytes
-        + max(extent.block_rows) * (16 * len(columns or [""]) + 4 * row_numbers),
+        + max(extent.block_rows) * (row_bytes + 4 * row_numbers),
         process_bytes=basis.process_bytes,
         compiled=basis.is_compiled,
+        result_bytes=max(extent.block_rows) * row_bytes,
     )
-    return Reduce("predict", function, max, cost=cost)
 
 
 def _predicted(model: Learner, output: str) -> tuple[list[Any], list[str] | None, np.dtype[Any]]:

@@ -38,6 +38,10 @@ class SharedFolder:
         except OSError:
             return False
 
+    def remove_mark(self) -> None:
+        """From now on nobody sees the folder as this one."""
+        (self.folder / _MARK).unlink()
+
 
 @dataclass(frozen=True, slots=True)
 class _Part:

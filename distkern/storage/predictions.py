@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -18,6 +19,8 @@ from distkern.storage.atomic import StagedFolder, explain_errors, staged_folder
 from distkern.storage.places import Location, Place, place_of
 
 _TEXT_CHUNK = 2**20
+#: made to text at a time: numbers of Python take ten times what they take in an array
+_ROWS_AS_TEXT = 4096
 
 
 class _Growing:
@@ -115,10 +118,7 @@ def create_predictions(
     if place.exists() and not overwrite:
         raise InputError("already exists", where=str(path), mend="choose another place or remove it")
     with staged_folder(place) as staged:
-        attributes: dict[str, Any] = {"encoding-type": "distkern-predictions", "encoding-version": 1}
-        attributes |= {} if classes is None else {"classes": classes}
-        attributes |= {} if id is None else {"id": id}
-        group = chunks.create_group(staged.path, attributes)
+        group = create_group(staged.path, classes, id)
         inner = () if n_outputs is None else (n_outputs,)
         predictions = _Growing(group, "predictions", inner, rows_per_chunk, dtype)
         keys = ends = None
@@ -128,6 +128,14 @@ def create_predictions(
             keys = _Growing(group, "id_bytes", (), _TEXT_CHUNK, np.uint8)
             ends = _Growing(group, "id_ends", (), rows_per_chunk, np.int64)
         yield PredictionWriter(staged, predictions, keys, ends)
+
+
+def create_group(folder: Path, classes: list[Any] | None, id: str | None = None) -> chunks.Group:
+    """The group that predictions are in, without arrays."""
+    attributes: dict[str, Any] = {"encoding-type": "distkern-predictions", "encoding-version": 1}
+    attributes |= {} if classes is None else {"classes": classes}
+    attributes |= {} if id is None else {"id": id}
+    return chunks.create_group(folder, attributes)
 
 
 class Writer(Protocol):
@@ -165,8 +173,7 @@ def open_prediction_writer(
     InputError
         If the name has another ending, exists, or cannot be written.
     """
-    if path.exists():
-        raise InputError("already exists", where=str(path), mend="choose another place or remove it")
+    check_place(path, id)
     n_outputs = None if columns is None else len(columns)
     if path.suffix == ".zarr":
         coded = dtype.kind in "OU"
@@ -175,20 +182,31 @@ def open_prediction_writer(
             path, n_outputs, stored, rows_per_chunk, classes=classes if coded else None, rows=rows, id=id
         ) as writer:
             yield _Coded(writer, classes) if coded else writer
-    elif path.suffix in (".csv", ".npy"):
-        if path.suffix == ".npy" and id is not None:
-            raise InputError(
-                "a .npy file has no place for ids", where=str(path), mend="end the name in .csv or .zarr"
-            )
-        with staged_folder(path) as staged, explain_errors(path), open(staged.path / path.name, "wb") as file:
-            if path.suffix == ".csv":
-                key = ["row"] if rows else [] if id is None else [id]
-                yield _CsvWriter(file, staged, path.name, key + (columns or ["prediction"]))
-            else:
-                yield _NpyWriter(file, staged, path.name, () if n_outputs is None else (n_outputs,), dtype)
-    else:
+        return
+    with staged_folder(path) as staged, explain_errors(path), open(staged.path / path.name, "wb") as file:
+        if path.suffix == ".csv":
+            yield _CsvWriter(file, staged, path.name, header(columns, rows, id))
+        else:
+            yield _NpyWriter(file, staged, path.name, () if n_outputs is None else (n_outputs,), dtype)
+
+
+def check_place(path: Place, id: str | None = None) -> None:
+    """Refuse what :func:`open_prediction_writer` refuses."""
+    if path.exists():
+        raise InputError("already exists", where=str(path), mend="choose another place or remove it")
+    if path.suffix == ".npy" and id is not None:
+        raise InputError(
+            "a .npy file has no place for ids", where=str(path), mend="end the name in .csv or .zarr"
+        )
+    if path.suffix not in (".zarr", ".csv", ".npy"):
         raise InputError(f"cannot write {path.suffix or 'a file without ending'!r}", where=str(path),
                          mend="end the name in .zarr, .csv or .npy")  # fmt: skip
+
+
+def header(columns: list[str] | None, rows: bool, id: str | None = None) -> list[str]:
+    """The first line of a .csv file."""
+    key = ["row"] if rows else [] if id is None else [id]
+    return key + (columns or ["prediction"])
 
 
 class _Coded:
@@ -199,10 +217,15 @@ class _Coded:
         self._classes = np.asarray(classes)
 
     def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
-        self._writer.write(np.searchsorted(self._classes, values).astype(np.int32), keys)
+        self._writer.write(codes(values, self._classes), keys)
 
     def commit(self) -> None:
         self._writer.commit()
+
+
+def codes(values: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
+    """Labels as their positions among the classes."""
+    return np.searchsorted(classes, values).astype(np.int32)
 
 
 class _FileWriter:
@@ -219,18 +242,27 @@ class _FileWriter:
 class _CsvWriter(_FileWriter):
     def __init__(self, file: IO[bytes], staged: StagedFolder, name: str, columns: list[str]) -> None:
         super().__init__(file, staged, name)
-        self._write_rows([columns])
+        write_lines(file, [columns])
 
     def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
-        rows = values.reshape(len(values), -1).tolist()
-        if keys is not None:
-            rows = [[key, *row] for key, row in zip(keys.tolist(), rows, strict=True)]
-        self._write_rows(rows)
+        write_rows(self._file, values, keys)
 
-    def _write_rows(self, rows: list[list[Any]]) -> None:
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(rows)
-        self._file.write(text.getvalue().encode())
+
+def write_rows(file: IO[bytes], values: NDArray[Any], keys: NDArray[Any] | None) -> None:
+    """Predictions as lines of a .csv file."""
+    for start in range(0, len(values), _ROWS_AS_TEXT):
+        part = slice(start, start + _ROWS_AS_TEXT)
+        rows = values[part].reshape(len(values[part]), -1).tolist()
+        if keys is not None:
+            rows = [[key, *row] for key, row in zip(keys[part].tolist(), rows, strict=True)]
+        write_lines(file, rows)
+
+
+def write_lines(file: IO[bytes], rows: list[list[Any]]) -> None:
+    """Lines of a .csv file."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    file.write(text.getvalue().encode())
 
 
 class _NpyWriter(_FileWriter):
@@ -239,13 +271,7 @@ class _NpyWriter(_FileWriter):
     ) -> None:
         super().__init__(file, staged, name)
         self._dtype, self._inner, self._n_rows = dtype, inner, 0
-        self._write_header()
-
-    def _write_header(self) -> None:
-        # NumPy leaves room in the header for any number of rows
-        descr, shape = npy_format.dtype_to_descr(self._dtype), (self._n_rows, *self._inner)
-        header = {"descr": descr, "fortran_order": False, "shape": shape}
-        npy_format.write_array_header_2_0(self._file, header)
+        write_npy_header(file, dtype, (0, *inner))
 
     def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
         self._file.write(np.ascontiguousarray(values, dtype=self._dtype).tobytes())
@@ -253,5 +279,12 @@ class _NpyWriter(_FileWriter):
 
     def commit(self) -> None:
         self._file.seek(0)
-        self._write_header()
+        write_npy_header(self._file, self._dtype, (self._n_rows, *self._inner))
         super().commit()
+
+
+def write_npy_header(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    """What a .npy file begins with, of the same length for any number of rows."""
+    # NumPy leaves room in the header for any number of rows
+    header = {"descr": npy_format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    npy_format.write_array_header_2_0(file, header)

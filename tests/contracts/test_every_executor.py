@@ -18,7 +18,9 @@ from distkern.engine.executors import executor_names, open_executor
 from distkern.engine.executors.base import Call
 from distkern.engine.plan import Extent, plan_reduce, plan_rounds
 from distkern.engine.tasks import Keep, load_visit
+from distkern.estimators.pegasos import PegasosClassifier
 from distkern.passes import Each, Reduce, Visit
+from distkern.runs.scoring import predict_to
 from distkern.solvers.base import Problem
 from distkern.storage.parts import ArrayParts
 from toy import (
@@ -349,3 +351,13 @@ def test_worker_peaks_are_those_of_the_workers(executor):
     peaks = executor.worker_peaks()
     assert len(peaks) == (0 if executor.machine.in_process else 2)
     assert all(peak > 20 * 2**20 for peak in peaks.values())
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "synchronous"])
+def test_predictions_are_the_same_files(name, few_rows, tmp_path):
+    data = few_rows()
+    model = PegasosClassifier(stages=1, random_state=0).fit(data.train)
+    for scheduler in ("synchronous", name):
+        out = tmp_path / f"{scheduler}.csv"
+        assert predict_to(model, data.train, out, output="decision", scheduler=scheduler, workers=2) == 240
+    assert out.read_bytes() == (tmp_path / "synchronous.csv").read_bytes()

@@ -1,0 +1,75 @@
+"""Predictions that are put in any order, by anyone, are the files that one writer makes of them in order."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from distkern.core.errors import InputError
+from distkern.storage.prediction_store import open_prediction_store
+from distkern.storage.predictions import open_prediction_writer
+
+LABELS = ["no", "yes, twice", "é"]
+
+
+def files(place: Path) -> dict[str, bytes]:
+    if place.is_file():
+        return {"": place.read_bytes()}
+    return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("ending", [".zarr", ".csv", ".npy"])
+@given(
+    n_rows=st.integers(1, 40),
+    block_rows=st.integers(1, 17),
+    kind=st.sampled_from(["labels", "one", "three"]),
+    seed=st.integers(0, 99),
+)
+@settings(max_examples=10, deadline=None)
+def test_any_order_gives_the_same_files(
+    ending: str, n_rows: int, block_rows: int, kind: str, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder, generator = tmp_path_factory.mktemp("p"), np.random.default_rng(seed)
+    block_rows = min(block_rows, n_rows)
+    columns = ["a", "b", "c"] if kind == "three" else None
+    values = generator.standard_normal((n_rows, 3))
+    if kind != "three":
+        values = values[:, 0]
+    if kind == "labels":
+        values = np.array(LABELS)[generator.integers(0, 3, n_rows)]
+    keys = generator.permutation(n_rows)
+    starts = list(range(0, n_rows, block_rows))
+    wanted, made = folder / f"w{ending}", folder / f"m{ending}"
+    with open_prediction_writer(wanted, columns, values.dtype, block_rows, LABELS, rows=True) as writer:
+        for start in starts:
+            writer.write(values[start : start + block_rows], keys[start : start + block_rows])
+        writer.commit()
+    with open_prediction_store(
+        made, columns, values.dtype, n_rows, block_rows, LABELS, rows=True
+    ) as (store, commit):  # fmt: skip
+        # one task runs twice, as that of a killed worker does
+        for number in [*generator.permutation(len(starts)), 0]:
+            sent, part = pickle.loads(pickle.dumps(store)), slice(starts[number], starts[number] + block_rows)
+            assert sent.is_here()
+            assert sent.put(number, (starts[number], values[part], keys[part])) == len(values[part])
+        assert not made.exists()
+        commit()
+    assert files(made) == files(wanted)
+    assert sorted(path.name for path in folder.iterdir()) == sorted([wanted.name, made.name])
+
+
+def test_without_commit_nothing_is_left(tmp_path: Path) -> None:
+    for ending in (".zarr", ".csv", ".npy"):
+        with open_prediction_store(
+            tmp_path / f"p{ending}", None, np.dtype(float), 3, 2, []
+        ) as (store, _):  # fmt: skip
+            store.put(0, (0, np.ones(2), None))
+        assert list(tmp_path.iterdir()) == []
+    refused = pytest.raises(InputError, match=r"p.txt: cannot write '.txt'; end the name in")
+    with refused, open_prediction_store(tmp_path / "p.txt", None, np.dtype(float), 3, 2, []):
+        pass
