@@ -19,7 +19,7 @@ from distkern.engine.plan_run import plan_run
 from distkern.engine.rates import START_SECONDS, Experience, seconds_of
 from distkern.monitor import metrics
 from distkern.monitor.text import in_bytes
-from distkern.passes import Pass, Reduce
+from distkern.passes import Pass
 from distkern.runs.folder import (
     check_folder,
     check_resumption,
