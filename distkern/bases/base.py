@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.bases.gram import GRAM_ROWS, GramSum
 from distkern.core.errors import CorruptDataError
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import AbstractGroup, Block, Floats, Indices
@@ -34,6 +35,10 @@ class Tile:
 
     rows: slice
     values: Floats
+
+
+#: the weights of a tile's rows, for each of several sums
+WeightsOf: TypeAlias = Callable[[Tile], Iterable[NDArray[np.float64] | None]]
 
 
 class AbstractBasis(ABC):
@@ -129,6 +134,23 @@ class AbstractBasis(ABC):
             multiply(tile.values, narrow, found)
             total += tile.values.T @ slopes(tile.rows, found)
         return total
+
+    def gram(
+        self, features: Rows, weigh: WeightsOf, n_matrices: int = 1, strip: tuple[int, int] | None = None
+    ) -> list[GramSum]:
+        """Phi' diag(w) Phi for one or several weights w >= 0.
+
+        Parameters
+        ----------
+        weigh : of each tile, in order, the weights of its rows, (n_rows,) or None for 1, for each matrix; it
+            may look at the values, and leaves them as they are
+        strip : first and end of the columns that are wanted; None for all
+        """
+        sums = [GramSum(self.size, *(strip or ())) for _ in range(n_matrices)]
+        for tile in self.tiles(features, tile_rows=GRAM_ROWS):
+            for total, weights in zip(sums, weigh(tile), strict=True):
+                total.add(tile.values, weights)
+        return sums
 
     def row_squares(self, features: Rows) -> NDArray[np.float64]:
         """|phi(x)|^2 of each row."""

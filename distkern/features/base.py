@@ -48,6 +48,12 @@ class Footprint:
     flops_per_row: float
     entries_per_row: float
 
+    def wide_tile_bytes(self, row_numbers: int, itemsize: int, tile_rows: int) -> int:
+        """Of a tile of all features and of what making it takes, for rows of so many numbers."""
+        # arguments in float64, rows in either precision
+        arguments = 3 * 8 * self.block_size if self.flops_per_row else 0
+        return tile_rows * (2 * self.size * itemsize + arguments + 12 * row_numbers)
+
 
 @dataclass(frozen=True)
 class AbstractFeatures(Declared, ABC):

@@ -346,9 +346,8 @@ class DSG(AbstractSolver[DSGState]):
             passes.append(
                 Outline(measuring_pass(problem, None, size, split, share, process_bytes), n_measured)
             )
-        polish = polish_outline(
-            self.polish, problem, self.risk, size, self.block_size, self.n_sweeps, process_bytes
-        )
+        basis = self._basis_of(problem, 1.0)
+        polish = polish_outline(self.polish, problem, self.risk, basis, self.n_sweeps)
         return [*passes, *polish]
 
     @property

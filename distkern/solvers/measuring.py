@@ -149,10 +149,17 @@ class Drawn:
 
 def measure_drawn(block: Block, operand: Drawn) -> Sums:
     """:func:`measure` of rows drawn of a block."""
-    if operand.rows_per_block is not None and operand.rows_per_block < block.n_rows:
-        drawn = stream(operand.seed, Purpose.SAMPLE, _SAMPLE, block.index).permutation(block.n_rows)
-        block = block.take(np.sort(drawn[: operand.rows_per_block]))
+    if operand.rows_per_block is not None:
+        block = drawn_rows(block, operand.rows_per_block, operand.seed, _SAMPLE)
     return measure(block, operand.model)
+
+
+def drawn_rows(block: Block, n_rows: int, seed: int, key: int) -> Block:
+    """At most ``n_rows`` rows of a block, drawn by the stream (seed, key, block), in their order."""
+    if n_rows >= block.n_rows:
+        return block
+    drawn = stream(seed, Purpose.SAMPLE, key, block.index).permutation(block.n_rows)
+    return block.take(np.sort(drawn[:n_rows]))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from distkern.features import AbstractFeatures, Footprint
 from distkern.losses import loss_names
 from distkern.passes import Visit, epoch_visits
 from distkern.solvers._svrg.inner import InnerLoop, Piece, batch_ends, inner_pass
-from distkern.solvers._svrg.precondition import Derived, Kept, gram_outline, preconditioner
+from distkern.solvers._svrg.precondition import Derived, Kept, preconditioner, sampled_grams
 from distkern.solvers._svrg.snapshot import held_out_pass, snapshot_pass
 from distkern.solvers.base import (
     AbstractSolver,
@@ -268,7 +268,7 @@ class SVRG(AbstractSolver[SVRGState]):
             Outline(snapshot_pass(problem, None, footprint), self.stages),
         ]
         if preconditioned:
-            passes.append(gram_outline(problem, self.risk, footprint))
+            passes.append(sampled_grams(problem, size).outline(problem, footprint))
         if problem.has_test:
             passes.append(Outline(held_out_pass(problem, None, footprint), self.stages + 1))
         return passes

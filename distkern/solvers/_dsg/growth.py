@@ -14,8 +14,9 @@ from distkern.core.errors import DivergenceError
 from distkern.core.rng import Purpose, stream
 from distkern.passes import Exchange
 from distkern.solvers._dsg.rounds import Ask, Part, add_parts
-from distkern.solvers._dsg.rules import average_weight, inverse_of_damped, reusable_steps
+from distkern.solvers._dsg.rules import average_weight, reusable_steps
 from distkern.solvers.base import Problem
+from distkern.solvers.gram import solved
 from distkern.solvers.measuring import Sums
 
 if TYPE_CHECKING:
@@ -139,9 +140,8 @@ class Growth:
             # a Newton step for the objective in this block; no other block changes, so nothing shrinks
             c, shrinkage = solver.curvature, 1.0
             direction += solver.strength * self._rows_of(block)
-            direction = inverse_of_damped(
-                c / sums.sums.n_rows * sums.gram, c * self._damping + solver.strength
-            )(direction)
+            curvature = c / sums.sums.n_rows * sums.gram
+            direction = solved(curvature, c * self._damping + solver.strength)(direction)
         else:
             shrinkage = 1.0 - eta * solver.nu
         self._n_blocks = max(self._n_blocks, block + 1)

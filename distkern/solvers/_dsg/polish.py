@@ -13,12 +13,12 @@ from distkern.bases.base import rows_of_wide_tile
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.errors import InputError
 from distkern.core.rng import Purpose, stream
-from distkern.core.types import Block, Floats, groups_of
-from distkern.core.workspace import buffer
+from distkern.core.types import Floats, groups_of
+from distkern.features import Footprint
 from distkern.passes import Cost, Exchange, Reduce, Rounds
-from distkern.solvers._dsg.rules import inverse_of_damped
 from distkern.solvers._dsg.sweeps import SweepAsk, SweepOperand, join, open_sweeps, total
 from distkern.solvers.base import Outline, Problem, Steps
+from distkern.solvers.gram import Grams, inverted, solved, with_slopes
 from distkern.solvers.measuring import Model, Sums, measure_gradient
 from distkern.solvers.risk import Risk
 
@@ -34,6 +34,8 @@ TOLERANCE = 1e-7
 _MEMORY = 20
 #: of what the slope promises, what a step has to reach; what of the objective is lost to rounding
 _DESCENT, _ROUNDING, _SHORTEST = 1e-4, 1e-9, 0.05
+#: the metric of an exact polish, and the gradient where it starts
+GRAMS = Grams(weigh=with_slopes, strip_bytes=128 * 2**20)
 
 Array = NDArray[np.float64]
 
@@ -84,7 +86,7 @@ def sweep(
         own = coefficients[block * width : (block + 1) * width]
         assert sums.gram is not None
         curvature = risk.loss.curvature / sums.gram_rows * sums.gram
-        step = inverse_of_damped(curvature, strength)(sums.columns / problem.n_rows + strength * own)
+        step = solved(curvature, strength)(sums.columns / problem.n_rows + strength * own)
         # what the rows are told is what the coefficients change by
         narrow = (-step).astype(dtype)
         own += narrow
@@ -112,32 +114,29 @@ def exact_polish(
     """The minimiser over all features of the basis of mean s l + strength/2 sum_j |A_j|^2.
 
     BFGS of limited memory (Nocedal 1980) in the metric H = c Z^T S Z / n + strength I, which bounds the
-    Hessian, since the curvature is at most c, and for softmax at most c for each output: one pass makes H,
-    one more a step. A step that does not descend is tried shorter, and then as one with H alone, which does.
-    For the square loss the first step is the solution.
+    Hessian, since the curvature is at most c, and for softmax at most c for each output: one pass (a few of
+    many features) makes H and the first gradient, one more a step. A step that does not descend is tried
+    shorter, and then as one with H alone, which does. For the square loss the first step is the solution.
 
     Returns
     -------
     coefficients, passes made, and an estimate of (F - min F) / F there: half the last step's decrement
     """
-    size, width = basis.size, basis.block_size
-    model = Model(basis, start, risk)
-    packed: Array = yield _gram_pass(problem, model, size, width, basis.process_bytes)
-    gram = np.empty((size, size))
-    for number, (i, j) in enumerate(_pairs(basis.n_blocks)):
-        tile = risk.loss.curvature / problem.n_rows * packed[number]
-        gram[i * width : (i + 1) * width, j * width : (j + 1) * width] = tile
-        gram[j * width : (j + 1) * width, i * width : (i + 1) * width] = tile.T
-    metric = BoundedMetric(inverse_of_damped(gram, strength))
-    del packed, gram
     # the rows see coefficients in the dtype of the features, so that those are what is searched among
     point = start.astype(basis.dtype).astype(np.float64)
+    model = Model(basis, point.astype(basis.dtype), risk)
+    footprint = footprint_of(problem, basis)
+    (gram,), sums = yield from GRAMS.matrices(problem, model, footprint)
+    gram *= risk.loss.curvature / problem.n_rows
+    metric = BoundedMetric(inverted(gram, strength))
+    first = len(GRAMS.strips(basis.size))
     tolerance = TOLERANCE if basis.dtype == np.float32 else 0.01 * TOLERANCE
     value, gradient, best, length = math.inf, point, point, 1.0
     direction = np.zeros_like(point)
-    for n_passes in range(2, _MOST_PASSES + 2):
-        operand = replace(model, coefficients=point.astype(basis.dtype))
-        sums: Sums = yield _gradient_pass(problem, operand, size, basis.process_bytes)
+    for n_passes in range(first, first + _MOST_PASSES):
+        if n_passes > first:
+            operand = replace(model, coefficients=point.astype(basis.dtype))
+            sums = yield _gradient_pass(problem, operand, footprint)
         here = sums.losses / problem.n_rows + 0.5 * strength * float(np.einsum("ij,ij->", point, point))
         descent = -length * float(np.einsum("ij,ij->", gradient, direction))
         if here > value - _DESCENT * descent + _ROUNDING * abs(value):
@@ -159,7 +158,7 @@ def exact_polish(
             if 0.5 * decrement <= tolerance * value:
                 return best, n_passes, 0.5 * decrement / max(value, np.finfo(float).tiny)
         point = (best + length * direction).astype(basis.dtype).astype(np.float64)
-    return best, _MOST_PASSES + 1, max(0.5 * decrement / value, 2 * TOLERANCE)
+    return best, first + _MOST_PASSES - 1, max(0.5 * decrement / value, 2 * TOLERANCE)
 
 
 class BoundedMetric:
@@ -196,62 +195,34 @@ class BoundedMetric:
         return q
 
 
-def _pairs(n_blocks: int) -> list[tuple[int, int]]:
-    return [(i, j) for i in range(n_blocks) for j in range(i, n_blocks)]
-
-
-def gram_sums(block: Block, model: Model) -> Array:
-    """Z^T S Z of a block of rows: its blocks on and above the diagonal, (J (J + 1) / 2, width, width)."""
-    basis, weights = model.basis, model.risk.weights(block)
-    assert isinstance(basis, RandomFeatureBasis), "features come in blocks"
-    pairs, width = _pairs(basis.n_blocks), basis.block_size
-    packed = np.zeros((len(pairs), width, width))
-    for start in range(0, block.n_rows, _TILE_ROWS):
-        rows = slice(start, min(start + _TILE_ROWS, block.n_rows))
-        values: Floats = buffer("dsg wide tile", (basis.n_blocks, rows.stop - start, width), basis.dtype)
-        for number in range(basis.n_blocks):
-            basis.fill_block(block.features[rows], number, values[number])
-        if weights is not None:
-            values *= np.sqrt(weights[rows]).astype(values.dtype)[None, :, None]
-        for number, (i, j) in enumerate(pairs):
-            packed[number] += values[i].T @ values[j]
-    return packed
-
-
-def _add(first: Array, second: Array) -> Array:
-    return first + second
-
-
-def _gram_pass(
-    problem: Problem, model: Model | None, n_features: int, width: int, process_bytes: int
-) -> Reduce[Array]:
-    cost = replace(
-        _wide_cost(problem, n_features, process_bytes),
-        result_bytes=8 * n_features * (n_features + width) // 2,
-        flops_per_row=1.0 * n_features * (n_features + 2 * problem.row_numbers),
+def footprint_of(problem: Problem, basis: RandomFeatureBasis) -> Footprint:
+    """What evaluating all features of a run takes."""
+    flops = 2.0 * basis.size * (problem.row_numbers + 2)
+    tile_bytes = basis.workspace_bytes(problem.row_numbers)
+    return Footprint(
+        basis.size,
+        basis.block_size,
+        basis.process_bytes,
+        basis.is_compiled,
+        0,
+        tile_bytes,
+        flops,
+        float(basis.size),
     )
-    return Reduce("Gram matrix", gram_sums, _add, model, cost=cost)
 
 
-def _gradient_pass(
-    problem: Problem, model: Model | None, n_features: int, process_bytes: int
-) -> Reduce[Sums]:
-    return Reduce(
-        "gradient", measure_gradient, Sums.add, model,
-        cost=replace(_wide_cost(problem, n_features, process_bytes), result_bytes=64 * n_features),
-    )  # fmt: skip
-
-
-def _wide_cost(problem: Problem, n_features: int, process_bytes: int) -> Cost:
-    itemsize = problem.dtype.itemsize
-    return Cost(
-        workspace_bytes=_TILE_ROWS * (n_features + problem.row_numbers) * itemsize
-        + 24 * min(n_features, 1024) * rows_of_wide_tile(n_features, itemsize)
+def _gradient_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+    size, itemsize = footprint.size, problem.dtype.itemsize
+    cost = Cost(
+        workspace_bytes=_TILE_ROWS * (size + problem.row_numbers) * itemsize
+        + 24 * min(size, 1024) * rows_of_wide_tile(size, itemsize)
         + 2**22,
-        flops_per_row=2.0 * n_features * (problem.row_numbers + 4),
-        entries_per_row=float(n_features),
-        process_bytes=process_bytes,
+        result_bytes=64 * size,
+        flops_per_row=footprint.flops_per_row + 4.0 * size,
+        entries_per_row=footprint.entries_per_row,
+        process_bytes=footprint.process_bytes,
     )
+    return Reduce("gradient", measure_gradient, Sums.add, model, cost=cost)
 
 
 def _sweep_rounds(
@@ -280,23 +251,14 @@ def _sweep_rounds(
 
 
 def polish_outline(
-    polish: str | None,
-    problem: Problem,
-    risk: Risk,
-    n_features: int,
-    width: int,
-    n_sweeps: int,
-    process_bytes: int,
+    polish: str | None, problem: Problem, risk: Risk, basis: RandomFeatureBasis, n_sweeps: int
 ) -> list[Outline]:
     """The passes of polishing, for the planner."""
     if polish == "sweeps":
-        return [
-            Outline(_sweep_rounds(problem, risk, None, n_features // width, width, process_bytes), n_sweeps)
-        ]
+        width, process_bytes = basis.block_size, basis.process_bytes
+        return [Outline(_sweep_rounds(problem, risk, None, basis.n_blocks, width, process_bytes), n_sweeps)]
     if polish == "exact":
-        steps = 1 if risk.loss.is_quadratic else _MOST_PASSES / 3
-        return [
-            Outline(_gram_pass(problem, None, n_features, width, process_bytes), 1),
-            Outline(_gradient_pass(problem, None, n_features, process_bytes), steps),
-        ]
+        footprint = footprint_of(problem, basis)
+        steps = [Outline(_gradient_pass(problem, None, footprint), _MOST_PASSES / 3)]
+        return [GRAMS.outline(problem, footprint), *(() if risk.loss.is_quadratic else steps)]
     return []

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from zict import LRU
 
+from distkern.bases.gram import GatheredGram
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.types import AbstractGroup, Block, Floats, GroupOpener
 from distkern.passes import AbstractResident
 from distkern.solvers._dsg.batches import Batches, Draw
-from distkern.solvers._dsg.gram import GramSum
 from distkern.solvers._dsg.model import predict, tiles
 from distkern.solvers.measuring import Sums, sums_and_slopes
 from distkern.solvers.risk import Risk
@@ -150,7 +150,7 @@ class BatchResident(AbstractResident):
     def _part(self, look: _Look, message: Ask) -> Part:
         basis = self.operand.basis
         columns: dict[int, NDArray[np.float64]] = {}
-        gram = GramSum(basis.block_size) if message.gram else None
+        gram = GatheredGram(basis.block_size) if message.gram else None
         for number, candidate in enumerate(message.candidates):
             total = np.zeros((basis.block_size, look.slopes.shape[1]))
             for part, values in tiles(basis, look.block.features, candidate):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,23 +87,3 @@ def reusable_steps(betas: Array, slope: Array, step: float, variance: float) -> 
     inside = 4.0 * b**2 - a * (np.einsum("ij,ij->i", betas, betas) - step**2 * float(slope @ slope))
     root = (2.0 * b + np.sqrt(np.maximum(inside, 0.0))) / a
     return np.where((inside >= 0) & (root > 0), root, 0.0)
-
-
-def inverse_of_damped(gram: Array, shift: float) -> Callable[[Array], Array]:
-    """The function b -> (gram + shift I)^-1 b, by a Cholesky factor in float64.
-
-    The shift is raised until the matrix is positive definite to rounding.
-    """
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
-    diagonal = np.arange(len(gram))
-    added = max(shift, 1e-13 * float(gram[diagonal, diagonal].mean()))
-    while True:
-        damped = gram.copy()
-        damped[diagonal, diagonal] += added
-        try:
-            factor = cho_factor(damped, lower=True, overwrite_a=True)
-        except LinAlgError:
-            added *= 10.0
-            continue
-        return partial(cho_solve, factor)

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import multiply
+from distkern.bases.gram import GatheredGram
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.types import Block, Floats, GroupOpener
 from distkern.core.workspace import buffer
 from distkern.passes import AbstractResident
-from distkern.solvers._dsg.gram import GramSum
 from distkern.solvers._dsg.model import predict, tiles
 from distkern.solvers.risk import Risk
 
@@ -110,7 +110,7 @@ class SweepResident(AbstractResident):
         """Bring a group's predictions up to date, then take its sums, in one reading."""
         basis, outputs = self.operand.basis, self.operand.risk.n_outputs
         stride = message.gram_groups.get(group) if message.block is not None else None
-        gram = None if stride is None else GramSum(basis.block_size)
+        gram = None if stride is None else GatheredGram(basis.block_size)
         columns, gram_rows, done = np.zeros((basis.block_size, outputs)), 0, 0
         for block in self._groups[group].blocks():
             predictions = self.predictions[group][done : done + block.n_rows]

@@ -14,9 +14,9 @@ from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Cost, Stream, Visit
-from distkern.solvers._svrg.precondition import Solve
 from distkern.solvers._svrg.snapshot import tile_bytes
 from distkern.solvers.base import Problem
+from distkern.solvers.gram import Solve
 from distkern.solvers.measuring import Model
 from distkern.solvers.risk import Risk
 

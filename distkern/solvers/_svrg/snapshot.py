@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from distkern.bases.base import rows_of_wide_tile
 from distkern.bases.random_features import STRIP_ROWS, tile_is_large
 from distkern.core.types import Block
@@ -53,12 +55,11 @@ def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:
     )
 
 
-def tile_bytes(problem: Problem, footprint: Footprint, tile_rows: int | None = None) -> int:
-    """Of a tile of features and of what making it takes: arguments in float64, rows in either precision."""
-    itemsize, width = problem.dtype.itemsize, footprint.block_size
-    rows = min(tile_rows or rows_of_wide_tile(footprint.size, itemsize), max(problem.block_rows))
-    made = footprint.size
-    if tile_is_large(footprint.size, itemsize) and footprint.flops_per_row and tile_rows is None:
-        made = width
-    arguments = 3 * 8 * width if footprint.flops_per_row else 0
-    return rows * (2 * made * itemsize + arguments + 12 * problem.row_numbers)
+def tile_bytes(problem: Problem, footprint: Footprint) -> int:
+    """Of a tile of features and of what making it takes."""
+    itemsize = problem.dtype.itemsize
+    rows = min(rows_of_wide_tile(footprint.size, itemsize), max(problem.block_rows))
+    made = footprint
+    if tile_is_large(footprint.size, itemsize) and footprint.flops_per_row:
+        made = replace(footprint, size=footprint.block_size)
+    return made.wide_tile_bytes(problem.row_numbers, itemsize, rows)

@@ -1,0 +1,83 @@
+"""Sums Z' S Z over rows: products in the dtype of the values, added up in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.types import Floats
+from distkern.core.workspace import buffer
+
+#: rows of a product: with fewer, adding it to the sum, a matrix, would take most of the time
+GRAM_ROWS = 1024
+#: columns of a product: below the diagonal no more than half of these is made twice
+_COLUMNS = 512
+
+
+def column_blocks(start: int, stop: int) -> list[slice]:
+    """The columns from ``start`` to ``stop`` - 1, as many at a time as are multiplied at once."""
+    return [slice(first, min(first + _COLUMNS, stop)) for first in range(start, stop, _COLUMNS)]
+
+
+class GramSum:
+    """Columns ``start`` to ``stop`` - 1 of Z' S Z, on and below the diagonal.
+
+    Attributes
+    ----------
+    parts : for each of the :func:`column_blocks`, its columns from its first one's row on, (size - first,
+        columns) float64
+    """
+
+    def __init__(self, size: int, start: int = 0, stop: int | None = None) -> None:
+        self._columns = column_blocks(start, size if stop is None else stop)
+        self.parts = tuple(np.zeros((size - own.start, own.stop - own.start)) for own in self._columns)
+
+    def add(self, values: Floats, weights: NDArray[np.float64] | None = None) -> None:
+        """Add rows (n_rows, size), at best 1024 at a time; weights (n_rows,) >= 0, or None for 1."""
+        if weights is not None:
+            scaled: Floats = buffer("weighted rows", values.shape, values.dtype)
+            values = np.multiply(values, np.sqrt(weights).astype(values.dtype)[:, None], out=scaled)
+        for own, part in zip(self._columns, self.parts, strict=True):
+            share: Floats = buffer("gram share", part.shape, values.dtype)
+            np.matmul(values[:, own.start :].T, values[:, own], out=share)
+            part += share
+
+
+def fill_columns(matrix: NDArray[np.float64], start: int, stop: int, parts: tuple[Floats, ...]) -> None:
+    """Write some columns of a symmetric matrix (size, size), and the rows that are their mirror images."""
+    for own, part in zip(column_blocks(start, stop), parts, strict=True):
+        matrix[own.start : own.start + len(part), own] = part
+        matrix[own, own.start : own.start + len(part)] = part.T
+
+
+class GatheredGram:
+    """Z' S Z of tiles of few rows, which are gathered until a product of them pays."""
+
+    def __init__(self, size: int) -> None:
+        self._size, self._sum, self._filled = size, GramSum(size), 0
+
+    def add(self, values: Floats, weights: NDArray[np.float64] | None) -> None:
+        """Add the rows of a tile (n_rows, size), at most 1024, with weights or all with weight 1."""
+        if self._filled + len(values) > GRAM_ROWS:
+            self._flush(values.dtype)
+        rows = self._rows(values.dtype)[self._filled : self._filled + len(values)]
+        if weights is None:
+            rows[...] = values
+        else:
+            np.multiply(values, np.sqrt(weights).astype(values.dtype)[:, None], out=rows)
+        self._filled += len(values)
+
+    def total(self, dtype: np.dtype[np.floating]) -> NDArray[np.float64]:
+        """The matrix (size, size), of tiles in ``dtype``."""
+        self._flush(dtype)
+        matrix = np.empty((self._size, self._size))
+        fill_columns(matrix, 0, self._size, self._sum.parts)
+        return matrix
+
+    def _rows(self, dtype: np.dtype[np.floating]) -> Floats:
+        return buffer("gram rows", (GRAM_ROWS, self._size), dtype)
+
+    def _flush(self, dtype: np.dtype[np.floating]) -> None:
+        if self._filled:
+            self._sum.add(self._rows(dtype)[: self._filled])
+            self._filled = 0
