@@ -94,16 +94,19 @@ class Visit:
 
     The order is drawn from (seed, key) wherever the block is read: no index is ever sent. Without
     replacement it is the first ``n_draws`` of a permutation, with replacement independent uniform draws.
+    Without a key it is the order of the block.
     """
 
     block: int
     n_draws: int
-    seed: int
-    key: tuple[int, ...]
+    seed: int = 0
+    key: tuple[int, ...] = ()
     replace: bool = False
 
-    def rows(self, n_rows: int) -> NDArray[np.intp]:
+    def rows(self, n_rows: int) -> NDArray[np.intp] | slice:
         """Positions in a block of ``n_rows`` rows, in the order of the visit."""
+        if not self.key:
+            return slice(0, self.n_draws)
         generator = stream(self.seed, Purpose.ROW_ORDER, *self.key)
         if self.replace:
             return generator.integers(0, n_rows, size=self.n_draws, dtype=np.intp)
@@ -265,6 +268,11 @@ def pieces(block: Block, piece_rows: int) -> Iterator[Block]:
     """The rows of a visit, cut into the pieces that ``prepare`` sees."""
     for start in range(0, block.n_rows, piece_rows):
         yield block.take(slice(start, min(start + piece_rows, block.n_rows)))
+
+
+def whole_visits(block_rows: tuple[int, ...]) -> tuple[Visit, ...]:
+    """All rows as they lie."""
+    return tuple(Visit(block, n_rows) for block, n_rows in enumerate(block_rows))
 
 
 def epoch_visits(

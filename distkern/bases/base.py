@@ -212,6 +212,15 @@ class AbstractBasis(ABC):
         """Whether compiled loops evaluate it."""
         return False
 
+    def flops_per_row(self, row_numbers: int) -> float:
+        """Floating-point operations of a row's values, about; 0 where they are the row itself."""
+        return 2.0 * self.size * (row_numbers + 2)
+
+    @property
+    def entries_per_row(self) -> float:
+        """Exponentials or the like of a row's values."""
+        return float(self.size)
+
     def workspace_bytes(self, row_numbers: int) -> int:
         """Bytes that :meth:`tiles` takes in a thread for rows of so many numbers."""
         return self.tile_rows * (2 * self.size + row_numbers + 2) * self.dtype.itemsize

@@ -5,27 +5,27 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from distkern.core import allocator, blas
 from distkern.core.errors import DivergenceError
-from distkern.core.types import AbstractSource, Block
+from distkern.core.types import AbstractSource
 from distkern.engine.budget import Machine
 from distkern.engine.cache import forget
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.each import run_each
 from distkern.engine.ending import DIVERGED, INTERRUPTED, Ending, ending, explosion
 from distkern.engine.events import EventLog
-from distkern.engine.executors.base import AbstractExecutor, Call, Shared
+from distkern.engine.executors.base import AbstractExecutor
 from distkern.engine.plan import Extent, PassPlan, plan_each, plan_reduce, plan_stream
 from distkern.engine.residents import Exchanging, Residents
 from distkern.engine.streaming import StreamClock, run_stream
-from distkern.engine.tasks import apply_to_block, peak_resident_bytes, reduce_group, whole_block
+from distkern.engine.tasks import peak_resident_bytes
 from distkern.engine.watching import Watch, Watched
-from distkern.passes import Each, Pass, Reduce, Rounds
+from distkern.passes import Each, Pass, Reduce, Rounds, Stream
 from distkern.solvers.base import AbstractSolver, Problem, Steps
 
 State = TypeVar("State")
@@ -145,23 +145,14 @@ class Driver:
         records: list[Any] = self._execute(step)
         return records
 
-    def results(self, step: Reduce[Result]) -> Iterator[Result]:
-        """What a pass that belongs to no stage makes of each block, in order, instead of their combination.
-
-        For results that are too large to be held all at once.
-        """
+    def stream(self, step: Stream[Result]) -> Iterator[Result]:
+        """The prepared pieces of a Stream that belongs to no stage, in order."""
         self._counters, self._stage, self._run_name = Counters(), 0, ""
-        source = self.sources[step.split]
-        plan = plan_reduce(step, Extent.of(source), self.executor.machine)
-        arguments = (step.map, step.combine, plan.keep, Shared(step.operand))
-        calls = (Call(reduce_group, arguments, source, (block,)) for block in range(source.n_blocks))
-        watch = Watch(self, step, plan, source.n_blocks)
-        read = work = 0.0
-        for done, timed in enumerate(self.executor.ordered(calls, self.executor.machine.n_workers + 1), 1):
-            yield timed.value
-            read, work = read + timed.read_seconds, work + timed.work_seconds
-            watch.progress(done)
-        watch.finish({"read": read, "work": work})
+        pieces: Watched = self._execute(step)
+        try:
+            yield from pieces
+        finally:
+            pieces.close()
 
     def complete(self, steps: Steps[Result]) -> Result:
         """Run every pass that ``steps`` yields and send it the result, until it returns."""
@@ -310,20 +301,3 @@ class Driver:
     def stage(self) -> int:
         """The stage that is under way (0 before the first)."""
         return self._stage
-
-
-def blocks_in_order(
-    source: AbstractSource, function: Callable[[Any], Any], executor: AbstractExecutor
-) -> Iterator[Any]:
-    """``function`` of the features of each block of a source, in order; the executor computes it."""
-    shared = Shared(function)
-    calls = (Call(apply_to_block, (shared,), source, (block,)) for block in range(source.n_blocks))
-    for timed in executor.ordered(calls, executor.machine.n_workers + 1):
-        yield timed.value
-
-
-def whole_blocks(source: AbstractSource, executor: AbstractExecutor) -> Iterator[Block]:
-    """The blocks of a source, in order, in this process."""
-    calls = (Call(whole_block, (), source, (block,)) for block in range(source.n_blocks))
-    for timed in executor.ordered(calls, 1):
-        yield timed.value

@@ -147,13 +147,6 @@ def apply_to_block(function: Callable[[Any], Any], item: Block | Reader) -> Time
     return Timed(value, loaded - start, time.perf_counter() - loaded)
 
 
-def whole_block(item: Block | Reader) -> Timed:
-    """A block itself."""
-    start = time.perf_counter()
-    block = read_block(item, Keep())
-    return Timed(block, time.perf_counter() - start, 0.0)
-
-
 def peak_resident_bytes() -> int:
     """Peak resident memory of this process (VmHWM where there is /proc; maxrss is inherited at spawn)."""
     try:

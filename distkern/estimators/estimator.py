@@ -35,7 +35,6 @@ from distkern.engine.dask.arrays import DaskArraySource, is_dask, map_rows, map_
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
-from distkern.engine.plan import Extent, plan_reduce
 from distkern.estimators.hyperparameters import Hyperparameters
 from distkern.passes import Reduce
 from distkern.runs.data import DESCRIBE, TrainingData
@@ -267,9 +266,7 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
         self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack
     ) -> TrainingData:  # fmt: skip
         """What is learnt from Dask arrays; ``stack`` ends with the fit."""
-        describing = self._describing()
-        plan = plan_reduce(describing, Extent.of(raw), executor.machine)
-        described = executor.reduce(describing, plan, raw, lambda done: None).value
+        described = Driver({"train": raw}, executor).measure(self._describing())
         return self._data_of_dask(raw, described)
 
     def _seed(self) -> int:

@@ -17,7 +17,7 @@ from distkern.core.types import Block, Floats
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
-from distkern.passes import Cost, Reduce
+from distkern.passes import Cost, Reduce, Stream, whole_visits
 from distkern.runs.ranking import RANKING_BYTES, RankedScores
 from distkern.runs.regression_figures import regression_figures, residuals_pass
 from distkern.storage.dataset import Split
@@ -112,12 +112,12 @@ def evaluate_split(
     step = evaluation_pass(model, split)
     driver = Driver({"test": split}, executor, EventLog(listeners))
     with blas.single_threaded():
-        if model.task == "regression":
+        if isinstance(step, Reduce):
             sums = driver.measure(step)
             return regression_figures(model, sums, time.perf_counter() - started)
         with RankedScores() as ranked:
             total = Counts.none(len(step.operand.codes), step.operand.n_predicted)
-            for block in driver.results(step):
+            for block in driver.stream(step):
                 total = Counts.add(total, block.counts)
                 if len(block.scores):
                     ranked.add(block.scores, block.positive, block.weights)
@@ -125,7 +125,7 @@ def evaluate_split(
     return _figures(model, total, area, step.operand.codes, time.perf_counter() - started)
 
 
-def evaluation_pass(model: Any, split: Split) -> Reduce[Any]:
+def evaluation_pass(model: Any, split: Split) -> Reduce[Any] | Stream[Any]:
     """The pass of :func:`evaluate_split`, to be planned or run; raises what that raises."""
     if split.dataset.task != model.task:
         raise InputError(
@@ -135,7 +135,7 @@ def evaluation_pass(model: Any, split: Split) -> Reduce[Any]:
     return residuals_pass(model, split) if model.task == "regression" else _counting_pass(model, split)
 
 
-def _counting_pass(model: Any, split: Split) -> Reduce[_Counted]:
+def _counting_pass(model: Any, split: Split) -> Stream[_Counted]:
     preparation = model.preparation_for(split)
     known = model.classes_.tolist()
     assert split.dataset.classes is not None
@@ -156,16 +156,16 @@ def _counting_pass(model: Any, split: Split) -> Reduce[_Counted]:
         workspace_bytes=basis.combining_bytes(split.row_numbers)
         + 2 * model.coef_.nbytes
         + rows * (8 * n_outputs + 4 * split.row_numbers + 64),
-        result_bytes=8 * len(labels) * max(n_outputs, 2) + (17 * rows if len(known) == 2 else 0),
+        # of a row: a score, its class and a weight; of a block the confusion as well
+        result_bytes=(17 if len(known) == 2 else 0) + -(-8 * len(labels) * len(known) // rows),
+        flops_per_row=basis.flops_per_row(split.row_numbers) + 2.0 * basis.size * n_outputs,
+        entries_per_row=basis.entries_per_row,
         driver_bytes=RANKING_BYTES if len(known) == 2 else 0,
         process_bytes=basis.process_bytes,
         compiled=basis.is_compiled,
     )
-    return Reduce("evaluate", _evaluate, _not_combined, operand, "test", cost=cost)
-
-
-def _not_combined(first: _Counted, second: _Counted) -> _Counted:
-    raise TypeError("blocks are taken one by one")
+    visits = whole_visits(split.block_rows)
+    return Stream("evaluate", visits, _evaluate, operand, piece_rows=rows, split="test", cost=cost)
 
 
 def _figures(

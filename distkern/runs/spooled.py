@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from distkern.core.errors import InputError
-from distkern.core.types import AbstractSource
-from distkern.engine.drive import whole_blocks
+from distkern.core.types import AbstractSource, Block
+from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import AbstractExecutor
+from distkern.passes import Cost, Stream, whole_visits
 from distkern.runs.data import TrainingData
 from distkern.storage.dataset import Split
 from distkern.storage.ingest import write_dataset
@@ -77,6 +79,18 @@ def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack
     folder = _folder(stack)
     chunks = ((block.features, block.targets) for block in whole_blocks(source, executor))
     return write_dataset(chunks, folder / "rows.zarr", scale="none", shuffle=False, columns=columns).train
+
+
+def whole_blocks(source: AbstractSource, executor: AbstractExecutor) -> Iterator[Block]:
+    """The blocks of a source, in order, in this process."""
+    most = max(source.block_rows)
+    cost = Cost(result_bytes=source.row_bytes)
+    step = Stream("rows", whole_visits(source.block_rows), _as_it_is, piece_rows=most, cost=cost)
+    return Driver({"train": source}, executor).stream(step)
+
+
+def _as_it_is(block: Block, operand: None) -> Block:
+    return block
 
 
 def _check_hosts(executor: AbstractExecutor, what: str, where: str, mend: str) -> None:

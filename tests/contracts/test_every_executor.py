@@ -12,14 +12,14 @@ import pytest
 
 from distkern.core import blas
 from distkern.engine.dask.arrays import DaskArraySource
-from distkern.engine.drive import Driver, blocks_in_order
+from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import executor_names, open_executor
 from distkern.engine.executors.base import Call
 from distkern.engine.plan import Extent, plan_reduce, plan_rounds
 from distkern.engine.tasks import Keep, load_visit
 from distkern.estimators.pegasos import PegasosClassifier
-from distkern.passes import Each, Reduce, Visit
+from distkern.passes import Cost, Each, Reduce, Stream, Visit, whole_visits
 from distkern.runs.scoring import predict_to
 from distkern.solvers.base import Problem
 from distkern.storage.parts import ArrayParts
@@ -127,14 +127,18 @@ def take(visit, item):
     return load_visit(visit, Keep(), item)
 
 
-def test_blocks_in_order(executor):
+@pytest.mark.parametrize("flops", [0.0, 1e12], ids=["by the driver", "by whoever is more"])
+def test_a_stream_of_the_rows_as_they_lie(executor, flops):
     source = ToySource()
-    parts = list(blocks_in_order(source, first_column, executor))
+    cost = Cost(result_bytes=4, flops_per_row=flops)
+    step = Stream("rows", whole_visits(source.block_rows), first_column, piece_rows=4, cost=cost)
+    parts = list(Driver({"train": source}, executor).stream(step))
+    assert [len(part) for part in parts] == [4, 1, 4, 3, 3, 4, 2, 4]
     np.testing.assert_array_equal(np.concatenate(parts), np.arange(25))
 
 
-def first_column(features):
-    return features[:, 0]
+def first_column(block, operand):
+    return block.features[:, 0]
 
 
 GROUPS = ((0,), (3, 1), (), (2, 4))

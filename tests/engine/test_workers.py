@@ -20,12 +20,12 @@ from distkern.core.errors import ClusterError, CorruptDataError, InputError, Mem
 from distkern.engine.budget import Machine
 from distkern.engine.dask import actors, workers
 from distkern.engine.dask.workers import explain_errors
-from distkern.engine.drive import Driver, blocks_in_order
+from distkern.engine.drive import Driver
 from distkern.engine.executors import cluster, open_executor
 from distkern.engine.executors.cluster import connect
 from distkern.engine.plan import Extent, plan_rounds
 from distkern.estimators.pegasos import PegasosClassifier
-from distkern.passes import Reduce
+from distkern.passes import Each, Reduce
 from distkern.runs.run import evaluate, plan, train
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
@@ -83,7 +83,7 @@ def test_no_task_of_any_kind_runs_on_a_worker_with_another_package(
         assert placed.on_workers
         tries = [
             lambda: Driver({"train": SOURCE}, executor).measure(step),
-            lambda: list(blocks_in_order(SOURCE, np.sum, executor)),
+            lambda: Driver({"train": SOURCE}, executor).each(Each("parts", len, (0,), Nowhere())),
             lambda: executor.parties(rounds, placed, SOURCE, {}, print),
         ]
         for run in tries:
@@ -91,6 +91,13 @@ def test_no_task_of_any_kind_runs_on_a_worker_with_another_package(
                 InputError, match=r"^worker tcp://127.0.0.1:.* has distkern .* with distkern 0.0.9"
             ):
                 run()
+
+
+class Nowhere:
+    """A store that has nothing yet."""
+
+    def records(self) -> dict[int, Any]:
+        return {}
 
 
 def test_which_worker_does_not_see_the_data(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from distkern.core.errors import InputError
 from distkern.core.registry import members
 from distkern.engine.budget import Machine
 from distkern.engine.dask.arrays import DaskArraySource
-from distkern.engine.drive import whole_blocks
 from distkern.engine.executors import open_executor
 from distkern.estimators.base import AbstractClassifier
+from distkern.runs.spooled import whole_blocks
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 from distkern.storage.manifest import read_manifest
