@@ -20,9 +20,12 @@ from distkern.solvers._cells.newton import newton
 
 Array = NDArray[np.float64]
 
-#: sweeps over the coordinates before Newton's method has its turn, and steps of that
-_SWEEPS = 40
+#: so many sweeps over the coordinates have to bring the largest gradient down to so much of it, else Newton's
+#: method has its turn; of both there are not more than so many at a time
+_SWEEPS, _PROGRESS, _MOST_SWEEPS = 20, 0.6, 200
 _STEPS = 40
+#: of the tolerance: gradients that are not worth an update
+_LEAST = 0.25
 #: how often that is repeated
 _ROUNDS = 4
 
@@ -54,15 +57,16 @@ def solve_dual(
     loss: AbstractDualLoss,
     *,
     seed: int,
-    tolerance: float = 0.02,
+    tolerance: float = 0.05,
     start: Array | None = None,
 ) -> DualSolution:
     """Minimise the dual by coordinate descent with shrinking (Hsieh et al. 2008), all gradients kept.
 
     Coordinates are visited in random order, each set to its exact minimum; those at a bound or a kink that
     they would not leave are left out until the others are done. Where K is ill-conditioned (wide kernels,
-    large costs) single coordinates crawl: after 40 sweeps :func:`~distkern.solvers._cells.newton.newton`
-    moves all of them together. Both have their turn four times at most.
+    large costs) single coordinates crawl: where 20 sweeps do not reduce the largest gradient to 0.6 of what
+    it was, :func:`~distkern.solvers._cells.newton.newton` moves all of them together. Both have their turn
+    four times at most.
 
     Parameters
     ----------
@@ -99,15 +103,15 @@ def _product(kernel: Floats, vector: Array) -> Floats:
 def _sweeps(
     kernel: Floats, rows: RowConjugates, dual: Array, values: Floats, generator: Any, tolerance: float
 ) -> bool:
-    """At most 40 sweeps; whether all coordinates are then within the tolerance."""
+    """Sweeps as long as they get on; whether all coordinates are then within the tolerance."""
     loop, n_rows = descend(kernel.dtype), len(dual)
     everything = np.arange(n_rows, dtype=np.intp)
-    active, slack = everything, np.inf
-    for _ in range(_SWEEPS):
+    active, slack, before = everything, np.inf, np.inf
+    for sweep in range(_MOST_SWEEPS):
         order = generator.permutation(active)
         kept, worst, _ = loop(
             kernel, rows.targets, float(rows.flat), rows.rising, rows.falling, rows.above, rows.below,
-            dual, values, order, slack,
+            dual, values, order, slack, _LEAST * tolerance,
         )  # fmt: skip
         whole = len(active) == n_rows
         active, slack = order[:kept], max(worst, tolerance)
@@ -117,6 +121,10 @@ def _sweeps(
             # what was left out may have to move after all
             values[:] = _product(kernel, dual)
             active = everything
+        elif sweep % _SWEEPS == _SWEEPS - 1:
+            if worst > _PROGRESS * before:
+                break
+            before = worst
     return False
 
 

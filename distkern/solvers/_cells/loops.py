@@ -24,6 +24,7 @@ def _descend(
     values: Any,
     active: Any,
     slack: float,
+    least: float,
 ) -> tuple[int, float, int]:
     n_kept = 0
     n_updates = 0
@@ -60,12 +61,14 @@ def _descend(
                 continue
         else:
             curve = rising[i] if new > 0.0 or old > 0.0 else falling[i]
-            worst = max(worst, abs(change) * (square + curve))
-            dual[i] = new
-            step = values.dtype.type(change)
-            for j in range(n):
-                values[j] += step * kernel[i, j]
-            n_updates += 1
+            gradient = abs(change) * (square + curve)
+            worst = max(worst, gradient)
+            if gradient > least:
+                dual[i] = new
+                step = values.dtype.type(change)
+                for j in range(n):
+                    values[j] += step * kernel[i, j]
+                n_updates += 1
         active[n_kept] = i
         n_kept += 1
     return n_kept, worst, n_updates
@@ -78,9 +81,10 @@ def descend(dtype: np.dtype[Any]) -> Callable[..., tuple[int, float, int]]:
     The compiled function takes ``kernel`` (m, m), the :class:`~distkern.losses.conjugate.RowConjugates` as
     ``targets``, ``flat``, ``rising``, ``falling``, ``above``, ``below``, then ``dual`` (m,) and ``values``
     (m,) = K a, both of which it changes, ``active``, the coordinates in the order in which they are
-    visited, and ``slack``. Coordinates that stay where they are and would do so until their prediction
-    changes by more than ``slack`` are taken out of ``active``. It returns how many are left at its front,
-    the largest gradient that a coordinate had, and how many coordinates moved.
+    visited, ``slack`` and ``least``. Coordinates that stay where they are and would do so
+    until their prediction changes by more than ``slack`` are taken out of ``active``; one whose gradient is
+    no larger than ``least`` is left as it is, because moving it takes m times as long as looking at it. It
+    returns how many are left at its front, the largest gradient that a coordinate had, and how many moved.
     """
     import numba
 
@@ -88,5 +92,6 @@ def descend(dtype: np.dtype[Any]) -> Callable[..., tuple[int, float, int]]:
     arguments = (
         array_type(dtype, 2), numbers, numba.float64, numbers, numbers, numbers, numbers, written,
         array_type(dtype, 1, writable=True), array_type(np.intp, 1, writable=True), numba.float64,
+        numba.float64,
     )  # fmt: skip
     return compile_loop(_descend, arguments)

@@ -1,0 +1,126 @@
+"""The metric in which cells measure distances: the average gradient outer product of a ridge machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.types import Floats
+from distkern.solvers._cells.ridge import solve_ridge
+
+Array = NDArray[np.float64]
+MetricKind: TypeAlias = Literal["none", "diagonal", "full", "mixed"]
+
+#: share of the identity in a mixed metric
+_MIXED = 0.1
+#: multiplications that the gradients of one round may take: fewer rows' gradients are averaged where they
+#: would be more
+_MULTIPLICATIONS = 2e10
+
+
+@dataclass(frozen=True)
+class GradientSum:
+    """sum_i g_i g_i' over ``n_rows`` gradients, (d, d) float64; sums of several samples add up."""
+
+    total: Array
+    n_rows: int
+
+    def __add__(self, other: GradientSum) -> GradientSum:
+        return GradientSum(self.total + other.total, self.n_rows + other.n_rows)
+
+
+def gradient_sum(rows: Floats, targets: Array, metric: Array, ridge: float) -> GradientSum:
+    """The gradients of one machine on a sample, in the metric that was there before.
+
+    With M = L L', D_ij = |L'(x_i - x_j)|, b its median, K = exp(-D / b) and a = (K + ridge I)^-1 t, the
+    gradient of f = sum_j a_j k(., x_j) at x_i is sum_j a_j K_ij / (b D_ij) M (x_j - x_i) over the x_j that
+    are elsewhere: the average gradient outer product of recursive feature machines (Radhakrishnan et al.
+    2024; xRFM, arXiv 2508.10053).
+
+    Parameters
+    ----------
+    rows : (n, d), in random order; they are centred here, because rounding would else make K indefinite
+    targets : (n, k): -1 and +1, or standardised real numbers
+    metric : M (d, d), symmetric, positive semidefinite
+    ridge : added to the diagonal of K, > 0
+    """
+    exact = rows.astype(np.float64)
+    exact -= exact.mean(axis=0)
+    distances = _distances(exact @ root(metric))
+    width = _median(distances)
+    kernel = np.exp(distances / -width)
+    coefficients = solve_ridge(kernel, targets, np.full(len(rows), 1.0 / ridge))
+    n_outputs = targets.shape[1]
+    work = len(rows) * max(exact.shape[1], 8) * n_outputs
+    n_gradients = int(min(len(rows), max(_MULTIPLICATIONS // work, 64)))
+    kernel, distances = kernel[:n_gradients], distances[:n_gradients]
+    # rows that lie on each other have no direction
+    np.divide(kernel, width * distances, out=kernel, where=distances > 1e-12 * width)
+    kernel[distances <= 1e-12 * width] = 0.0
+    total = np.zeros_like(metric)
+    for output in range(n_outputs):
+        pulls = kernel * coefficients[:, output]
+        gradients = (pulls @ exact - pulls.sum(axis=1, keepdims=True) * exact[:n_gradients]) @ metric
+        total += gradients.T @ gradients
+    return GradientSum(total, n_gradients)
+
+
+def metric_of(found: GradientSum, kind: MetricKind) -> Array:
+    """M from averaged outer products, scaled so that its trace is d (full, mixed) or its largest entry 1.
+
+    "diagonal" keeps the diagonal alone, "mixed" adds a tenth of the identity. Where all gradients are 0 the
+    identity is left.
+    """
+    n_features = len(found.total)
+    identity = np.eye(n_features)
+    trace = float(np.trace(found.total))
+    if kind == "none" or not trace > 0:
+        return identity
+    if kind == "diagonal":
+        diagonal = np.diagonal(found.total)
+        return np.diag(diagonal / diagonal.max())
+    full = found.total * (n_features / trace)
+    return full if kind == "full" else (full + _MIXED * identity) / (1.0 + _MIXED)
+
+
+def learn_metric(
+    rows: Floats, targets: Array, kind: MetricKind, *, ridge: float = 0.1, rounds: int = 1
+) -> Array:
+    """M (d, d) of one sample after some rounds, the identity before the first."""
+    metric = np.eye(rows.shape[1])
+    for _ in range(rounds if kind != "none" else 0):
+        metric = metric_of(gradient_sum(rows, targets, metric, ridge), kind)
+    return metric
+
+
+def root(metric: Array) -> Array:
+    """L (d, d) with M = L L', for rows x L whose Euclidean distances are those of the metric."""
+    if not np.any(metric - np.diag(np.diagonal(metric))):
+        return np.diag(np.sqrt(np.diagonal(metric)))
+    values, vectors = np.linalg.eigh(metric)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _distances(rows: Array) -> Array:
+    """Euclidean distances of all pairs of centred rows, (n, n)."""
+    squares = np.einsum("ij,ij->i", rows, rows)
+    distances = rows @ rows.T
+    distances *= -2.0
+    distances += squares
+    distances += squares[:, None]
+    np.maximum(distances, 0.0, out=distances)
+    np.sqrt(distances, out=distances)
+    np.fill_diagonal(distances, 0.0)
+    return distances
+
+
+def _median(distances: Array) -> float:
+    """Of pairs (i, n/2 + i) of rows in random order; of those that are not 0 if most are; 1 if all are."""
+    half = len(distances) // 2
+    found = distances[np.arange(half), np.arange(half) + half]
+    if not found.any():
+        return 1.0
+    return float(np.median(found) or np.median(found[found > 0]))
