@@ -42,7 +42,8 @@ def running() -> Iterator[str]:
     unwatched = {f"distributed.worker.memory.{action}": False for action in ("pause", "spill", "target")}
     with dask.config.set(unwatched), LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
-        memory_limit="100MiB", dashboard_address=None, worker_dashboard_address=None,
+        memory_limit="100MiB", dashboard_address="127.0.0.1:0", worker_dashboard_address=None,
+        scheduler_kwargs={"dashboard": False},
     ) as started:  # fmt: skip
         yield started.scheduler_address
 

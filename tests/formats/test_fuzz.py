@@ -158,7 +158,7 @@ def numpy_file(save: Any, **arrays: Any) -> bytes:
 X = np.arange(12, dtype=np.int16).reshape(4, 3)
 NPZ = numpy_file(np.savez_compressed, X=X, y=np.array([0, 1, 0, 1], dtype=np.uint8))
 NPY = numpy_file(np.save, arr=X)
-GZ = gzip.compress(CSV)
+GZ = gzip.compress(CSV, mtime=0)
 
 
 @FUZZ
