@@ -105,7 +105,7 @@ def test_driver_killed_at_random_times_and_resumed(data: Dataset, tmp_path: Path
         lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
         assert [line["stage"] for line in lines] == list(range(7))
         assert whole_already or not (out / "checkpoints").exists()
-    assert len(resumed_from) > 2, "the kills should hit several stages"
+    assert len(resumed_from) >= (3 if kills == KILLS else 2), "the kills should hit several stages"
 
 
 @pytest.mark.slow

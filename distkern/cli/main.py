@@ -74,6 +74,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if line:
             click.echo(line, err=True)
+        if status == INTERRUPTED:
+            # an interrupt that went through an exec() of text, as some modules do when they are imported,
+            # has CPython end by the signal, whoever caught it; the next exec() takes that back
+            exec("")
         return status
 
 
@@ -98,8 +102,9 @@ def explain(error: BaseException) -> tuple[int, str]:
     if isinstance(error, OSError) and error.errno in _MENDS:
         where = error.filename if error.filename is not None else "output"
         return WRONG_INPUT, _line(f"{where}: {error.strerror}; {_MENDS[error.errno]}")
-    what = str(error) if isinstance(error, DistkernError) else f"{type(error).__name__}: {error}"
-    return FAILED, _line(f"{what}; set DISTKERN_DEBUG=1 for the traceback")
+    if isinstance(error, DistkernError):
+        return FAILED, _line(str(error))
+    return FAILED, _line(f"{type(error).__name__}: {error}; set DISTKERN_DEBUG=1 for the traceback")
 
 
 def _line(text: str) -> str:

@@ -44,7 +44,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
             "distkern: error: d.zarr: Permission",
         ),
         (OSError(errno.EIO, "Input/output error", "d.zarr"), 1, "distkern: error: OSError: "),
-        (DivergenceError("step size"), 1, "distkern: error: step size; set DISTKERN_DEBUG=1"),
+        (DivergenceError("step size"), 1, "distkern: error: step size\n"),
         (ZeroDivisionError("oh"), 1, "distkern: error: ZeroDivisionError: oh; set DISTKERN_DEBUG=1"),
         (KeyboardInterrupt("stage 3 saved"), 130, "distkern: stage 3 saved"),
         (KeyboardInterrupt(), 130, "distkern: interrupted"),

@@ -83,6 +83,21 @@ def stop(process: subprocess.Popen[str], number: signal.Signals) -> list[str]:
     return errors.splitlines()
 
 
+def test_an_interrupt_while_a_module_runs_text(tmp_path: Path) -> None:
+    (tmp_path / "interrupted.py").write_text(
+        "import sys\n"
+        "from distkern.cli import main\n"
+        "main.group.invoke = lambda context: exec('raise KeyboardInterrupt')\n"
+        "sys.exit(main.main(['algorithms']))\n"
+    )
+    paths = os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])
+    ended = subprocess.run(
+        [sys.executable, "-m", "interrupted"], env={**os.environ, "PYTHONPATH": paths}, text=True,
+        capture_output=True,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (130, "distkern: interrupted\n")
+
+
 #: how the lines begin that a run says of itself
 SAID = ("csvrg: ", "stage ", "    ", "about ", "interrupted in stage ")
 
