@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 from typing import Any
 
@@ -55,9 +54,8 @@ def test_a_page_that_is_opened_late_and_missed_the_start() -> None:
     assert len(run.stages) == 3
 
 
-def test_a_hundred_thousand_events_stay_few_and_fast() -> None:
+def test_a_hundred_thousand_events_stay_few() -> None:
     kept = Histories()
-    begin = time.perf_counter()
     count = stage = 0
     now = 0.0
     while count < 100_000:
@@ -65,7 +63,6 @@ def test_a_hundred_thousand_events_stay_few_and_fast() -> None:
         events.append(event("checkpoint_saved", now + 40, stage=stage, path="/m", seconds=0.1))
         kept.add({"run": FACTS, "events": events}, now)
         count, stage, now = count + len(events), stage + 1, now + 40
-    assert time.perf_counter() - begin < 4
     run = kept.runs["one"]
     assert MOST_STAGES / 2 <= len(run.stages) <= MOST_STAGES
     assert run.last["stage"] == stage - 1
