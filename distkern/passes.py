@@ -13,7 +13,7 @@ a few numbers and gets a few back.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -161,16 +161,13 @@ class AbstractResident(ABC):
         """The arrays of a group, from which :attr:`Rounds.open` restores it; read before the next message."""
 
 
-#: sends a message to all residents and returns their combined answer
-Exchange: TypeAlias = Callable[[Any], Any]
-
-
 @dataclass(frozen=True)
 class Rounds:
     """Rounds over state that stays with its groups of rows.
 
-    The result sent to the solver is an :data:`Exchange`. The state lives until the run ends: a later
-    ``Rounds`` of the same name goes on with it (its ``open``, ``operand`` and ``split`` are then not looked
+    Each :class:`Message` that the solver yields next is a round; what is sent back to it is the combined
+    answer of all residents. The state lives until the run ends: a later ``Rounds`` of the same name goes on
+    with it (its ``open``, ``operand`` and ``split`` are then not looked
     at), and a resumed run finds it as it was at the checkpoint. Until a checkpoint is written, the messages
     are kept to be replayed should a worker die.
 
@@ -182,7 +179,7 @@ class Rounds:
         keep: each is read when it is asked for
     combine : associative function of the answers of earlier and of later groups
     operand : sent once to every process
-    n_rounds : exchanges that are expected until the next pass, for those who watch
+    n_rounds : messages that are expected until the next pass, for those who watch
     state_bytes_per_row : resident memory of the state
     kept_bytes : rows that a process keeps as they were read, at most
     seconds_per_row : of a round, for one process
@@ -262,6 +259,26 @@ class Each:
 
 
 Pass: TypeAlias = Reduce[Any] | Stream[Any] | Rounds | Each
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A round of the :class:`Rounds` that was yielded last, with no other pass since."""
+
+    content: Any
+
+
+@dataclass(frozen=True)
+class Derived:
+    """What a solver makes of its state once in a run, and is too large for checkpoints: a factorisation, say.
+
+    The result sent to the solver is what ``make`` returns, whose passes run the first time that the name is
+    yielded in a run; later it is sent what was made then. So it must be a function of what no stage changes.
+    A resumed run makes it again.
+    """
+
+    name: str
+    make: Callable[[], Generator[Any, Any, Any]]
 
 
 def pieces(block: Block, piece_rows: int) -> Iterator[Block]:

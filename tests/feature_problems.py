@@ -119,7 +119,7 @@ class Runner(PlainRunner):
             return total
 
         self.exchange_log = log
-        return exchange
+        self.exchange = exchange
 
     def checkpoint(self):
         """What the engine keeps after a stage."""

@@ -263,6 +263,11 @@ class PlainRunner:
         self.made: list[str] = []
         self.steps: list[Any] = []
         self.sampled: list[list[np.ndarray]] = []
+        self.derived: dict[str, Any] = {}
+
+    def exchange(self, message: Any) -> Any:
+        """What the residents of the last Rounds answer."""
+        raise NotImplementedError
 
     def run(self, generator: Generator[Any, Any, Any]) -> Any:
         """What the generator returns."""
@@ -272,6 +277,14 @@ class PlainRunner:
                 step = generator.send(answer)
             except StopIteration as stop:
                 return stop.value
+            if hasattr(step, "content"):
+                answer = self.exchange(step.content)
+                continue
+            if hasattr(step, "make"):
+                if step.name not in self.derived:
+                    self.derived[step.name] = self.run(step.make())
+                answer = self.derived[step.name]
+                continue
             self.made.append(step.name)
             self.steps.append(step)
             answer = self._stream(step) if hasattr(step, "visits") else self._reduce(step)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from distkern.core.types import AbstractGroup, AbstractSource, Block, groups_of
-from distkern.passes import AbstractResident, Cost, Reduce, Rounds, Stream, epoch_visits
+from distkern.passes import AbstractResident, Cost, Message, Reduce, Rounds, Stream, epoch_visits
 from distkern.solvers.base import AbstractSolver, Measures, Outline
 
 
@@ -235,10 +235,10 @@ class RoundsSolver(AbstractSolver[RoundsState]):
         shift, sums = state.shift, state.sums
         if state.stage + 1 not in self.pause:
             for part in range(2):
-                exchange = yield toy_rounds(self.n_rounds, self.seconds_per_row)
+                yield toy_rounds(self.n_rounds, self.seconds_per_row)
                 for number in range(self.n_rounds):
                     fatal = state.stage == 1 and part == 1 and number == self.n_rounds - 1
-                    sums = exchange((number, shift, self.deadly if fatal else None))
+                    sums = yield Message((number, shift, self.deadly if fatal else None))
                     for value in sums:
                         shift = abs(0.7 * shift + 0.01 * float(value))
                 total = yield Reduce("sum", scaled_sum, add, shift)

@@ -25,7 +25,7 @@ from distkern.engine.residents import Exchanging, Residents
 from distkern.engine.streaming import StreamClock, run_stream
 from distkern.engine.tasks import peak_resident_bytes
 from distkern.engine.watching import Watch, Watched
-from distkern.passes import Each, Pass, Reduce, Rounds, Stream
+from distkern.passes import Derived, Each, Message, Pass, Reduce, Rounds, Stream
 from distkern.solvers.base import AbstractSolver, Problem, Steps
 
 State = TypeVar("State")
@@ -92,6 +92,7 @@ class Driver:
         self._stage, self._before = 0, -time.perf_counter()
         self._run_name = uuid.uuid4().hex
         self._residents: Residents | None = None
+        self._derived: dict[str, Any] = {}
         self._real_targets = problem.real_targets
         allocator.return_large_arrays()
         try:
@@ -106,6 +107,7 @@ class Driver:
         finally:
             if self._residents is not None:
                 self._residents.close()
+            self._derived.clear()
             forget()
             self.executor.forget_blocks()
 
@@ -155,16 +157,21 @@ class Driver:
             pieces.close()
 
     def complete(self, steps: Steps[Result]) -> Result:
-        """Run every pass that ``steps`` yields and send it the result, until it returns."""
+        """Run everything that ``steps`` yields and send it the result, until it returns."""
         answer: Any = None
         under_way: Watched | Exchanging | None = None
         try:
             while True:
                 step = steps.send(answer)
+                if isinstance(step, Message):
+                    if not isinstance(under_way, Exchanging):
+                        raise RuntimeError("these rounds are over: yield another Rounds before a Message")
+                    answer = under_way.exchange(step.content)
+                    continue
                 if under_way is not None:
                     under_way.end()
                     under_way = None
-                answer = self._execute(step)
+                answer = self._derive(step) if isinstance(step, Derived) else self._execute(step)
                 if isinstance(answer, Watched | Exchanging):
                     under_way = answer
         except StopIteration as stop:
@@ -175,6 +182,11 @@ class Driver:
         finally:
             if under_way is not None:
                 under_way.close()
+
+    def _derive(self, step: Derived) -> Any:
+        if step.name not in self._derived:
+            self._derived[step.name] = self.complete(step.make())
+        return self._derived[step.name]
 
     def _execute(self, step: Pass) -> Any:
         source = self.sources[step.split]

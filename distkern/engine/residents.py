@@ -82,7 +82,7 @@ class Residents:
 
 
 class Exchanging:
-    """The :data:`~distkern.passes.Exchange` of one pass, which keeps time.
+    """The rounds of one pass, which keeps time.
 
     ``driver`` are the solver's own seconds between exchanges, ``wait`` those in exchanges.
     """
@@ -94,11 +94,9 @@ class Exchanging:
         self._driver = self._wait = 0.0
         self._left = self._told = time.perf_counter()
         self._rounds = 0
-        self._over = False
 
-    def __call__(self, message: Any) -> Any:
-        if self._over:
-            raise RuntimeError("these rounds are over: yield another Rounds and use its exchange")
+    def exchange(self, message: Any) -> Any:
+        """The answer of all parties."""
         asked = time.perf_counter()
         answer = self._parties.exchange(message)
         answered = time.perf_counter()
@@ -113,11 +111,9 @@ class Exchanging:
 
     def end(self) -> None:
         """The solver goes on to another pass."""
-        self._over = True
         self._driver += time.perf_counter() - self._left
         self._progress(self._rounds)
         self._finished({"driver": self._driver, "wait": self._wait})
 
     def close(self) -> None:
-        """Let no exchange follow."""
-        self._over = True
+        """Nothing is under way between messages."""

@@ -6,6 +6,7 @@ To add one, write a file in this folder with a frozen dataclass of hyperparamete
 ``init`` and ``stage`` are generators: they ``yield`` passes, are sent the results, and return the next state.
 They read like the paper's pseudo-code and know nothing of files, tasks or workers. A state is a frozen
 dataclass of arrays and numbers; all that the next stage depends on is in it, so a checkpoint is the state.
+What all stages need and is too large for that is yielded as ``Derived``.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ import numpy as np
 
 from distkern.core.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
 from distkern.landmarks.base import Layout
-from distkern.passes import Pass
+from distkern.passes import Derived, Message, Pass
 
 State = TypeVar("State")
 Result = TypeVar("Result")
 
-Steps: TypeAlias = Generator[Pass, Any, Result]
+Steps: TypeAlias = Generator[Pass | Message | Derived, Any, Result]
 
 
 @dataclass(frozen=True)

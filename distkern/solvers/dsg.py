@@ -26,7 +26,7 @@ from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
 from distkern.features.random import SAMPLER
 from distkern.kernels import feature_kernel_names
 from distkern.losses import loss_names
-from distkern.passes import Cost, Exchange, Rounds
+from distkern.passes import Cost, Rounds
 from distkern.solvers._dsg.batches import Batches
 from distkern.solvers._dsg.growth import Growth
 from distkern.solvers._dsg.model import MEASURED_ROWS, figures_of, measuring_pass
@@ -283,10 +283,10 @@ class DSG(AbstractSolver[DSGState]):
         )
         if state.step < state.n_steps:
             operand = Operand(basis, risk, self.batches(problem))
-            exchange: Exchange = yield self._rounds(problem, operand)
-            growth = Growth(self, problem, basis, state, exchange)
+            yield self._rounds(problem, operand)
+            growth = Growth(self, problem, basis, state)
             for _ in range(min(-(-state.n_steps // self.stages), state.n_steps - state.step)):
-                growth.step()
+                yield from growth.step()
             after, rows = growth.state(), growth.rows_read
         else:
             start, gap = self.model_coefficients(state), math.nan

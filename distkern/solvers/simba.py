@@ -15,7 +15,7 @@ from distkern.core.parameters import FLAG, NOTHING, POSITIVE, Number, Parameter,
 from distkern.core.sparse import Rows
 from distkern.core.types import groups_of
 from distkern.features import AbstractFeatures, feature_names
-from distkern.passes import Cost, Exchange, Reduce, Rounds
+from distkern.passes import Cost, Message, Reduce, Rounds
 from distkern.solvers._simba.columns import COLUMN_BYTES, ROW_BYTES
 from distkern.solvers._simba.measure import (
     BINS,
@@ -184,9 +184,9 @@ class SIMBA(AbstractSolver[SIMBAState]):
         basis, lanes = self._basis(problem, landmarks, gamma), len(self.nus) * problem.n_outputs
         if self.features.reads_columns:
             # refuses data without single columns before anything is computed
-            exchange: Exchange = yield self._rounds(problem, self._operand(problem, basis))
+            yield self._rounds(problem, self._operand(problem, basis))
             zeros = np.zeros((lanes, 1))
-            exchange(Ask(Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, None), None))
+            yield Message(Ask(Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, None), None))
         size, outputs = basis.size, problem.n_outputs
         zero = LaneModel(
             basis, np.zeros((size, outputs)), np.zeros(outputs), outputs, self._hold_out(problem),
@@ -211,14 +211,14 @@ class SIMBA(AbstractSolver[SIMBAState]):
 
     def stage(self, problem: Problem, state: SIMBAState) -> Steps[SIMBAState]:
         basis = self._basis(problem, state.landmarks, state.gamma)
-        exchange: Exchange = yield self._rounds(problem, self._operand(problem, basis))
+        yield self._rounds(problem, self._operand(problem, basis))
         primal = Primal(
             state.u.copy(), state.behind.copy(), state.banked.copy(), state.sums_of_b.copy(), state.weight
         )
-        runner = RoundRunner(self._schedule(problem, state, basis), primal, exchange)
+        runner = RoundRunner(self._schedule(problem, state, basis), primal)
         first, last = state.round + 1, min(state.round + self._rounds_per_stage, self.max_rounds)
         limit = math.inf if self.max_feature_accesses is None else self.max_feature_accesses
-        done = runner.run(first, last + 1, limit - state.accesses) - 1
+        done = (yield from runner.run(first, last + 1, limit - state.accesses)) - 1
         after = replace(
             state, u=primal.u, behind=primal.behind, banked=primal.banked, sums_of_b=primal.sums_of_b,
             weight=primal.weight, round=done, stage=state.stage + 1,

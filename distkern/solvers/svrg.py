@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,9 @@ from distkern.core.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Whol
 from distkern.core.sparse import Rows
 from distkern.features import AbstractFeatures, Footprint
 from distkern.losses import loss_names
-from distkern.passes import Visit, epoch_visits
+from distkern.passes import Derived, Visit, epoch_visits
 from distkern.solvers._svrg.inner import InnerLoop, Piece, batch_ends, inner_pass
-from distkern.solvers._svrg.precondition import Derived, Kept, preconditioner, sampled_grams
+from distkern.solvers._svrg.precondition import preconditioner, sampled_grams
 from distkern.solvers._svrg.snapshot import held_out_pass, snapshot_pass
 from distkern.solvers.base import (
     AbstractSolver,
@@ -28,6 +29,7 @@ from distkern.solvers.base import (
     order_of_rows,
     rows_of_stage,
 )
+from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
 from distkern.solvers.measuring import Model, measured
 from distkern.solvers.risk import Risk
@@ -215,21 +217,19 @@ class SVRG(AbstractSolver[SVRGState]):
         return (yield from self._measured(problem, basis, state))
 
     def stage(self, problem: Problem, state: SVRGState) -> Steps[SVRGState]:
-        derived = yield from self._derived(problem, state)
-        basis, risk = derived.basis, scaled_risk(self.risk, state.center, state.target_scale)
+        basis, solve = yield Derived("metric", partial(self._metric, problem, state))
+        risk = scaled_risk(self.risk, state.center, state.target_scale)
         batch, largest = self.rows_of_batch(problem, basis.size), float(state.largest[0])
         footprint = self._footprint(problem, basis.size)
         visits = self._visits(problem, state.stage)
         pieces: Iterator[Piece] = yield inner_pass(
             problem, Model(basis, state.coefficients, risk), footprint, visits,
             numbers=self.choice(problem).prepared_numbers(problem.layout, basis.size),
-            preconditioned=derived.solve is not None, batch_size=batch,
+            preconditioned=solve is not None, batch_size=batch,
         )  # fmt: skip
         eta = self.eta(basis.size, batch, largest)
         ends = batch_ends(sum(visit.n_draws for visit in visits), batch)
-        inner = InnerLoop(
-            risk, state.coefficients, state.gradient, self.nu, eta, derived.solve, basis.dtype, ends
-        )
+        inner = InnerLoop(risk, state.coefficients, state.gradient, self.nu, eta, solve, basis.dtype, ends)
         with np.errstate(all="ignore"):
             for piece in pieces:
                 inner.consume(piece)
@@ -273,21 +273,15 @@ class SVRG(AbstractSolver[SVRGState]):
             passes.append(Outline(held_out_pass(problem, None, footprint), self.stages + 1))
         return passes
 
-    def _derived(self, problem: Problem, state: SVRGState) -> Steps[Derived]:
-        """The features and, if steps are preconditioned, P^-1: kept from stage to stage."""
-        kept = Kept.find(state.largest)
-        if kept is not None:
-            return kept
-        derived = Derived(self.basis(problem, state.landmarks, state.gamma))
-        size = derived.basis.size
-        if self.preconditioned(size):
-            shift = self.shift(size, self.rows_of_batch(problem, size), float(state.largest[0]))
-            solve = yield from preconditioner(
-                problem, derived.basis, self.risk, self._footprint(problem, size), self.curvature, shift
-            )
-            derived = replace(derived, solve=solve)
-        Kept.keep(state.largest, derived)
-        return derived
+    def _metric(self, problem: Problem, state: SVRGState) -> Steps[tuple[AbstractBasis, Solve | None]]:
+        """The features and, if steps are preconditioned, P^-1: functions of what the first stage finds."""
+        basis = self.basis(problem, state.landmarks, state.gamma)
+        size = basis.size
+        if not self.preconditioned(size):
+            return basis, None
+        shift = self.shift(size, self.rows_of_batch(problem, size), float(state.largest[0]))
+        footprint = self._footprint(problem, size)
+        return basis, (yield from preconditioner(problem, basis, self.risk, footprint, self.curvature, shift))
 
     def _measured(self, problem: Problem, basis: AbstractBasis, state: SVRGState) -> Steps[SVRGState]:
         """The state with the gradient, the objective and the errors at it."""

@@ -5,6 +5,7 @@ import multiprocessing
 import pickle
 import signal
 import weakref
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -19,10 +20,10 @@ from distkern.engine.executors import open_executor
 from distkern.engine.party import Party, StalePartyError
 from distkern.engine.plan import Extent, plan_pass, plan_rounds
 from distkern.engine.residents import Exchanging
-from distkern.passes import Cost
+from distkern.passes import Cost, Derived, Message, Reduce
 from distkern.solvers.base import Problem
 from distkern.storage.arrays import array_names, load_arrays, save_arrays
-from toy import RoundsSolver, RoundsState, ToyResident, ToySource, open_toy, toy_rounds
+from toy import RoundsSolver, RoundsState, ToyResident, ToySource, add, open_toy, scaled_sum, toy_rounds
 
 IDENTITY = {"data set": "toy"}
 
@@ -182,13 +183,54 @@ def test_progress_is_told_ten_times_a_second_at_most():
     told, finished = [], []
     exchange = Exchanging(Instant(), told.append, finished.append)
     for number in range(20_000):
-        assert exchange(number) == number
+        assert exchange.exchange(number) == number
     exchange.end()
     seconds = sum(finished[0].values())
     assert len(told) <= 2 + 10 * seconds
     assert told[-1] == 20_000
-    with pytest.raises(RuntimeError, match="rounds are over"):
-        exchange(1)
+
+
+def test_what_is_derived_is_made_once_in_a_run_and_again_when_it_is_resumed(source, problem, tmp_path):
+    made = []
+
+    @dataclass(frozen=True)
+    class Deriving(RoundsSolver):
+        stop_after: int = 9
+
+        def _total(self, state):
+            made.append(state.stage)
+            return (yield Reduce("sum", scaled_sum, add, 1.0))
+
+        def stage(self, problem, state):
+            if state.stage == self.stop_after:
+                raise KeyboardInterrupt
+            total = yield Derived("total", lambda: self._total(state))
+            return RoundsState(state.shift + float(total[0]), total, state.stage + 1)
+
+    def folder():
+        return CheckpointFolder(tmp_path / "c", IDENTITY)
+
+    whole = run(source, problem, solver=Deriving())
+    assert made == [0]
+    run(source, problem, solver=Deriving())
+    assert made == [0, 0]
+    with pytest.raises(Interrupted):
+        run(source, problem, folder=folder(), solver=Deriving(stop_after=2))
+    same(run(source, problem, folder=folder(), resume=True, solver=Deriving()), whole)
+    assert made == [0, 0, 0, 2]
+
+
+def test_a_message_without_rounds_is_refused(source, problem):
+    @dataclass(frozen=True)
+    class Late(RoundsSolver):
+        def stage(self, problem, state):
+            yield toy_rounds()
+            yield Message((0, state.shift, None))
+            yield Reduce("sum", scaled_sum, add, 1.0)
+            yield Message((1, state.shift, None))
+
+    with pytest.raises(RuntimeError, match="rounds are over: yield another Rounds before a Message"):
+        run(source, problem, solver=Late())
 
 
 def test_an_error_of_a_resident_comes_through_and_threads_are_closed(source):

@@ -34,12 +34,21 @@ class Exchange:
         self.count = 0
 
     def __call__(self, message):
-        self.count += 1
+        self.count, self.last = self.count + 1, message
         answers = [resident.answer(message) for resident in self.residents]
         total = answers[0]
         for answer in answers[1:]:
             total = total.joined(answer)
         return total
+
+    def run(self, steps):
+        """What a generator of messages returns."""
+        answer = None
+        try:
+            while True:
+                answer = self(steps.send(answer).content)
+        except StopIteration as stop:
+            return stop.value
 
     def marked(self):
         """(lanes, n) slack of every row as the residents have it, after a round."""
@@ -82,7 +91,7 @@ def test_selection_is_that_of_a_full_sort(kind, parties):
     last = None
     for ranks in ([0, 0], [1, positive - 1], [positive // 3, 17], [2500, 2501], [positive - 1, 1]):
         rests = generator.random(2) * 2
-        last = select(exchange, np.array(ranks), rests, 9000, last)
+        last = exchange.run(select(np.array(ranks), rests, 9000, last))
         exchange(Ask(nothing(2, last), None))
         found = exchange.marked()
         for lane, rank in enumerate(ranks):
@@ -99,10 +108,10 @@ def test_the_threshold_of_before_saves_exchanges():
     q = np.exp(generator.standard_normal((1, 30_000)) * 3)
     exchange = Exchange(blocks, q=q)
     rank = np.array([300])
-    first = select(exchange, rank, np.ones(1), 30_000, None)
+    first = exchange.run(select(rank, np.ones(1), 30_000, None))
     before = exchange.count
     assert before <= 4
-    again = select(exchange, rank, np.ones(1), 30_000, first)
+    again = exchange.run(select(rank, np.ones(1), 30_000, first))
     assert exchange.count - before == 2
     assert isinstance(again, Slacks)
     np.testing.assert_array_equal(first.keys, again.keys)
@@ -145,19 +154,13 @@ def test_lanes_that_share_draws_have_unbiased_estimates():
     q[0, :25] *= 0.05
     u = generator.standard_normal((2, 4)) * 3
     steps, products = [], []
-    asked = {}
     for seed in range(6000):
         exchange = Exchange(blocks, lanes=2, n_draws=1, q=q, seed=seed)
         primal = Primal(u.copy(), np.zeros((2, 4)), np.zeros(2), np.zeros(2), 0.0)
         schedule = Schedule(np.array([0.1, 0.1]), 50, 50, radius, 1, 16, 0, True, seed, LinearBasis(4, float))
-
-        def recorded(message, exchange=exchange):
-            asked["last"] = message
-            return exchange(message)
-
-        RoundRunner(schedule, primal, recorded).run(1, 2, np.inf)
+        exchange.run(RoundRunner(schedule, primal).run(1, 2, np.inf))
         steps.append(primal.u - u)
-        update = asked["last"].update
+        update = exchange.last.update
         x = np.concatenate([block.features for block in blocks])[7]
         w = primal.u / np.maximum(1, np.linalg.norm(primal.u, axis=1))[:, None]
         products.append(update.coefficients[:, 0] * x[update.columns[0]] - w @ (x / radius))

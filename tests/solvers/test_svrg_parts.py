@@ -21,8 +21,6 @@ from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.solvers._svrg.inner import batch_ends, piece_rows
 from distkern.solvers._svrg.precondition import (
-    Derived,
-    Kept,
     preconditioner,
     sampled_blocks,
 )
@@ -203,19 +201,3 @@ def test_pieces_are_of_a_bounded_size():
     assert piece_rows(problem, 16) == 4096
     assert piece_rows(problem, 2048) == 1024
     assert piece_rows(problem, 2**20) == 2
-
-
-def test_what_is_kept_goes_with_its_state():
-    marker, other = np.zeros(1), np.zeros(1)
-    derived = Derived(features(8), lambda right: right)
-    Kept.keep(marker, derived)
-    assert Kept.find(marker) is derived
-    assert Kept.find(other) is None
-    del marker
-    gc.collect()
-    assert Kept._held is None
-    first = np.zeros(1)
-    Kept.keep(first, derived)
-    Kept.keep(other, derived)
-    del first
-    assert Kept.find(other) is derived

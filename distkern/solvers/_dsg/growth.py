@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.errors import DivergenceError
 from distkern.core.rng import Purpose, stream
-from distkern.passes import Exchange
+from distkern.passes import Message
 from distkern.solvers._dsg.rounds import Ask, Part, add_parts
 from distkern.solvers._dsg.rules import average_weight, reusable_steps
-from distkern.solvers.base import Problem
+from distkern.solvers.base import Problem, Steps
 from distkern.solvers.gram import solved
 from distkern.solvers.measuring import Sums
 
@@ -33,10 +33,8 @@ _EXPLOSION = 1e4
 class Growth:
     """The working copy of a state during a stage."""
 
-    def __init__(
-        self, solver: DSG, problem: Problem, basis: RandomFeatureBasis, state: DSGState, exchange: Exchange
-    ) -> None:
-        self._solver, self._basis, self._exchange = solver, basis, exchange
+    def __init__(self, solver: DSG, problem: Problem, basis: RandomFeatureBasis, state: DSGState) -> None:
+        self._solver, self._basis = solver, basis
         self._rule, self._damping = solver.step_rule, solver.damping_for(problem.n_rows)
         self._seed, self._batches = problem.seed, solver.batches(problem)
         self._before, self._width = state, solver.block_size
@@ -62,17 +60,17 @@ class Growth:
         """Rows of the batches of these steps."""
         return self._seen.n_rows
 
-    def step(self) -> None:
+    def step(self) -> Steps[None]:
         """One step: a batch, a block, new coefficients."""
         solver, t = self._solver, self._step + 1
         gamma = self._rule(t)
         self._draws, self._cursor = self._batches.next(self._cursor)
         candidates = self._candidates(t)
-        sums = self._ask(t, candidates, gram=solver.precondition and len(candidates) == 1)
+        sums = yield from self._ask(t, candidates, gram=solver.precondition and len(candidates) == 1)
         self._watch(t, sums)
         chosen, eta = self._choose(candidates, sums, gamma)
         if chosen not in sums.columns or (solver.precondition and len(candidates) > 1):
-            sums = self._ask(t, (chosen,), gram=solver.precondition)
+            sums = yield from self._ask(t, (chosen,), gram=solver.precondition)
         self._update(chosen, eta, sums)
         self._step = t
         if solver.average:
@@ -80,12 +78,12 @@ class Growth:
             current, weight = self._average[:used], average_weight(t)
             current += weight * (self._scale * self._coefficients[:used] - current)
 
-    def _ask(self, t: int, candidates: tuple[int, ...], *, gram: bool) -> Part:
+    def _ask(self, t: int, candidates: tuple[int, ...], *, gram: bool) -> Steps[Part]:
         dtype = self._basis.dtype
         changes = tuple((block, self._rows_of(block).astype(dtype)) for block in sorted(self._changed))
         self._changed.clear()
         message = Ask(t, changes, self._scale, self._n_blocks, self._draws, candidates, gram)
-        return add_parts(self._exchange(message))
+        return add_parts((yield Message(message)))
 
     def _rows_of(self, block: int) -> NDArray[np.float64]:
         return self._coefficients[block * self._width : (block + 1) * self._width]

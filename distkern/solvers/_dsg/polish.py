@@ -15,7 +15,7 @@ from distkern.core.errors import InputError
 from distkern.core.rng import Purpose, stream
 from distkern.core.types import Floats, groups_of
 from distkern.features import Footprint
-from distkern.passes import Cost, Exchange, Reduce, Rounds
+from distkern.passes import Cost, Message, Reduce, Rounds
 from distkern.solvers._dsg.sweeps import SweepAsk, SweepOperand, join, open_sweeps, total
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.gram import Grams, inverted, solved, with_slopes
@@ -74,7 +74,7 @@ def sweep(
     width, coefficients = basis.block_size, start.copy()
     n_blocks = len(coefficients) // width
     dtype = basis.dtype
-    exchange: Exchange = yield _sweep_rounds(problem, risk, basis, n_blocks, width, basis.process_bytes)
+    yield _sweep_rounds(problem, risk, basis, n_blocks, width, basis.process_bytes)
     rows = [sum(problem.block_rows[block] for block in group) for group in groups_of(problem.block_rows)]
     # predictions go on from sweep to sweep, and the first starts from the coefficients
     table = coefficients.astype(dtype) if number == 0 else None
@@ -82,7 +82,7 @@ def sweep(
     order = stream(problem.seed, Purpose.VISIT_ORDER, _ORDER, number).permutation(n_blocks)
     for place, block in enumerate(order):
         groups = _gram_groups(rows, place, _ROWS_PER_COLUMN * width)
-        sums = total(exchange(SweepAsk(table, change, int(block), groups)))
+        sums = total((yield Message(SweepAsk(table, change, int(block), groups))))
         own = coefficients[block * width : (block + 1) * width]
         assert sums.gram is not None
         curvature = risk.loss.curvature / sums.gram_rows * sums.gram
@@ -91,7 +91,7 @@ def sweep(
         narrow = (-step).astype(dtype)
         own += narrow
         table, change = None, (int(block), narrow)
-    exchange(SweepAsk(None, change, None, {}))
+    yield Message(SweepAsk(None, change, None, {}))
     return coefficients
 
 

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from distkern.bases.base import AbstractBasis
 from distkern.core.rng import Purpose
 from distkern.core.sparse import Rows, SparseRows, stacked
-from distkern.passes import Exchange
+from distkern.passes import Message
 from distkern.solvers._simba import primal_loop as loops
 from distkern.solvers._simba.messages import Answer, Ask, Slacks, Update, aligned, shifted
 from distkern.solvers._simba.selection import select
+from distkern.solvers.base import Steps
 
 #: rounds after which q is brought back to a sum of about n; in these it changes by less than 2^102
 RESCALE_EVERY = 64
@@ -87,11 +88,10 @@ class RoundRunner:
     ----------
     schedule : of the run
     primal : changed in place
-    exchange : with the residents
     """
 
-    def __init__(self, schedule: Schedule, primal: Primal, exchange: Exchange) -> None:
-        self._schedule, self._primal, self._exchange = schedule, primal, exchange
+    def __init__(self, schedule: Schedule, primal: Primal) -> None:
+        self._schedule, self._primal = schedule, primal
         self._size = size = schedule.basis.size
         self._dtype = schedule.basis.dtype
         lanes = len(schedule.nus)
@@ -106,28 +106,28 @@ class RoundRunner:
         self._step = loops.step_loop(self._dtype)
         self.accesses = self.entries = 0
 
-    def run(self, first: int, stop: int, most_accesses: float) -> int:
+    def run(self, first: int, stop: int, most_accesses: float) -> Steps[int]:
         """Rounds ``first`` to ``stop - 1``, or until so many features have been looked at; the next round."""
         schedule = self._schedule
-        answer: Answer = self._exchange(Ask(None, first))
+        answer: Answer = yield Message(Ask(None, first))
         t = first
         while t < stop and self.accesses < most_accesses:
             slacks = None
             if (t - first) % schedule.selection_every == 0:
-                slacks = self._selected()
+                slacks = yield from self._selected()
             update = self._advance(t, answer, slacks)
             self.accesses += len(answer.rows) * self._size + len(update.columns) * schedule.n_rows
             t += 1
             goes_on = t < stop and self.accesses < most_accesses
-            answer = self._exchange(Ask(update, t if goes_on else None))
+            answer = yield Message(Ask(update, t if goes_on else None))
             self.entries += answer.entries
         return t
 
-    def _selected(self) -> Slacks:
+    def _selected(self) -> Steps[Slacks]:
         schedule = self._schedule
         full = schedule.full_slacks
         rests = schedule.nus * schedule.n_active - 2.0 * full
-        self._slacks = select(self._exchange, full, rests, schedule.n_rows, self._slacks)
+        self._slacks = yield from select(full, rests, schedule.n_rows, self._slacks)
         return self._slacks
 
     def _advance(self, t: int, answer: Answer, slacks: Slacks | None) -> Update:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.passes import Exchange
+from distkern.passes import Message
 from distkern.solvers._simba.messages import (
     COUNT,
     GATHER,
@@ -23,6 +23,7 @@ from distkern.solvers._simba.messages import (
     Selected,
     Slacks,
 )  # fmt: skip
+from distkern.solvers.base import Steps
 
 _BITS = int(np.log2(N_BINS))
 #: one bin for every exponent: all positive numbers
@@ -78,13 +79,12 @@ class _Search:
 
 
 def select(
-    exchange: Exchange, ranks: NDArray[np.int64], rests: NDArray[np.float64], n_rows: int, last: Slacks | None
-) -> Slacks:
+    ranks: NDArray[np.int64], rests: NDArray[np.float64], n_rows: int, last: Slacks | None
+) -> Steps[Slacks]:
     """The slacks with the rows of the given ranks (from 0) at their places.
 
     Parameters
     ----------
-    exchange : with the residents
     ranks : (n_lanes,), each below the number of rows with q > 0
     rests : (n_lanes,) slack of the row of the rank
     n_rows : of all groups
@@ -102,7 +102,8 @@ def select(
     while any(search.mode != IDLE for search in searches):
         modes = np.array([search.mode for search in searches], dtype=np.int8)
         lows = np.array([search.low for search in searches])
-        answer: Selected = exchange(Select(modes, lows, np.array([search.shift for search in searches])))
+        shifts = np.array([search.shift for search in searches])
+        answer: Selected = yield Message(Select(modes, lows, shifts))
         lane_of = answer.candidates[:, 0]
         for lane, search in enumerate(searches):
             if search.mode == COUNT:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -73,37 +70,3 @@ def preconditioner(
     (gram,), sums = yield from sampled_grams(problem, basis.size).matrices(problem, model, footprint)
     gram *= curvature / sums.n_rows
     return inverted(gram, shift)
-
-
-@dataclass(frozen=True)
-class Derived:
-    """What is made of a state's landmarks and of the data, and is too large for checkpoints."""
-
-    basis: AbstractBasis
-    solve: Solve | None = None
-
-
-class Kept:
-    """What was derived last in this process, for as long as the run's states live.
-
-    It belongs to a state's ``marker`` array and is a function of what that state is of: a resumed run derives
-    it again.
-    """
-
-    _held: tuple[weakref.ref[Array], Derived] | None = None
-
-    @classmethod
-    def find(cls, marker: Array) -> Derived | None:
-        """What was kept with this very array."""
-        held = cls._held
-        return held[1] if held is not None and held[0]() is marker else None
-
-    @classmethod
-    def keep(cls, marker: Array, derived: Derived) -> None:
-        """Keep it until the array is gone, or something else is kept."""
-
-        def gone(reference: weakref.ref[Array]) -> None:
-            if cls._held is not None and cls._held[0] is reference:
-                cls._held = None
-
-        cls._held = weakref.ref(marker, gone), derived
