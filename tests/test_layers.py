@@ -198,3 +198,12 @@ def test_public_names_are_there_and_lazy() -> None:
         assert isinstance(statement, ast.ImportFrom)
         seen |= {name.name: statement.module for name in statement.names}
     assert seen == distkern._HOMES
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_arrays_of_tiles_are_written_in_one_place(path: Path) -> None:
+    if path == PACKAGE / "core/tiles.py":
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("np."):
+            assert all(word.arg != "out" for word in node.keywords), f"line {node.lineno}: use core.tiles"

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from distkern.bases.gram import GRAM_ROWS, GramSum
 from distkern.core.errors import CorruptDataError
 from distkern.core.sparse import Rows, SparseRows
+from distkern.core.tiles import matmul, scratch
 from distkern.core.types import AbstractGroup, Block, Floats, Indices
-from distkern.core.workspace import buffer
 
 #: slopes (n_rows, n_outputs) of some rows at their predictions
 SlopesAt: TypeAlias = Callable[[slice, Floats], Floats]
@@ -89,7 +89,7 @@ class AbstractBasis(ABC):
         for start in range(0, features.shape[0], tile_rows):
             rows = slice(start, min(start + tile_rows, features.shape[0]))
             count = rows.stop - rows.start
-            values = buffer("tile", (count, self.size), self.dtype) if into is None else into[rows]
+            values = scratch("tile", (count, self.size), self.dtype) if into is None else into[rows]
             self.fill(features[rows], values, None if nearest is None else nearest[rows])
             yield Tile(rows, values)
 
@@ -130,7 +130,7 @@ class AbstractBasis(ABC):
         narrow = np.asarray(coefficients, dtype=self.dtype)
         total = np.zeros(coefficients.shape)
         for tile in self.tiles(features):
-            found = buffer("predictions of a tile", (len(tile.values), narrow.shape[1]), self.dtype)
+            found = scratch("predictions of a tile", (len(tile.values), narrow.shape[1]), self.dtype)
             multiply(tile.values, narrow, found)
             total += tile.values.T @ slopes(tile.rows, found)
         return total
@@ -275,7 +275,7 @@ def multiply(values: Floats, columns: Floats, out: Floats) -> None:
         for column in range(columns.shape[1]):
             out[:, column] = values @ columns[:, column]
     else:
-        np.matmul(values, columns, out=out)
+        matmul(values, columns, into=out)
 
 
 def product(values: Rows, coefficients: Floats, out: Floats) -> None:

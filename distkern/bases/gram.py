@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.tiles import apply, matmul, scratch
 from distkern.core.types import Floats
-from distkern.core.workspace import buffer
 
 #: rows of a product: with fewer, adding it to the sum, a matrix, would take most of the time
 GRAM_ROWS = 1024
@@ -35,11 +35,11 @@ class GramSum:
     def add(self, values: Floats, weights: NDArray[np.float64] | None = None) -> None:
         """Add rows (n_rows, size), at best 1024 at a time; weights (n_rows,) >= 0, or None for 1."""
         if weights is not None:
-            scaled: Floats = buffer("weighted rows", values.shape, values.dtype)
-            values = np.multiply(values, np.sqrt(weights).astype(values.dtype)[:, None], out=scaled)
+            scaled: Floats = scratch("weighted rows", values.shape, values.dtype)
+            values = apply(np.multiply, values, np.sqrt(weights).astype(values.dtype)[:, None], into=scaled)
         for own, part in zip(self._columns, self.parts, strict=True):
-            share: Floats = buffer("gram share", part.shape, values.dtype)
-            np.matmul(values[:, own.start :].T, values[:, own], out=share)
+            share: Floats = scratch("gram share", part.shape, values.dtype)
+            matmul(values[:, own.start :].T, values[:, own], into=share)
             part += share
 
 
@@ -64,7 +64,7 @@ class GatheredGram:
         if weights is None:
             rows[...] = values
         else:
-            np.multiply(values, np.sqrt(weights).astype(values.dtype)[:, None], out=rows)
+            apply(np.multiply, values, np.sqrt(weights).astype(values.dtype)[:, None], into=rows)
         self._filled += len(values)
 
     def total(self, dtype: np.dtype[np.floating]) -> NDArray[np.float64]:
@@ -75,7 +75,7 @@ class GatheredGram:
         return matrix
 
     def _rows(self, dtype: np.dtype[np.floating]) -> Floats:
-        return buffer("gram rows", (GRAM_ROWS, self._size), dtype)
+        return scratch("gram rows", (GRAM_ROWS, self._size), dtype)
 
     def _flush(self, dtype: np.dtype[np.floating]) -> None:
         if self._filled:

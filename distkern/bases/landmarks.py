@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.core.sparse import Rows, SparseRows, comparing_bytes, converted
+from distkern.core.tiles import greatest
 from distkern.core.types import Floats
 from distkern.kernels.base import AbstractKernel, AbstractTileKernel, require
 
@@ -55,7 +56,7 @@ class LandmarkBasis(AbstractBasis):
         # rows of the other form are converted a tile at a time
         self.prepared.scores(converted(features, sparse=self.is_sparse), values)
         if nearest is not None:
-            np.argmax(values, axis=1, out=nearest)
+            greatest(values, into=nearest)
         self.kernel.finish(values)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from distkern.bases._exact import exact_products, exact_squares
 from distkern.bases.base import AbstractBasis, SlopesAt, add_transposed, multiply
 from distkern.core.errors import InputError
 from distkern.core.sparse import Rows, SparseRows, with_ones
+from distkern.core.tiles import copied, greatest
 from distkern.core.types import AbstractGroup, Floats
 
 #: numbers of a dense strip and entries of a sparse one
@@ -63,10 +64,10 @@ class LinearBasis(AbstractBasis):
             own[:] = 0
             own[features.row_of_entries, features.indices] = features.data
         else:
-            np.copyto(own, features, casting="same_kind")
+            copied(features, into=own)
         values[:, self._n_features :] = 1
         if nearest is not None:
-            np.argmax(values, axis=1, out=nearest)
+            greatest(values, into=nearest)
 
     def values(self, features: Rows) -> Rows:
         self._check(features)

@@ -12,8 +12,8 @@ from distkern.bases.base import AbstractBasis, rows_of_wide_tile
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.core.errors import InputError
 from distkern.core.sparse import Rows
+from distkern.core.tiles import greatest, matmul, scratch
 from distkern.core.types import Floats
-from distkern.core.workspace import buffer
 from distkern.kernels.base import AbstractKernel
 
 #: eigenvalues of K_LL below this share of the largest are taken as 0
@@ -91,11 +91,11 @@ class NystroemBasis(AbstractBasis):
     def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
         self.kernel.check_domain(features)
         shape = (features.shape[0], self.size)
-        kernels: Floats = buffer("nystroem kernels", shape, self.dtype)
+        kernels: Floats = scratch("nystroem kernels", shape, self.dtype)
         self.kernel_values.fill(features, kernels)
-        np.matmul(kernels, self._narrow, out=values)
+        matmul(kernels, self._narrow, into=values)
         if nearest is not None:
-            np.argmax(values, axis=1, out=nearest)
+            greatest(values, into=nearest)
 
     def combine(self, features: Rows, coefficients: Floats) -> Floats:
         """f = z(X) coef, as a combination of kernels at the landmarks: r and not r^2 operations a row."""

@@ -13,8 +13,8 @@ from distkern.bases._kept import KEPT_BYTES, blocks, kept
 from distkern.bases.base import WIDE_TILE_ROWS, AbstractBasis, SlopesAt, multiply, rows_of_wide_tile
 from distkern.core.errors import InputError, unknown_name
 from distkern.core.sparse import Rows, SparseRows
+from distkern.core.tiles import copied, greatest, scratch
 from distkern.core.types import Floats, Indices
-from distkern.core.workspace import buffer
 from distkern.kernels.base import AbstractKernel, require
 from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel
 from distkern.samplers import AbstractSampler, Draws, find_sampler
@@ -141,7 +141,7 @@ class RandomFeatureBasis(AbstractBasis):
         for block in range(self.n_blocks):
             self.fill_block(features, block, values[:, self.columns_of(block)])
         if nearest is not None:
-            np.argmax(values, axis=1, out=nearest)
+            greatest(values, into=nearest)
 
     def fill_block(self, features: Rows, block: int, values: Floats) -> None:
         """Write one block of one tile of rows into ``values`` (n_rows, columns of the block).
@@ -172,7 +172,7 @@ class RandomFeatureBasis(AbstractBasis):
             tile = features[rows]
             if block == 0:
                 self.kernel.check_domain(tile, first_row=start)
-            values: Floats = buffer("feature tile", (rows.stop - start, width), self.dtype)
+            values: Floats = scratch("feature tile", (rows.stop - start, width), self.dtype)
             members.fill(self._narrowed(tile), values, scale)
             yield rows, values
 
@@ -187,7 +187,7 @@ class RandomFeatureBasis(AbstractBasis):
         for block in range(-(-len(narrow) // self.block_size)):
             part = narrow[self.columns_of(block)]
             for rows, values in self.block_tiles(features, block):
-                share: Floats = buffer("feature share", (len(values), part.shape[1]), self.dtype)
+                share: Floats = scratch("feature share", (len(values), part.shape[1]), self.dtype)
                 multiply(values, part, share)
                 totals[rows] += share
         return totals
@@ -233,7 +233,7 @@ class RandomFeatureBasis(AbstractBasis):
             for start in range(0, features.shape[0], tile_rows):
                 tile = features[start : start + tile_rows]
                 self.kernel.check_domain(tile, first_row=start)
-                part: Floats = buffer("feature columns", (tile.shape[0], members.n_columns), self.dtype)
+                part: Floats = scratch("feature columns", (tile.shape[0], members.n_columns), self.dtype)
                 members.fill(self._narrowed(tile), part, scale)
                 values[wanted, start : start + tile.shape[0]] = part[:, places].T
         return values
@@ -301,6 +301,6 @@ class RandomFeatureBasis(AbstractBasis):
             return features
         if isinstance(features, SparseRows):
             return features.astype(self.dtype)
-        tile: Floats = buffer("narrowed rows", features.shape, self.dtype)
-        np.copyto(tile, features, casting="same_kind")
+        tile: Floats = scratch("narrowed rows", features.shape, self.dtype)
+        copied(features, into=tile)
         return tile

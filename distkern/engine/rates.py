@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from distkern.core import blas
+from distkern.core.tiles import apply, matmul
 from distkern.engine.budget import EXCHANGE_SECONDS, Machine
 from distkern.engine.plan import PassPlan, RoundsPlan, StreamPlan
 from distkern.passes import Pass, Rounds, Stream
@@ -63,8 +64,8 @@ class Rates:
         out = np.empty((2048, 1024), np.float32)
         numbers = np.full(_SIZE, -1.0, np.float32)
         with blas.single_threaded():
-            product = _fastest(lambda: np.matmul(rows, columns, out=out))
-        exponential = _fastest(lambda: np.exp(numbers, out=np.empty_like(numbers)))
+            product = _fastest(lambda: matmul(rows, columns, into=out))
+        exponential = _fastest(lambda: apply(np.exp, numbers, into=np.empty_like(numbers)))
         return cls(
             2.0 * rows.size * columns.shape[1] / product,
             _SIZE / exponential,

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.sparse import Rows, SparseRows
+from distkern.core.tiles import apply, scratch
 from distkern.core.types import Floats
-from distkern.core.workspace import buffer
 from distkern.kernels.base import AbstractNonNegativeKernel
 from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel, pair, reduce_turns
 from distkern.kernels.tiles import AbstractClosedFormTiles
@@ -93,15 +93,15 @@ class AdditiveBlock(AbstractFeatureBlock):
     def fill(self, rows: Rows, values: Floats, scale: float) -> None:
         used, places = np.unique(self.columns, return_inverse=True)
         numbers = _columns(rows, used, self.omega.dtype)
-        amplitudes: Floats = buffer("amplitudes", numbers.shape, values.dtype)
-        np.sqrt(numbers, out=amplitudes, casting="same_kind")
+        amplitudes: Floats = scratch("amplitudes", numbers.shape, values.dtype)
+        apply(np.sqrt, numbers, into=amplitudes, casting="same_kind")
         amplitudes *= values.dtype.type(scale * (self.n_input / self.n_whole) ** 0.5)
-        np.maximum(numbers, np.finfo(values.dtype).tiny, out=numbers)
-        np.log(numbers, out=numbers)
+        apply(np.maximum, numbers, np.finfo(values.dtype).tiny, into=numbers)
+        apply(np.log, numbers, into=numbers)
         shape = (numbers.shape[0], len(self.columns))
-        arguments: Floats = buffer("log arguments", shape, self.omega.dtype)
+        arguments: Floats = scratch("log arguments", shape, self.omega.dtype)
         # mode "clip" writes into ``out`` directly; all positions are within
-        np.take(numbers, places, axis=1, out=arguments, mode="clip")
+        apply(np.take, numbers, places, axis=1, into=arguments, mode="clip")
         arguments *= self.omega
         cosines, sines = values[:, : shape[1]], values[:, shape[1] :]
         if arguments.dtype != values.dtype:
@@ -109,15 +109,15 @@ class AdditiveBlock(AbstractFeatureBlock):
             pair(cosines, sines, cosines)
         else:
             pair(arguments, sines, cosines)
-        spread: Floats = buffer("spread amplitudes", shape, values.dtype)
-        np.take(amplitudes, places, axis=1, out=spread, mode="clip")
+        spread: Floats = scratch("spread amplitudes", shape, values.dtype)
+        apply(np.take, amplitudes, places, axis=1, into=spread, mode="clip")
         cosines *= spread
         sines *= spread
 
 
 def _columns(rows: Rows, used: NDArray[np.intp], dtype: np.dtype[Any]) -> Floats:
     """Some columns of a tile, (n_rows, n_used), in a reused buffer."""
-    numbers: Floats = buffer("used columns", (rows.shape[0], len(used)), dtype)
+    numbers: Floats = scratch("used columns", (rows.shape[0], len(used)), dtype)
     if not isinstance(rows, SparseRows):
         numbers[...] = rows if len(used) == rows.shape[1] else rows[:, used]
         return numbers

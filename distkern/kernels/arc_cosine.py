@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from distkern.core.parameters import Whole, parameter
+from distkern.core.tiles import apply
 from distkern.core.types import Floats
 from distkern.kernels.features import AbstractFeatureKernel, ProjectedBlock
 from distkern.kernels.tiles import AbstractInnerProductKernel
@@ -33,8 +34,8 @@ class ArcCosine(AbstractInnerProductKernel, AbstractFeatureKernel):
     def of_products(self, products: Floats, left: Floats, right: Floats) -> None:
         lengths = np.sqrt(left)[:, None] * np.sqrt(right)
         present = lengths > 0
-        cosine = np.divide(products, lengths, out=np.zeros_like(products), where=present)
-        np.clip(cosine, -1.0, 1.0, out=cosine)
+        cosine = apply(np.divide, products, lengths, into=np.zeros_like(products), where=present)
+        apply(np.clip, cosine, -1.0, 1.0, into=cosine)
         angle = np.arccos(cosine)
         sine = np.sin(angle)
         rest = np.pi - angle
@@ -60,9 +61,9 @@ class RectifiedBlock(ProjectedBlock):
 
     def apply(self, values: Floats) -> None:
         if self.degree == 0:
-            np.greater(values, 0.0, out=values, casting="unsafe")
+            apply(np.greater, values, 0.0, into=values, casting="unsafe")
         else:
-            np.maximum(values, 0.0, out=values)
+            apply(np.maximum, values, 0.0, into=values)
         if self.degree == 2:
-            np.square(values, out=values)
+            apply(np.square, values, into=values)
         values *= values.dtype.type(2.0**0.5)

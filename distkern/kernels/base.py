@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from distkern.core.errors import InputError, unknown_name
 from distkern.core.parameters import POSITIVE, Declared, parameter
 from distkern.core.sparse import Rows, SparseRows
+from distkern.core.tiles import apply, matmul, scratch, squared_lengths
 from distkern.core.types import Floats
 from distkern.kernels.domain import check_lower_bound
 
@@ -221,19 +222,18 @@ class SquaredDistanceScores(AbstractPrepared):
         found = np.zeros(landmarks.shape[1])
         for some in _strips(landmarks):
             distances = np.abs(landmarks[some].astype(np.float64) - self.center)
-            np.maximum(found, distances.max(axis=0), out=found)
+            apply(np.maximum, found, distances.max(axis=0), into=found)
         return found
 
     def scores(self, features: Floats, out: Floats) -> None:
-        from distkern.core.workspace import buffer
 
         n_rows, n_features = features.shape
-        rows = buffer("augmented rows", (n_rows, n_features + 2), features.dtype)
+        rows = scratch("augmented rows", (n_rows, n_features + 2), features.dtype)
         shifted = rows[:, :-2]
-        np.subtract(features, self.center, out=shifted)
-        np.einsum("ij,ij->i", shifted, shifted, out=rows[:, -2])
+        apply(np.subtract, features, self.center, into=shifted)
+        squared_lengths(shifted, into=rows[:, -2])
         rows[:, -1] = 1.0
-        np.matmul(rows, self.augmented, out=out)
+        matmul(rows, self.augmented, into=out)
 
 
 def _strips(rows: Floats) -> list[slice]:

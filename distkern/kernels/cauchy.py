@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.sparse import SparseRows
+from distkern.core.tiles import apply
 from distkern.core.types import Floats
 from distkern.kernels.base import AbstractLandmarkKernel, AbstractPrepared
 from distkern.kernels.features import AbstractFeatureKernel, PairBlock
@@ -56,8 +57,8 @@ class Cauchy(AbstractLandmarkKernel, AbstractFeatureKernel):
         return SparseCauchy.of(landmarks, self.gamma)
 
     def finish(self, scores: Floats) -> None:
-        np.subtract(1.0, scores, out=scores)
-        np.reciprocal(scores, out=scores)
+        apply(np.subtract, 1.0, scores, into=scores)
+        apply(np.reciprocal, scores, into=scores)
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> PairBlock:
         centred = draws.uniforms(draws.n_input) - 0.5

@@ -11,8 +11,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.parameters import NOT_NEGATIVE, AbstractKind, Numbers, parameter
 from distkern.core.sparse import Rows
+from distkern.core.tiles import apply, scratch
 from distkern.core.types import Floats
-from distkern.core.workspace import buffer
 from distkern.kernels.base import AbstractScaledKernel
 from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel
 from distkern.kernels.tiles import AbstractInnerProductKernel
@@ -67,7 +67,7 @@ class DotProduct(AbstractScaledKernel, AbstractInnerProductKernel, AbstractFeatu
                 values += coefficient
             products[...] = values
         else:
-            np.exp(products, out=products)
+            apply(np.exp, products, into=products)
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> ProductBlock:
         monte_carlo_only(draws, self.name)
@@ -119,14 +119,14 @@ class ProductBlock(AbstractFeatureBlock):
         return ProductBlock(kept, self.sizes[draws], np.searchsorted(among, places), self.n_whole)
 
     def fill(self, rows: Rows, values: Floats, scale: float) -> None:
-        products: Floats = buffer("products", values.shape, values.dtype)
+        products: Floats = scratch("products", values.shape, values.dtype)
         products.fill(1.0)
         for layer in self.layers:
             shape = (values.shape[0], layer.n_draws)
-            factors: Floats = buffer("factors", shape, values.dtype)
+            factors: Floats = scratch("factors", shape, values.dtype)
             layer.project(rows, factors)
             products[:, : shape[1]] *= factors
-        ordered: Floats = buffer("ordered products", values.shape, values.dtype)
+        ordered: Floats = scratch("ordered products", values.shape, values.dtype)
         # mode "clip" writes into ``out`` directly; all positions are within
-        np.take(products, self.places, axis=1, out=ordered, mode="clip")
-        np.multiply(ordered, self.sizes * values.dtype.type(scale / self.n_whole**0.5), out=values)
+        apply(np.take, products, self.places, axis=1, into=ordered, mode="clip")
+        apply(np.multiply, ordered, self.sizes * values.dtype.type(scale / self.n_whole**0.5), into=values)

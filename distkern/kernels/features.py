@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.sparse import Rows
+from distkern.core.tiles import apply, copied, scratch
 from distkern.core.types import Floats
-from distkern.core.workspace import buffer
 from distkern.kernels.base import AbstractKernel
 from distkern.samplers import Draws
 from distkern.samplers.frequencies import AbstractFrequencies
@@ -102,7 +102,7 @@ class PairBlock(AbstractFeatureBlock):
         n_draws = self.frequencies.n_draws
         cosines, sines = values[:, :n_draws], values[:, n_draws:]
         if self.heavy and values.dtype != np.float64:
-            exact: Floats = buffer("exact arguments", cosines.shape, np.float64)
+            exact: Floats = scratch("exact arguments", cosines.shape, np.float64)
             self.frequencies.project(in_float64(rows), exact)
             reduce_turns(exact, cosines)
         else:
@@ -113,25 +113,25 @@ class PairBlock(AbstractFeatureBlock):
 
 def pair(arguments: Floats, sines: Floats, cosines: Floats) -> None:
     """Sine and cosine of the arguments; ``cosines`` may be the arguments' own memory."""
-    np.sin(arguments, out=sines)
-    np.cos(arguments, out=cosines)
+    apply(np.sin, arguments, into=sines)
+    apply(np.cos, arguments, into=cosines)
 
 
 def reduce_turns(exact: Floats, arguments: Floats) -> None:
     """Write float64 arguments modulo 2 pi, within [-pi, pi], into narrower ones; ``exact`` is overwritten."""
-    turns: Floats = buffer("turns", exact.shape, np.float64)
-    np.multiply(exact, 1.0 / _TURN, out=turns)
-    np.rint(turns, out=turns)
+    turns: Floats = scratch("turns", exact.shape, np.float64)
+    apply(np.multiply, exact, 1.0 / _TURN, into=turns)
+    apply(np.rint, turns, into=turns)
     turns *= _TURN
-    np.subtract(exact, turns, out=arguments, casting="same_kind")
+    apply(np.subtract, exact, turns, into=arguments, casting="same_kind")
 
 
 def in_float64(rows: Rows) -> Rows:
     """A tile of rows in float64, dense ones in a reused buffer."""
     if not isinstance(rows, np.ndarray) or rows.dtype == np.float64:
         return rows.astype(np.float64) if rows.dtype != np.float64 else rows
-    exact: Floats = buffer("exact rows", rows.shape, np.float64)
-    np.copyto(exact, rows)
+    exact: Floats = scratch("exact rows", rows.shape, np.float64)
+    copied(rows, into=exact)
     return exact
 
 

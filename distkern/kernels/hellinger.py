@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.sparse import Rows, SparseRows
+from distkern.core.tiles import apply, scratch
 from distkern.core.types import Floats
-from distkern.core.workspace import buffer
 from distkern.kernels.base import AbstractNonNegativeKernel
 from distkern.kernels.features import AbstractFeatureKernel, ProjectedBlock
 from distkern.kernels.tiles import AbstractClosedFormTiles
@@ -50,6 +50,6 @@ class RootBlock(ProjectedBlock):
 def _roots(rows: Rows) -> Rows:
     if isinstance(rows, SparseRows):
         return SparseRows(np.sqrt(rows.data), rows.indices, rows.indptr, rows.n_features)
-    roots: Floats = buffer("square roots", rows.shape, rows.dtype)
-    np.sqrt(rows, out=roots)
+    roots: Floats = scratch("square roots", rows.shape, rows.dtype)
+    apply(np.sqrt, rows, into=roots)
     return roots

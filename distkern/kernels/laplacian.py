@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.sparse import SparseRows
+from distkern.core.tiles import apply
 from distkern.core.types import Floats
 from distkern.kernels.base import AbstractLandmarkKernel, AbstractPrepared
 from distkern.kernels.features import AbstractFeatureKernel, PairBlock
@@ -61,7 +62,7 @@ class Laplacian(AbstractLandmarkKernel, AbstractFeatureKernel):
         return SparseCityBlock.of(landmarks, self.gamma)
 
     def finish(self, scores: Floats) -> None:
-        np.exp(scores, out=scores)
+        apply(np.exp, scores, into=scores)
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> PairBlock:
         cauchy = np.tan(np.pi * (draws.uniforms(draws.n_input) - 0.5))

@@ -11,8 +11,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.parameters import Number, parameter
 from distkern.core.sparse import SparseRows
+from distkern.core.tiles import apply, scratch
 from distkern.core.types import Floats
-from distkern.core.workspace import buffer
 from distkern.kernels.base import AbstractLandmarkKernel, SquaredDistanceScores, squared_distances
 from distkern.kernels.features import AbstractFeatureKernel, PairBlock
 from distkern.kernels.sparse import SparseSquaredDistance
@@ -74,20 +74,20 @@ class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
         return SparseSquaredDistance.of(landmarks, 2.0 * self.smoothness * self.gamma**2)
 
     def finish(self, scores: Floats) -> None:
-        np.negative(scores, out=scores)
+        apply(np.negative, scores, into=scores)
         # rounding can leave a point slightly closer than distance 0; far away, where the exponential is next
         # to nothing, the polynomial must not overflow
         farthest = 0.9 * math.log(float(np.finfo(scores.dtype).tiny))
-        np.clip(scores, 0.0, farthest**2, out=scores)
-        np.sqrt(scores, out=scores)
-        polynomial = buffer("matern polynomial", scores.shape, scores.dtype)
+        apply(np.clip, scores, 0.0, farthest**2, into=scores)
+        apply(np.sqrt, scores, into=scores)
+        polynomial = scratch("matern polynomial", scores.shape, scores.dtype)
         first, *others = self._coefficients()
         polynomial.fill(first)
         for coefficient in others:
             polynomial *= scores
             polynomial += coefficient
-        np.negative(scores, out=scores)
-        np.exp(scores, out=scores)
+        apply(np.negative, scores, into=scores)
+        apply(np.exp, scores, into=scores)
         scores *= polynomial
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> PairBlock:

@@ -10,8 +10,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.parameters import NOT_NEGATIVE, Whole, parameter
 from distkern.core.sparse import Rows, SparseRows
+from distkern.core.tiles import apply, scratch
 from distkern.core.types import Floats
-from distkern.core.workspace import buffer
 from distkern.kernels.base import AbstractScaledKernel
 from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel
 from distkern.kernels.tiles import AbstractInnerProductKernel
@@ -37,7 +37,7 @@ class Polynomial(AbstractScaledKernel, AbstractInnerProductKernel, AbstractFeatu
     def of_products(self, products: Floats, left: Floats, right: Floats) -> None:
         products *= self.gamma
         products += self.offset
-        np.power(products, int(self.degree), out=products)
+        apply(np.power, products, int(self.degree), into=products)
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> TensorSketchBlock:
         monte_carlo_only(draws, self.name)
@@ -80,14 +80,14 @@ class TensorSketchBlock(AbstractFeatureBlock):
     def fill(self, rows: Rows, values: Floats, scale: float) -> None:
         shape = (values.shape[0], self.size // 2 + 1)
         kind = np.complex64 if values.dtype == np.float32 else np.complex128
-        product, spectrum = buffer("sketch product", shape, kind), buffer("sketch spectrum", shape, kind)
+        product, spectrum = scratch("sketch product", shape, kind), scratch("sketch spectrum", shape, kind)
         for factor in range(len(self.buckets)):
             self._count_sketch(rows, factor, values)
-            np.fft.rfft(values, axis=1, out=spectrum if factor else product)
+            apply(np.fft.rfft, values, axis=1, into=spectrum if factor else product)
             if factor:
                 product *= spectrum
         product *= product.dtype.type(scale)
-        np.fft.irfft(product, n=self.size, axis=1, out=cast(Any, values))
+        apply(np.fft.irfft, product, n=self.size, axis=1, into=cast(Any, values))
 
     def _count_sketch(self, rows: Rows, factor: int, out: Floats) -> None:
         buckets, factors = self.buckets[factor], self.factors[factor]
@@ -98,9 +98,9 @@ class TensorSketchBlock(AbstractFeatureBlock):
         else:
             order = np.argsort(buckets[:-1], kind="stable")
             used, starts = np.unique(buckets[order], return_index=True)
-            signed: Floats = buffer("signed inputs", rows.shape, out.dtype)
+            signed: Floats = scratch("signed inputs", rows.shape, out.dtype)
             # mode "clip" writes into ``out`` directly; all positions are within
-            np.take(rows, order, axis=1, out=signed, mode="clip")
+            apply(np.take, rows, order, axis=1, into=signed, mode="clip")
             signed *= factors[order]
             out.fill(0.0)
             out[:, used] = np.add.reduceat(signed, starts, axis=1)

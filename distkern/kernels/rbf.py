@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.sparse import SparseRows
+from distkern.core.tiles import apply
 from distkern.core.types import Floats
 from distkern.kernels.base import AbstractLandmarkKernel, SquaredDistanceScores, squared_distances
 from distkern.kernels.features import AbstractFeatureKernel, PairBlock
@@ -36,7 +37,7 @@ class Gaussian(AbstractLandmarkKernel, AbstractFeatureKernel):
         return SparseSquaredDistance.of(landmarks, self.gamma)
 
     def finish(self, scores: Floats) -> None:
-        np.exp(scores, out=scores)
+        apply(np.exp, scores, into=scores)
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> PairBlock:
         frequencies, _ = draws.gaussians()

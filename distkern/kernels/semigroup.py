@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from distkern.core.tiles import apply
 from distkern.core.types import Floats
 from distkern.kernels.base import AbstractNonNegativeKernel
 from distkern.kernels.features import AbstractFeatureKernel, ProjectedBlock
@@ -36,5 +37,5 @@ class ExponentialBlock(ProjectedBlock):
     """Features exp(-<omega, x>)."""
 
     def apply(self, values: Floats) -> None:
-        np.negative(values, out=values)
-        np.exp(values, out=values)
+        apply(np.negative, values, into=values)
+        apply(np.exp, values, into=values)

@@ -11,8 +11,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.parameters import POSITIVE, parameter
 from distkern.core.sparse import Rows, SparseRows
+from distkern.core.tiles import apply, scratch
 from distkern.core.types import Floats
-from distkern.core.workspace import buffer
 from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel, PairBlock, in_float64
 from distkern.kernels.tiles import AbstractClosedFormTiles
 from distkern.samplers import Draws
@@ -82,9 +82,9 @@ class LogarithmBlock(AbstractFeatureBlock):
             data = np.log1p(rows.data / rows.dtype.type(self.offset))
             self.pairs.fill(SparseRows(data, rows.indices, rows.indptr, rows.n_features), values, scale)
             return
-        logarithms: Floats = buffer("logarithms", rows.shape, rows.dtype)
-        np.multiply(rows, rows.dtype.type(1.0 / self.offset), out=logarithms)
+        logarithms: Floats = scratch("logarithms", rows.shape, rows.dtype)
+        apply(np.multiply, rows, rows.dtype.type(1.0 / self.offset), into=logarithms)
         # many times faster than log1p, and as good for a phase
         logarithms += rows.dtype.type(1.0)
-        np.log(logarithms, out=logarithms)
+        apply(np.log, logarithms, into=logarithms)
         self.pairs.fill(logarithms, values, scale)

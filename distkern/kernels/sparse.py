@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.sparse import SparseRows
+from distkern.core.tiles import apply
 from distkern.core.types import Floats
 from distkern.kernels.base import AbstractPrepared
 
@@ -142,10 +143,10 @@ class SparseCauchy(AbstractPrepared):
     def scores(self, features: SparseRows, out: Floats) -> None:
         self.logarithms.scores(features, out)
         # where the kernel is next to nothing, the product must not overflow
-        np.clip(out, -85.0, 0.0, out=out)
-        np.negative(out, out=out)
-        np.expm1(out, out=out)
-        np.negative(out, out=out)
+        apply(np.clip, out, -85.0, 0.0, into=out)
+        apply(np.negative, out, into=out)
+        apply(np.expm1, out, into=out)
+        apply(np.negative, out, into=out)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.tiles import matmul, scratch, squared_lengths
 from distkern.core.types import Floats
-from distkern.core.workspace import buffer
 from distkern.kernels.base import AbstractPrepared, AbstractTileKernel
 
 
@@ -44,9 +44,9 @@ class InnerProductScores(AbstractPrepared):
     squares: Floats
 
     def scores(self, features: Floats, out: Floats) -> None:
-        np.matmul(features, self.landmarks.T, out=out)
-        lengths: Floats = buffer("squared lengths", (features.shape[0],), features.dtype)
-        np.einsum("ij,ij->i", features, features, out=lengths)
+        matmul(features, self.landmarks.T, into=out)
+        lengths: Floats = scratch("squared lengths", (features.shape[0],), features.dtype)
+        squared_lengths(features, into=lengths)
         self.kernel.of_products(out, lengths, self.squares)
 
 

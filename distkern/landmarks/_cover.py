@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from distkern.core.compiled import array_type, compile_loop
 from distkern.core.sparse import Rows, SparseRows
+from distkern.core.tiles import scratch
 from distkern.core.types import Floats
-from distkern.core.workspace import buffer
 from distkern.kernels.base import SquaredDistanceScores
 from distkern.kernels.sparse import SparseSquaredDistance
 from distkern.landmarks.base import Layout
@@ -260,7 +260,7 @@ def _sparse(features: SparseRows, landmarks: SparseRows, squared_radius: float) 
     rounding = 4.0 * float(np.finfo(features.dtype).eps)
     for rows in _tiles(len(features), tile_rows(len(landmarks), features.dtype.itemsize)):
         tile = features[rows]
-        scores = buffer("tile", (len(tile), len(landmarks)), features.dtype)
+        scores = scratch("tile", (len(tile), len(landmarks)), features.dtype)
         distances.scores(tile, scores)
         squared = -scores.max(axis=1).astype(np.float64)
         lengths = np.diff(tile.indptr) + 8
@@ -280,7 +280,7 @@ def _dense(features: Floats, landmarks: Floats, squared_radius: float) -> Iterat
     rounding = 4.0 * (n_features + 8) * float(np.finfo(features.dtype).eps)
     exact_rounding = 4.0 * (n_features + 8) * float(np.finfo(np.float64).eps)
     for rows in _tiles(features.shape[0], tile_rows(size, features.dtype.itemsize, n_features)):
-        scores = buffer("tile", (rows.stop - rows.start, size), features.dtype)
+        scores = scratch("tile", (rows.stop - rows.start, size), features.dtype)
         distances.scores(features[rows], scores)
         nearest = scores.argmax(axis=1)
         squared = -scores[np.arange(len(nearest)), nearest].astype(np.float64)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.sparse import Rows
+from distkern.core.tiles import apply, matmul, scratch
 from distkern.core.types import Floats
-from distkern.core.workspace import buffer
 from distkern.samplers.base import AbstractSampler, Draws, Stream, radial_only
 from distkern.samplers.frequencies import AbstractFrequencies, dense_tile
 from distkern.samplers.normal import normal_quantiles
@@ -106,13 +106,13 @@ class FastfoodFrequencies(AbstractFrequencies):
         n_rows = rows.shape[0]
         tile = dense_tile(rows, out.dtype, width)
         shape = (n_rows, n_stacks * width)
-        mixed: Floats = buffer("fastfood mixed", shape, out.dtype)
-        spread: Floats = buffer("fastfood spread", shape, out.dtype)
-        np.multiply(tile[:, None, :], self.signs, out=mixed.reshape(n_rows, n_stacks, width))
+        mixed: Floats = scratch("fastfood mixed", shape, out.dtype)
+        spread: Floats = scratch("fastfood spread", shape, out.dtype)
+        apply(np.multiply, tile[:, None, :], self.signs, into=mixed.reshape(n_rows, n_stacks, width))
         hadamard(mixed.reshape(-1, width))
         places = self.order + np.arange(0, self.order.size, width)[:, None]
         # mode "clip" writes into ``out`` directly; all positions are within
-        np.take(mixed, places.reshape(-1), axis=1, out=spread, mode="clip")
+        apply(np.take, mixed, places.reshape(-1), axis=1, into=spread, mode="clip")
         spread *= self.normals.reshape(-1)
         hadamard(spread.reshape(-1, width))
         spread *= self.lengths.reshape(-1)
@@ -133,11 +133,11 @@ def hadamard(values: Floats) -> None:
     n_rows, width = values.shape
     inner = 1 << (width.bit_length() // 2)
     outer = width // inner
-    first: Floats = buffer("hadamard", (n_rows * outer, inner), values.dtype)
-    np.matmul(values.reshape(-1, inner), _matrix(inner, values.dtype), out=first)
-    turned: Floats = buffer("hadamard turned", (n_rows, inner, outer), values.dtype)
+    first: Floats = scratch("hadamard", (n_rows * outer, inner), values.dtype)
+    matmul(values.reshape(-1, inner), _matrix(inner, values.dtype), into=first)
+    turned: Floats = scratch("hadamard turned", (n_rows, inner, outer), values.dtype)
     turned[...] = first.reshape(n_rows, outer, inner).transpose(0, 2, 1)
-    np.matmul(turned.reshape(-1, outer), _matrix(outer, values.dtype), out=values.reshape(-1, outer))
+    matmul(turned.reshape(-1, outer), _matrix(outer, values.dtype), into=values.reshape(-1, outer))
 
 
 def _width(n_input: int) -> int:

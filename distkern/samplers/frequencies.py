@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.sparse import Rows, SparseRows
+from distkern.core.tiles import matmul, scratch
 from distkern.core.types import Floats
-from distkern.core.workspace import buffer
 
 
 class AbstractFrequencies(ABC):
@@ -77,7 +77,7 @@ class DenseFrequencies(AbstractFrequencies):
         if isinstance(rows, SparseRows):
             out[...] = to_scipy(rows) @ self.matrix
         else:
-            np.matmul(rows, self.matrix, out=out)
+            matmul(rows, self.matrix, into=out)
 
 
 def to_scipy(rows: SparseRows) -> Any:
@@ -89,7 +89,7 @@ def to_scipy(rows: SparseRows) -> Any:
 
 def dense_tile(rows: Rows, dtype: DTypeLike, width: int) -> Floats:
     """The rows of a tile in a reused buffer (n_rows, width), columns beyond theirs 0."""
-    values: Floats = buffer("dense tile", (rows.shape[0], width), dtype)
+    values: Floats = scratch("dense tile", (rows.shape[0], width), dtype)
     n_features = rows.shape[1]
     if isinstance(rows, SparseRows):
         values.fill(0.0)

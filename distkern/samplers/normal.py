@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.workspace import buffer
+from distkern.core.tiles import apply, scratch
 
 # Wichura 1988, algorithm AS 241 (PPND16): numerators and denominators, highest power first
 _CENTRE = (
@@ -54,10 +54,10 @@ def normal_quantiles(uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _quantiles(uniforms: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    np.subtract(uniforms, 0.5, out=out)
-    squares: NDArray[np.float64] = buffer("normal squares", out.shape, np.float64)
-    np.multiply(out, out, out=squares)
-    np.subtract(0.180625, squares, out=squares)
+    apply(np.subtract, uniforms, 0.5, into=out)
+    squares: NDArray[np.float64] = scratch("normal squares", out.shape, np.float64)
+    apply(np.multiply, out, out, into=squares)
+    apply(np.subtract, 0.180625, squares, into=squares)
     outer = np.flatnonzero(squares < 0.0)
     out *= _ratio(_CENTRE, squares)
     if outer.size:
@@ -74,8 +74,8 @@ def _ratio(
     parts: tuple[tuple[float, ...], tuple[float, ...]], at: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The quotient of two polynomials, in a reused buffer."""
-    above: NDArray[np.float64] = buffer("normal numerator", at.shape, np.float64)
-    below: NDArray[np.float64] = buffer("normal denominator", at.shape, np.float64)
+    above: NDArray[np.float64] = scratch("normal numerator", at.shape, np.float64)
+    below: NDArray[np.float64] = scratch("normal denominator", at.shape, np.float64)
     for values, coefficients in zip((above, below), parts, strict=True):
         values.fill(coefficients[0])
         for coefficient in coefficients[1:]:

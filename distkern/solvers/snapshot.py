@@ -8,8 +8,8 @@ import numpy as np
 
 from distkern.bases.base import STRIP_NUMBERS, multiply
 from distkern.core.sparse import comparing_bytes
+from distkern.core.tiles import scratch
 from distkern.core.types import Block
-from distkern.core.workspace import buffer
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem
 from distkern.solvers.measuring import Model, Sums, measure, sums_and_slopes
@@ -25,8 +25,8 @@ def snapshot(block: Block, model: Model) -> Sums:
     coefficients = model.coefficients.astype(basis.dtype)
     gradient = np.zeros(coefficients.shape)
     for strip in model.strips(block):
-        predictions = buffer("predictions", (strip.n_rows, risk.n_outputs), basis.dtype)
-        nearest = buffer("nearest", (strip.n_rows,), np.intp)
+        predictions = scratch("predictions", (strip.n_rows, risk.n_outputs), basis.dtype)
+        nearest = scratch("nearest", (strip.n_rows,), np.intp)
         for tile in basis.tiles(strip.features, nearest=nearest):
             multiply(tile.values, coefficients, predictions[tile.rows])
         share, slopes = sums_and_slopes(risk, strip, predictions)

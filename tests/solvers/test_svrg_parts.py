@@ -11,7 +11,7 @@ import pytest
 from distkern.bases import random_features
 from distkern.bases.base import add_transposed, product, rows_of_wide_tile
 from distkern.bases.random_features import RandomFeatureBasis
-from distkern.core import workspace
+from distkern.core import tiles
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
 from distkern.core.types import Block
@@ -71,17 +71,17 @@ def test_features_by_blocks_are_those_of_whole_tiles(monkeypatch):
 
 def peak_bytes(n, r):
     """Of a snapshot of n rows over r features, buffers included, features of the process kept before."""
-    workspace.release()
+    tiles.release()
     block, z = block_of(n, np.float32), features(r, np.float32)
     model = Model(z, np.full((r, 1), 1e-3), LOGISTIC)
     measure_gradient(block.take(slice(0, 1)), model)
-    workspace.release()
+    tiles.release()
     gc.collect()
     tracemalloc.start()
     measure_gradient(block, model)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    workspace.release()
+    tiles.release()
     return peak
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from distkern.bases.base import multiply
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.sparse import Rows
+from distkern.core.tiles import scratch
 from distkern.core.types import Floats
-from distkern.core.workspace import buffer
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.measuring import Drawn, Figures, Model, Sums, measure_drawn, measured
@@ -28,7 +28,7 @@ def tiles(basis: RandomFeatureBasis, rows: Rows, block: int) -> Iterator[tuple[s
     tile_rows = min(max(_TILE_BYTES // (width * basis.dtype.itemsize), 128), 1024)
     for start in range(0, rows.shape[0], tile_rows):
         part = slice(start, min(start + tile_rows, rows.shape[0]))
-        values = buffer("dsg tile", (part.stop - part.start, width), basis.dtype)
+        values = scratch("dsg tile", (part.stop - part.start, width), basis.dtype)
         basis.fill_block(rows[part], block, values)
         yield part, values
 
@@ -46,7 +46,7 @@ def predict(
         coefficients = table[block * width : (block + 1) * width]
         for rows, total in zip(parts, totals, strict=True):
             for part, values in tiles(basis, rows, block):
-                shares = buffer("dsg shares", (len(values), n_outputs), basis.dtype)
+                shares = scratch("dsg shares", (len(values), n_outputs), basis.dtype)
                 multiply(values, coefficients, shares)
                 total[part] += shares
     return totals

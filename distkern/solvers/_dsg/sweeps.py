@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from distkern.bases.base import multiply
 from distkern.bases.gram import GatheredGram
 from distkern.bases.random_features import RandomFeatureBasis
+from distkern.core.tiles import scratch
 from distkern.core.types import Block, Floats, GroupOpener
-from distkern.core.workspace import buffer
 from distkern.passes import AbstractResident
 from distkern.solvers._dsg.model import predict, tiles
 from distkern.solvers.risk import Risk
@@ -118,7 +118,7 @@ class SweepResident(AbstractResident):
             if message.change is not None:
                 number, change = message.change
                 for rows, values in tiles(basis, block.features, number):
-                    shares = buffer("dsg shares", (len(values), outputs), basis.dtype)
+                    shares = scratch("dsg shares", (len(values), outputs), basis.dtype)
                     multiply(values, change, shares)
                     predictions[rows] += shares
             if message.block is not None:

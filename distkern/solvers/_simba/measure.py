@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.core.errors import InputError
+from distkern.core.tiles import apply
 from distkern.core.types import Block, groups_of
 from distkern.solvers._simba.messages import HoldOut
 
@@ -208,7 +209,7 @@ class Margins:
     def hinge(self, lane: int, margin: float) -> float:
         """sum_i [margin - m_i]_+, by the means of bins."""
         counts, sums = self.counts[lane], self.sums[lane]
-        means = np.divide(sums, counts, out=np.full(BINS, np.inf), where=counts > 0)
+        means = apply(np.divide, sums, counts, into=np.full(BINS, np.inf), where=counts > 0)
         below = means < margin
         return float(margin * counts[below].sum() - sums[below].sum())
 
