@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.tiles import apply
 from distkern.core.types import Floats
 from distkern.solvers._cells.ridge import solve_ridge
 
@@ -58,7 +59,7 @@ def gradient_sum(rows: Floats, targets: Array, metric: Array, ridge: float) -> G
     n_gradients = int(min(len(rows), max(_MULTIPLICATIONS // work, 64)))
     kernel, distances = kernel[:n_gradients], distances[:n_gradients]
     # rows that lie on each other have no direction
-    np.divide(kernel, width * distances, out=kernel, where=distances > 1e-12 * width)
+    apply(np.divide, kernel, width * distances, into=kernel, where=distances > 1e-12 * width)
     kernel[distances <= 1e-12 * width] = 0.0
     total = np.zeros_like(metric)
     for output in range(n_outputs):
@@ -111,8 +112,8 @@ def _distances(rows: Array) -> Array:
     distances *= -2.0
     distances += squares
     distances += squares[:, None]
-    np.maximum(distances, 0.0, out=distances)
-    np.sqrt(distances, out=distances)
+    apply(np.maximum, distances, 0.0, into=distances)
+    apply(np.sqrt, distances, into=distances)
     np.fill_diagonal(distances, 0.0)
     return distances
 

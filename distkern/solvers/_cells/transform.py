@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from distkern.core.tiles import apply
 from distkern.core.types import Floats
 
 Array = NDArray[np.float64]
@@ -55,7 +56,7 @@ class Transform:
         spread[spread <= 1e-9 * np.abs(shift)] = 0.0
         if kind == "none":
             spread = np.where(spread > 0, np.sqrt(np.square(spread).mean()), 0.0)
-        factor = np.divide(1.0, spread, out=np.zeros(n_features), where=spread > 0)
+        factor = apply(np.divide, 1.0, spread, into=np.zeros(n_features), where=spread > 0)
         return cls(kind, shift, factor, quantiles)
 
     def apply(self, rows: Floats, out_dtype: DTypeLike = np.float32) -> Floats:
