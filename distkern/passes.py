@@ -5,6 +5,7 @@ A solver yields passes and is sent their results; it never sees files, tasks or 
 ``Reduce`` maps every block on the workers and combines the results in a fixed order.
 ``Stream`` visits blocks in a given order, each with its rows in a given order, and hands prepared pieces of
 rows to the solver strictly in that order.
+``Batches`` shows the solver's model to drawn rows, other ones for every message, and keeps nothing with them.
 ``Rounds`` keeps an array for every group of rows with the process that holds the group: each round broadcasts
 a few numbers and gets a few back.
 ``Each`` runs one task for each of some items, whose result is stored where it was made and never combined.
@@ -20,6 +21,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.batches import BatchOrder, Draw
 from distkern.core.rng import Purpose, stream
 from distkern.core.types import Block, GroupOpener
 
@@ -200,6 +202,56 @@ class Rounds:
     cost: Cost = Cost()
 
 
+class AbstractFollower(ABC):
+    """What a process knows of the model of some :class:`Batches`, and answers about rows.
+
+    It must be a function of what it was opened with and of the messages, in order: rows leave nothing behind.
+    """
+
+    @abstractmethod
+    def follow(self, content: Any) -> None:
+        """Take from a message what it says of the model."""
+
+    @abstractmethod
+    def answer(self, content: Any, parts: Iterator[Block]) -> Any:
+        """Answer a message that was followed, about the parts of the batch that this process has, in order.
+
+        A part is read when the iterator comes to it. With none of them it is the answer to no rows.
+        """
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Batches of drawn rows, in fixed parts that different processes may have; nothing stays with the rows.
+
+    Each :class:`Message` that the solver yields next has the ``draws`` of a batch (:meth:`BatchOrder.next`);
+    what is sent back is the combined answer about its parts, in the order of the data.
+
+    Attributes
+    ----------
+    name : for people
+    open : module-level function of ``operand`` that gives an :class:`AbstractFollower`
+    combine : associative function of the answers about earlier and about later parts
+    order : which rows make the batches
+    operand : sent once to every process
+    n_batches : messages that are expected until the next pass
+    seconds_per_batch : for one process
+    answer_bytes : of a process's answer
+    cost : workspace and process bytes, without the blocks that are read; the other fields are not used
+    """
+
+    name: str
+    open: Callable[[Any], AbstractFollower]
+    combine: Callable[[Any, Any], Any]
+    order: BatchOrder
+    operand: Any = None
+    split: str = "train"
+    n_batches: int = 1
+    seconds_per_batch: float = 1e-3
+    answer_bytes: int = 1024
+    cost: Cost = Cost()
+
+
 class Store(Protocol):
     """Where the tasks of an :class:`Each` leave their results; it travels to the workers.
 
@@ -258,14 +310,18 @@ class Each:
         return self.blocks[number] if self.blocks else ()
 
 
-Pass: TypeAlias = Reduce[Any] | Stream[Any] | Rounds | Each
+Pass: TypeAlias = Reduce[Any] | Stream[Any] | Batches | Rounds | Each
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A round of the :class:`Rounds` that was yielded last, with no other pass since."""
+    """A round of the :class:`Rounds` or :class:`Batches` that were yielded last, with no other pass since.
+
+    ``draws``: of Batches, the parts of the batch.
+    """
 
     content: Any
+    draws: tuple[Draw, ...] | None = None
 
 
 @dataclass(frozen=True)

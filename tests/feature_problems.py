@@ -8,11 +8,12 @@ import pickle
 import numpy as np
 
 from distkern.core.types import AbstractGroup, AbstractSource, groups_of
+from distkern.engine.batches import as_rounds
 from distkern.features import find_features
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
-from distkern.passes import Rounds
+from distkern.passes import Batches, Rounds
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG
@@ -74,6 +75,8 @@ class Runner(PlainRunner):
         self.residents, self.saved, self.dealt, self.asked, self.answers = {}, {}, {}, [], []
 
     def _reduce(self, step):
+        if isinstance(step, Batches):
+            step = as_rounds(step, 0)
         if not isinstance(step, Rounds):
             return super()._reduce(step)
         groups = groups_of([block.n_rows for block in self.blocks["train"]])

@@ -9,8 +9,19 @@ from pathlib import Path
 
 import numpy as np
 
+from distkern.core.batches import BatchOrder
 from distkern.core.types import AbstractGroup, AbstractSource, Block, groups_of
-from distkern.passes import AbstractResident, Cost, Message, Reduce, Rounds, Stream, epoch_visits
+from distkern.passes import (
+    AbstractFollower,
+    AbstractResident,
+    Batches,
+    Cost,
+    Message,
+    Reduce,
+    Rounds,
+    Stream,
+    epoch_visits,
+)
 from distkern.solvers.base import AbstractSolver, Measures, Outline
 
 
@@ -254,3 +265,34 @@ class RoundsSolver(AbstractSolver[RoundsState]):
     def outline(self, problem):
         step = toy_rounds(self.n_rounds, self.seconds_per_row)
         return [Outline(Reduce("sum", scaled_sum, add), self.stages + 1.0), Outline(step, 2.0 * self.stages)]
+
+
+class ToyFollower(AbstractFollower):
+    """A number that every message changes, and each part of a batch times it."""
+
+    def __init__(self, factor):
+        self.model = factor
+
+    def follow(self, content):
+        self.model = 0.7 * self.model + content
+
+    def answer(self, content, parts):
+        return tuple(np.float32(self.model) * part.features.sum(axis=0) for part in parts)
+
+
+@dataclass(frozen=True)
+class BatchesSolver(RoundsSolver):
+    """Five batches a stage; each message depends on the answer before."""
+
+    def stage(self, problem, state):
+        order = BatchOrder(problem.block_rows, 2048, problem.seed)
+        shift, sums, cursor = state.shift, state.sums, order.first()
+        # said to take long, so that workers share them
+        yield Batches("toy batches", ToyFollower, add, order, 0.3, n_batches=5, seconds_per_batch=1e3)
+        for _ in range(5):
+            draws, cursor = order.next(cursor)
+            parts = yield Message(shift, draws)
+            assert len(parts) == len(draws) > 1
+            sums = sums + np.sum(parts, axis=0)
+            shift = 1e-3 * abs(float(parts[0][0]) - float(parts[-1][0])) ** 0.5
+        return RoundsState(shift, sums, state.stage + 1)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from distkern.core import allocator, blas
 from distkern.core.errors import DivergenceError
 from distkern.core.types import AbstractSource
+from distkern.engine.batches import as_rounds
 from distkern.engine.budget import Machine
 from distkern.engine.cache import forget
 from distkern.engine.checkpoint import CheckpointFolder
@@ -25,7 +26,7 @@ from distkern.engine.residents import Exchanging, Residents
 from distkern.engine.streaming import StreamClock, run_stream
 from distkern.engine.tasks import peak_resident_bytes
 from distkern.engine.watching import Watch, Watched
-from distkern.passes import Derived, Each, Message, Pass, Reduce, Rounds, Stream
+from distkern.passes import Batches, Derived, Each, Message, Pass, Reduce, Rounds, Stream
 from distkern.solvers.base import AbstractSolver, Problem, Steps
 
 State = TypeVar("State")
@@ -166,7 +167,8 @@ class Driver:
                 if isinstance(step, Message):
                     if not isinstance(under_way, Exchanging):
                         raise RuntimeError("these rounds are over: yield another Rounds before a Message")
-                    answer = under_way.exchange(step.content)
+                    batch = step.draws is not None
+                    answer = under_way.exchange((step.content, step.draws) if batch else step.content)
                     continue
                 if under_way is not None:
                     under_way.end()
@@ -197,6 +199,8 @@ class Driver:
             result = self.executor.reduce(step, reduce_plan, source, watch.progress)
             watch.finish({"read": result.read_seconds, "work": result.work_seconds})
             return result.value
+        if isinstance(step, Batches):
+            step = as_rounds(step, extent.largest_block_bytes)
         if isinstance(step, Rounds):
             return self._start_rounds(step)
         if isinstance(step, Each):

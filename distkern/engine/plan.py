@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from distkern.core.types import AbstractSource, groups_of
+from distkern.engine.batches import as_rounds
 from distkern.engine.budget import (
     AT_ONCE_SECONDS,
     COMPILED_BYTES,
@@ -29,7 +30,7 @@ from distkern.engine.budget import (
     Machine,
 )
 from distkern.engine.tasks import Keep
-from distkern.passes import Cost, Each, Pass, Reduce, Rounds, Stream
+from distkern.passes import Batches, Cost, Each, Pass, Reduce, Rounds, Stream
 
 _TASK_BYTES_READ = 16 * MIB
 _LEAST_TASKS = 16
@@ -172,6 +173,8 @@ def plan_pass(step: Pass, extent: Extent, machine: Machine) -> PassPlan:
         return plan_reduce(step, extent, machine)
     if isinstance(step, Each):
         return plan_each(step, extent, machine)
+    if isinstance(step, Batches):
+        step = as_rounds(step, extent.largest_block_bytes)
     if isinstance(step, Rounds):
         return plan_rounds(step, extent, machine)
     return plan_stream(step, extent, machine)

@@ -25,9 +25,10 @@ import numpy as np
 
 from distkern.core import blas
 from distkern.core.tiles import apply, matmul
+from distkern.engine.batches import as_rounds
 from distkern.engine.budget import EXCHANGE_SECONDS, Machine
 from distkern.engine.plan import PassPlan, RoundsPlan, StreamPlan
-from distkern.passes import Pass, Rounds, Stream
+from distkern.passes import Batches, Pass, Rounds, Stream
 from distkern.storage.atomic import write_text_atomic
 
 #: seconds of a task beside its work, by the kind of the machine (two cores, 2026)
@@ -78,6 +79,8 @@ def seconds_of(step: Pass, plan: PassPlan, machine: Machine, rates: Rates) -> fl
     """Seconds that a pass takes as planned."""
     cost = step.cost
     row = _PASS_SHARE * (cost.flops_per_row / rates.flops + cost.entries_per_row / rates.entries)
+    if isinstance(step, Batches):
+        step = as_rounds(step, 0)
     if isinstance(step, Rounds):
         assert isinstance(plan, RoundsPlan)
         exchange = EXCHANGE_SECONDS if plan.on_workers else 0.0

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.random_features import RandomFeatureBasis
+from distkern.core.batches import BatchOrder
 from distkern.core.errors import InputError
 from distkern.core.parameters import (
     FLAG,
@@ -26,12 +27,11 @@ from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
 from distkern.features.random import SAMPLER
 from distkern.kernels import feature_kernel_names
 from distkern.losses import loss_names
-from distkern.passes import Cost, Rounds
-from distkern.solvers._dsg.batches import Batches
+from distkern.passes import Batches, Cost
 from distkern.solvers._dsg.growth import Growth
 from distkern.solvers._dsg.model import MEASURED_ROWS, figures_of, measuring_pass
 from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, polish_outline, sweep
-from distkern.solvers._dsg.rounds import CACHE_BYTES, Operand, join, open_batches
+from distkern.solvers._dsg.rounds import Follower, Operand, join
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble, rows_of_stage
 from distkern.solvers.hyperparameters import a_loss
@@ -50,7 +50,7 @@ class DSGState:
     coefficients : (n_features, n_outputs), the A_j one below the other, 0 for blocks not in use
     average : (n_features, n_outputs) of the averaged model, scale included; (0, n_outputs) without averaging
     betas : (n_blocks in all, n_outputs), what the blocks stand for in CDSG's inequality
-    cursor : where in the data the next batch is, see :class:`~distkern.solvers._dsg.batches.Batches`
+    cursor : where in the data the next batch is, see :class:`~distkern.core.batches.BatchOrder`
     step : gradient steps done, of ``n_steps``
     stage, sweeps : stages done, and how many of them were sweeps (an exact polish counts as one)
     first_loss : of the first batch, to tell when steps are too large
@@ -228,9 +228,9 @@ class DSG(AbstractSolver[DSGState]):
             return f"set more n_features than {self.n_features}, or steps_per_stage for more steps"
         return super().mend(trouble)
 
-    def batches(self, problem: Problem) -> Batches:
+    def batches(self, problem: Problem) -> BatchOrder:
         """Which rows make the batches."""
-        return Batches(problem.block_rows, min(self.batch_size, problem.n_rows), problem.seed)
+        return BatchOrder(problem.block_rows, min(self.batch_size, problem.n_rows), problem.seed)
 
     def n_steps(self, problem: Problem) -> int:
         """Gradient steps of a run."""
@@ -282,8 +282,7 @@ class DSG(AbstractSolver[DSGState]):
             scaled_risk(self.risk, state.center, state.target_scale),
         )
         if state.step < state.n_steps:
-            operand = Operand(basis, risk, self.batches(problem))
-            yield self._rounds(problem, operand)
+            yield self._steps(problem, Operand(basis, risk))
             growth = Growth(self, problem, basis, state)
             for _ in range(min(-(-state.n_steps // self.stages), state.n_steps - state.step)):
                 yield from growth.step()
@@ -338,7 +337,7 @@ class DSG(AbstractSolver[DSGState]):
         passes = [
             *(Outline(step, times) for step, times in self.kernel.outline(problem.layout)),
             *target_outline(problem),
-            Outline(self._rounds(problem, None), grown),
+            Outline(self._steps(problem, None), grown),
         ]
         n_measured = 1 + grown + self._polishing_stages
         for split in ("train", "test") if problem.has_test else ("train",):
@@ -375,20 +374,16 @@ class DSG(AbstractSolver[DSGState]):
             test_error=figures.test_error, absolute_errors=figures.absolute_errors,
         )  # fmt: skip
 
-    def _rounds(self, problem: Problem, operand: Operand | None) -> Rounds:
+    def _steps(self, problem: Problem, operand: Operand | None) -> Batches:
         itemsize, outputs = problem.dtype.itemsize, self.risk.n_outputs
         size, batch = self.block_size * self.most_blocks, min(self.batch_size, problem.n_rows)
-        n_parts = len(self.batches(problem).strips)
-        block_bytes = max(problem.block_rows) * problem.row_numbers * itemsize
+        order = self.batches(problem)
         part_bytes = 8 * self.block_size * (outputs + self.block_size * self.precondition) + 512
-        seconds = batch * 0.5 * size * (1.0 + 0.04 * problem.row_numbers) * 1e-9
-        return Rounds(
-            "steps", open_batches, join, operand,
-            n_rounds=-(-self.n_steps(problem) // self.stages),
-            state_bytes_per_row=0.0,
-            kept_bytes=min(CACHE_BYTES + block_bytes, n_parts * block_bytes),
-            seconds_per_row=seconds / problem.n_rows,
-            answer_bytes=n_parts * part_bytes,
+        return Batches(
+            "steps", Follower, join, order, operand,
+            n_batches=-(-self.n_steps(problem) // self.stages),
+            seconds_per_batch=batch * 0.5 * size * (1.0 + 0.04 * problem.row_numbers) * 1e-9,
+            answer_bytes=len(order.strips) * part_bytes,
             cost=Cost(
                 workspace_bytes=size * outputs * itemsize
                 + 2 * batch * (problem.row_numbers * itemsize + 24 * outputs)

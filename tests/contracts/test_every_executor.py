@@ -24,6 +24,7 @@ from distkern.runs.scoring import predict_to
 from distkern.solvers.base import Problem
 from distkern.storage.parts import ArrayParts
 from toy import (
+    BatchesSolver,
     RoundsSolver,
     ToyResident,
     ToySolver,
@@ -271,6 +272,16 @@ def test_rounds_have_the_same_bits_everywhere(executor):
     outcome = Driver({"train": source}, executor).run(RoundsSolver(stages=2), problem)
     with open_executor("synchronous") as one:
         alone = Driver({"train": source}, one).run(RoundsSolver(stages=2), problem)
+    np.testing.assert_array_equal(outcome.state.sums, alone.state.sums)
+    assert outcome.state.shift == alone.state.shift
+
+
+def test_batches_have_the_same_bits_everywhere(executor):
+    source = ToySource((1000,) * 9)
+    problem = Problem(source.block_rows, 2, 1, source.dtype, has_test=False, seed=7)
+    outcome = Driver({"train": source}, executor).run(BatchesSolver(stages=2), problem)
+    with open_executor("synchronous") as one:
+        alone = Driver({"train": source}, one).run(BatchesSolver(stages=2), problem)
     np.testing.assert_array_equal(outcome.state.sums, alone.state.sums)
     assert outcome.state.shift == alone.state.shift
 

@@ -13,7 +13,7 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
-from distkern.passes import Reduce, Rounds, Stream
+from distkern.passes import Batches, Each, Reduce, Rounds, Stream
 from distkern.runs.algorithms import algorithms
 from distkern.solvers.base import AbstractSolver
 from small import small
@@ -187,7 +187,11 @@ def held(value):
 
 def test_results_take_no_more_than_is_stated(job, run):
     for step in run[1]:
-        if isinstance(step, Rounds):
+        if isinstance(step, Rounds | Batches):
+            continue
+        if isinstance(step, Each):
+            blocks = (job.sources[step.split].reader(block)() for block in step.blocks_of(0))
+            assert held(step.task(step.items[0], blocks, step.operand)) <= step.cost.result_bytes, step.name
             continue
         numbered = step.visits[0].block if isinstance(step, Stream) else (step.blocks or (0,))[0]
         block = job.sources[step.split].reader(numbered)()
@@ -204,7 +208,9 @@ def test_passes_pickle(run):
     for step in run[1]:
         copy = pickle.loads(pickle.dumps(step))
         assert copy.name == step.name
-        function = {Reduce: "map", Stream: "prepare", Rounds: "open"}[type(step)]
+        function = {Reduce: "map", Stream: "prepare", Rounds: "open", Batches: "open", Each: "task"}[
+            type(step)
+        ]
         assert getattr(copy, function) is getattr(step, function)
 
 

@@ -33,11 +33,11 @@ def plain_dsg(solver, blocks, z, asked):
     s = np.concatenate([np.ones(b.n_rows) if b.weights is None else b.weights for b in blocks])
     s = s / solver.risk.mean_weight
     a, average = np.zeros((z.shape[1], k)), np.zeros((z.shape[1], k))
-    for t, message in enumerate(asked, start=1):
+    for t, (message, draws) in enumerate(asked, start=1):
         rows = np.concatenate(
             [
                 x[starts[batches.groups[draw.group][place]] + positions]
-                for draw in message.draws
+                for draw in draws
                 for place, positions in batches.pieces(draw)
             ]
         )
@@ -122,7 +122,7 @@ def test_figures_of_classes():
     measures = solver.measures(states[-1])
     assert measures.model_size == 64
     assert measures.extra["batch_loss"] < math.log(3)
-    rows = sum(draw.stop - draw.start for message in runner.asked for draw in message.draws)
+    rows = sum(draw.stop - draw.start for _, draws in runner.asked for draw in draws)
     assert measures.accesses == (3 * rows, 3 * rows)
     assert 0.7 * 8 * 40 <= rows <= 1.3 * 8 * 40
 
@@ -196,7 +196,7 @@ def test_udsg_alternates_between_new_and_old_blocks():
     solver = dsg(variant="udsg", udsg_pattern=(2, 1))
     _, runner = train(solver, waves())
     assert solver.n_steps(problem_of(waves())) == 12
-    candidates = [message.candidates[0] for message in runner.asked]
+    candidates = [message.candidates[0] for message, _ in runner.asked]
     assert [c for t, c in enumerate(candidates) if t % 3 < 2] == list(range(8))
     assert all(c < 2 * (t // 3 + 1) for t, c in enumerate(candidates) if t % 3 == 2)
 
@@ -230,7 +230,7 @@ def test_cdsg_reuses_blocks():
     )  # fmt: skip
     states, runner = train(solver, waves())
     final = states[-1]
-    reused = [message for message in runner.asked if message.candidates[0] < message.n_blocks]
+    reused = [message for message, _ in runner.asked if message.candidates[0] < message.n_blocks]
     assert final.step == 150
     assert len(reused) > 0
     assert final.n_blocks + len([m for m in reused if m.n_blocks < solver.most_blocks]) == final.step
@@ -243,14 +243,14 @@ def test_gdsg_takes_the_largest_gradient(precondition):
     blocks = waves()
     solver = dsg(variant="gdsg", precondition=precondition, steps_per_stage=280, n_candidates=3)
     states, runner = train(solver, blocks)
-    first = [message for message in runner.asked if len(message.candidates) > 1 or message.step == 1]
+    first = [message for message, _ in runner.asked if len(message.candidates) > 1 or message.step == 1]
     assert [message.step for message in first] == list(range(1, 22))
     assert all(len(set(message.candidates)) == len(message.candidates) <= 4 for message in first)
     # fewer blocks than steps: old ones won sometimes
     assert states[-1].n_blocks < 21
     # the second message, if any, is about the block that won
     if precondition:
-        assert sum(message.gram for message in runner.asked) == 21
+        assert sum(message.gram for message, _ in runner.asked) == 21
     assert states[-1].objective < 0.6 * states[0].objective
 
 

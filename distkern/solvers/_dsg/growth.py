@@ -82,8 +82,8 @@ class Growth:
         dtype = self._basis.dtype
         changes = tuple((block, self._rows_of(block).astype(dtype)) for block in sorted(self._changed))
         self._changed.clear()
-        message = Ask(t, changes, self._scale, self._n_blocks, self._draws, candidates, gram)
-        return add_parts((yield Message(message)))
+        message = Ask(t, changes, self._scale, self._n_blocks, candidates, gram)
+        return add_parts((yield Message(message, self._draws)))
 
     def _rows_of(self, block: int) -> NDArray[np.float64]:
         return self._coefficients[block * self._width : (block + 1) * self._width]

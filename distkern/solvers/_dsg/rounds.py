@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from zict import LRU
 
 from distkern.bases.gram import GatheredGram
 from distkern.bases.random_features import RandomFeatureBasis
-from distkern.core.types import AbstractGroup, Block, Floats, GroupOpener
-from distkern.passes import AbstractResident
-from distkern.solvers._dsg.batches import Batches, Draw
+from distkern.core.types import Block, Floats
+from distkern.passes import AbstractFollower
 from distkern.solvers._dsg.model import predict, tiles
 from distkern.solvers.measuring import Sums, sums_and_slopes
 from distkern.solvers.risk import Risk
 
-#: blocks of rows that a process keeps, beside the one in use
-CACHE_BYTES = 64 * 2**20
-
 
 @dataclass(frozen=True)
 class Operand:
-    """What every process knows: the features, the risk, and how batches are drawn."""
+    """What every process knows: the features and the risk."""
 
     basis: RandomFeatureBasis
     risk: Risk
-    batches: Batches
 
 
 @dataclass(frozen=True)
@@ -42,7 +35,6 @@ class Ask:
     changes : block of features -> its coefficients (block_size, n_outputs), in the dtype of the basis
     scale : s of f = s sum_j z_j A_j
     n_blocks : blocks in use
-    draws : the parts of the batch
     candidates : blocks of which Z^T G is wanted
     gram : Z^T S Z of the first candidate is wanted
     """
@@ -51,7 +43,6 @@ class Ask:
     changes: tuple[tuple[int, Floats], ...]
     scale: float
     n_blocks: int
-    draws: tuple[Draw, ...]
     candidates: tuple[int, ...]
     gram: bool
 
@@ -104,41 +95,26 @@ class _Look:
     weights: NDArray[np.float64] | None
 
 
-@dataclass
-class BatchResident(AbstractResident):
-    """Keeps the coefficients of all features, in the dtype of the basis, and a few blocks of rows."""
+class Follower(AbstractFollower):
+    """Keeps the coefficients of all features, in the dtype of the basis."""
 
-    openers: Mapping[int, GroupOpener]
-    operand: Operand
-    _open: dict[int, AbstractGroup] = field(default_factory=dict)
-    _blocks: LRU[tuple[int, int], Block] = field(
-        default_factory=lambda: LRU(CACHE_BYTES, {}, weight=lambda _, block: block.features.nbytes)
-    )
-    _looks: tuple[int, list[_Look]] = (-1, [])
+    def __init__(self, operand: Operand) -> None:
+        self.operand = operand
+        self._table = np.zeros((operand.basis.size, operand.risk.n_outputs), dtype=operand.basis.dtype)
+        self._looks: tuple[int, list[_Look]] = (-1, [])
 
-    def __post_init__(self) -> None:
-        basis = self.operand.basis
-        self._table = np.zeros((basis.size, self.operand.risk.n_outputs), dtype=basis.dtype)
-
-    def answer(self, message: Ask) -> tuple[Part, ...]:
-        self.replay(message)
-        own = [draw for draw in message.draws if draw.group in self.openers]
-        if self._looks[0] != message.step:
-            self._looks = message.step, self._look(own, message)
-        return tuple(self._part(look, message) for look in self._looks[1])
-
-    def replay(self, message: Ask) -> None:
+    def follow(self, content: Ask) -> None:
         width = self.operand.basis.block_size
-        for block, coefficients in message.changes:
+        for block, coefficients in content.changes:
             self._table[block * width : (block + 1) * width] = coefficients
 
-    def saved(self, group: int) -> dict[str, NDArray[Any]]:
-        """Nothing: the first message of a stage carries all coefficients."""
-        return {}
+    def answer(self, content: Ask, parts: Iterator[Block]) -> tuple[Part, ...]:
+        if self._looks[0] != content.step:
+            self._looks = content.step, self._look(list(parts), content)
+        return tuple(self._part(look, content) for look in self._looks[1])
 
-    def _look(self, draws: list[Draw], message: Ask) -> list[_Look]:
+    def _look(self, blocks: list[Block], message: Ask) -> list[_Look]:
         basis, risk = self.operand.basis, self.operand.risk
-        blocks = [self._rows(draw) for draw in draws]
         totals = predict(basis, [block.features for block in blocks], self._table, message.n_blocks)
         looks = []
         for block, total in zip(blocks, totals, strict=True):
@@ -163,41 +139,3 @@ class BatchResident(AbstractResident):
             look.sums, exact.sum(axis=0), float(np.square(exact).sum()),
             columns, None if gram is None else gram.total(basis.dtype).astype(basis.dtype),
         )  # fmt: skip
-
-    def _rows(self, draw: Draw) -> Block:
-        taken = [
-            self._block(draw.group, place).take(rows) for place, rows in self.operand.batches.pieces(draw)
-        ]
-        return joined(taken)
-
-    def _block(self, group: int, place: int) -> Block:
-        block = self._blocks.get((group, place))
-        if block is None:
-            if group not in self._open:
-                self._open[group] = self.openers[group]()
-            block = self._open[group].block(place)
-            # the last one is kept however large it is
-            self._blocks.n = max(CACHE_BYTES, block.features.nbytes)
-            self._blocks[group, place] = block
-        return block
-
-
-def open_batches(
-    openers: Mapping[int, GroupOpener], operand: Operand, saved: Mapping[int, dict[str, NDArray[Any]]]
-) -> BatchResident:
-    """The resident of some groups, as :attr:`~distkern.passes.Rounds.open` wants it."""
-    return BatchResident(openers, operand)
-
-
-def joined(blocks: list[Block]) -> Block:
-    """The rows of several blocks, one after the other."""
-    if len(blocks) == 1:
-        return blocks[0]
-    from distkern.core.sparse import stacked
-
-    first = blocks[0]
-    return Block(
-        stacked([block.features for block in blocks]),
-        None if first.targets is None else np.concatenate([block.targets for block in blocks]),
-        None if first.weights is None else np.concatenate([block.weights for block in blocks]),
-    )

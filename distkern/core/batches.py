@@ -28,7 +28,7 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class Batches:
+class BatchOrder:
     """Batches of about ``batch_size`` rows, each in a fixed number of parts that different workers can take.
 
     The groups of blocks (:func:`~distkern.core.types.groups_of`) are dealt in consecutive runs, the strips,

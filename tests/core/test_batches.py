@@ -1,18 +1,18 @@
-"""Which rows make the batches of doubly stochastic gradients."""
+"""Which rows make the batches."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from distkern.solvers._dsg.batches import Batches
+from distkern.core.batches import BatchOrder
 
 
 @pytest.mark.parametrize(
     ("sizes", "batch"), [((50,) * 10, 40), ((5000,) * 20, 9000), ((7,), 3), ((900, 20), 2048)]
 )
 def test_an_epoch_visits_every_row_of_a_strip_once(sizes, batch):
-    batches = Batches(sizes, min(batch, sum(sizes)), seed=3)
+    batches = BatchOrder(sizes, min(batch, sum(sizes)), seed=3)
     cursor, seen = batches.first(), {}
     assert sorted(group for strip in batches.strips for group in strip) == list(range(len(batches.groups)))
     counts = []

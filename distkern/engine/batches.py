@@ -1,0 +1,99 @@
+"""Batches as the Rounds that they are run as: each party reads its parts of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from zict import LRU
+
+from distkern.core.batches import BatchOrder, Draw
+from distkern.core.sparse import stacked
+from distkern.core.types import AbstractGroup, Block, GroupOpener
+from distkern.passes import AbstractFollower, AbstractResident, Batches, Rounds
+
+#: blocks of rows that a process keeps, beside the one in use
+CACHE_BYTES = 64 * 2**20
+
+
+def as_rounds(step: Batches, block_bytes: int) -> Rounds:
+    """The Rounds of some Batches; ``block_bytes``: of the largest block."""
+    order = step.order
+    return Rounds(
+        step.name, _open, step.combine, _Opening(step.open, step.operand, order), step.split,
+        n_rounds=step.n_batches,
+        state_bytes_per_row=0.0,
+        kept_bytes=min(CACHE_BYTES + block_bytes, len(order.strips) * block_bytes),
+        seconds_per_row=step.seconds_per_batch / sum(order.block_rows),
+        answer_bytes=step.answer_bytes,
+        cost=step.cost,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Opening:
+    open: Callable[[Any], AbstractFollower]
+    operand: Any
+    order: BatchOrder
+
+
+def _open(
+    openers: Mapping[int, GroupOpener], opening: _Opening, saved: Mapping[int, dict[str, NDArray[Any]]]
+) -> AbstractResident:
+    return _Resident(openers, opening)
+
+
+class _Resident(AbstractResident):
+    """A follower, and the rows of some groups, of which a few blocks are kept."""
+
+    def __init__(self, openers: Mapping[int, GroupOpener], opening: _Opening) -> None:
+        self._openers, self._order = openers, opening.order
+        self._follower = opening.open(opening.operand)
+        self._groups: dict[int, AbstractGroup] = {}
+        self._blocks: LRU[tuple[int, int], Block] = LRU(
+            CACHE_BYTES, {}, weight=lambda _, block: block.features.nbytes
+        )
+
+    def answer(self, message: tuple[Any, tuple[Draw, ...]]) -> Any:
+        content, draws = message
+        self._follower.follow(content)
+        return self._follower.answer(content, self._parts(draws))
+
+    def replay(self, message: tuple[Any, tuple[Draw, ...]]) -> None:
+        self._follower.follow(message[0])
+
+    def saved(self, group: int) -> dict[str, NDArray[Any]]:
+        """Nothing."""
+        return {}
+
+    def _parts(self, draws: tuple[Draw, ...]) -> Iterator[Block]:
+        for draw in draws:
+            if draw.group in self._openers:
+                pieces = self._order.pieces(draw)
+                yield _joined([self._block(draw.group, place).take(rows) for place, rows in pieces])
+
+    def _block(self, group: int, place: int) -> Block:
+        block = self._blocks.get((group, place))
+        if block is None:
+            if group not in self._groups:
+                self._groups[group] = self._openers[group]()
+            block = self._groups[group].block(place)
+            # the last one is kept however large it is
+            self._blocks.n = max(CACHE_BYTES, block.features.nbytes)
+            self._blocks[group, place] = block
+        return block
+
+
+def _joined(blocks: list[Block]) -> Block:
+    """The rows of several blocks, one after the other."""
+    if len(blocks) == 1:
+        return blocks[0]
+    first = blocks[0]
+    return Block(
+        stacked([block.features for block in blocks]),
+        None if first.targets is None else np.concatenate([block.targets for block in blocks]),
+        None if first.weights is None else np.concatenate([block.weights for block in blocks]),
+    )
