@@ -18,7 +18,7 @@ from concurrent.futures import (
 )
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 import dask
 import dask.local
@@ -41,7 +41,14 @@ _RETRIES = 3
 
 
 class AbstractLocalExecutor(AbstractExecutor):
-    """An executor on this host without a cluster."""
+    """An executor on this host without a cluster.
+
+    Attributes
+    ----------
+    kind : of its :class:`~distkern.engine.budget.Machine`, whatever it is called
+    """
+
+    kind: ClassVar[str]
 
     def __init__(self, workers: int | None, memory_limit: int | None) -> None:
         self.machine = self._machine(workers or available_cores(), memory_limit)
@@ -51,7 +58,7 @@ class AbstractLocalExecutor(AbstractExecutor):
         return cls(workers, memory_limit)
 
     def _machine(self, workers: int, memory_limit: int | None) -> Machine:
-        return Machine(self.name, workers, memory_limit, driver_threads=workers)
+        return Machine(self.kind, workers, memory_limit, driver_threads=workers)
 
     def reduce(
         self, step: Reduce[Any], plan: ReducePlan, source: AbstractSource, progress: Progress
@@ -162,10 +169,10 @@ def _deadly(what: str) -> DistkernError:
 class SynchronousExecutor(AbstractLocalExecutor):
     """Everything in the calling thread."""
 
-    name = "synchronous"
+    name = kind = "synchronous"
 
     def _machine(self, workers: int, memory_limit: int | None) -> Machine:
-        return Machine(self.name, 1, memory_limit)
+        return Machine(self.kind, 1, memory_limit)
 
     def _get(self, graph: Mapping[Any, Any], key: Any) -> Any:
         return dask.local.get_sync(graph, key)
@@ -174,7 +181,7 @@ class SynchronousExecutor(AbstractLocalExecutor):
 class ThreadsExecutor(AbstractPoolExecutor):
     """Threads of this process."""
 
-    name = "threads"
+    name = kind = "threads"
 
     def _open_pool(self) -> Executor:
         return ThreadPoolExecutor(self.machine.n_workers, "distkern-task")
@@ -186,7 +193,7 @@ class ThreadsExecutor(AbstractPoolExecutor):
 class ProcessesExecutor(AbstractPoolExecutor):
     """A pool of processes on this host; a pass whose pool lost a process goes on with a new pool."""
 
-    name = "processes"
+    name = kind = "processes"
 
     def _open_pool(self) -> Executor:
         context = multiprocessing.get_context("spawn")
