@@ -89,7 +89,7 @@ class CheckpointFolder:
 
     def __init__(self, path: Place, identity: dict[str, Any]) -> None:
         self.path = path
-        self._identity: dict[str, Any] = as_read(identity)
+        self.identity: dict[str, Any] = as_read(identity)
 
     def stages(self) -> list[int]:
         """Stages with a checkpoint, in order."""
@@ -120,7 +120,7 @@ class CheckpointFolder:
             "format": _FORMAT,
             "packed": {name: dataclasses.asdict(Layout.of(values)) for name, values in packed.items()},
             "stage": stage,
-            "identity": self._identity,
+            "identity": self.identity,
             "scalars": scalars,
             "history": history,
             "counters": counters,
@@ -196,8 +196,8 @@ class CheckpointFolder:
             self._compare(header, self.path)
 
     def _compare(self, header: Header, path: Place) -> None:
-        for key in sorted(self._identity.keys() | header.identity.keys()):
-            then, now = header.identity.get(key), self._identity.get(key)
+        for key in sorted(self.identity.keys() | header.identity.keys()):
+            then, now = header.identity.get(key), self.identity.get(key)
             if then != now:
                 raise InputError(
                     f"the run was started with another {key} ({_short(then)}) than now ({_short(now)})",

@@ -6,8 +6,8 @@ import math
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from distkern.core import allocator, blas
@@ -26,6 +26,7 @@ from distkern.engine.residents import Exchanging, Residents
 from distkern.engine.streaming import StreamClock, run_stream
 from distkern.engine.tasks import peak_resident_bytes
 from distkern.engine.watching import Watch, Watched
+from distkern.engine.workplace import RunWorkplace
 from distkern.passes import Batches, Derived, Each, Message, Pass, Reduce, Rounds, Stream
 from distkern.solvers.base import AbstractSolver, Problem, Steps
 
@@ -70,12 +71,14 @@ class Driver:
     executor : where the passes run
     events : who is told
     checkpoints : where the state is kept after each stage; None keeps none
+    workplace : where tasks store; None: beside the checkpoints, or in a temporary folder where there are none
     """
 
     sources: Mapping[str, AbstractSource]
     executor: AbstractExecutor
     events: EventLog = field(default_factory=EventLog)
     checkpoints: CheckpointFolder | None = None
+    workplace: RunWorkplace | None = None
 
     def run(self, solver: AbstractSolver[Any], problem: Problem, *, resume: bool = False) -> Outcome:
         """Stages until the solver has finished; with ``resume``, from the newest checkpoint if there is one.
@@ -97,8 +100,8 @@ class Driver:
         self._real_targets = problem.real_targets
         allocator.return_large_arrays()
         try:
-            with blas.single_threaded():
-                return self._run(solver, problem, resume)
+            with blas.single_threaded(), self._stores() as workplace:
+                return self._run(solver, replace(problem, workplace=workplace), resume)
         except KeyboardInterrupt as interrupt:
             self._tell_stop(INTERRUPTED)
             raise Interrupted(self._farewell()) from interrupt
@@ -111,6 +114,13 @@ class Driver:
             self._derived.clear()
             forget()
             self.executor.forget_blocks()
+
+    def _stores(self) -> AbstractContextManager[RunWorkplace]:
+        if self.workplace is not None:
+            return nullcontext(self.workplace)
+        if self.checkpoints is not None:
+            return RunWorkplace(self.checkpoints.path.parent, self.checkpoints.identity)
+        return RunWorkplace(None, {})
 
     def _run(self, solver: AbstractSolver[Any], problem: Problem, resume: bool) -> Outcome:
         started = time.perf_counter()

@@ -35,6 +35,7 @@ from distkern.engine.dask.arrays import DaskArraySource, is_dask, map_rows, map_
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
+from distkern.engine.workplace import RunWorkplace
 from distkern.estimators.hyperparameters import Hyperparameters
 from distkern.passes import Reduce
 from distkern.runs.data import DESCRIBE, TrainingData
@@ -95,6 +96,12 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
 
         ``n_features_in_``, ``seed_`` and what is known of the targets have been set.
         """
+
+    def _take_parts(self, state: Any, workplace: RunWorkplace) -> None:
+        """Take what the tasks of the run stored, before the workplace closes, where that is the model's."""
+
+    def _save_parts(self, folder: Place) -> None:
+        """Write that to the folder of a model, if it is not there."""
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         """The fitted arrays that a model folder holds."""
@@ -209,11 +216,13 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
                 data = in_random_order(data, executor, stack, events)
             solver, problem = self.problem(data, has_test=test is not None)
             sources = {"train": data.source} | ({} if test is None else {"test": test})
-            folder = None
-            if checkpoints is not None:
-                folder = CheckpointFolder(checkpoints, self._identity(data, problem))
-            driver = Driver(sources, executor, events, folder)
+            identity = self._identity(data, problem)
+            folder = None if checkpoints is None else CheckpointFolder(checkpoints, identity)
+            place = None if checkpoints is None else checkpoints.parent
+            workplace = stack.enter_context(RunWorkplace(place, identity))
+            driver = Driver(sources, executor, events, folder, workplace)
             outcome = driver.run(solver, problem, resume=resume)
+            self._take_parts(outcome.state, workplace)
         self._keep_data(data)
         self.n_features_in_, self.seed_ = problem.n_features, problem.seed
         self.ended_ = outcome.ending.reason

@@ -8,6 +8,7 @@ __all__ = [
     "AbstractElementwiseLoss",
     "AbstractLoss",
     "Conjugate",
+    "dual_loss_names",
     "find_loss",
     "loss_names",
     "margin_loss",
@@ -33,6 +34,13 @@ def loss_names(*target_kinds: str) -> list[str]:
 def margin_loss_names() -> list[str]:
     """Names of the losses of the margin y f, y = -1 or +1: those the solvers' compiled loops can take."""
     return [name for name in loss_names("binary") if issubclass(find_loss(name), AbstractElementwiseLoss)]
+
+
+def dual_loss_names(target_kind: str) -> list[str]:
+    """Names of the losses for targets of a kind whose conjugate is known: those of the machines in cells."""
+    from distkern.losses.conjugate import AbstractDualLoss
+
+    return [name for name in loss_names(target_kind) if issubclass(find_loss(name), AbstractDualLoss)]
 
 
 def margin_loss(loss: AbstractLoss) -> AbstractElementwiseLoss:

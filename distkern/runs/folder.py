@@ -15,8 +15,11 @@ from distkern.storage.places import Place, URLPlace, remove_tree
 
 #: what a training run leaves in its folder
 _OF_A_RUN = {
-    "checkpoints", "metrics.jsonl", "arrays", "model.json", "report.html", "job.json", "log.jsonl", "cancel"
+    "checkpoints", "metrics.jsonl", "arrays", "model.json", "report.html", "job.json", "log.jsonl", "cancel",
+    "moved", "machines",
 }  # fmt: skip
+#: stores of tasks that no model needs
+_PASSING = ("moved",)
 
 
 def farewell(folder: Place) -> str:
@@ -87,6 +90,9 @@ def _is_unfinished(folder: Place) -> bool:
 def clear(folder: Place) -> None:
     """Remove what a model does not need: checkpoints, and half-written files of runs that were killed."""
     CheckpointFolder(folder / "checkpoints", {}).remove()
+    for name in _PASSING:
+        if (folder / name).exists():
+            remove_tree(folder / name)
     if isinstance(folder, Path):
         for left in folder.glob(".*.partial-*"):
             if left.is_dir():

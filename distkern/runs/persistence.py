@@ -81,6 +81,7 @@ def save_model(model: Any, path: Place) -> None:
     (path / "model.json").unlink(missing_ok=True)
     if (path / "arrays").exists():
         remove_tree(path / "arrays")
+    model._save_parts(path)
     description["arrays"] = save_arrays(path / "arrays", model._arrays())
     write_text_atomic(path / "model.json", sealed_text(description))
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from distkern.core.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
 from distkern.landmarks.base import Layout
-from distkern.passes import Derived, Message, Pass
+from distkern.passes import Derived, Message, Pass, Workplace
 
 State = TypeVar("State")
 Result = TypeVar("Result")
@@ -47,6 +47,7 @@ class Problem:
         squared errors
     class_shares : of the weight of the rows, by class code; empty for real targets
     weighs_classes : whether the losses of some classes count more than those of others
+    workplace : where an :class:`~distkern.passes.Each` stores; the driver gives it to the problem of a run
     """
 
     block_rows: tuple[int, ...]
@@ -60,6 +61,7 @@ class Problem:
     real_targets: bool = False
     class_shares: tuple[float, ...] = ()
     weighs_classes: bool = False
+    workplace: Workplace | None = None
 
     @property
     def layout(self) -> Layout:

@@ -34,7 +34,12 @@ _REFUSED = {
 
 
 def write_text_atomic(path: Location, text: str) -> None:
-    """Write a UTF-8 text file: afterwards, and after any crash, it has the old content or the new.
+    """Write a UTF-8 text file, as :func:`write_bytes_atomic` does."""
+    write_bytes_atomic(path, text.encode())
+
+
+def write_bytes_atomic(path: Location, content: bytes | bytearray) -> None:
+    """Write a file: afterwards, and after any crash, it has the old content or the new.
 
     Raises
     ------
@@ -43,13 +48,13 @@ def write_text_atomic(path: Location, text: str) -> None:
     """
     target = place_of(path)
     if isinstance(target, URLPlace):
-        target.write_text(text)
+        target.write_bytes(bytes(content))
         return
     partial = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
     with explain_errors(target):
         try:
-            with open(partial, "w", encoding="utf-8") as file:
-                file.write(text)
+            with open(partial, "wb") as file:
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(partial, target)

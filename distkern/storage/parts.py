@@ -84,6 +84,10 @@ class ArrayParts(SharedFolder):
         parts = (self._part(file) for file in self.folder.iterdir() if file.suffix == ".json")
         return {part.number: part.record for part in parts if part.of == self._of}
 
+    def fingerprint(self, number: int) -> str:
+        """What a part's arrays are known by, for :class:`StoredParts`."""
+        return self._part(self.folder / f"{number}.json").arrays
+
     def load(self, number: int) -> dict[str, NDArray[Any]]:
         """The arrays of a part.
 
@@ -103,3 +107,39 @@ class ArrayParts(SharedFolder):
         content = _DESCRIPTION.parse(file.read_bytes(), str(file))
         _DESCRIPTION.unseal(content, str(file))
         return _DESCRIPTION.read(_Part, content, str(file))
+
+
+@dataclass(frozen=True)
+class StoredParts:
+    """Finished parts, each known by its fingerprint, wherever their folder lies now.
+
+    Attributes
+    ----------
+    folder : of the parts
+    fingerprints : of each part's arrays, in order
+    """
+
+    folder: Place
+    fingerprints: tuple[str, ...]
+
+    def load(self, number: int) -> dict[str, NDArray[Any]]:
+        """The arrays of a part; raises as :func:`~distkern.storage.arrays.load_arrays`."""
+        return load_arrays(self.folder / f"{number}", fingerprint=self.fingerprints[number])
+
+
+@dataclass(frozen=True)
+class HeldParts:
+    """Parts in memory."""
+
+    arrays: tuple[Mapping[str, NDArray[Any]], ...]
+
+    def load(self, number: int) -> Mapping[str, NDArray[Any]]:
+        """The arrays of a part."""
+        return self.arrays[number]
+
+
+def save_parts(parts: StoredParts | HeldParts, n_parts: int, folder: Place) -> None:
+    """Write the arrays of parts 0 .. n - 1 into a folder, one after the other."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(n_parts):
+        save_arrays(folder / f"{number}", parts.load(number))

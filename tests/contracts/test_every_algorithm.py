@@ -24,6 +24,7 @@ def few_rows():
 def small(kind, loss):
     defaults = kind().get_params()
     settings = {"stages": 1, "steps_per_stage": 30, "random_state": 0}
+    settings = {name: value for name, value in settings.items() if name in defaults}
     if defaults.get("features", "random") == "random" and "n_features" in defaults:
         settings["n_features"] = 16
     return kind(loss=loss, **settings)
@@ -43,7 +44,7 @@ def test_a_likelihood_gives_probabilities_with_every_algorithm_that_takes_it(nam
     kind = WITH_LOSSES[name]
     features, labels = few_rows()
     names = listed_losses(kind)
-    assert "logistic" in names
+    assert "logistic" in names or not any(find_loss(loss).has_probabilities for loss in names)
     for loss in names:
         model = small(kind, loss)
         assert hasattr(model, "predict_proba") == find_loss(loss).has_probabilities

@@ -63,7 +63,8 @@ class Job:
     has_test: bool = True
 
     def __post_init__(self):
-        estimator = self.kind(**{**small(self.kind), "stages": STAGES, "random_state": self.seed})
+        chosen = {"stages": STAGES} if "stages" in self.kind.hyperparameters else {}
+        estimator = self.kind(**{**small(self.kind), **chosen, "random_state": self.seed})
         data = self.data(self.kind.task, n_classes=self.n_classes)
         training = estimator._data_of_split(data.train)
         self.solver, self.problem = estimator.problem(training, has_test=self.has_test)
@@ -190,8 +191,11 @@ def test_results_take_no_more_than_is_stated(job, run):
         if isinstance(step, Rounds | Batches):
             continue
         if isinstance(step, Each):
-            blocks = (job.sources[step.split].reader(block)() for block in step.blocks_of(0))
-            assert held(step.task(step.items[0], blocks, step.operand)) <= step.cost.result_bytes, step.name
+            # what other tasks have stored is gone
+            if step.blocks:
+                blocks = (job.sources[step.split].reader(block)() for block in step.blocks_of(0))
+                result = step.task(step.items[0], blocks, step.operand)
+                assert held(result) <= step.cost.result_bytes, step.name
             continue
         numbered = step.visits[0].block if isinstance(step, Stream) else (step.blocks or (0,))[0]
         block = job.sources[step.split].reader(numbered)()
@@ -220,6 +224,8 @@ def test_gamma_by_rule_is_read_off_the_rows(job, few_rows, rule):
         pytest.skip("it has no kernel with a width")
     words = job.kind.hyperparameters["features"].words if "features" in job.kind.hyperparameters else []
     chosen = {"features": next(word for word in words if word != "linear")} if words else {}
+    if "kernel" in job.kind.hyperparameters:
+        chosen["kernel"] = "rbf"
     train = few_rows(job.kind.task, n_classes=2).train
     model = job.kind(**small(job.kind, gamma=rule, **chosen)).fit(train)
     rows = np.concatenate([train.reader(block)().features for block in range(train.n_blocks)])

@@ -1,0 +1,152 @@
+"""Exact machines in cells as a scikit-learn classifier and regressor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from distkern.engine.workplace import RunWorkplace
+from distkern.estimators.functional import (
+    AbstractFunctionalClassifier,
+    AbstractFunctionalEstimator,
+    AbstractFunctionalRegressor,
+)
+from distkern.losses import dual_loss_names
+from distkern.solvers._cells.basis import CellBasis, cell_basis
+from distkern.solvers._cells.place import Places
+from distkern.solvers._cells.tree import Tree
+from distkern.solvers.cells import Cells, CellsState
+from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, a_loss, hyperparameters_of
+from distkern.storage.parts import HeldParts, StoredParts, save_parts
+from distkern.storage.places import Place, place_of
+
+_FOLDER = "machines"
+
+
+class AbstractCells(AbstractFunctionalEstimator):
+    """What the classifier and the regressor share.
+
+    Fitted attributes
+    -----------------
+    gamma_ : the kernel's gamma
+    places_ : where a row lies
+    machines : (n_buckets, 32) uint8, fingerprints of the buckets' machines
+    parts_ : the buckets' machines, in memory or in the folder of the model
+    n_cells_, n_support_ : cells, and rows with a coefficient
+    """
+
+    def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Cells:
+        return Cells(
+            self._risk_for(self._least_outputs(), class_weights, mean_weight), self.kernel_choice(),
+            **self.values_of(Cells),
+        )  # fmt: skip
+
+    def memory_knob(self) -> str:
+        return f"smaller cells (--set max_cell_rows={max(2, self.value('max_cell_rows') // 2)})"
+
+    def basis(self, dtype: DTypeLike = np.float32) -> CellBasis:
+        solver = self._solver(None, 1.0)
+        in_memory = isinstance(self.parts_, HeldParts)
+        settings = solver.settings(solver.risk, self.gamma_)
+        return cell_basis(
+            self.places_, settings, self.parts_, self.machines_, self.bucket_bytes_, self.coef_.shape[1],
+            dtype, in_memory=in_memory,
+        )  # fmt: skip
+
+    def _keep(self, state: CellsState) -> None:
+        self._keep_coefficients(np.eye(len(state.center)), state)
+        self.gamma_, self.places_, self.machines_ = state.gamma, state.places, state.machines
+        self.bucket_bytes_, self.n_cells_, self.n_support_ = (
+            state.bucket_bytes,
+            state.n_cells,
+            state.model_size,
+        )
+        self.regulariser_ = state.regulariser
+
+    def _take_parts(self, state: CellsState, workplace: RunWorkplace) -> None:
+        store = workplace.arrays(_FOLDER)
+        self.parts_: StoredParts | HeldParts
+        if workplace.stays:
+            self.parts_ = StoredParts(store.folder, _texts(state.machines))
+        else:
+            self.parts_ = HeldParts(tuple(store.load(number) for number in range(len(state.machines))))
+
+    def _save_parts(self, folder: Place) -> None:
+        if not isinstance(self.parts_, StoredParts) or self.parts_.folder != folder / _FOLDER:
+            save_parts(self.parts_, len(self.machines_), folder / _FOLDER)
+
+    def _squared_norm(self) -> float:
+        raise NotImplementedError("the machines' norm is kept as a number")
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        places, tree = self.places_, self.places_.tree
+        return super()._arrays() | {
+            "shift": places.shift, "factor": places.factor, "directions": tree.directions,
+            "thresholds": tree.thresholds, "children": tree.children, "bucket_of_leaf": places.bucket_of_leaf,
+            "machines": self.machines_,
+        }  # fmt: skip
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "gamma": float(self.gamma_), "cells": int(self.n_cells_), "support": int(self.n_support_),
+            "bucket_bytes": int(self.bucket_bytes_), "regulariser": float(self.regulariser_),
+        }  # fmt: skip
+
+    def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
+        super()._restore(arrays, facts, where)
+        tree = Tree(*(arrays[name] for name in ("directions", "thresholds", "children")))
+        self.places_ = Places(arrays["shift"], arrays["factor"], tree, arrays["bucket_of_leaf"])
+        self.machines_ = arrays["machines"]
+        self.parts_ = StoredParts(place_of(where) / _FOLDER, _texts(self.machines_))
+        self.gamma_, self.n_cells_, self.n_support_ = facts["gamma"], facts["cells"], facts["support"]
+        self.bucket_bytes_, self.regulariser_ = facts["bucket_bytes"], facts["regulariser"]
+
+
+def _texts(machines: NDArray[np.uint8]) -> tuple[str, ...]:
+    return tuple(row.tobytes().hex() for row in machines)
+
+
+class CellClassifier(AbstractCells, AbstractFunctionalClassifier):
+    """An exact kernel machine in each cell of the rows, several classes by one-vs-rest.
+
+    The rows are cut into cells of at most ``max_cell_rows`` rows, and each cell's machine minimises
+    1/2 |w|^2 + C sum_i s_i l(f(x_i), y_i) over its rows; a row is predicted by the machine of its cell.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> CellClassifier(max_cell_rows=100, random_state=0).fit(X, y).score(X, y) > 0.98
+    True
+    """
+
+    name = "cells"
+    hyperparameters = hyperparameters_of(
+        Cells,
+        loss=a_loss("hinge", partial(dual_loss_names, "binary")),
+        class_weight=CLASS_WEIGHT,
+        random_state=RANDOM_STATE,
+    )
+
+    def objective_value(self, losses: float, n_rows: int) -> float:
+        """|w|^2 / (2 C n) of the n training rows, summed over the cells, and the mean loss."""
+        return losses / n_rows + self.regulariser_
+
+
+class CellRegressor(AbstractCells, AbstractFunctionalRegressor):
+    """An exact kernel machine in each cell of the rows: f = target_center_ + target_scale_ g, see
+    :class:`CellClassifier` for what g minimises.
+    """
+
+    name = "cells_regressor"
+    hyperparameters = hyperparameters_of(
+        Cells, loss=a_loss("square", partial(dual_loss_names, "real")), random_state=RANDOM_STATE
+    )
+
+    def objective_value(self, losses: float, n_rows: int) -> float:
+        """As that of the classifier, without a unit."""
+        return losses / n_rows + self.regulariser_

@@ -1,0 +1,207 @@
+"""A bucket of rows: cut into cells, whose machines are solved one by one and stored as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.rng import Purpose, stream
+from distkern.core.types import Block, Floats
+from distkern.passes import SliceStore
+from distkern.solvers._cells.machine import (
+    CellMachine,
+    CellSettings,
+    kernel_matrix,
+    predict_cell,
+    solve_cell,
+)
+from distkern.solvers._cells.tree import Tree
+from distkern.solvers.measuring import Sums, sums_and_slopes
+from distkern.solvers.risk import Risk
+
+#: first indices of the streams of a bucket
+_TREE, _ORDER = 4, 5
+
+
+@dataclass(frozen=True)
+class Solving:
+    """The operand of the pass that solves.
+
+    Attributes
+    ----------
+    rows, n_parts : the training rows by bucket, and in how many parts they are
+    settings : of the cells' machines
+    risk : of the rows
+    cell_rows : of a cell, at most
+    """
+
+    rows: SliceStore
+    n_parts: int
+    settings: CellSettings
+    risk: Risk
+    cell_rows: int
+    seed: int
+
+
+def solve_bucket(
+    item: tuple[int, int], _: Iterator[Block], operand: Solving
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The machines of a bucket, given its number and how many rows it has.
+
+    Returns
+    -------
+    a record: of :class:`~distkern.solvers.measuring.Sums` "losses", "errors", "weight"; "norm" (sum of
+    |w|^2), "support" (rows with a coefficient), "cells", "bytes" and "unsolved" (machines short of the
+    tolerance); and the arrays of :class:`Machines`
+    """
+    number, n_rows = item
+    rows = _gathered(operand, number, n_rows)
+    features = np.asarray(rows.features)
+    tree = Tree.fit(features, operand.cell_rows, operand.seed, _TREE, number)
+    sums, norm, unsolved = Sums.none(operand.risk), 0.0, 0
+    found = []
+    for cell, inside in enumerate(_by_leaf(tree.leaves(features), tree.n_leaves)):
+        machine, share, square = _solve(rows.take(inside), operand, (number, cell))
+        found.append(machine)
+        sums, norm = Sums.add(sums, share), norm + square
+        unsolved += not machine.converged
+    arrays = Machines.pack(tree, found)
+    record = {
+        "losses": sums.losses, "errors": sums.errors.tolist(), "weight": sums.weight, "norm": norm,
+        "support": len(arrays["support"]), "cells": len(found), "unsolved": unsolved,
+        "bytes": sum(array.nbytes for array in arrays.values()),
+    }  # fmt: skip
+    return record, arrays
+
+
+def _gathered(operand: Solving, number: int, n_rows: int) -> Block:
+    """The rows of a bucket, in the order of the data."""
+    parts = operand.rows.slices(number, operand.n_parts)
+    first = next(parts)
+    arrays = {name: np.empty((n_rows, *values.shape[1:]), values.dtype) for name, values in first.items()}
+    done = 0
+    for part in (first, *parts) if n_rows else ():
+        stop = done + len(part["targets"])
+        for name, values in part.items():
+            arrays[name][done:stop] = values
+        done = stop
+    if done != n_rows:
+        raise RuntimeError(f"{done} of {n_rows} rows of bucket {number}")
+    return Block(arrays["features"], arrays["targets"], arrays["weights"])
+
+
+def _by_leaf(leaves: NDArray[np.int32], n_leaves: int) -> list[NDArray[np.intp]]:
+    """The rows of each leaf, in order."""
+    order = np.argsort(leaves, kind="stable")
+    return np.split(order, np.searchsorted(leaves[order], np.arange(1, n_leaves)))
+
+
+def _solve(rows: Block, operand: Solving, key: tuple[int, int]) -> tuple[CellMachine, Sums, float]:
+    """The machine of a cell, its sums over the rows, and its |w|^2."""
+    risk, settings = operand.risk, operand.settings
+    cell = rows
+    if rows.n_rows > operand.cell_rows:
+        cell = _at_one_place(rows, operand.cell_rows, real=risk.is_real)
+    weights, targets = risk.weights(cell), risk.targets(cell).astype(np.float64)
+    seed = int(stream(operand.seed, Purpose.ROW_ORDER, _ORDER, *key).integers(2**62))
+    machine = solve_cell(settings, np.asarray(cell.features), targets, weights, seed)
+    sums = Sums.none(risk)
+    for start in range(0, rows.n_rows, operand.cell_rows):
+        strip = rows.take(slice(start, start + operand.cell_rows))
+        predictions = predict_cell(settings, machine, np.asarray(strip.features))
+        sums = Sums.add(sums, sums_and_slopes(risk, strip, predictions, slopes=False)[0])
+    return machine, sums, _squared_norm(machine, settings)
+
+
+def _squared_norm(machine: CellMachine, settings: CellSettings) -> float:
+    """|w|^2, summed over the outputs."""
+    if not len(machine.rows):
+        return 0.0
+    values = kernel_matrix(settings.kernel, machine.rows, machine.rows.dtype) @ machine.coefficients
+    return float((machine.coefficients.astype(np.float64) * values).sum())
+
+
+def _at_one_place(rows: Block, most: int, *, real: bool) -> Block:
+    """Rows that no half space divides, as rows at the first one's place: one for each target.
+
+    Of more than ``most`` real targets, neighbours get their mean.
+    """
+    assert rows.targets is not None
+    assert rows.weights is not None
+    targets, codes = np.unique(rows.targets, return_inverse=True)
+    weights: NDArray[Any] = np.bincount(codes, rows.weights)
+    if real and len(targets) > most:
+        run = np.arange(len(targets)) * most // len(targets)
+        totals = np.bincount(run, weights)
+        targets, weights = np.bincount(run, weights * targets) / totals, totals
+    features = np.repeat(np.asarray(rows.features)[:1], len(targets), axis=0)
+    return Block(features, targets, weights)
+
+
+@dataclass(frozen=True)
+class Machines:
+    """The machines of a bucket; that of cell c has the support rows ``ends[c - 1] : ends[c]``.
+
+    Attributes
+    ----------
+    tree : its leaves are the cells
+    support, coefficients : (n, d) and (n, n_outputs) float32, by cell
+    constants : (n_cells, n_outputs) float64
+    ends : (n_cells,) int64
+    """
+
+    tree: Tree
+    support: Floats
+    coefficients: Floats
+    constants: NDArray[np.float64]
+    ends: NDArray[np.int64]
+
+    @staticmethod
+    def pack(tree: Tree, cells: list[CellMachine]) -> dict[str, NDArray[Any]]:
+        """The arrays from which :meth:`of` makes them."""
+        return {
+            "directions": tree.directions, "thresholds": tree.thresholds, "children": tree.children,
+            "support": np.concatenate([cell.rows for cell in cells]),
+            "coefficients": np.concatenate([cell.coefficients for cell in cells]),
+            "constants": np.stack([cell.constants for cell in cells]),
+            "ends": np.cumsum([len(cell.rows) for cell in cells]),
+        }  # fmt: skip
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Machines:
+        """From what :meth:`pack` gave."""
+        tree = Tree(*(arrays[name] for name in ("directions", "thresholds", "children")))
+        rest = (arrays[name] for name in ("support", "coefficients", "constants", "ends"))
+        return cls(tree, *rest)
+
+    @property
+    def nbytes(self) -> int:
+        tree = self.tree
+        arrays = (self.support, self.coefficients, self.constants, self.ends, tree.directions, tree.children)
+        return sum(array.nbytes for array in arrays)
+
+    def predict(self, rows: Floats, settings: CellSettings) -> NDArray[np.float64]:
+        """f of rows (n, d) that lie in the bucket, (n, n_outputs), by kernels in the rows' dtype."""
+        found = np.empty((len(rows), self.constants.shape[1]))
+        for cell, inside in enumerate(_by_leaf(self.tree.leaves(rows), self.tree.n_leaves)):
+            if len(inside):
+                support = slice(int(self.ends[cell - 1]) if cell else 0, int(self.ends[cell]))
+                machine = CellMachine(
+                    self.support[support].astype(rows.dtype, copy=False),
+                    self.coefficients[support].astype(rows.dtype, copy=False), self.constants[cell],
+                )  # fmt: skip
+                found[inside] = predict_cell(settings, machine, rows[inside])
+        return found
+
+
+def most_bytes(cell_rows: int, bucket_rows: int, row_bytes: int, n_outputs: int, *, quadratic: bool) -> int:
+    """What :func:`solve_bucket` takes at most, beside the arrays that it returns."""
+    # of Cholesky both in double precision, of Newton's method all free coordinates in single
+    kernel = (16 if quadratic else 8) * cell_rows**2
+    # rows of a cell in double precision while equal ones are sought, three times; tiles of kernels
+    cell = cell_rows * (8 * row_bytes + 96 * n_outputs + 128) + 16 * 2**20
+    return kernel + cell + bucket_rows * (2 * row_bytes + 48)

@@ -1,0 +1,191 @@
+"""How many buckets there are, by the sizes of the problem alone, and the passes that make and solve them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.core.types import Block
+from distkern.passes import Cost, Each, Reduce, SliceStore, Store
+from distkern.solvers._cells.basis import KEPT_BYTES, placing_bytes
+from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
+from distkern.solvers._cells.moving import Sample, Sampling, count_leaves, move_rows, sample_block, zero_sums
+from distkern.solvers._cells.place import Places
+from distkern.solvers.base import Problem
+from distkern.solvers.measuring import Model, Sums, measure
+from distkern.solvers.risk import Risk
+
+MIB = 2**20
+#: a bucket has a 64th of the rows, but no more than so many bytes, and no fewer than so many cells
+_BUCKETS, _BUCKET_BYTES, _BUCKET_CELLS = 64, 64 * MIB, 4
+#: leaves that are put together to a bucket, and rows of the sample in each; rows and bytes of the sample
+_LEAVES, _LEAF_SAMPLE = 4, 64
+_SAMPLE_ROWS, _SAMPLE_BYTES = 8192, 64 * MIB
+#: rows that are sorted into buckets at a time
+_PART_BYTES = 32 * MIB
+#: columns up to which sparse rows are written out
+_MOST_COLUMNS = 2**14
+#: what numba and the compiled loop add to a worker
+_COMPILED_BYTES = 160 * MIB
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The sizes of a run.
+
+    Attributes
+    ----------
+    problem : what it is given
+    cell_rows : of a cell, at most
+    quadratic : the loss is solved by a factorisation
+    """
+
+    problem: Problem
+    cell_rows: int
+    quadratic: bool
+
+    def __post_init__(self) -> None:
+        if self.problem.sparse_numbers is not None and self.problem.n_features > _MOST_COLUMNS:
+            raise InputError(
+                f"cells need rows with all their numbers, and {self.problem.n_features} are too many",
+                where="the data",
+                mend=f"use an algorithm for sparse rows, or at most {_MOST_COLUMNS} features",
+            )
+
+    @property
+    def row_bytes(self) -> int:
+        """Of a row as it is moved."""
+        return 4 * self.problem.n_features + 16
+
+    @property
+    def bucket_rows(self) -> int:
+        """Rows of a bucket, at most, but for rows that are all the same."""
+        wanted = min(self.problem.n_rows // _BUCKETS, _BUCKET_BYTES // self.row_bytes)
+        return max(wanted, _BUCKET_CELLS * self.cell_rows)
+
+    @property
+    def n_buckets(self) -> int:
+        """Of full ones."""
+        return -(-self.problem.n_rows // self.bucket_rows)
+
+    @property
+    def sample_rows(self) -> int:
+        wanted = max(_SAMPLE_ROWS, _LEAF_SAMPLE * _LEAVES * self.n_buckets)
+        return min(self.problem.n_rows, wanted, max(_SAMPLE_BYTES // self.row_bytes, 64))
+
+    @property
+    def leaf_sample(self) -> int:
+        """Rows of the sample in a leaf, at most."""
+        leaves = _LEAVES * self.n_buckets if self.n_buckets > 1 else 1
+        return max(1, -(-self.sample_rows // leaves))
+
+    @cached_property
+    def parts(self) -> tuple[tuple[int, ...], ...]:
+        """The blocks whose rows are sorted together."""
+        parts: list[list[int]] = []
+        room = 0
+        for block, rows in enumerate(self.problem.block_rows):
+            if not parts or rows * self.row_bytes > room:
+                parts.append([])
+                room = _PART_BYTES
+            parts[-1].append(block)
+            room -= rows * self.row_bytes
+        return tuple(map(tuple, parts))
+
+    @property
+    def columns(self) -> dict[str, tuple[str, tuple[int, ...]]]:
+        """What a moved row has."""
+        targets = "<f8" if self.problem.real_targets else "<i4"
+        return {
+            "features": ("<f4", (self.problem.n_features,)),
+            "targets": (targets, ()),
+            "weights": ("<f8", ()),
+        }
+
+    @property
+    def _block_bytes(self) -> int:
+        """Rows of a block with their zeros, in double precision and in single."""
+        return 16 * max(self.problem.block_rows) * (self.problem.n_features + 4)
+
+    # -- the passes
+
+    def sampling(self, risk: Risk | None) -> Reduce[Sample]:
+        """The sample, and the sums of the model 0."""
+        operand = None
+        if risk is not None:
+            ends = np.concatenate([[0], np.cumsum(self.problem.block_rows)])
+            operand = Sampling(risk, ends, self.sample_rows, self.problem.seed)
+        size = self.sample_rows * (self.problem.n_features * self.problem.dtype.itemsize + 16)
+        cost = Cost(
+            workspace_bytes=self._block_bytes + 64 * max(self.problem.block_rows) * self.problem.n_outputs,
+            result_bytes=size, total_result_bytes=size, driver_bytes=6 * size,
+        )  # fmt: skip
+        return Reduce("sample", sample_block, Sample.add, operand, cost=cost)
+
+    def counting(self, places: Places | None) -> Reduce[NDArray[np.int64]]:
+        """Rows in each leaf."""
+        cost = Cost(
+            workspace_bytes=self._block_bytes + placing_bytes(),
+            result_bytes=8 * max(2 * _LEAVES * self.n_buckets, 1),
+        )
+        return Reduce("count", count_leaves, np.add, places, cost=cost)
+
+    def moving(self, places: Places | None, store: SliceStore | None) -> Each:
+        """Rows sorted by bucket."""
+        part = max(sum(self.problem.block_rows[block] for block in part) for part in self.parts)
+        cost = Cost(
+            workspace_bytes=self._block_bytes + placing_bytes() + 3 * part * self.row_bytes,
+            result_bytes=part * self.row_bytes + 48 * self.n_buckets + 1024,
+        )
+        return Each("move", move_rows, range(len(self.parts)), store, self.parts, places, cost=cost)  # type: ignore[arg-type]
+
+    def solving(
+        self, items: Sequence[tuple[int, int]], store: Store | None, operand: Solving | None
+    ) -> Each:  # fmt: skip
+        """The machines of each bucket."""
+        problem = self.problem
+        cost = Cost(
+            workspace_bytes=most_bytes(
+                self.cell_rows, self.bucket_rows, 4 * problem.n_features, problem.n_outputs,
+                quadratic=self.quadratic,
+            ),
+            result_bytes=self.machine_bytes, process_bytes=_COMPILED_BYTES,
+            flops_per_row=4.0 * self.cell_rows * problem.n_features,
+        )  # fmt: skip
+        return Each("solve", solve_bucket, items, store, operand=operand, cost=cost)  # type: ignore[arg-type]
+
+    @property
+    def machine_bytes(self) -> int:
+        """Of a bucket's machines, if every row has a coefficient."""
+        d, k = self.problem.n_features, self.problem.n_outputs
+        return (
+            self.bucket_rows * (4 * d + 4 * k)
+            + 2 * _BUCKET_CELLS * (4 * d + 8 * k + 32)
+            + self.bucket_rows * 64
+        )
+
+    def held_out(self, operand: Model | Zero | None) -> Reduce[Sums]:
+        """What a model achieves on the test rows."""
+        function = measure_zero if isinstance(operand, Zero) else measure
+        cost = Cost(
+            workspace_bytes=placing_bytes() + self._block_bytes,
+            result_bytes=256, process_bytes=KEPT_BYTES + 2 * self.machine_bytes,
+        )  # fmt: skip
+        return Reduce("held-out", function, Sums.add, operand, "test", cost=cost, measures_only=True)
+
+
+@dataclass(frozen=True)
+class Zero:
+    """The model 0, as an operand."""
+
+    risk: Risk
+
+
+def measure_zero(block: Block, operand: Zero) -> Sums:
+    """The sums of a block at the model 0."""
+    return zero_sums(block, operand.risk)

@@ -1,0 +1,110 @@
+"""The passes that look at rows: a sample of them, how many lie in each leaf, moving them to their buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.rng import Purpose, stream
+from distkern.core.sparse import converted
+from distkern.core.types import Block, Floats
+from distkern.solvers._cells.place import Places
+from distkern.solvers.measuring import Sums, sums_and_slopes
+from distkern.solvers.risk import Risk
+
+#: first index of the streams of the sample
+_SAMPLE = 6
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """The operand of :func:`sample_block`: ``size`` rows of all, as many of a block as are its share."""
+
+    risk: Risk
+    offsets: NDArray[np.int64]
+    size: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows drawn of some blocks, and the sums of the model 0 over all their rows.
+
+    Attributes
+    ----------
+    features : (n, d), dense
+    targets, weights : (n,); weights are 1 where rows have none
+    """
+
+    features: Floats
+    targets: NDArray[Any]
+    weights: NDArray[np.float64]
+    sums: Sums
+
+    @staticmethod
+    def add(first: Sample, second: Sample) -> Sample:
+        """That of earlier and that of later blocks."""
+        return Sample(
+            np.concatenate([first.features, second.features]),
+            np.concatenate([first.targets, second.targets]),
+            np.concatenate([first.weights, second.weights]),
+            Sums.add(first.sums, second.sums),
+        )
+
+
+def sample_block(block: Block, operand: Sampling) -> Sample:
+    """The rows drawn of a block."""
+    ends = operand.offsets[block.index : block.index + 2] * operand.size // operand.offsets[-1]
+    order = stream(operand.seed, Purpose.SAMPLE, _SAMPLE, block.index).permutation(block.n_rows)
+    drawn = block.take(np.sort(order[: int(ends[1] - ends[0])]))
+    return Sample(dense(drawn), *targets_and_weights(drawn), zero_sums(block, operand.risk))
+
+
+def zero_sums(block: Block, risk: Risk) -> Sums:
+    """The sums of a block at the model 0."""
+    return sums_and_slopes(risk, block, np.zeros((block.n_rows, risk.n_outputs)), slopes=False)[0]
+
+
+def dense(block: Block) -> Floats:
+    """The features of a block, with their zeros."""
+    return np.asarray(converted(block.features, sparse=False))
+
+
+def targets_and_weights(block: Block) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Targets and weights, 1 where there are none."""
+    assert block.targets is not None
+    weights = np.ones(block.n_rows) if block.weights is None else np.asarray(block.weights, dtype=np.float64)
+    return block.targets, weights
+
+
+def count_leaves(block: Block, places: Places) -> NDArray[np.int64]:
+    """Rows of a block in each leaf, (n_leaves,)."""
+    leaves = places.tree.leaves(places.rows(dense(block)))
+    return np.bincount(leaves, minlength=places.tree.n_leaves).astype(np.int64)
+
+
+def move_rows(
+    _: Any, blocks: Iterator[Block], places: Places
+) -> tuple[dict[str, Any], NDArray[np.int64], dict[str, NDArray[Any]]]:
+    """The rows of some blocks, in their coordinates, sorted by bucket."""
+    features, targets, weights, buckets = [], [], [], []
+    for block in blocks:
+        rows = places.rows(dense(block))
+        buckets.append(places.buckets(rows))
+        of_rows = targets_and_weights(block)
+        features.append(rows)
+        targets.append(of_rows[0])
+        weights.append(of_rows[1])
+    bucket_of_row = np.concatenate(buckets)
+    order = np.argsort(bucket_of_row, kind="stable")
+    offsets = np.searchsorted(bucket_of_row[order], np.arange(places.n_buckets + 1)).astype(np.int64)
+    arrays = {
+        "features": np.concatenate(features)[order],
+        "targets": np.concatenate(targets)[order],
+        "weights": np.concatenate(weights)[order],
+    }
+    return {"rows": len(order)}, offsets, arrays

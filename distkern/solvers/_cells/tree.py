@@ -1,0 +1,142 @@
+"""A tree of half spaces that cuts rows into parts of equal size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.rng import Purpose, stream
+from distkern.core.types import Floats
+
+#: rows from which a direction is found, and steps of the power iteration
+_DIRECTION_ROWS = 4096
+_STEPS = 16
+#: numbers of the directions that are gathered at a time
+_GATHERED = 2**18
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Half spaces <v, x> <= t, from the root down; a row's leaf is found in the depth of the tree.
+
+    Attributes
+    ----------
+    directions, thresholds : (n_nodes, d) and (n_nodes,) float32
+    children : (n_nodes, 2) int32, nodes within the half space and beyond it; leaf k is written -1 - k
+    """
+
+    directions: NDArray[np.float32]
+    thresholds: NDArray[np.float32]
+    children: NDArray[np.int32]
+
+    @property
+    def n_leaves(self) -> int:
+        return len(self.directions) + 1
+
+    def leaves(self, rows: Floats) -> NDArray[np.int32]:
+        """The leaf of each row (n, d), (n,); it depends on that row alone."""
+        found = np.zeros(len(rows), dtype=np.int32)
+        if not len(self.directions):
+            return found
+        n_strip = max(1, _GATHERED // rows.shape[1])
+        for start in range(0, len(rows), n_strip):
+            strip, places = rows[start : start + n_strip], found[start : start + n_strip]
+            under_way = np.arange(len(strip))
+            while len(under_way):
+                nodes = places[under_way]
+                beyond = projections(strip[under_way], self.directions[nodes]) > self.thresholds[nodes]
+                places[under_way] = self.children[nodes, beyond.astype(np.intp)]
+                under_way = under_way[places[under_way] >= 0]
+        return -1 - found
+
+    @classmethod
+    def fit(cls, rows: Floats, leaf_rows: int, seed: int, *key: int) -> Tree:
+        """Cut until no leaf has more than ``leaf_rows`` rows, but for rows that are all the same.
+
+        A part of m rows is cut across its direction of largest variance, where an equal number of leaves to
+        each side gets an equal number of rows, next to that where rows are equal. Leaves are numbered from
+        the first half space on, so that near numbers are near each other.
+
+        Parameters
+        ----------
+        rows : (n, d) float32, in any order
+        seed, key : of the vectors from which the directions are found
+        """
+        directions: list[NDArray[np.float32]] = []
+        thresholds: list[np.float32] = []
+        children: list[list[int]] = []
+        n_leaves = 0
+        # parts to be cut, and which child of which node each is; the last is cut first
+        waiting: list[tuple[NDArray[np.intp], int, int]] = [(np.arange(len(rows)), -1, 0)]
+        while waiting:
+            part, parent, side = waiting.pop()
+            cut = None
+            if len(part) > leaf_rows:
+                cut = _cut(rows, part, leaf_rows, stream(seed, Purpose.SAMPLE, *key, len(directions)))
+            if parent >= 0:
+                children[parent][side] = len(directions) if cut is not None else -1 - n_leaves
+            if cut is None:
+                n_leaves += 1
+                continue
+            direction, threshold, beyond = cut
+            waiting.append((part[beyond], len(directions), 1))
+            waiting.append((part[~beyond], len(directions), 0))
+            directions.append(direction)
+            thresholds.append(threshold)
+            children.append([0, 0])
+        return cls(
+            np.array(directions, dtype=np.float32).reshape(-1, rows.shape[1]),
+            np.array(thresholds, dtype=np.float32),
+            np.array(children, dtype=np.int32).reshape(-1, 2),
+        )
+
+
+def projections(rows: Floats, directions: Floats) -> NDArray[np.float32]:
+    """<v_i, x_i> of each row and its direction, each by itself, so that it does not depend on the others."""
+    return np.asarray(np.einsum("ij,ij->i", rows.astype(np.float32, copy=False), directions))
+
+
+def _cut(
+    rows: Floats, part: NDArray[np.intp], leaf_rows: int, generator: np.random.Generator
+) -> tuple[NDArray[np.float32], np.float32, NDArray[np.bool_]] | None:
+    """Direction, threshold and which rows are beyond it; None if no half space divides them."""
+    direction = _direction(rows, part, generator)
+    values = np.empty(len(part), dtype=np.float32)
+    n_strip = max(1, _GATHERED // rows.shape[1])
+    for start in range(0, len(part), n_strip):
+        strip = rows[part[start : start + n_strip]]
+        values[start : start + n_strip] = projections(strip, np.broadcast_to(direction, strip.shape))
+    order = np.sort(values)
+    n_leaves = -(-len(part) // leaf_rows)
+    wanted = len(part) * (n_leaves // 2) // n_leaves
+    at = order[wanted]
+    low, high = np.searchsorted(order, at, "left"), np.searchsorted(order, at, "right")
+    places = [int(place) for place in (low, high) if 0 < place < len(order)]
+    if not places:
+        return None
+    place = min(places, key=lambda place: (abs(place - wanted), place))
+    threshold = np.float32(0.5) * order[place - 1] + np.float32(0.5) * order[place]
+    if not order[place - 1] <= threshold < order[place]:
+        threshold = order[place - 1]
+    return direction, threshold, values > threshold
+
+
+def _direction(rows: Floats, part: NDArray[np.intp], generator: np.random.Generator) -> NDArray[np.float32]:
+    """Of the largest variance, nearly: power iteration on some of the rows, (d,)."""
+    some = rows[part[:: -(-len(part) // _DIRECTION_ROWS)]].astype(np.float64)
+    some -= some.mean(axis=0)
+    direction = np.asarray(generator.standard_normal(rows.shape[1]))
+    for _ in range(_STEPS):
+        moved = some.T @ (some @ direction)
+        length = float(np.sqrt(moved @ moved))
+        if not length > 0:
+            break
+        direction = np.asarray(moved / length)
+    if not some.any():
+        # equal rows, but for some that were not looked at
+        exact = rows[part].astype(np.float64)
+        apart = exact - exact[0]
+        direction = apart[int(np.argmax(np.square(apart).sum(axis=1)))]
+    return direction.astype(np.float32)

@@ -1,0 +1,260 @@
+"""Cells: an exact kernel machine in each cell of the rows (recursive feature machines, arXiv 2508.10053)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.core.parameters import POSITIVE, Parameter, Whole, Words, parameter
+from distkern.features.kernel_choice import GAMMA, KernelChoice
+from distkern.kernels import AbstractTileKernel, landmark_kernel_names, require
+from distkern.kernels.bandwidth import gamma_from_width, median_width, moments, parse_rule, scale_width
+from distkern.kernels.matern import HalfInteger
+from distkern.losses.conjugate import AbstractDualLoss
+from distkern.solvers._cells.basis import cell_basis
+from distkern.solvers._cells.buckets import Solving
+from distkern.solvers._cells.layout import Layout, Zero
+from distkern.solvers._cells.machine import CellSettings
+from distkern.solvers._cells.moving import Sample
+from distkern.solvers._cells.place import Places, grouped
+from distkern.solvers._cells.tree import Tree
+from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
+from distkern.solvers.measuring import Model, Sums
+from distkern.solvers.risk import Risk
+from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
+
+Array = NDArray[np.float64]
+
+#: first index of the streams of the tree over the sample
+_FIRST_TREE = 3
+
+
+@dataclass(frozen=True)
+class CellsState:
+    """What is known after a stage.
+
+    Attributes
+    ----------
+    stage : 0 sampled, 1 moved, 2 solved
+    center, target_scale, variances : see :class:`~distkern.solvers.targets.TargetScale`
+    gamma : of the kernel, over the coordinates
+    shift, factor, directions, thresholds, children, bucket_of_leaf : of the :class:`Places`
+    rows_of_bucket : (n_buckets,)
+    machines : (n_buckets, 32) fingerprints of the buckets' machines
+    bucket_bytes : of the largest one's
+    regulariser : |w|^2 / (2 C n) for n rows, summed over the cells
+    """
+
+    stage: int
+    objective: float
+    train_error: float
+    test_error: float | None
+    absolute_errors: Array
+    center: Array
+    target_scale: float
+    variances: Array
+    gamma: float
+    shift: Array
+    factor: Array
+    directions: NDArray[np.float32]
+    thresholds: NDArray[np.float32]
+    children: NDArray[np.int32]
+    bucket_of_leaf: NDArray[np.int32]
+    rows_of_bucket: NDArray[np.int64]
+    machines: NDArray[np.uint8]
+    bucket_bytes: int = 0
+    regulariser: float = 0.0
+    model_size: int = 0
+    n_cells: int = 0
+    n_unsolved: int = 0
+
+    @property
+    def places(self) -> Places:
+        """Where a row lies."""
+        tree = Tree(self.directions, self.thresholds, self.children)
+        return Places(self.shift, self.factor, tree, self.bucket_of_leaf)
+
+
+@dataclass(frozen=True)
+class Cells(AbstractSolver[CellsState]):
+    """One machine for each cell: minimises 1/2 |w|^2 + C sum_i s_i l(f(x_i), y_i) over the cell's rows.
+
+    The rows are cut into cells by half spaces, each across the direction of largest variance of the part
+    that it cuts. A sample of the rows gives the first half spaces, which cut all rows into buckets; these are
+    moved together once, and each is cut into its cells where it is solved, by a single task.
+    """
+
+    risk: Risk
+    kernel: KernelChoice
+    C: float = parameter(10.0, POSITIVE, help="weight of the losses against 1/2 |w|^2: larger fits closer")
+    max_cell_rows: int = parameter(
+        4000, Whole(2), help="rows of a cell, at most: time grows with them, memory with their square"
+    )
+
+    name = "cells"
+    choices: ClassVar[Mapping[str, Parameter]] = {
+        "kernel": Parameter("matern", (Words(of=landmark_kernel_names),), "the kernel"),
+        "gamma": replace(GAMMA, default="median"),
+        "smoothness": Parameter(
+            0.5,
+            (HalfInteger(0.5, 9.5),),
+            "of the Matern kernel: with 0.5 it is exp(-gamma |x - y|)",
+            {"kernel": ("matern",)},
+        ),
+    }
+    cost_of_pass = "O(n m d) for the kernels of cells of m rows, O(n m) for each sweep over them"
+    memory = "8 m^2 + 64 MiB of rows in a worker"
+
+    def init(self, problem: Problem) -> Steps[CellsState]:
+        layout = self._layout(problem)
+        scale = yield from target_scale(problem, self.risk)
+        risk = scaled_risk(self.risk, scale.center, scale.scale)
+        sample: Sample = yield layout.sampling(risk)
+        test_error, absolute = None, np.full(2, math.nan)
+        errors = [sample.sums.mean_errors]
+        if problem.has_test:
+            held_out: Sums = yield layout.held_out(Zero(risk))
+            errors.append(held_out.mean_errors)
+            test_error = float(errors[1][0])
+        for place, found in enumerate(errors):
+            absolute[place] = found[1] if len(found) > 1 else math.nan
+        shift = sample.features.astype(np.float64).mean(axis=0)
+        factor = np.ones(problem.n_features)
+        rows = ((sample.features - shift) * factor).astype(np.float32)
+        tree = Tree.fit(rows, layout.leaf_sample, problem.seed, _FIRST_TREE)
+        return CellsState(
+            0, sample.sums.losses / sample.sums.n_rows, float(errors[0][0]), test_error, absolute,
+            scale.center, scale.scale, scale.variances,
+            self._gamma(rows, shift * factor, sample.weights), shift, factor,
+            tree.directions, tree.thresholds, tree.children, np.zeros(tree.n_leaves, dtype=np.int32),
+            np.zeros(1, dtype=np.int64), np.zeros((0, 32), dtype=np.uint8),
+        )  # fmt: skip
+
+    def stage(self, problem: Problem, state: CellsState) -> Steps[CellsState]:
+        layout = self._layout(problem)
+        if state.stage == 0:
+            return (yield from self._move(problem, layout, state))
+        return (yield from self._solve(problem, layout, state))
+
+    def _move(self, problem: Problem, layout: Layout, state: CellsState) -> Steps[CellsState]:
+        assert problem.workplace is not None
+        counts: NDArray[np.int64] = yield layout.counting(state.places)
+        buckets = grouped(counts, layout.bucket_rows)
+        moved = replace(state, stage=1, bucket_of_leaf=buckets)
+        rows = np.bincount(buckets, counts).astype(np.int64)
+        yield layout.moving(moved.places, problem.workplace.slices("moved", layout.columns))
+        return replace(moved, rows_of_bucket=rows)
+
+    def _solve(self, problem: Problem, layout: Layout, state: CellsState) -> Steps[CellsState]:
+        assert problem.workplace is not None
+        risk = scaled_risk(self.risk, state.center, state.target_scale)
+        settings = self.settings(risk, state.gamma)
+        operand = Solving(
+            problem.workplace.slices("moved", layout.columns), len(layout.parts), settings, risk,
+            self.max_cell_rows, problem.seed,
+        )  # fmt: skip
+        store = problem.workplace.arrays("machines")
+        items = tuple(enumerate(state.rows_of_bucket.tolist()))
+        records = yield layout.solving(items, store, operand)
+        sums = Sums(
+            math.fsum(record["losses"] for record in records),
+            np.sum([record["errors"] for record in records], axis=0),
+            math.fsum(record["weight"] for record in records),
+            problem.n_rows,
+        )
+        regulariser = math.fsum(record["norm"] for record in records) / (2 * self.C * problem.n_rows)
+        errors = sums.mean_errors
+        digests = [bytes.fromhex(store.fingerprint(number)) for number in range(len(items))]
+        solved = replace(
+            state, stage=2, objective=regulariser + sums.losses / problem.n_rows,
+            train_error=float(errors[0]), regulariser=regulariser,
+            machines=np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(items), -1),
+            bucket_bytes=max(record["bytes"] for record in records),
+            model_size=sum(record["support"] for record in records),
+            n_cells=sum(record["cells"] for record in records),
+            n_unsolved=sum(record["unsolved"] for record in records),
+        )  # fmt: skip
+        absolute = np.full(2, math.nan)
+        absolute[0] = errors[1] if len(errors) > 1 else math.nan
+        if problem.has_test:
+            basis = cell_basis(
+                solved.places, settings, store, solved.machines, solved.bucket_bytes, risk.n_outputs,
+                problem.dtype,
+            )  # fmt: skip
+            model = Model(basis, np.eye(risk.n_outputs), risk)
+            held_out: Sums = yield layout.held_out(model)
+            absolute[1] = held_out.mean_errors[1] if risk.is_real else math.nan
+            solved = replace(solved, test_error=float(held_out.mean_errors[0]))
+        return replace(solved, absolute_errors=absolute)
+
+    def _layout(self, problem: Problem) -> Layout:
+        return Layout(problem, self.max_cell_rows, self.risk.loss.is_quadratic)
+
+    def settings(self, risk: Risk, gamma: float) -> CellSettings:
+        """What the machines have in common."""
+        kernel = require(self.kernel.with_gamma(gamma), AbstractTileKernel)  # type: ignore[type-abstract]
+        if not isinstance(risk.loss, AbstractDualLoss):
+            raise InputError(f"cells cannot be solved with loss {risk.loss.name!r}", where="loss")
+        return CellSettings(kernel, risk.loss, self.C)
+
+    def _gamma(self, rows: NDArray[np.float32], means: Array, weights: Array) -> float:
+        """By its rule from a sample in its coordinates, less ``means``."""
+        rule = self.kernel.gamma
+        if not isinstance(rule, str):
+            return float(rule)
+        width = (
+            scale_width(moments(rows + means, weights), rows.shape[1])
+            if parse_rule(rule)[0] == "scale"
+            else median_width(rows)
+        )
+        return gamma_from_width(rule, self.kernel.kind, width, rows.shape[1])
+
+    def finished(self, state: CellsState) -> bool:
+        return state.stage == 2
+
+    def measures(self, state: CellsState) -> Measures:
+        extra = figures_of_targets(state) if self.risk.is_real else {}
+        if state.stage:
+            extra["buckets"] = float(len(state.rows_of_bucket))
+        if state.stage == 2:
+            extra |= {"cells": float(state.n_cells), "unsolved": float(state.n_unsolved)}
+        shortfall = ""
+        if state.n_unsolved:
+            shortfall = (
+                f"{state.n_unsolved} machines of {state.n_cells} cells are short of the tolerance: set a "
+                "smaller C, or a larger gamma"
+            )
+        return Measures(
+            state.objective, state.train_error, state.test_error, state.model_size, extra,
+            converged=state.stage == 2 and not state.n_unsolved, shortfall=shortfall,
+        )  # fmt: skip
+
+    def step_hint(self) -> str:
+        return f"C={self.C / 10:g}"
+
+    def mend(self, trouble: Trouble) -> str:
+        if trouble is Trouble.IDLE:
+            return "set class_weight='balanced', scale the features, or choose another gamma or C"
+        return f"set a smaller C ({self.step_hint()})"
+
+    def state_type(self) -> type[CellsState]:
+        return CellsState
+
+    def outline(self, problem: Problem) -> list[Outline]:
+        layout = self._layout(problem)
+        passes = [
+            *target_outline(problem),
+            Outline(layout.sampling(None), 1),
+            Outline(layout.counting(None), 1),
+            Outline(layout.moving(None, None), 1),
+            Outline(layout.solving([(number, 0) for number in range(layout.n_buckets)], None, None), 1),
+        ]
+        if problem.has_test:
+            passes.append(Outline(layout.held_out(None), 2))
+        return passes
