@@ -14,6 +14,7 @@ from distkern.core.version import __version__
 if TYPE_CHECKING:
     from distkern.core.errors import InputError
     from distkern.estimators.avm import AVMClassifier
+    from distkern.estimators.cells import CellClassifier, CellRegressor
     from distkern.estimators.csvrg import CSVRGClassifier
     from distkern.estimators.dsg import DSGClassifier, DSGRegressor
     from distkern.estimators.pegasos import PegasosClassifier
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AVMClassifier",
     "CSVRGClassifier",
+    "CellClassifier",
+    "CellRegressor",
     "DSGClassifier",
     "DSGRegressor",
     "Dataset",
@@ -45,6 +48,8 @@ __all__ = [
 _HOMES = {
     "AVMClassifier": "distkern.estimators.avm",
     "CSVRGClassifier": "distkern.estimators.csvrg",
+    "CellClassifier": "distkern.estimators.cells",
+    "CellRegressor": "distkern.estimators.cells",
     "DSGClassifier": "distkern.estimators.dsg",
     "DSGRegressor": "distkern.estimators.dsg",
     "Dataset": "distkern.storage.dataset",

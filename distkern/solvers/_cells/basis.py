@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.base import AbstractBasis
+from distkern.core import tiles
 from distkern.core.sparse import Rows, converted
 from distkern.core.types import Floats
 from distkern.solvers._cells.buckets import Machines
@@ -74,7 +75,7 @@ class CellBasis(AbstractBasis):
         for bucket, inside in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
             values[inside] = self._bucket(bucket).predict(rows[inside], self.settings)
         if nearest is not None:
-            np.argmax(values, axis=1, out=nearest)
+            tiles.greatest(values, nearest)
 
     def _bucket(self, number: int) -> Machines:
         global _kept

@@ -1,0 +1,226 @@
+"""Machines in cells: where rows go, what becomes of awkward data, the model on disk."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.estimators.cells import CellClassifier, CellRegressor
+from distkern.runs.persistence import load_model
+from distkern.runs.run import plan, train
+from distkern.solvers._cells.place import grouped
+from distkern.solvers._cells.tree import Tree
+from distkern.storage.ingest import write_dataset
+
+
+def rows(n_rows, n_features=3, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n_rows, n_features)).astype(np.float32)
+    return X, (np.sin(3 * X[:, 0]) + X[:, 1] > 0).astype(int)
+
+
+@pytest.mark.parametrize("kind", ["normal", "sorted", "skewed", "on a line", "mostly equal", "two values"])
+def test_half_spaces_cut_rows_into_equal_parts(kind):
+    X = rows(1000)[0]
+    X = {
+        "normal": X, "sorted": np.sort(X, axis=0), "skewed": np.exp(4 * X),
+        "on a line": np.outer(X[:, 0], [1.0, 2.0, 3.0]).astype(np.float32),
+        "mostly equal": np.where(np.arange(1000)[:, None] % 10, X[:1], X),
+        "two values": np.sign(X[:, :1]) * [[1, 1, 1]],
+    }[kind].astype(np.float32)  # fmt: skip
+    tree = Tree.fit(X, 100, 0)
+    leaves = tree.leaves(X)
+    counts = np.bincount(leaves, minlength=tree.n_leaves)
+    assert counts.min() > 0
+    for leaf in np.flatnonzero(counts > 100):
+        assert len(np.unique(X[leaves == leaf], axis=0)) == 1, "rows that differ were not cut"
+    if kind in ("normal", "sorted", "skewed", "on a line"):
+        assert tree.n_leaves == 10
+        assert counts.min() >= 99
+    # each row by itself, and in parts of any size
+    np.testing.assert_array_equal(leaves[[7]], tree.leaves(X[[7]]))
+    np.testing.assert_array_equal(
+        leaves, np.concatenate([tree.leaves(part) for part in np.array_split(X, 7)])
+    )
+
+
+def test_buckets_hold_no_more_rows_than_they_may():
+    counts = np.random.default_rng(0).integers(0, 50, 200)
+    buckets = grouped(counts, 120)
+    assert set(np.diff(buckets)) == {0, 1}
+    filled = np.bincount(buckets, counts)
+    assert filled.max() <= 120
+    assert (filled[:-1] + counts[np.flatnonzero(np.diff(buckets)) + 1] > 120).all()
+
+
+def test_one_cell_is_the_support_vector_machine_without_an_intercept():
+    X, y = rows(300)
+    model = CellClassifier(kernel="rbf", gamma=0.7, C=3.0, random_state=0).fit(X, y)
+    assert model.n_cells_ == 1
+    signs = 2.0 * y - 1.0
+    K = np.exp(-0.7 * np.square(np.linalg.norm(X[:, None] - X[None], axis=2)))
+    f = model.decision_function(X)
+    part = model.parts_.load(0)
+    apart = np.abs((X - model.places_.shift)[:, None] - part["support"][None]).max(axis=2)
+    a = np.zeros(300)
+    a[apart.argmin(axis=0)] = part["coefficients"][:, 0]
+    a *= signs
+    assert a.min() >= 0
+    assert a.max() <= 3.0 * (1 + 1e-6)
+    np.testing.assert_allclose(K @ (a * signs), f, atol=1e-4)
+    # no coordinate of the dual would move by more than the tolerance, K being 1 on its diagonal
+    assert np.abs(np.clip(a + 1 - signs * f, 0, 3.0) - a).max() < 0.06
+    # and it is as good as a machine with one
+    assert model.score(X, y) >= SVC(gamma=0.7, C=3.0).fit(X, y).score(X, y) - 0.01
+
+
+def test_cells_learn_what_their_rows_say():
+    X, y = rows(3000)
+    model = CellClassifier(max_cell_rows=200, random_state=0).fit(X[:2000], y[:2000])
+    assert model.score(X[2000:], y[2000:]) > 0.93
+    assert model.n_cells_ >= 10
+    assert len(model.machines_) >= 3
+    t = np.sin(3 * X[:, 0]) + X[:, 1]
+    regressor = CellRegressor(max_cell_rows=200, C=100.0, random_state=0).fit(X[:2000], 50 + 7 * t[:2000])
+    assert regressor.score(X[2000:], 50 + 7 * t[2000:]) > 0.97
+
+
+def test_equal_rows_are_not_cut_for_ever():
+    X = np.repeat(np.float32([[0, 0], [1, 1], [5, 5]]), [500, 400, 100], axis=0)
+    y = np.repeat([0, 1, 0], [500, 400, 100])
+    y[:100] = 1
+    X, y = (np.concatenate([part, part]) for part in (X, y))
+    model = CellClassifier(max_cell_rows=16, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict([[0, 0], [1, 1], [5, 5]]), [0, 1, 0])
+    # of different targets at one place the mean remains
+    targets = np.where(X[:, 0] == 0, np.arange(len(X)) % 7, 10.0)
+    found = CellRegressor(max_cell_rows=16, C=1e3, random_state=0).fit(X, targets).predict([[0, 0], [1, 1]])
+    np.testing.assert_allclose(found, [targets[X[:, 0] == 0].mean(), 10.0], atol=0.02)
+
+
+def test_constant_columns_few_rows_and_cells_of_one_class():
+    X, y = rows(400)
+    X = np.hstack([X, np.full((400, 1), 3.0, np.float32)])
+    assert CellClassifier(max_cell_rows=50, random_state=0).fit(X, y).score(X, y) > 0.9
+    few = CellClassifier(max_cell_rows=2, random_state=0).fit(X[:3], [0, 1, 0])
+    np.testing.assert_array_equal(few.predict(X[:3]), [0, 1, 0])
+    # classes far apart: every cell has one class only, and is a constant
+    apart = CellClassifier(max_cell_rows=50, random_state=0).fit(X + 100.0 * y[:, None], y)
+    assert apart.score(X + 100.0 * y[:, None], y) == 1.0
+    assert apart.n_support_ < 100
+
+
+def test_weights_of_rows_and_classes_are_repetitions():
+    X, y = rows(2000)
+    often = np.random.default_rng(1).integers(1, 4, 2000)
+    weighted = CellClassifier(C=2.0, random_state=0).fit(X, y, sample_weight=often)
+    # C is of a row of average weight
+    repeated = CellClassifier(C=2.0 / often.mean(), max_cell_rows=8000, random_state=0)
+    repeated.fit(X.repeat(often, axis=0), y.repeat(often))
+    assert weighted.n_cells_ == repeated.n_cells_ == 1
+    probe = rows(200, seed=5)[0]
+    apart = np.abs(weighted.decision_function(probe) - repeated.decision_function(probe))
+    assert apart.max() < 0.1
+    assert apart.mean() < 0.02
+    balanced = CellClassifier(C=0.01, class_weight={0: 1.0, 1: 30.0}, random_state=0).fit(X, y)
+    assert balanced.predict(probe).mean() > weighted.predict(probe).mean()
+
+
+def test_too_many_columns_of_sparse_rows_are_refused():
+    from scipy.sparse import random as random_sparse
+
+    X = random_sparse(40, 20000, density=0.01, format="csr", random_state=0, dtype=np.float32)
+    with pytest.raises(InputError, match="20000 are too many; use an algorithm for sparse rows"):
+        CellClassifier().fit(X, np.arange(40) % 2)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    X, y = rows(1500, 4)
+    folder = tmp_path_factory.mktemp("cells")
+    data = write_dataset([(X, y)], folder / "d.zarr", scale="none", test_fraction=0.2, rows_per_shard=100)
+    model = CellClassifier(max_cell_rows=60, random_state=0)
+    train(model, data.train, test=data.test, out=folder / "m", scheduler="threads", workers=2)
+    return data, model, folder
+
+
+def test_the_same_bits_in_processes_and_in_memory(stored, tmp_path):
+    data, model, _ = stored
+    again = CellClassifier(max_cell_rows=60, random_state=0)
+    train(again, data.train, test=data.test, out=tmp_path / "m", scheduler="processes", workers=3)
+    held = CellClassifier(max_cell_rows=60, random_state=0).fit(data.train)
+    assert len(model.machines_) > 3
+    for other in (again, held):
+        np.testing.assert_array_equal(model.machines_, other.machines_)
+    np.testing.assert_array_equal(model.predict(data.test), held.predict(data.test))
+
+
+def test_a_model_is_its_folder(stored, tmp_path):
+    data, model, folder = stored
+    assert not (folder / "m" / "moved").exists()
+    loaded = load_model(folder / "m")
+    decisions = np.asarray(model.decision_function(data.test))
+    np.testing.assert_array_equal(decisions, np.asarray(loaded.decision_function(data.test)))
+    loaded.save(tmp_path / "copy")
+    model.save(folder / "m")
+    pickled = pickle.loads(pickle.dumps(load_model(tmp_path / "copy")))
+    np.testing.assert_array_equal(decisions, np.asarray(pickled.decision_function(data.test)))
+    assert loaded.score(data.test) == pytest.approx(1 - model.history_[-1]["test_error"])
+
+
+def test_damaged_machines_are_refused(stored, tmp_path):
+    model = stored[1]
+    model.save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    file = tmp_path / "m" / "machines" / "1" / "support" / "c" / "0" / "0"
+    content = bytearray(file.read_bytes())
+    content[3] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(CorruptDataError, match="machines/1/support"):
+        loaded.parts_.load(1)
+    (tmp_path / "m" / "machines" / "0").rename(tmp_path / "away")
+    (tmp_path / "m" / "machines" / "2").rename(tmp_path / "m" / "machines" / "0")
+    with pytest.raises(CorruptDataError, match="not those that were written with the rest"):
+        loaded.parts_.load(0)
+
+
+def test_a_resumed_run_solves_only_what_is_left(stored, tmp_path, monkeypatch):
+    from distkern.engine.drive import Interrupted
+    from distkern.storage.parts import ArrayParts
+
+    data, model, _ = stored
+    put, done = ArrayParts.put, []
+
+    def interrupted(self, number, result):
+        done.append(number)
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        return put(self, number, result)
+
+    def run(resume):
+        estimator = CellClassifier(max_cell_rows=60, random_state=0)
+        return train(
+            estimator, data.train, test=data.test, out=tmp_path / "m", scheduler="synchronous", resume=resume
+        )
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ArrayParts, "put", interrupted)
+        with pytest.raises(Interrupted):
+            run(False)
+    before = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "m" / "machines").glob("*.json")}
+    assert len(before) == 2
+    resumed = run(True)
+    np.testing.assert_array_equal(resumed.machines_, model.machines_)
+    after = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "m" / "machines").glob("*.json")}
+    assert before.items() <= after.items()
+    assert not (tmp_path / "m" / "moved").exists()
+
+
+def test_the_plan_lists_the_phases(stored):
+    data, _, _ = stored
+    planned = plan(CellClassifier(max_cell_rows=60), data.train, test=data.test, workers=2, scheduler="local")
+    assert [step.name for step in planned.passes] == ["sample", "count", "move", "solve", "held-out"]
