@@ -16,13 +16,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.batches import BatchOrder, Draw
 from distkern.core.rng import Purpose, stream
+from distkern.core.stores import Store
 from distkern.core.types import Block, GroupOpener
 
 Partial = TypeVar("Partial")
@@ -250,53 +251,6 @@ class Batches:
     seconds_per_batch: float = 1e-3
     answer_bytes: int = 1024
     cost: Cost = Cost()
-
-
-class Store(Protocol):
-    """Where the tasks of an :class:`Each` leave their results; it travels to the workers.
-
-    A killed worker's task runs again, so a result may be put twice: it is then the same result, in the same
-    place.
-    """
-
-    def is_here(self) -> bool:
-        """Whether this process can put something; where a worker cannot, the driver does it."""
-
-    def put(self, number: int, result: Any) -> Any:
-        """Store the result of a task, whole or not at all, and give its record."""
-
-    def records(self) -> Mapping[int, Any]:
-        """The records of the results that are there already, whole, by the numbers of their tasks."""
-
-
-class ArrayStore(Store, Protocol):
-    """A store of named arrays: the result of a task is (record, arrays)."""
-
-    def load(self, number: int) -> Mapping[str, NDArray[Any]]:
-        """The arrays of a task, in any process that sees the store."""
-
-    def fingerprint(self, number: int) -> str:
-        """SHA-256, in hexadecimal digits, of all that these arrays are."""
-
-
-class SliceStore(Store, Protocol):
-    """A store of sorted rows: the result of a task is (record, offsets, arrays).
-
-    Slice s of each array is its rows ``offsets[s] : offsets[s + 1]``.
-    """
-
-    def slices(self, place: int, numbers: int) -> Iterator[Mapping[str, NDArray[Any]]]:
-        """Slice ``place`` of each of the tasks 0 .. ``numbers`` - 1, in order; raises if it is not seen."""
-
-
-class Workplace(Protocol):
-    """Where a run keeps the stores of its tasks, by name; what is in them is there when it is resumed."""
-
-    def arrays(self, name: str) -> ArrayStore:
-        """The store of arrays of that name."""
-
-    def slices(self, name: str, layout: Mapping[str, tuple[str, tuple[int, ...]]]) -> SliceStore:
-        """The store of sorted rows of that name; ``layout`` has each array's dtype and the shape of a row."""
 
 
 @dataclass(frozen=True)

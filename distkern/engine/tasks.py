@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from distkern.core import blas
+from distkern.core.stores import Store
 from distkern.core.types import Block, Reader
 from distkern.engine.cache import read_through
-from distkern.passes import Store, Visit, pieces
+from distkern.passes import Visit, pieces
 
 
 @dataclass(frozen=True)

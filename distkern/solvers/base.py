@@ -20,8 +20,9 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from distkern.core.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
+from distkern.core.stores import Workplace
 from distkern.landmarks.base import Layout
-from distkern.passes import Derived, Message, Pass, Workplace
+from distkern.passes import Derived, Message, Pass
 
 State = TypeVar("State")
 Result = TypeVar("Result")

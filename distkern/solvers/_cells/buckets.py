@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.rng import Purpose, stream
+from distkern.core.stores import SliceStore
 from distkern.core.types import Block, Floats
-from distkern.passes import SliceStore
 from distkern.solvers._cells.machine import (
     CellMachine,
     CellSettings,

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
+from distkern.core.stores import SliceStore, Store
 from distkern.core.types import Block
-from distkern.passes import Cost, Each, Reduce, SliceStore, Store
+from distkern.passes import Cost, Each, Reduce
 from distkern.solvers._cells.basis import KEPT_BYTES, placing_bytes
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
 from distkern.solvers._cells.moving import Sample, Sampling, count_leaves, move_rows, sample_block, zero_sums
