@@ -26,8 +26,8 @@ _SWEEPS, _PROGRESS, _MOST_SWEEPS = 20, 0.6, 200
 _STEPS = 40
 #: of the tolerance: gradients that are not worth an update
 _LEAST = 0.25
-#: how often that is repeated
-_ROUNDS = 4
+#: turns of the sweeps, between which Newton's method has one
+TURNS = 4
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,7 @@ def solve_dual(
     *,
     seed: int,
     tolerance: float = 0.05,
+    turns: int = TURNS,
     start: Array | None = None,
 ) -> DualSolution:
     """Minimise the dual by coordinate descent with shrinking (Hsieh et al. 2008), all gradients kept.
@@ -65,8 +66,8 @@ def solve_dual(
     Coordinates are visited in random order, each set to its exact minimum; those at a bound or a kink that
     they would not leave are left out until the others are done. Where K is ill-conditioned (wide kernels,
     large costs) single coordinates crawl: where 20 sweeps do not reduce the largest gradient to 0.6 of what
-    it was, :func:`~distkern.solvers._cells.newton.newton` moves all of them together. Both have their turn
-    four times at most.
+    it was, :func:`~distkern.solvers._cells.newton.newton` moves all of them together. The sweeps have
+    ``turns`` turns at most.
 
     Parameters
     ----------
@@ -75,6 +76,7 @@ def solve_dual(
     costs : (m,) c_i > 0
     seed : of the order of the coordinates
     tolerance : largest gradient of a coordinate that is left, in units of predictions
+    turns : 1: sweeps alone
     start : coefficients to start from, within their bounds
     """
     n_rows = len(targets)
@@ -83,9 +85,9 @@ def solve_dual(
     values = np.zeros(n_rows, dtype=kernel.dtype) if start is None else _product(kernel, dual)
     generator = stream(seed, Purpose.ROW_ORDER)
     converged = False
-    for _ in range(_ROUNDS):
+    for turn in range(turns):
         converged = _sweeps(kernel, conjugates, dual, values, generator, tolerance)
-        if converged:
+        if converged or turn == turns - 1:
             break
         _newton(kernel, conjugates, dual, values, tolerance)
     predictions = _product(kernel, dual).astype(np.float64)

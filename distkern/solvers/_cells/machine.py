@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from distkern.core.rng import Purpose, stream
 from distkern.core.types import Floats
 from distkern.kernels.base import AbstractLandmarkKernel, AbstractTileKernel
 from distkern.losses.conjugate import AbstractDualLoss
-from distkern.solvers._cells.dual import solve_dual
+from distkern.solvers._cells.dual import TURNS, solve_dual
 from distkern.solvers._cells.ridge import solve_ridge
 
 Array = NDArray[np.float64]
@@ -30,13 +33,14 @@ class CellSettings:
     kernel : of the mapped rows
     loss : with a conjugate
     cost : C, of a row of weight 1; the objective is 1/2 f' K^-1 f + C sum_i weight_i l(f_i, y_i)
-    tolerance : of the dual solver, in units of predictions
+    tolerance, turns : of the dual solver
     """
 
     kernel: AbstractTileKernel
     loss: AbstractDualLoss
     cost: float
     tolerance: float = 0.05
+    turns: int = TURNS
 
 
 @dataclass(frozen=True)
@@ -79,42 +83,54 @@ def solve_cell(
     Equal rows count as one. Where they cost more than 10^4 together they are taken to cost that much: f is
     then within 10^-4 of what it would be without a regulariser, and more would only lose digits.
     """
+    return solve_costs(settings, rows, targets, weights, seed, [settings.cost])[0]
+
+
+def solve_costs(
+    settings: CellSettings, rows: Floats, targets: Array, weights: Array | None, seed: int,
+    costs_of_one: Sequence[float],
+) -> list[CellMachine]:  # fmt: skip
+    """As :func:`solve_cell`, for several C in place of the settings' own, with one kernel matrix for all."""
     importance = np.ones(len(rows)) if weights is None else weights
     if not importance.all():
         kept = importance > 0
         rows, targets, importance = rows[kept], targets[kept], importance[kept]
     rows, targets, importance, places = merged(rows, targets, importance)
+    n_outputs, is_real = targets.shape[1], settings.loss.target_kind == "real"
+    constants = np.zeros(n_outputs)
     if not len(rows):
-        return CellMachine(rows, np.zeros((0, targets.shape[1]), rows.dtype), np.zeros(targets.shape[1]))
-    constants = np.zeros(targets.shape[1])
-    if settings.loss.target_kind == "real":
+        return [CellMachine(rows, np.zeros((0, n_outputs), rows.dtype), constants) for _ in costs_of_one]
+    if is_real:
         constants = importance @ targets / importance.sum()
     same = (targets == targets[0]).all(axis=0)
     constants[same] = targets[0, same]
-    coefficients = np.zeros(targets.shape)
-    gap, converged = 0.0, True
-    if not same.all():
-        costs = settings.cost * importance
-        together = np.bincount(places, costs)[places]
-        costs = costs * np.minimum(1.0, _MOST_COST / together)
-        centred = targets - np.where(settings.loss.target_kind == "real", constants, 0.0)
-        if settings.loss.is_quadratic:
-            kernel = kernel_matrix(settings.kernel, rows, np.float64)
-            coefficients[:, ~same] = solve_ridge(kernel, centred[:, ~same], costs)
-        else:
-            kernel = kernel_matrix(settings.kernel, rows, rows.dtype)
-            for output in np.flatnonzero(~same):
+    centred = targets - constants if is_real else targets
+    asked = np.flatnonzero(~same)
+    kernel = np.zeros((0, 0), rows.dtype)
+    if len(asked):
+        dtype = np.float64 if settings.loss.is_quadratic else rows.dtype
+        kernel = kernel_matrix(settings.kernel, rows, dtype)
+    machines = []
+    for cost in costs_of_one:
+        costs = cost * importance
+        costs *= np.minimum(1.0, _MOST_COST / np.bincount(places, costs)[places])
+        coefficients = np.zeros(targets.shape)
+        gap, converged = 0.0, True
+        if settings.loss.is_quadratic and len(asked):
+            coefficients[:, asked] = solve_ridge(kernel, centred[:, asked], costs)
+        elif len(asked):
+            for output in asked:
                 wanted = centred[:, output]
                 found = solve_dual(
                     kernel, wanted, costs, settings.loss, seed=seed, tolerance=settings.tolerance,
-                    start=_cancelled(settings.loss, wanted, costs, places),
+                    turns=settings.turns, start=_cancelled(settings.loss, wanted, costs, places),
                 )  # fmt: skip
                 coefficients[:, output] = found.coefficients
                 gap, converged = max(gap, found.gap / found.primal), converged and found.converged
-    support = coefficients.any(axis=1)
-    return CellMachine(
-        rows[support], coefficients[support].astype(rows.dtype), constants, gap, converged
-    )  # fmt: skip
+        support = coefficients.any(axis=1)
+        kept_coefficients = coefficients[support].astype(rows.dtype)
+        machines.append(CellMachine(rows[support], kept_coefficients, constants, gap, converged))
+    return machines
 
 
 def predict_cell(settings: CellSettings, machine: CellMachine, rows: Floats) -> Array:
@@ -169,8 +185,15 @@ def _distinct(rows: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The first of each set of equal rows, and the set of each row."""
     # a negative zero is a zero
     exact = np.ascontiguousarray(rows + 0.0)
-    keys = exact.view(np.dtype((np.void, exact.shape[1] * exact.itemsize))).ravel()
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    # sums of the bit patterns times odd numbers, modulo 2^64, tell rows apart and are sorted much faster
+    factors = stream(0, Purpose.ROW_DRAWS).integers(0, 2**63, exact.shape[1], dtype=np.uint64) * 2 + 1
+    sums = (exact.view(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
+    whole = exact.view(np.dtype((np.void, exact.shape[1] * exact.itemsize))).ravel()
+    keys: NDArray[Any]
+    for keys in (sums, whole):
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        if len(first) == len(exact) or np.array_equal(exact[first[inverse]], exact):
+            break
     return first, inverse
 
 

@@ -1,0 +1,76 @@
+"""From rows to the coordinates in which cells measure distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from distkern.core.types import Floats
+from distkern.kernels import find_kernel, require
+from distkern.kernels.bandwidth import median_width
+from distkern.kernels.base import AbstractScaledKernel, AbstractTileKernel
+from distkern.solvers._cells.metric import MetricKind, learn_metric, root
+from distkern.solvers._cells.transform import Transform, TransformKind
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MapChoice:
+    """Which map: a transform of the columns, then a metric learned in so many rounds with such a ridge."""
+
+    transform: TransformKind = "standard"
+    metric: MetricKind = "none"
+    rounds: int = 1
+    ridge: float = 0.1
+
+
+@dataclass(frozen=True)
+class CellMap:
+    """x -> T(x) L, whose Euclidean distances are those of the metric L L' between transformed rows.
+
+    Attributes
+    ----------
+    transform : T
+    factors : L (d, d), or its diagonal (d,)
+    width : median distance of two mapped rows of the sample
+    """
+
+    transform: Transform
+    factors: Array
+    width: float
+
+    @classmethod
+    def fit(cls, choice: MapChoice, sample: Floats, targets: Array) -> CellMap:
+        """From a sample of rows (n, d) in random order and its targets (n, k), standardised or -1 and +1."""
+        transform = Transform.fit(choice.transform, sample)
+        rows = transform.apply(sample, np.float64)
+        metric = learn_metric(rows, targets, choice.metric, ridge=choice.ridge, rounds=choice.rounds)
+        factors = root(metric)
+        if choice.metric in ("none", "diagonal"):
+            factors = np.diagonal(factors).copy()
+        found = cls(transform, factors, 1.0)
+        width = median_width(found.apply(sample)) / np.sqrt(2.0)
+        return cls(transform, factors, width if width > 0 else 1.0)
+
+    def apply(self, rows: Floats, out_dtype: DTypeLike = np.float32) -> Floats:
+        """Mapped rows (n, d)."""
+        values = self.transform.apply(rows, out_dtype)
+        factors = self.factors.astype(values.dtype)
+        return values * factors if factors.ndim == 1 else values @ factors
+
+    def kernel(self, name: str, width: float, **parameters: Any) -> AbstractTileKernel:
+        """The kernel whose width is so many times the median distance; its other parameters as given."""
+        kind = find_kernel(name)
+        if issubclass(kind, AbstractScaledKernel):
+            gamma = kind.gamma_from_width(width * self.width, len(self.factors))
+            parameters = {"gamma": gamma, **parameters}
+        return require(kind.from_parameters(**parameters), AbstractTileKernel)  # type: ignore[type-abstract]
+
+    def importance(self) -> Array:
+        """How much the metric weighs each column, (d,), their sum 1: the diagonal of L L'."""
+        squares = self.factors**2 if self.factors.ndim == 1 else np.square(self.factors).sum(axis=1)
+        return np.asarray(squares / squares.sum())

@@ -1,0 +1,304 @@
+"""Settings that choose themselves: successive halving on a sample, scored on rows that are held out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.rng import Purpose, stream
+from distkern.core.types import Floats
+from distkern.losses.conjugate import AbstractDualLoss
+from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_costs
+from distkern.solvers._cells.mapping import CellMap, MapChoice
+from distkern.solvers._cells.metric import MetricKind
+from distkern.solvers._cells.transform import TransformKind
+
+Array = NDArray[np.float64]
+
+#: rows of the sample and held-out rows of each rung, and how many maps go on to the next
+_RUNGS = ((1000, 2000, 6), (2000, 3000, 2), (4000, 5000, 1))
+_QUICK = ((700, 1500, 2), (2000, 3000, 1))
+#: of the dual solver: a ranking needs no more, and settings whose sweeps do not get on are not waited for
+_TOLERANCE, _TURNS = 0.1, 1
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """A kernel by name, with the parameters that are not searched."""
+
+    name: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+
+
+#: exp(-|x - y| / b), the Laplacian of the Euclidean distance, is the Matern kernel of smoothness 1/2
+KERNELS = (KernelSpec("matern", (("smoothness", 0.5),)), KernelSpec("rbf"))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of the search.
+
+    Attributes
+    ----------
+    map : of the rows
+    kernel : with what width in units of the median distance of two mapped rows
+    cost : C
+    """
+
+    map: MapChoice
+    kernel: KernelSpec
+    width: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class Space:
+    """Where to search; a single value is given and not searched."""
+
+    maps: tuple[MapChoice, ...]
+    kernels: tuple[KernelSpec, ...] = KERNELS
+    widths: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0)
+    costs: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen, from what, and what it gained.
+
+    Attributes
+    ----------
+    setting : the best
+    map : it, fitted to the largest sample
+    score : of the setting on held-out rows: share of errors, or mean squared error over that of the mean
+    plain : the same of standardised rows, the first kernel, the median distance and the middle cost
+    edges : names of what is at the edge of its range: a wider one may be better
+    n_tried : settings that were tried, of each rung
+    """
+
+    setting: Setting
+    map: CellMap
+    score: float
+    plain: float
+    edges: tuple[str, ...]
+    n_tried: tuple[int, ...]
+
+
+def maps_of(
+    transforms: Sequence[TransformKind] = ("none", "standard", "normal", "ranks"),
+    metrics: Sequence[tuple[MetricKind, int]] = (
+        ("none", 1), ("diagonal", 1), ("diagonal", 3), ("full", 1), ("full", 3), ("mixed", 3),
+    ),
+) -> tuple[MapChoice, ...]:  # fmt: skip
+    """All pairs of a transform and a (metric, rounds)."""
+    return tuple(
+        MapChoice(transform, kind, rounds) for transform in transforms for kind, rounds in metrics
+    )  # fmt: skip
+
+
+def quick_maps() -> tuple[MapChoice, ...]:
+    """Few of them."""
+    return maps_of(("none", "standard"), (("none", 1), ("diagonal", 3)))
+
+
+def costs_of(loss: AbstractDualLoss) -> tuple[float, ...]:
+    """The range of C: of a quadratic loss it is the reciprocal of the ridge."""
+    return (1.0, 10.0, 100.0, 1e3, 1e4, 1e5) if loss.is_quadratic else Space.costs
+
+
+def stratified_order(codes: NDArray[Any] | None, n_rows: int, seed: int) -> NDArray[np.intp]:
+    """A random order of rows in which every run of rows holds each class in about its share.
+
+    Parameters
+    ----------
+    codes : (n_rows,) class codes; None: any random order
+    """
+    generator = stream(seed, Purpose.VALIDATION)
+    order = generator.permutation(n_rows)
+    if codes is None:
+        return order
+    keys = np.empty(n_rows)
+    for code in np.unique(codes):
+        mine = order[codes[order] == code]
+        keys[mine] = (np.arange(len(mine)) + generator.random()) / len(mine)
+    return np.argsort(keys, kind="stable")
+
+
+@dataclass
+class _Sample:
+    """Shuffled rows: the first are learned from, the last are held out."""
+
+    rows: Floats
+    targets: Array
+    weights: Array
+    loss: AbstractDualLoss
+    seed: int
+    maps: dict[tuple[MapChoice, int], CellMap] = field(default_factory=dict)
+
+    def map(self, choice: MapChoice, n_learned: int) -> CellMap:
+        """Learned from so many rows."""
+        key = (choice, n_learned)
+        if key not in self.maps:
+            self.maps[key] = CellMap.fit(choice, self.rows[:n_learned], self.targets[:n_learned])
+        return self.maps[key]
+
+    def scores(
+        self, choice: MapChoice, points: Iterable[tuple[KernelSpec, float]], costs: Sequence[float],
+        n_learned: int, n_held_out: int,
+    ) -> dict[Setting, Array]:  # fmt: skip
+        """Losses of held-out rows, of one map with some kernels and widths, all costs with each matrix."""
+        mapping = self.map(choice, n_learned)
+        learned = mapping.apply(self.rows[:n_learned])
+        held_out = slice(max(n_learned, len(self.rows) - n_held_out), len(self.rows))
+        asked = mapping.apply(self.rows[held_out])
+        found = {}
+        for spec, width in points:
+            kernel = mapping.kernel(spec.name, width, **dict(spec.parameters))
+            settings = CellSettings(kernel, self.loss, 1.0, _TOLERANCE, _TURNS)
+            machines = solve_costs(
+                settings, learned, self.targets[:n_learned], self.weights[:n_learned], self.seed, costs
+            )
+            for cost, machine in zip(costs, machines, strict=True):
+                values = predict_cell(settings, machine, asked)
+                found[Setting(choice, spec, width, cost)] = self._losses(
+                    values, self.targets[held_out], self.weights[held_out]
+                )
+        return found
+
+    def _losses(self, values: Array, targets: Array, weights: Array) -> Array:
+        """(n,), so that their mean is the score: weighted errors, or squared errors."""
+        shares = weights * (len(weights) / weights.sum())
+        if not np.isin(targets, (-1.0, 1.0)).all():
+            return np.asarray(shares * np.square(values - targets).sum(axis=1))
+        if targets.shape[1] == 1:
+            wrong = (values[:, 0] > 0) != (targets[:, 0] > 0)
+        else:
+            wrong = values.argmax(axis=1) != targets.argmax(axis=1)
+        return np.asarray(shares * wrong)
+
+
+def search(
+    rows: Floats,
+    targets: Array,
+    weights: Array | None,
+    loss: AbstractDualLoss,
+    space: Space,
+    seed: int,
+    *,
+    quick: bool = False,
+) -> Choice:
+    """The best of a space, by successive halving (Jamieson and Talwalkar 2016) over growing samples.
+
+    The first rung tries every map on 1,000 rows with coarse grids of widths and costs; the next ones try the
+    maps that did best on twice as many rows, with finer grids around what was best for each. A kernel matrix
+    serves all costs. Which rows are taken follows from their order alone, and what wins from their numbers:
+    no clock has a say.
+
+    Parameters
+    ----------
+    rows : (n, d), in the order of :func:`stratified_order`; 9,000 are used at most
+    targets : (n, k): -1 and +1, or standardised real numbers
+    weights : (n,), or None for all ones
+    quick : two rungs, up to 2,000 rows
+    """
+    rungs = _QUICK if quick else _RUNGS
+    n_rows = min(len(rows), rungs[-1][0] + rungs[-1][1])
+    importance = np.ones(n_rows) if weights is None else weights[:n_rows]
+    sample = _Sample(rows[:n_rows], targets[:n_rows], importance, loss, seed)
+    # of few rows two thirds are learned from
+    most = max(1, 2 * n_rows // 3) if n_rows < rungs[-1][0] + rungs[-1][1] else rungs[-1][0]
+    sizes = [min(n_learned, most) for n_learned, _, _ in rungs]
+    best: dict[Setting, Array] = {}
+    leaders: list[Setting] = []
+    n_tried = []
+    for rung, ((_, n_held_out, n_kept), n_learned) in enumerate(zip(rungs, sizes, strict=True)):
+        best = {}
+        if rung == 0:
+            points = [(spec, width) for spec in space.kernels for width in _coarse(space.widths)]
+            for choice in space.maps:
+                best |= sample.scores(choice, points, _coarse(space.costs), n_learned, n_held_out)
+        for leader in leaders:
+            points = [(leader.kernel, width) for width in _around(leader.width, space.widths)]
+            best |= sample.scores(
+                leader.map, points, _around(leader.cost, space.costs), n_learned, n_held_out
+            )  # fmt: skip
+        leaders = _leaders(best, n_kept)
+        n_tried.append(len(best))
+    plain = Setting(
+        MapChoice(), space.kernels[0], _middle(space.widths), _middle(space.costs)
+    )  # fmt: skip
+    n_learned, n_held_out = sizes[-1], rungs[-1][1]
+    if plain not in best:
+        best |= sample.scores(
+            plain.map, [(plain.kernel, plain.width)], [plain.cost], n_learned, n_held_out
+        )  # fmt: skip
+    chosen = _simplest(best, leaders)
+    return Choice(
+        chosen, sample.map(chosen.map, n_learned), _mean(best[chosen]), _mean(best[plain]),
+        _edges(chosen, space), tuple(n_tried),
+    )  # fmt: skip
+
+
+def _leaders(losses: dict[Setting, Array], n_kept: int) -> list[Setting]:
+    """The best setting of each of the best maps, and of the best one without a metric."""
+    found: dict[MapChoice, Setting] = {}
+    for setting in sorted(losses, key=lambda each: _mean(losses[each])):
+        found.setdefault(setting.map, setting)
+    best = list(found.values())
+    plain = [setting for setting in best[n_kept:] if setting.map.metric == "none"][:1]
+    has_plain = any(setting.map.metric == "none" for setting in best[:n_kept])
+    return best[:n_kept] if has_plain else best[:n_kept] + plain
+
+
+def _simplest(losses: dict[Setting, Array], leaders: list[Setting]) -> Setting:
+    """The best, unless one without a metric is as good within a standard error of the difference.
+
+    The best of many is lucky as well as good, and metrics are many: what a sample's metric gains is less on
+    more rows, and must be seen to gain something here.
+    """
+    best = leaders[0]
+    for setting in leaders[1:]:
+        difference = losses[setting] - losses[best]
+        error = float(difference.std()) / np.sqrt(len(difference))
+        if best.map.metric != "none" and setting.map.metric == "none" and difference.mean() <= error:
+            return setting
+    return best
+
+
+def _mean(losses: Array) -> float:
+    return float(losses.mean())
+
+
+def _coarse(values: Sequence[float]) -> list[float]:
+    """Every second value, from the second on where there are several."""
+    return list(values[1::2]) if len(values) > 2 else list(values)
+
+
+def _around(value: float, values: Sequence[float]) -> list[float]:
+    """The value and its neighbours, half a step of the grid away and a whole one, within the range."""
+    if len(values) < 2:
+        return [value]
+    step = (values[-1] / values[0]) ** (0.5 / (len(values) - 1))
+    near = [value * step**power for power in (-2, -1, 0, 1, 2)]
+    # rounding aside, the ends of the range are in it
+    return [
+        float(f"{each:.4g}") for each in near if values[0] * 0.999 <= each <= values[-1] * 1.001
+    ]  # fmt: skip
+
+
+def _middle(values: Sequence[float]) -> float:
+    return values[len(values) // 2]
+
+
+def _edges(setting: Setting, space: Space) -> tuple[str, ...]:
+    """What is at the edge of its range."""
+    return tuple(
+        name
+        for name, value, values in (
+            ("width", setting.width, space.widths), ("cost", setting.cost, space.costs),
+        )
+        if len(values) > 1 and (value <= values[0] * 1.01 or value >= values[-1] * 0.99)
+    )  # fmt: skip

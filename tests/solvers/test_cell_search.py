@@ -1,0 +1,112 @@
+"""The search of machines in cells: what it finds, and what that depends on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from distkern.losses import find_loss
+from distkern.solvers._cells import search as searches
+from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_cell
+from distkern.solvers._cells.mapping import CellMap, MapChoice
+from distkern.solvers._cells.search import (
+    KernelSpec,
+    Space,
+    costs_of,
+    maps_of,
+    quick_maps,
+    search,
+    stratified_order,
+)
+
+MATERN = (KernelSpec("matern", (("smoothness", 0.5),)),)
+
+
+@pytest.fixture(autouse=True)
+def _small_rungs(monkeypatch):
+    monkeypatch.setattr(searches, "_RUNGS", ((100, 200, 3), (200, 300, 1)))
+    monkeypatch.setattr(searches, "_QUICK", ((60, 200, 2), (200, 300, 1)))
+
+
+def problem(n=500, seed=0, scales=(1.0, 1.0, 1.0, 1.0)):
+    """Two columns that matter, and two that do not."""
+    x = np.random.default_rng(seed).standard_normal((n, 4))
+    y = np.sin(3 * x[:, 0]) + x[:, 1]
+    return (x * scales).astype(np.float32), y[:, None] / y.std()
+
+
+def test_finds_the_metric_and_says_what_it_gained():
+    x, y = problem(scales=(1.0, 1.0, 30.0, 30.0))
+    space = Space(quick_maps(), MATERN, costs=costs_of(find_loss("square")()))
+    found = search(x, y, None, find_loss("square")(), space, seed=0)
+    assert found.setting.map.metric == "diagonal"
+    assert found.setting.map.transform == "standard"
+    assert found.score < 0.5 * found.plain
+    assert found.map.importance()[:2].sum() > 0.9
+    assert len(found.n_tried) == 2
+    # what it returns is what it scored
+    mapping, setting = found.map, found.setting
+    settings = CellSettings(
+        mapping.kernel("matern", setting.width, smoothness=0.5), find_loss("square")(), setting.cost
+    )
+    cell = solve_cell(settings, mapping.apply(x[:200]), y[:200], None, 0)
+    values = predict_cell(settings, cell, mapping.apply(x[200:]))
+    assert np.square(values - y[200:]).mean() == pytest.approx(found.score, rel=1e-3)
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_depends_on_data_and_seed_alone_and_takes_no_more_rows_than_it_may(quick):
+    x, y = problem(800)
+    signs = np.where(y > 0, 1.0, -1.0)
+    space = Space(maps_of(("none", "ranks"), (("none", 1), ("full", 1))))
+    first, second, fewer = (
+        search(x[:n], signs[:n], np.ones(n), find_loss("hinge")(), space, 3, quick=quick)
+        for n in (800, 800, 500)
+    )
+    assert first.setting == second.setting == fewer.setting
+    assert first.score == second.score == fewer.score
+    np.testing.assert_array_equal(first.map.factors, fewer.map.factors)
+    assert first.score <= first.plain
+
+
+def test_edges_of_ranges_are_named_and_given_values_are_kept():
+    x, y = problem()
+    loss = find_loss("square")()
+    narrow = Space((MapChoice("none"),), MATERN, (0.01, 0.02), (1000.0,))
+    found = search(x, y, None, loss, narrow, 0)
+    assert found.edges == ("width",)
+    assert found.setting.width == pytest.approx(0.02)
+    assert found.setting.cost == 1000
+    assert found.setting.map == MapChoice("none")
+    wide = search(x, y, None, loss, Space((MapChoice("none"),), MATERN, (0.1, 1.0, 10.0), (1.0, 10.0)), 0)
+    assert wide.edges == ("cost",)
+
+
+def test_every_run_of_the_stratified_order_has_each_class():
+    codes = np.random.default_rng(0).choice(4, 2000, p=[0.9, 0.07, 0.02, 0.01])
+    order = stratified_order(codes, len(codes), 1)
+    np.testing.assert_array_equal(np.sort(order), np.arange(2000))
+    for run in (order[:500], order[500:900]):
+        shares = np.bincount(codes[run], minlength=4) / len(run)
+        np.testing.assert_allclose(shares, np.bincount(codes) / 2000, atol=2 / len(run))
+    assert not np.array_equal(order, stratified_order(codes, len(codes), 2))
+    np.testing.assert_array_equal(np.sort(stratified_order(None, 10, 1)), np.arange(10))
+
+
+def test_several_classes_are_scored_by_the_largest_output_and_by_weights():
+    x, y = problem()
+    codes = np.digitize(y[:, 0], [-0.7, 0.7])
+    targets = np.where(codes[:, None] == np.arange(3), 1.0, -1.0)
+    # the held-out rows of weight 0 have wrong targets
+    weights = np.ones(500)
+    weights[350:] = 0
+    targets[350:] = np.roll(targets[350:], 1, axis=1)
+    found = search(x, targets, weights, find_loss("odm")(), Space((MapChoice("none"),)), 0)
+    assert found.score < 0.35
+
+
+def test_maps_of_rows_that_say_nothing():
+    x = np.ones((50, 3), np.float32)
+    mapping = CellMap.fit(MapChoice("standard", "full"), x, np.ones((50, 1)))
+    assert mapping.width == 1
+    assert not mapping.apply(x).any()
