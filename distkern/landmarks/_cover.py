@@ -26,6 +26,12 @@ _STEP = 256  # the buffers grow between steps, so that a step never runs out of 
 Uncovered: TypeAlias = tuple[slice, NDArray[np.int64]]
 
 
+def _to_front(order: Any, position: int, number: int) -> None:
+    for later in range(position, 0, -1):
+        order[later] = order[later - 1]
+    order[0] = number
+
+
 def _scan(rows: Any, landmarks: Any, n_landmarks: int, order: Any, squared_radius: float, limit: int) -> int:
     for i in range(rows.shape[0]):
         found = -1
@@ -49,9 +55,7 @@ def _scan(rows: Any, landmarks: Any, n_landmarks: int, order: Any, squared_radiu
             for k in range(rows.shape[1]):
                 landmarks[number, k] = rows[i, k]
             n_landmarks += 1
-        for later in range(found, 0, -1):
-            order[later] = order[later - 1]
-        order[0] = number
+        _to_front(order, found, number)
     return n_landmarks
 
 
@@ -91,9 +95,7 @@ def _sparse_scan(
             norms[n_landmarks] = norm
             n_landmarks += 1
             landmark_indptr[n_landmarks] = start
-        for later in range(found, 0, -1):
-            order[later] = order[later - 1]
-        order[0] = number
+        _to_front(order, found, number)
     return n_landmarks
 
 
@@ -112,7 +114,7 @@ def scan(dtype: np.dtype[Any]) -> Callable[..., int]:
         array_type(dtype, 2), array_type(dtype, 2, writable=True), numba.int64,
         array_type(np.int64, 1, writable=True), numba.float64, numba.int64,
     )  # fmt: skip
-    return compile_loop(_scan, arguments, exact=True)
+    return compile_loop(_scan, arguments, helpers={"_to_front": _to_front}, exact=True)
 
 
 @cache
@@ -132,7 +134,7 @@ def sparse_scan(dtype: np.dtype[Any]) -> Callable[..., int]:
         numbers, columns, ends, array_type(dtype, 1, writable=True), array_type(np.int32, 1, writable=True),
         written, exact, exact, numba.int64, written, numba.float64, numba.int64,
     )  # fmt: skip
-    return compile_loop(_sparse_scan, arguments, exact=True)
+    return compile_loop(_sparse_scan, arguments, helpers={"_to_front": _to_front}, exact=True)
 
 
 class AbstractScanner(ABC):

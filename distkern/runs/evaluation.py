@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis
 from distkern.core import blas
 from distkern.core.errors import InputError
 from distkern.core.types import Block, Floats
@@ -18,10 +16,10 @@ from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.passes import Cost, Reduce, Stream, whole_visits
+from distkern.runs.applied import Applied
 from distkern.runs.ranking import RANKING_BYTES, RankedScores
 from distkern.runs.regression_figures import regression_figures, residuals_pass
 from distkern.storage.dataset import Split
-from distkern.storage.preparation import Preparation
 
 
 @dataclass(frozen=True)
@@ -60,22 +58,13 @@ class _Counted:
 
 @dataclass(frozen=True)
 class _Evaluated:
-    basis: AbstractBasis
-    coefficients: Floats
-    intercept: NDArray[np.float64]
-    losses: Callable[[Floats, Block], float]
-    preparation: Preparation | None
+    model: Applied
     codes: NDArray[np.int64]
     n_predicted: int
 
 
 def _evaluate(block: Block, operand: _Evaluated) -> _Counted:
-    features = block.features
-    if operand.preparation is not None:
-        features = operand.preparation.apply_rows(features, features.dtype)
-    predictions = operand.basis.combine(features, operand.coefficients)
-    if operand.intercept.any():
-        predictions = predictions.astype(np.float64) + operand.intercept
+    predictions = operand.model.predictions(block)
     binary = predictions.shape[1] == 1
     predicted = (predictions[:, 0] > 0).astype(np.int64) if binary else predictions.argmax(axis=1)
     assert block.targets is not None
@@ -84,8 +73,8 @@ def _evaluate(block: Block, operand: _Evaluated) -> _Counted:
     confusion = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
     codes = operand.codes[block.targets]
     known = codes >= 0
-    rows = Block(features[known], codes[known], None if block.weights is None else block.weights[known])
-    losses = operand.losses(predictions[known], rows)
+    rows = Block(block.features[known], codes[known], None if block.weights is None else block.weights[known])
+    losses = operand.model.losses(predictions[known], rows)
     exact = predictions[known].astype(np.float64)
     # two classes that compete: the second's lead
     scores = exact[:, 0] if binary else exact[:, -1] - exact[:, 0]
@@ -136,8 +125,7 @@ def evaluation_pass(model: Any, split: Split) -> Reduce[Any] | Stream[Any]:
 
 
 def _counting_pass(model: Any, split: Split) -> Stream[_Counted]:
-    preparation = model.preparation_for(split)
-    known = model.classes_.tolist()
+    applied, known = Applied.to(split, model), model.classes_.tolist()
     assert split.dataset.classes is not None
     labels = split.dataset.classes.tolist()
     codes = np.array([known.index(label) if label in known else -1 for label in labels], dtype=np.int64)
@@ -147,10 +135,8 @@ def _counting_pass(model: Any, split: Split) -> Stream[_Counted]:
             mend="evaluate on data with the labels of the training data",
         )  # fmt: skip
     n_outputs = model.n_outputs(len(known))
-    basis = model.basis(split.dtype)
-    operand = _Evaluated(
-        basis, model.coef_, model.intercept_, model.losses(), preparation, codes, len(known)
-    )  # fmt: skip
+    operand = _Evaluated(applied, codes, len(known))
+    basis = applied.basis
     rows = max(split.block_rows)
     cost = Cost(
         workspace_bytes=basis.combining_bytes(split.row_numbers)

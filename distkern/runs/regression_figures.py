@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis
-from distkern.core.types import Block, Floats
+from distkern.core.types import Block
 from distkern.passes import Cost, Reduce
+from distkern.runs.applied import Applied
 from distkern.storage.dataset import Split
-from distkern.storage.preparation import Preparation
 
 
 @dataclass(frozen=True)
@@ -50,20 +47,8 @@ class Residuals:
         )
 
 
-@dataclass(frozen=True)
-class _Evaluated:
-    basis: AbstractBasis
-    coefficients: Floats
-    intercept: NDArray[np.float64]
-    losses: Callable[[Floats, Block], float]
-    preparation: Preparation | None
-
-
-def _evaluate(block: Block, operand: _Evaluated) -> Residuals:
-    features = block.features
-    if operand.preparation is not None:
-        features = operand.preparation.apply_rows(features, features.dtype)
-    values = operand.basis.combine(features, operand.coefficients).astype(np.float64) + operand.intercept
+def _evaluate(block: Block, model: Applied) -> Residuals:
+    values = model.predictions(block).astype(np.float64, copy=False)
     targets = np.asarray(block.targets, dtype=np.float64)
     residuals = values - targets[:, None]
     mean = float(targets.mean())
@@ -73,14 +58,14 @@ def _evaluate(block: Block, operand: _Evaluated) -> Residuals:
         float(np.square(targets - mean).sum()),
         float(np.square(residuals).mean(axis=1).sum()),
         float(np.abs(residuals).mean(axis=1).sum()),
-        operand.losses(values, block),
+        model.losses(values, block),
     )
 
 
 def residuals_pass(model: Any, split: Split) -> Reduce[Residuals]:
     """The pass that :func:`regression_figures` reads; the split is one for regression."""
-    basis = model.basis(split.dtype)
-    operand = _Evaluated(basis, model.coef_, model.intercept_, model.losses(), model.preparation_for(split))
+    operand = Applied.to(split, model)
+    basis = operand.basis
     cost = Cost(
         workspace_bytes=basis.combining_bytes(split.row_numbers)
         + max(split.block_rows) * (32 * model.n_outputs() + 4 * split.row_numbers + 64),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.parameters import FLAG, Whole, parameter
+from distkern.core.parameters import FLAG, Parameter, Whole, parameter
 from distkern.core.sparse import Rows
 from distkern.core.types import Floats
 from distkern.losses import margin_loss_names
@@ -73,7 +74,7 @@ class AVM(AbstractCoresetSolver[AVMState]):
     name = "avm"
     cost_of_pass = "n r (d + k)"
     memory = "r (d + k) numbers and a tile of kernel values"
-    choices = {"loss": a_loss("hinge", margin_loss_names), **CORESET}  # noqa: RUF012
+    choices: ClassVar[Mapping[str, Parameter]] = {"loss": a_loss("hinge", margin_loss_names), **CORESET}
     # up to 11 times that of the model 0 it was seen to come back
     explosion = 100.0
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.core.parameters import FLAG, NOT_NEGATIVE, NOTHING, Number, Whole, Words, parameter
+from distkern.core.parameters import FLAG, NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
 from distkern.core.rng import Purpose, stream
 from distkern.core.sparse import Rows
 from distkern.core.types import Floats
@@ -91,7 +92,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     name = "csvrg"
     cost_of_pass = "n r (d + k) for the full gradient, as much for the inner loop"
     memory = "r (d + k) numbers and a tile of kernel values"
-    choices = {"loss": a_loss("odm", margin_loss_names), **CORESET}  # noqa: RUF012
+    choices: ClassVar[Mapping[str, Parameter]] = {"loss": a_loss("odm", margin_loss_names), **CORESET}
 
     def state_type(self) -> type[CSVRGState]:
         return CSVRGState

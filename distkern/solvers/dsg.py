@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,7 +174,7 @@ class DSG(AbstractSolver[DSGState]):
     name = "dsg"
     cost_of_pass = "a step B (r d + r k), r the features so far"
     memory = "r k numbers; features are made from seeds"
-    choices = {  # noqa: RUF012
+    choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", loss_names),
         "kernel": a_kernel(feature_kernel_names),
         "gamma": GAMMA,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import STRIP_NUMBERS
 from distkern.bases.random_features import STRIP_ROWS
-from distkern.core.parameters import FLAG, NOTHING, POSITIVE, Whole, parameter
+from distkern.core.parameters import FLAG, NOTHING, POSITIVE, Parameter, Whole, parameter
 from distkern.core.sparse import Rows
 from distkern.features import AbstractFeatures
 from distkern.losses import margin_loss, margin_loss_names
@@ -128,7 +129,7 @@ class Pegasos(AbstractSolver[PegasosState]):
     name = "pegasos"
     cost_of_pass = "n d k, or n times the entries of a row; n r (d + k) over r features"
     memory = "r k numbers"
-    choices = {  # noqa: RUF012
+    choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("hinge", margin_loss_names), **feature_parameters("linear")
     }  # fmt: skip
     explosion = math.inf

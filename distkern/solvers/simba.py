@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +16,14 @@ from distkern.core.parameters import FLAG, NOTHING, POSITIVE, Number, Parameter,
 from distkern.core.sparse import Rows
 from distkern.core.types import groups_of
 from distkern.features import AbstractFeatures, feature_names
-from distkern.passes import Cost, Message, Reduce, Rounds
+from distkern.passes import Cost, Message, Rounds
 from distkern.solvers._simba.columns import COLUMN_BYTES, ROW_BYTES
-from distkern.solvers._simba.measure import (
-    BINS,
-    LaneModel,
-    Margins,
-    Mistakes,
-    Norms,
-    measure_margins,
-    measure_mistakes,
-    measure_norms,
-)  # fmt: skip
+from distkern.solvers._simba.measure import BINS, LaneModel, Margins, Mistakes, Norms
+from distkern.solvers._simba.measuring import Measuring
 from distkern.solvers._simba.messages import Ask, HoldOut, Update, join
-from distkern.solvers._simba.primal import Primal, RoundRunner, Schedule
+from distkern.solvers._simba.primal import Primal
 from distkern.solvers._simba.resident import Operand, open_simba
+from distkern.solvers._simba.rounds import Schedule, rounds
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import feature_parameters
 
@@ -138,7 +132,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
     name = "simba"
     cost_of_pass = "a round n + d numbers: one row, one column"
     memory = "24 bytes a row and output where the row is, d k numbers in the driver"
-    choices = {  # noqa: RUF012
+    choices: ClassVar[Mapping[str, Parameter]] = {
         "nu": Parameter(
             "search",
             (Number(0, 1), Words("search")),
@@ -192,11 +186,11 @@ class SIMBA(AbstractSolver[SIMBAState]):
             basis, np.zeros((size, outputs)), np.zeros(outputs), outputs, self._hold_out(problem),
             problem.block_rows,
         )  # fmt: skip
-        norms: Norms = yield self._norms(problem, zero)
+        norms: Norms = yield self._measuring(problem).norms(zero)
         norms.check(self.n_held_out(problem) if self.holds_out else None)
         test_error = None
         if problem.has_test:
-            test: Mistakes = yield self._errors(problem, replace(zero, hold_out=None), "test")
+            test: Mistakes = yield self._measuring(problem).errors(replace(zero, hold_out=None), "test")
             test_error = int(test.active[0]) / test.n_active
         return SIMBAState(
             gamma=gamma, landmarks=np.asarray(landmarks), radius=math.sqrt(norms.largest),
@@ -212,18 +206,14 @@ class SIMBA(AbstractSolver[SIMBAState]):
     def stage(self, problem: Problem, state: SIMBAState) -> Steps[SIMBAState]:
         basis = self._basis(problem, state.landmarks, state.gamma)
         yield self._rounds(problem, self._operand(problem, basis))
-        primal = Primal(
-            state.u.copy(), state.behind.copy(), state.banked.copy(), state.sums_of_b.copy(), state.weight
-        )
-        runner = RoundRunner(self._schedule(problem, state, basis), primal)
+        primal = Primal(basis, state.u, state.behind, state.banked, state.sums_of_b, state.weight)
         first, last = state.round + 1, min(state.round + self._rounds_per_stage, self.max_rounds)
         limit = math.inf if self.max_feature_accesses is None else self.max_feature_accesses
-        done = (yield from runner.run(first, last + 1, limit - state.accesses)) - 1
+        done = yield from rounds(self._schedule(problem, state), primal, first, last, limit - state.accesses)
         after = replace(
             state, u=primal.u, behind=primal.behind, banked=primal.banked, sums_of_b=primal.sums_of_b,
-            weight=primal.weight, round=done, stage=state.stage + 1,
-            accesses=state.accesses + runner.accesses,
-            accesses_nonzero=state.accesses_nonzero + runner.entries,
+            weight=primal.weight, round=done.round, stage=state.stage + 1,
+            accesses=state.accesses + done.accesses, accesses_nonzero=state.accesses_nonzero + done.entries,
         )  # fmt: skip
         return (yield from self._measured(problem, after, primal, basis))
 
@@ -248,14 +238,14 @@ class SIMBA(AbstractSolver[SIMBAState]):
         stages = float(-(-self.max_rounds // self._rounds_per_stage))
         passes = [
             *(Outline(step, times) for step, times in self.features.outline(problem.layout)),
-            Outline(self._norms(problem, None), 1.0),
+            Outline(self._measuring(problem).norms(None), 1.0),
             Outline(self._rounds(problem, None), stages + self.features.reads_columns),
-            Outline(self._margins(problem, None), stages),
+            Outline(self._measuring(problem).margins(None), stages),
         ]  # fmt: skip
         if problem.n_outputs > 1:
-            passes.append(Outline(self._errors(problem, None, "train"), stages))
+            passes.append(Outline(self._measuring(problem).errors(None, "train"), stages))
         if problem.has_test:
-            passes.append(Outline(self._errors(problem, None, "test"), stages + 1.0))
+            passes.append(Outline(self._measuring(problem).errors(None, "test"), stages + 1.0))
         return passes
 
     # -- rounds
@@ -282,11 +272,11 @@ class SIMBA(AbstractSolver[SIMBAState]):
             self._hold_out(problem), problem.seed, basis,
         )  # fmt: skip
 
-    def _schedule(self, problem: Problem, state: SIMBAState, basis: AbstractBasis) -> Schedule:
+    def _schedule(self, problem: Problem, state: SIMBAState) -> Schedule:
         return Schedule(
             np.repeat(self.nus, problem.n_outputs), problem.n_rows - self.n_held_out(problem), problem.n_rows,
             state.radius, self.columns_per_round * problem.n_outputs, self.selection_every, self.averaging,
-            self.fit_intercept, problem.seed, basis,
+            self.fit_intercept, problem.seed,
         )  # fmt: skip
 
     def _rounds(self, problem: Problem, operand: Operand | None) -> Rounds:
@@ -330,7 +320,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
             basis, np.ascontiguousarray(w.T) / state.radius, b, outputs, self._hold_out(problem),
             problem.block_rows,
         )  # fmt: skip
-        found: Margins = yield self._margins(problem, unscaled)
+        found: Margins = yield self._measuring(problem).margins(unscaled)
         slacks = np.repeat(self.nus, outputs) * n_active
         gammas = np.array([found.best_margin(lane, slack) for lane, slack in enumerate(slacks.tolist())])
         scales = np.where(gammas > 0, gammas, 1.0)
@@ -339,7 +329,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
         )
         mistakes = found.mistakes
         if outputs > 1:
-            mistakes = yield self._errors(problem, model, "train")
+            mistakes = yield self._measuring(problem).errors(model, "train")
         held = mistakes.held / n_held if n_held else np.full(candidates, math.nan)
         # of candidates that do as well, the one with the smallest norm
         best = int(np.flatnonzero(mistakes.held == mistakes.held.min())[-1])
@@ -353,7 +343,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
         )  # fmt: skip
         test_error = None
         if problem.has_test:
-            test: Mistakes = yield self._errors(problem, chosen, "test")
+            test: Mistakes = yield self._measuring(problem).errors(chosen, "test")
             test_error = int(test.active[0]) / test.n_active
         hinge = sum(found.hinge(lane, scales[lane]) / scales[lane] for lane in range(*lanes.indices(len(b))))
         return replace(
@@ -364,37 +354,6 @@ class SIMBA(AbstractSolver[SIMBAState]):
             test_error=test_error,
         )  # fmt: skip
 
-    def _norms(self, problem: Problem, model: LaneModel | None) -> Reduce[Norms]:
-        result_bytes = 64 + 8 * problem.n_outputs
-        return Reduce("norms", measure_norms, Norms.join, model, cost=self._cost(problem, 1, result_bytes))
-
-    def _margins(self, problem: Problem, model: LaneModel | None) -> Reduce[Margins]:
-        lanes = len(self.nus) * problem.n_outputs
-        return Reduce(
-            "margins", measure_margins, Margins.add, model,
-            cost=self._cost(problem, lanes, lanes * BINS * 16),
-            measures_only=not self.holds_out,
-        )  # fmt: skip
-
-    def _errors(self, problem: Problem, model: LaneModel | None, split: str) -> Reduce[Mistakes]:
-        lanes = problem.n_outputs * (len(self.nus) if split == "train" else 1)
-        return Reduce(
-            "errors" if split == "train" else "held out", measure_mistakes, Mistakes.add, model, split=split,
-            cost=self._cost(problem, lanes, 16 * len(self.nus)),
-            measures_only=split == "test" or not self.holds_out,
-        )  # fmt: skip
-
-    def _cost(self, problem: Problem, lanes: int, result_bytes: int) -> Cost:
-        footprint, itemsize = (
-            self.features.with_exact_sums().footprint(problem.layout),
-            problem.dtype.itemsize,
-        )
-        operand = footprint.size * lanes * (16 + itemsize)
-        # f in both precisions, margins and their bins, of a strip
-        strip = 2**16 * 48 + 256 * lanes * 48
-        return Cost(
-            workspace_bytes=footprint.tile_bytes + operand + strip + result_bytes,
-            result_bytes=result_bytes,
-            flops_per_row=footprint.flops_per_row + 2.0 * problem.row_numbers * lanes,
-            entries_per_row=footprint.entries_per_row, process_bytes=footprint.process_bytes, compiled=True,
-        )  # fmt: skip
+    def _measuring(self, problem: Problem) -> Measuring:
+        footprint = self.features.with_exact_sums().footprint(problem.layout)
+        return Measuring(problem, footprint, len(self.nus), self._hold_out(problem))

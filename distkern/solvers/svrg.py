@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.core.errors import InputError
-from distkern.core.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Whole, parameter
+from distkern.core.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
 from distkern.core.sparse import Rows
 from distkern.features import AbstractFeatures, Footprint
 from distkern.losses import loss_names
@@ -133,7 +134,7 @@ class SVRG(AbstractSolver[SVRGState]):
     name = "svrg"
     cost_of_pass = "n r (d + k) for the full gradient, n r (d + 2 k) + n r^2 / B for the inner loop"
     memory = "r k numbers, and r^2 with a preconditioner"
-    choices = {  # noqa: RUF012
+    choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", loss_names), **feature_parameters("random")
     }  # fmt: skip
 

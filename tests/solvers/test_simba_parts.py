@@ -8,8 +8,9 @@ import pytest
 from distkern.bases.linear import LinearBasis
 from distkern.core.types import groups_of
 from distkern.solvers._simba.messages import Ask, HoldOut, Slacks, Update
-from distkern.solvers._simba.primal import Primal, RoundRunner, Schedule
+from distkern.solvers._simba.primal import Primal
 from distkern.solvers._simba.resident import Operand, open_simba
+from distkern.solvers._simba.rounds import Schedule, rounds
 from distkern.solvers._simba.selection import select
 from simba_problems import Group, margin_rows, signed
 
@@ -156,9 +157,9 @@ def test_lanes_that_share_draws_have_unbiased_estimates():
     steps, products = [], []
     for seed in range(6000):
         exchange = Exchange(blocks, lanes=2, n_draws=1, q=q, seed=seed)
-        primal = Primal(u.copy(), np.zeros((2, 4)), np.zeros(2), np.zeros(2), 0.0)
-        schedule = Schedule(np.array([0.1, 0.1]), 50, 50, radius, 1, 16, 0, True, seed, LinearBasis(4, float))
-        exchange.run(RoundRunner(schedule, primal).run(1, 2, np.inf))
+        primal = Primal(LinearBasis(4, float), u, np.zeros((2, 4)), np.zeros(2), np.zeros(2), 0.0)
+        schedule = Schedule(np.array([0.1, 0.1]), 50, 50, radius, 1, 16, 0, True, seed)
+        exchange.run(rounds(schedule, primal, 1, 1, np.inf))
         steps.append(primal.u - u)
         update = exchange.last.update
         x = np.concatenate([block.features for block in blocks])[7]

@@ -1,13 +1,14 @@
-"""The compiled step of SIMBA's primal variables: rows into u, averages kept lazily, columns drawn by u^2."""
+"""The compiled lines of SIMBA's rounds: b, rows into u, averages kept lazily, columns drawn by u^2."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distkern.core.compiled import array_type, compile_loop
 from distkern.core.philox import philox, unit
@@ -38,98 +39,125 @@ def total(values: Any, start: int, stop: int) -> float:
     return result
 
 
-def _refresh(u, chunks, spans, norms):  # type: ignore[no-untyped-def]
-    size, n_chunks, n_spans = u.shape[1], chunks.shape[1], spans.shape[1]
-    for lane in range(u.shape[0]):
+class Vectors(NamedTuple):
+    """u of every lane and what is kept of it, all changed in place.
+
+    Attributes
+    ----------
+    u : (lanes, size)
+    behind : (lanes, size), with ``banked`` (lanes,): sum_t a_t w_t = banked u - behind
+    norms : (lanes,) squared norms of u
+    chunks, spans : sums of squares of u by chunk, and of these by span
+    stamps, touched : (n_chunks,) the last round that touched a chunk, and room for the chunks of a round
+    """
+
+    u: NDArray[np.float64]
+    behind: NDArray[np.float64]
+    banked: NDArray[np.float64]
+    norms: NDArray[np.float64]
+    chunks: NDArray[np.float64]
+    spans: NDArray[np.float64]
+    stamps: NDArray[np.int64]
+    touched: NDArray[np.int64]
+
+
+def _refresh(v):  # type: ignore[no-untyped-def]
+    size, n_chunks, n_spans = v.u.shape[1], v.chunks.shape[1], v.spans.shape[1]
+    for lane in range(v.u.shape[0]):
         for chunk in range(n_chunks):
-            chunks[lane, chunk] = squares(u[lane], chunk * CHUNK, min(chunk * CHUNK + CHUNK, size))
+            v.chunks[lane, chunk] = squares(v.u[lane], chunk * CHUNK, min(chunk * CHUNK + CHUNK, size))
         for span in range(n_spans):
-            spans[lane, span] = total(chunks[lane], span * CHUNK, min(span * CHUNK + CHUNK, n_chunks))
-        norms[lane] = total(spans[lane], 0, n_spans)
+            v.spans[lane, span] = total(v.chunks[lane], span * CHUNK, min(span * CHUNK + CHUNK, n_chunks))
+        v.norms[lane] = total(v.spans[lane], 0, n_spans)
 
 
-def _step(  # type: ignore[no-untyped-def]
-    u, behind, banked, chunks, spans, norms, stamps, touched, sums, data, indices, indptr, masses, signs,
-    seed, purpose, t, step, weight, signed, column_scale, sums_of_b, columns, coefficients, b, masses_total,
-):  # fmt: skip
-    lanes, size = u.shape
-    outputs = signs.shape[1]
-    n_chunks, n_spans = chunks.shape[1], spans.shape[1]
-    for lane in range(lanes):
+def _biases(sums, totals, b):  # type: ignore[no-untyped-def]
+    for lane in range(totals.shape[0]):
         mass = difference = 0.0
         for group in range(sums.shape[0]):
             mass += sums[group, lane, 0]
             difference += sums[group, lane, 1]
-        masses_total[lane] = mass
-        b[lane] = 0.0
-        if signed:
-            b[lane] = 1.0 if difference > 0.0 else (-1.0 if difference < 0.0 else 0.0)
-        sums_of_b[lane] += weight * b[lane]
-    for draw in range(masses.shape[0]):
+        totals[lane] = mass
+        b[lane] = 1.0 if difference > 0.0 else (-1.0 if difference < 0.0 else 0.0)
+
+
+def _add_rows(  # type: ignore[no-untyped-def]
+    v, data, indices, indptr, masses, signs, totals, t, step, weight
+):  # fmt: skip
+    lanes, size = v.u.shape
+    n_draws, outputs = signs.shape
+    n_chunks, n_spans = v.chunks.shape[1], v.spans.shape[1]
+    for draw in range(n_draws):
         mean = 0.0
         for lane in range(lanes):
-            mean += masses[draw, lane] / masses_total[lane]
+            mean += masses[draw, lane] / totals[lane]
         mean /= lanes
         for lane in range(lanes):
-            share = (masses[draw, lane] / masses_total[lane]) / mean
+            share = (masses[draw, lane] / totals[lane]) / mean
             factor = step * share * signs[draw, lane % outputs]
-            bank = banked[lane]
+            bank = v.banked[lane]
             for entry in range(indptr[draw], indptr[draw + 1]):
                 change = factor * data[entry]
-                u[lane, indices[entry]] += change
-                behind[lane, indices[entry]] += bank * change
+                v.u[lane, indices[entry]] += change
+                v.behind[lane, indices[entry]] += bank * change
     n_touched = 0
-    for entry in range(indptr[0], indptr[masses.shape[0]]):
+    for entry in range(indptr[0], indptr[n_draws]):
         chunk = indices[entry] // CHUNK
-        if stamps[chunk] != t:
-            stamps[chunk] = t
-            touched[n_touched] = chunk
+        if v.stamps[chunk] != t:
+            v.stamps[chunk] = t
+            v.touched[n_touched] = chunk
             n_touched += 1
-    alive = 0
     for lane in range(lanes):
         for place in range(n_touched):
-            chunk = touched[place]
-            chunks[lane, chunk] = squares(u[lane], chunk * CHUNK, min(chunk * CHUNK + CHUNK, size))
+            chunk = v.touched[place]
+            v.chunks[lane, chunk] = squares(v.u[lane], chunk * CHUNK, min(chunk * CHUNK + CHUNK, size))
         last = -1
         for place in range(n_touched):
-            span = touched[place] // CHUNK
+            span = v.touched[place] // CHUNK
             if span != last:
-                spans[lane, span] = total(chunks[lane], span * CHUNK, min(span * CHUNK + CHUNK, n_chunks))
+                v.spans[lane, span] = total(v.chunks[lane], span * CHUNK, min(span * CHUNK + CHUNK, n_chunks))
                 last = span
-        norms[lane] = total(spans[lane], 0, n_spans)
-        if norms[lane] > 0.0:
+        v.norms[lane] = total(v.spans[lane], 0, n_spans)
+        v.banked[lane] += weight / max(1.0, math.sqrt(v.norms[lane]))
+
+
+def _draw_columns(v, seed, purpose, t, scale, columns, coefficients):  # type: ignore[no-untyped-def]
+    lanes, size = v.u.shape
+    n_chunks, n_spans = v.chunks.shape[1], v.spans.shape[1]
+    alive = 0
+    for lane in range(lanes):
+        if v.norms[lane] > 0.0:
             alive += 1
-        banked[lane] += weight / max(1.0, math.sqrt(norms[lane]))
     if alive == 0:
         return 0
     for draw in range(columns.shape[0]):
         words = philox(seed, purpose, t, draw, 0, 0)
         chosen = int(unit(words[0]) * alive)
         for lane in range(lanes):
-            if norms[lane] > 0.0:
+            if v.norms[lane] > 0.0:
                 if chosen == 0:
                     own = lane
                     break
                 chosen -= 1
-        left = unit(words[1]) * norms[own]
+        left = unit(words[1]) * v.norms[own]
         # sums may end a rounding error short, so the last that is not empty takes what is left
         span = 0
         for place in range(n_spans):
-            if spans[own, place] > 0.0:
+            if v.spans[own, place] > 0.0:
                 span = place
-                if left < spans[own, place]:
+                if left < v.spans[own, place]:
                     break
-                left -= spans[own, place]
+                left -= v.spans[own, place]
         chunk = span * CHUNK
         for place in range(span * CHUNK, min(span * CHUNK + CHUNK, n_chunks)):
-            if chunks[own, place] > 0.0:
+            if v.chunks[own, place] > 0.0:
                 chunk = place
-                if left < chunks[own, place]:
+                if left < v.chunks[own, place]:
                     break
-                left -= chunks[own, place]
+                left -= v.chunks[own, place]
         column = chunk * CHUNK
         for place in range(chunk * CHUNK, min(chunk * CHUNK + CHUNK, size)):
-            square = u[own, place] * u[own, place]
+            square = v.u[own, place] * v.u[own, place]
             if square > 0.0:
                 column = place
                 if left < square:
@@ -138,45 +166,61 @@ def _step(  # type: ignore[no-untyped-def]
         columns[draw] = column
         mean = 0.0
         for lane in range(lanes):
-            if norms[lane] > 0.0:
-                mean += u[lane, column] * u[lane, column] / norms[lane]
+            if v.norms[lane] > 0.0:
+                mean += v.u[lane, column] * v.u[lane, column] / v.norms[lane]
         mean /= alive
         for lane in range(lanes):
-            w = u[lane, column] / max(1.0, math.sqrt(norms[lane]))
-            coefficients[lane, draw] = column_scale * w / mean
+            w = v.u[lane, column] / max(1.0, math.sqrt(v.norms[lane]))
+            coefficients[lane, draw] = scale * w / mean
     return columns.shape[0]
 
 
-@cache
-def refresh_loop() -> Callable[..., None]:
-    """All sums of squares of u (lanes, size), with the bits that step by step leaves."""
-    matrix, vector = (array_type(np.float64, n, writable=True) for n in (2, 1))
-    helpers: dict[str, Callable[..., Any]] = {"squares": squares, "total": total}
-    return compile_loop(_refresh, (matrix, matrix, matrix, vector), helpers=helpers, exact=True)
-
-
-@cache
-def step_loop(dtype: np.dtype[Any]) -> Callable[..., int]:
-    """Round t of the primal: b, u += step * weighted rows, averages, and columns with their coefficients.
-
-    Takes u (lanes, size) and what is kept of it: ``behind`` and ``banked`` with sum_t a_t w_t = banked u -
-    behind, sums of squares of chunks and spans, ``stamps`` (n_chunks,) of the last round that touched a
-    chunk, and a buffer ``touched``; the residents' ``sums`` (groups, lanes, 2), the drawn rows in compressed
-    form with their q and signs; and writes ``columns``, ``coefficients`` (lanes, columns), b and the totals
-    of q. Returns how many columns were drawn: none while u is 0.
-    """
+def _vectors() -> Any:
+    """numba's type of :class:`Vectors`."""
     import numba
 
     matrix, vector = (array_type(np.float64, n, writable=True) for n in (2, 1))
-    whole, number = numba.int64, numba.float64
     wholes = array_type(np.int64, 1, writable=True)
+    kinds = (matrix, matrix, vector, vector, matrix, matrix, wholes, wholes)
+    return numba.types.NamedTuple(kinds, Vectors)
+
+
+@cache
+def refresh_loop() -> Callable[[Vectors], None]:
+    """All sums of squares of u, with the bits that round by round leaves."""
+    return compile_loop(_refresh, (_vectors(),), helpers={"squares": squares, "total": total}, exact=True)
+
+
+@cache
+def biases_loop() -> Callable[..., None]:
+    """Of the sums of q and q y (groups, lanes, 2) the totals of q and the signs of those of q y."""
+    vector = array_type(np.float64, 1, writable=True)
+    return compile_loop(_biases, (array_type(np.float64, 3), vector, vector), exact=True)
+
+
+@cache
+def add_rows_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
+    """u += step * rows, weighted by q / totals and y, and the averages with the new w, in round t.
+
+    Rows are given as data, indices and indptr, with their q (draws, lanes) and y (draws, outputs).
+    """
+    import numba
+
     arguments = (
-        matrix, matrix, vector, matrix, matrix, vector, wholes, wholes, array_type(np.float64, 3),
-        array_type(dtype, 1), array_type(np.int32, 1), array_type(np.int64, 1), array_type(np.float64, 2),
-        array_type(np.int8, 2), numba.uint64, whole, whole, number, number, numba.boolean, number, vector,
-        wholes, matrix, vector, vector,
+        _vectors(), array_type(dtype, 1), array_type(np.int32, 1), array_type(np.int64, 1),
+        array_type(np.float64, 2), array_type(np.int8, 2), array_type(np.float64, 1), numba.int64,
+        numba.float64, numba.float64,
     )  # fmt: skip
-    helpers: dict[str, Callable[..., Any]] = {
-        "philox": philox, "unit": unit, "squares": squares, "total": total,
-    }  # fmt: skip
-    return compile_loop(_step, arguments, helpers=helpers, exact=True)
+    return compile_loop(_add_rows, arguments, helpers={"squares": squares, "total": total}, exact=True)
+
+
+@cache
+def draw_columns_loop() -> Callable[..., int]:
+    """Columns drawn by u^2 of a lane, with coefficients (lanes, columns); how many: none while u is 0."""
+    import numba
+
+    matrix, wholes = array_type(np.float64, 2, writable=True), array_type(np.int64, 1, writable=True)
+    arguments = (
+        _vectors(), numba.uint64, numba.int64, numba.int64, numba.float64, wholes, matrix,
+    )  # fmt: skip
+    return compile_loop(_draw_columns, arguments, helpers={"philox": philox, "unit": unit}, exact=True)
