@@ -16,19 +16,19 @@ def run_each(
     step: Each, plan: EachPlan, source: AbstractSource, executor: AbstractExecutor, progress: Progress
 ) -> tuple[list[Any], dict[str, float]]:
     """The record of each task and the seconds that all of them read and worked."""
-    records = {number: record for number, record in step.store.records().items() if number < plan.tasks}
-    left = [number for number in plan.order if number not in records]
+    found = {number: record for number, record in step.store.records().items() if number < plan.tasks}
+    records = dict(found)
     operand, store = Shared(step.operand), Shared(step.store)
 
-    def calls() -> Iterator[Call]:
-        for number in left:
+    def calls() -> Iterator[tuple[int, Call]]:
+        for number in (number for number in plan.order if number not in found):
             arguments = (step.task, operand, store, step.record_bytes, plan.keep, number, step.items[number])
-            yield Call(each_task, arguments, source, step.blocks_of(number))
+            yield number, Call(each_task, arguments, source, step.blocks_of(number))
 
     read = work = 0.0
     progress(len(records))
-    for position, timed in executor.finished(calls(), plan.ahead):
-        number, value = left[position], timed.value
+    for number, timed in executor.finished(step.name, calls(), plan.ahead):
+        value = timed.value
         if isinstance(value, Unstored):
             value = put_result(step.store, number, value.result, step.record_bytes)
         records[number] = value

@@ -8,7 +8,8 @@ import pytest
 
 from distkern.dashboard.state import CELLS, MOST_WORKERS, Tasks, engine_key
 from distkern.engine.budget import Machine
-from distkern.engine.dask.graph import reduce_graph
+from distkern.engine.dask.graph import call_graph, reduce_graph, token_of
+from distkern.engine.executors.base import Call
 from distkern.engine.plan import Extent, plan_reduce
 from distkern.passes import Reduce
 from toy import ToySource, add, scaled_sum
@@ -38,6 +39,16 @@ def test_the_engine_s_own_keys_are_known() -> None:
     assert tasks.by_worker == {"a": len(leaves)}
     assert tasks.name == "held-out"
     assert sorted(tasks.done) == list(range(plan.tasks))
+
+
+def test_tasks_of_each_are_those_of_one_pass_whatever_their_order() -> None:
+    token, tasks = f"{token_of('exact machines')}-map", Tasks()
+    for batch in ((3, 1), (0,)):
+        calls = ((number, Call(len, (), ToySource(), ())) for number in batch)
+        for key in call_graph(calls, token)[1]:
+            tasks.finished(key, "a")
+    assert tasks.name == "exact-machines"
+    assert [share for share, _ in tasks.cells(4)] == [1.0, 1.0, 0.0, 1.0]
 
 
 def test_cells_along_the_data() -> None:

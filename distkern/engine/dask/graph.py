@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from typing import Any
 
 import cloudpickle
@@ -28,7 +29,7 @@ def reduce_graph(
     (name, number): the scheduler takes tasks of one name for one group and spreads a large group over
     the workers, while it puts tasks of other names beside the operand, all on one worker.
     """
-    token = f"distkern-{step.name.replace(' ', '-')}-{uuid.uuid4().hex[:12]}"
+    token = token_of(step.name)
     operand = f"{token}-operand"
     graph: dict[Any, Any] = {operand: DataNode(operand, step.operand)}
     leaves = []
@@ -50,6 +51,11 @@ def reduce_graph(
             parents.append(key)
         level = parents
     return graph, leaves, level
+
+
+def token_of(name: str) -> str:
+    """What the keys of a pass begin with; those of its tasks that read data go on with ``-map``."""
+    return f"distkern-{name.replace(' ', '-')}-{uuid.uuid4().hex[:12]}"
 
 
 def block_argument(source: AbstractSource, block: int, graph: dict[Any, Any]) -> Any:
@@ -81,15 +87,15 @@ def _unpickled(content: bytes) -> GraphReader:
 
 
 def call_graph(
-    calls: list[Call], token: str, within: tuple[Any, ...] = ()
+    calls: Iterable[tuple[int, Call]], token: str, within: tuple[Any, ...] = ()
 ) -> tuple[dict[Any, Any], list[Any]]:
-    """The graph of some calls and the keys of their results, in order; a shared argument is one node.
+    """The graph of numbered calls and the keys of their results, in order; a shared argument is one node.
 
     ``within``: see :func:`reduce_graph`.
     """
     graph: dict[Any, Any] = {}
     keys = []
-    for number, call in enumerate(calls):
+    for number, call in calls:
         arguments = []
         for argument in call.arguments:
             if isinstance(argument, Shared):

@@ -75,8 +75,10 @@ class AbstractExecutor(ABC):
         """The results of the calls, strictly in order, with at most ``ahead`` under way."""
 
     @abstractmethod
-    def finished(self, calls: Iterator[Call], ahead: int) -> Iterator[tuple[int, Timed]]:
-        """The numbers (from 0, as they are given) and results of the calls, as each finishes.
+    def finished(
+        self, name: str, calls: Iterator[tuple[int, Call]], ahead: int
+    ) -> Iterator[tuple[int, Timed]]:
+        """The numbers and results of the numbered calls of a pass, as each finishes.
 
         At most ``ahead`` are under way. A call that a worker died of, or that died with it, runs again.
         """

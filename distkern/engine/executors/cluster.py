@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import uuid
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
@@ -21,7 +20,7 @@ from distkern.engine.budget import Machine
 from distkern.engine.cache import forget
 from distkern.engine.dask.actors import NO_WORKERS, ActorParties
 from distkern.engine.dask.calls import SCHEDULER_LOST
-from distkern.engine.dask.graph import call_graph, reduce_graph
+from distkern.engine.dask.graph import call_graph, reduce_graph, token_of
 from distkern.engine.dask.handshake import greet
 from distkern.engine.dask.workers import AWAY, check_workers, explain_errors, on_worker, versions
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress
@@ -119,7 +118,7 @@ class ClusterExecutor(AbstractExecutor):
                 if len(waiting) <= ahead:
                     batch = list(islice(calls, batch_size))
                     if batch:
-                        graph, keys = call_graph(batch, _call_token(), self._within)
+                        graph, keys = call_graph(enumerate(batch), token_of("call"), self._within)
                         waiting.extend(self._send(graph, keys))
                 if not waiting:
                     return
@@ -128,25 +127,30 @@ class ClusterExecutor(AbstractExecutor):
             for future in waiting:
                 future.cancel()
 
-    def finished(self, calls: Iterator[Call], ahead: int) -> Iterator[tuple[int, Timed]]:
+    def finished(
+        self, name: str, calls: Iterator[tuple[int, Call]], ahead: int
+    ) -> Iterator[tuple[int, Timed]]:
+        token = f"{token_of(name)}-map"
         waiting: dict[Future, int] = {}
         ended = as_completed(loop=self._client.loop)
-        new = enumerate(calls)
         try:
             while True:
                 # each batch carries what its calls share, so that small ones are not sent
                 if len(waiting) <= ahead // 2:
-                    batch = list(islice(new, ahead - len(waiting)))
-                    graph, keys = call_graph([call for _, call in batch], _call_token(), self._within)
-                    futures = self._send(graph, keys) if batch else []
-                    waiting.update(zip(futures, (number for number, _ in batch), strict=True))
-                    ended.update(futures)
+                    batch = list(islice(calls, ahead - len(waiting)))
+                    graph, keys = call_graph(batch, token, self._within)
+                    sent = self._send(graph, keys) if batch else []
+                    ended.update(sent)
+                    waiting.update(zip(sent, (number for number, _ in batch), strict=True))
+                    del sent
                 if not waiting:
                     return
-                future = next(ended)
-                # let go of with the result: the scheduler would make it again when its worker dies
-                number = waiting.pop(future)
-                yield number, self._result([future])[0]
+                done = ended.next_batch()
+                numbers = [waiting.pop(future) for future in done]
+                results = self._result(done)
+                # let go of: the scheduler would make them again when their worker dies
+                del done
+                yield from zip(numbers, results, strict=True)
         finally:
             for future in waiting:
                 future.cancel()
@@ -218,10 +222,6 @@ class ClusterExecutor(AbstractExecutor):
             self._client.close()
             if cluster is not None:
                 cluster.close()
-
-
-def _call_token() -> str:
-    return f"distkern-call-{uuid.uuid4().hex[:12]}"
 
 
 def active_client() -> Client | None:

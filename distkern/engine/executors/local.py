@@ -84,8 +84,10 @@ class AbstractLocalExecutor(AbstractExecutor):
         for call in calls:
             yield call.function(*_arguments(call), *(self._read(call.source, block) for block in call.blocks))
 
-    def finished(self, calls: Iterator[Call], ahead: int) -> Iterator[tuple[int, Timed]]:
-        for number, call in enumerate(calls):
+    def finished(
+        self, name: str, calls: Iterator[tuple[int, Call]], ahead: int
+    ) -> Iterator[tuple[int, Timed]]:
+        for number, call in calls:
             yield number, call.function(*_arguments(call), *_readers(call))
 
     def parties(
@@ -133,13 +135,14 @@ class AbstractPoolExecutor(AbstractLocalExecutor):
             self.close()
             return self._submit(call)
 
-    def finished(self, calls: Iterator[Call], ahead: int) -> Iterator[tuple[int, Timed]]:
+    def finished(
+        self, name: str, calls: Iterator[tuple[int, Call]], ahead: int
+    ) -> Iterator[tuple[int, Timed]]:
         waiting: dict[Future[Timed], tuple[int, Call, int]] = {}
-        new = ((number, call, 1) for number, call in enumerate(calls))
         try:
             while True:
-                for number, call, tries in islice(new, ahead - len(waiting)):
-                    waiting[self._submit(call)] = number, call, tries
+                for number, call in islice(calls, ahead - len(waiting)):
+                    waiting[self._submit(call)] = number, call, 1
                 if not waiting:
                     return
                 for future in wait(waiting, return_when=FIRST_COMPLETED).done:
@@ -148,7 +151,7 @@ class AbstractPoolExecutor(AbstractLocalExecutor):
                         result = future.result()
                     except (BrokenProcessPool, CancelledError):
                         if tries == _RETRIES:
-                            raise _deadly(f"task {number}") from None
+                            raise _deadly(f"task {number} of {name}") from None
                         waiting[self._submit(call)] = number, call, tries + 1
                     else:
                         yield number, result
