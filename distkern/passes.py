@@ -59,11 +59,10 @@ class Cost:
     compiled: bool = False
     driver_compiled: bool = False
 
-    def folding_bytes(self, n_results: int) -> int:
-        """Of so many results of tasks, and of what they are combined to."""
+    def waiting_bytes(self, n_results: int) -> int:
+        """Of so many results of tasks."""
         apart = n_results * self.result_bytes
-        joined = apart if self.total_result_bytes is None else min(apart, self.total_result_bytes)
-        return self.result_bytes + joined
+        return apart if self.total_result_bytes is None else min(apart, self.total_result_bytes)
 
 
 @dataclass(frozen=True)
@@ -238,7 +237,8 @@ class Batches:
     n_batches : messages that are expected until the next pass
     seconds_per_batch : for one process
     answer_bytes : of a process's answer
-    cost : workspace and process bytes, without the blocks that are read; the other fields are not used
+    batch_bytes : of the rows of a batch and what is kept of them until the next one
+    cost : workspace and process bytes, without the rows; the other fields are not used
     """
 
     name: str
@@ -250,6 +250,7 @@ class Batches:
     n_batches: int = 1
     seconds_per_batch: float = 1e-3
     answer_bytes: int = 1024
+    batch_bytes: int = 0
     cost: Cost = Cost()
 
 

@@ -221,13 +221,13 @@ class AbstractBasis(ABC):
         """Exponentials or the like of a row's values."""
         return float(self.size)
 
-    def workspace_bytes(self, row_numbers: int) -> int:
-        """Bytes that :meth:`tiles` takes in a thread for rows of so many numbers."""
-        return self.tile_rows * (2 * self.size + row_numbers + 2) * self.dtype.itemsize
+    def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
+        """Bytes that :meth:`tiles` takes in a thread for rows of so many numbers, ``n_rows`` in a tile."""
+        return (n_rows or self.tile_rows) * row_bytes(self.size, row_numbers, self.dtype.itemsize)
 
-    def combining_bytes(self, row_numbers: int) -> int:
+    def combining_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
         """Bytes that :meth:`combine` takes in a thread, coefficients and results apart."""
-        return self.workspace_bytes(row_numbers)
+        return self.workspace_bytes(row_numbers, n_rows)
 
 
 class FunctionGroup(AbstractGroup):
@@ -262,6 +262,11 @@ class FunctionGroup(AbstractGroup):
 def rows_of_tile(size: int, itemsize: int) -> int:
     """Rows of a tile of functions that are made one by one."""
     return min(max(_TILE_BYTES // (size * itemsize), 128), 1024)
+
+
+def row_bytes(size: int, row_numbers: int, itemsize: int) -> int:
+    """Bytes of a row of a tile of so many functions, and of the row in the form they are made of."""
+    return (2 * size + row_numbers + 2) * itemsize
 
 
 def rows_of_wide_tile(size: int, itemsize: int) -> int:

@@ -56,6 +56,11 @@ class GatheredGram:
     def __init__(self, size: int) -> None:
         self._size, self._sum, self._filled = size, GramSum(size), 0
 
+    @staticmethod
+    def bytes_of(size: int, itemsize: int) -> int:
+        """Of one with its gathered rows, of its total, and of that in the dtype of the values."""
+        return (16 + 2 * itemsize) * size**2 + GRAM_ROWS * size * itemsize
+
     def add(self, values: Floats, weights: NDArray[np.float64] | None) -> None:
         """Add the rows of a tile (n_rows, size), at most 1024, with weights or all with weight 1."""
         if self._filled + len(values) > GRAM_ROWS:

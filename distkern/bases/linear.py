@@ -135,9 +135,13 @@ class LinearBasis(AbstractBasis):
     def is_compiled(self) -> bool:
         return self.exact
 
-    def workspace_bytes(self, row_numbers: int) -> int:
+    def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
         # a strip in the other precision; of a sparse one owners, columns of coefficients and products
-        return self.tile_rows * row_numbers * self.dtype.itemsize + 32 * _STRIP_ENTRIES + 16 * row_numbers
+        return (
+            (n_rows or self.tile_rows) * row_numbers * self.dtype.itemsize
+            + 32 * _STRIP_ENTRIES
+            + 16 * row_numbers
+        )
 
     def _check(self, features: Rows) -> None:
         if features.shape[1] != self._n_features:

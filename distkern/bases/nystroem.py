@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis, rows_of_wide_tile
+from distkern.bases.base import row_bytes as row_bytes_of_kernels
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.core.errors import InputError
 from distkern.core.sparse import Rows
@@ -18,6 +19,11 @@ from distkern.kernels.base import AbstractKernel
 
 #: eigenvalues of K_LL below this share of the largest are taken as 0
 _CUT = 1e-7
+
+
+def row_bytes(size: int, row_numbers: int, itemsize: int) -> int:
+    """Bytes of a row of a tile: the kernels beside what is made of them."""
+    return row_bytes_of_kernels(size, row_numbers, itemsize) + size * itemsize
 
 
 class NystroemBasis(AbstractBasis):
@@ -81,8 +87,11 @@ class NystroemBasis(AbstractBasis):
     def is_compiled(self) -> bool:
         return self.kernel_values.is_compiled
 
-    def workspace_bytes(self, row_numbers: int) -> int:
-        return super().workspace_bytes(row_numbers) + self.tile_rows * self.size * self.dtype.itemsize
+    def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
+        return (n_rows or self.tile_rows) * row_bytes(self.size, row_numbers, self.dtype.itemsize)
+
+    def combining_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
+        return self.kernel_values.combining_bytes(row_numbers, n_rows)
 
     @property
     def tile_rows(self) -> int:

@@ -121,19 +121,22 @@ class RandomFeatureBasis(AbstractBasis):
     def process_bytes(self) -> int:
         numbers = self.n_input * self.block_size // self.kernel.columns_per_draw
         per_process = self.sampler.process_bytes + (_SPARSE_BYTES if self.sparse_rows else 0)
-        # words, uniform numbers and quantiles of a block, beside the blocks that are kept
-        return per_process + min(KEPT_BYTES, 8 * self.n_blocks * numbers) + 4 * 8 * numbers
+        # a block is made in float64, of words and uniform numbers, beside the blocks that are kept
+        return (
+            per_process + min(KEPT_BYTES, 8 * self.n_blocks * numbers) + self.sampler.number_bytes * numbers
+        )
 
-    def workspace_bytes(self, row_numbers: int) -> int:
-        width = max(self.block_size, self.n_input if self.sampler.name == "fastfood" else 0)
-        # arguments in float64 and their turns, and the rows in either precision
-        tile = 2 * self.size * self.dtype.itemsize + 3 * 8 * width + 12 * row_numbers
-        return self.tile_rows * tile
+    def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
+        number, column = self.kernel.tile_bytes
+        itemsize = self.dtype.itemsize
+        # the rows in the other precision, what the kernel and the sampler make of them
+        tile = 2 * self.size * itemsize + column * self.block_size + (number + itemsize) * row_numbers
+        return (n_rows or self.tile_rows) * (tile + self.sampler.row_bytes(self.n_input))
 
-    def combining_bytes(self, row_numbers: int) -> int:
+    def combining_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
         # a tile of one block at a time
         spared = 2 * (self.size - self.block_size) * self.dtype.itemsize
-        return self.workspace_bytes(row_numbers) - self.tile_rows * spared
+        return self.workspace_bytes(row_numbers, n_rows) - (n_rows or self.tile_rows) * spared
 
     # -- values
 

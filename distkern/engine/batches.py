@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,15 +21,17 @@ CACHE_BYTES = 64 * 2**20
 
 def as_rounds(step: Batches, block_bytes: int) -> Rounds:
     """The Rounds of some Batches; ``block_bytes``: of the largest block."""
-    order = step.order
+    order, n_rows = step.order, sum(step.order.block_rows)
+    # a part is gathered of pieces
+    part_bytes = step.batch_bytes // len(order.strips)
     return Rounds(
         step.name, _open, step.combine, _Opening(step.open, step.operand, order), step.split,
         n_rounds=step.n_batches,
-        state_bytes_per_row=0.0,
+        state_bytes_per_row=step.batch_bytes / n_rows,
         kept_bytes=min(CACHE_BYTES + block_bytes, len(order.strips) * block_bytes),
-        seconds_per_row=step.seconds_per_batch / sum(order.block_rows),
+        seconds_per_row=step.seconds_per_batch / n_rows,
         answer_bytes=step.answer_bytes,
-        cost=step.cost,
+        cost=replace(step.cost, workspace_bytes=step.cost.workspace_bytes + part_bytes),
     )  # fmt: skip
 
 

@@ -195,11 +195,13 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
     ))  # fmt: skip
     groups = tuple(blocks[start : start + per_task] for start in range(0, len(blocks), per_task))
     cost, kept = step.cost, extent.reader_bytes + extent.kept_bytes(machine)
-    # results that wait for each other, and what they are combined to
-    folding = cost.folding_bytes(min(FAN_IN, len(groups)))
+    # results that wait for each other and what they are combined to; the driver combines the last ones
+    waiting = cost.waiting_bytes(min(FAN_IN, len(groups)))
+    combined = 0 if len(groups) <= FAN_IN and per_task == 1 else cost.result_bytes
     task_bytes = extent.block_bytes(machine) + cost.workspace_bytes
-    driver = DRIVER_BASE_BYTES + kept + len(groups) * TASK_BYTES + folding + cost.driver_bytes
-    worker = WORKER_BASE_BYTES + _loaded_bytes(cost) + kept + machine.tasks_of_process * task_bytes + folding
+    driver = DRIVER_BASE_BYTES + kept + len(groups) * TASK_BYTES + waiting + cost.result_bytes
+    worker = WORKER_BASE_BYTES + _loaded_bytes(cost) + kept + machine.tasks_of_process * task_bytes
+    driver, worker = driver + cost.driver_bytes, worker + waiting + combined
     if machine.in_process:
         driver += machine.n_workers * task_bytes + cost.process_bytes
         worker = 0

@@ -34,7 +34,9 @@ class Footprint:
     process_bytes : what a process loads once, compiled loops apart
     is_compiled : whether compiled loops make them
     operand_bytes : of the basis itself, where it is evaluated
-    tile_bytes : of tiles of values, in a thread
+    tile_rows : of a tile of values, at most the rows of a block
+    row_bytes : of a row of a tile and of what making it takes, in a thread
+    summed_row_bytes : the same where a row's features are only summed, so that not all need exist at once
     flops_per_row, entries_per_row : of making z(x), as in :class:`~distkern.passes.Cost`; 0 where the
         features are the rows themselves
     """
@@ -44,15 +46,21 @@ class Footprint:
     process_bytes: int
     is_compiled: bool
     operand_bytes: int
-    tile_bytes: int
+    tile_rows: int
+    row_bytes: int
+    summed_row_bytes: int
     flops_per_row: float
     entries_per_row: float
 
-    def wide_tile_bytes(self, row_numbers: int, itemsize: int, tile_rows: int) -> int:
-        """Of a tile of all features and of what making it takes, for rows of so many numbers."""
-        # arguments in float64, rows in either precision
-        arguments = 3 * 8 * self.block_size if self.flops_per_row else 0
-        return tile_rows * (2 * self.size * itemsize + arguments + 12 * row_numbers)
+    @property
+    def tile_bytes(self) -> int:
+        """Of a tile of values, in a thread."""
+        return self.tile_rows * self.row_bytes
+
+    @property
+    def summing_bytes(self) -> int:
+        """Of a tile whose values are only summed."""
+        return self.tile_rows * self.summed_row_bytes
 
 
 @dataclass(frozen=True)

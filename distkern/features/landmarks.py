@@ -6,11 +6,12 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from distkern.bases.base import AbstractBasis, rows_of_tile
+from distkern.bases.base import AbstractBasis, row_bytes, rows_of_tile
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.core.parameters import NOTHING, Parameter, Whole, Words, parameter
 from distkern.core.sparse import Rows
 from distkern.features.base import AbstractKernelFeatures, Footprint
+from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels.base import AbstractKernel
 from distkern.landmarks import find_landmark_rule, landmark_rule_names
 from distkern.landmarks.base import AbstractLandmarkRule, Layout
@@ -20,6 +21,17 @@ LANDMARKS = Parameter("uniform", (Words(of=landmark_rule_names),), "the rule tha
 N_LANDMARKS = Parameter(None, (Whole(), NOTHING), "at most this many landmarks; none: 512")
 #: landmarks where neither their number nor a diameter is given
 DEFAULT_LANDMARKS = 512
+
+
+def footprint_of_landmarks(layout: Layout, kernel: KernelChoice, size: int) -> Footprint:
+    """What evaluating a kernel at so many landmarks takes."""
+    numbers, itemsize = layout.row_numbers, layout.dtype.itemsize
+    each = row_bytes(size, numbers, itemsize)
+    return Footprint(
+        size, size, layout.comparing_bytes, kernel.is_compiled(layout), 2 * size * numbers * itemsize,
+        min(rows_of_tile(size, itemsize), layout.most_rows), each, each, 2.0 * size * (numbers + 2),
+        float(size),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,12 +67,7 @@ class AbstractLandmarkFeatures(AbstractKernelFeatures):
         return self.rule.expected_size(layout)
 
     def footprint(self, layout: Layout) -> Footprint:
-        size, numbers, itemsize = self.expected_size(layout), layout.row_numbers, layout.dtype.itemsize
-        return Footprint(
-            size, size, layout.comparing_bytes, self.kernel.is_compiled(layout),
-            2 * size * numbers * itemsize, rows_of_tile(size, itemsize) * (2 * size + numbers + 2) * itemsize,
-            2.0 * size * (numbers + 2), float(size),
-        )  # fmt: skip
+        return footprint_of_landmarks(layout, self.kernel, self.expected_size(layout))
 
 
 @dataclass(frozen=True)

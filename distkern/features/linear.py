@@ -43,8 +43,11 @@ class Linear(AbstractFeatures):
     def footprint(self, layout: Layout) -> Footprint:
         size = self.expected_size(layout)
         basis = LinearBasis(layout.n_features, layout.dtype, constant=self.constant, exact=self.exact)
-        tile_bytes = basis.workspace_bytes(layout.row_numbers)
-        return Footprint(size, size, basis.process_bytes, basis.is_compiled, 0, tile_bytes, 0.0, 0.0)
+        rows = min(basis.tile_rows, layout.most_rows)
+        row_bytes = basis.workspace_bytes(layout.row_numbers, rows) // rows
+        return Footprint(
+            size, size, basis.process_bytes, basis.is_compiled, 0, rows, row_bytes, row_bytes, 0.0, 0.0
+        )
 
     @property
     def n_constant(self) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from distkern.bases.base import rows_of_wide_tile
-from distkern.bases.nystroem import NystroemBasis
+from distkern.bases.nystroem import NystroemBasis, row_bytes
 from distkern.core.sparse import Rows
 from distkern.features.base import Footprint
 from distkern.features.landmarks import AbstractLandmarkFeatures
@@ -30,6 +30,7 @@ class Nystroem(AbstractLandmarkFeatures):
         return replace(
             plain,
             operand_bytes=plain.operand_bytes + size * size * (8 + itemsize),
-            tile_bytes=rows_of_wide_tile(size, itemsize) * (3 * size + layout.row_numbers + 2) * itemsize,
+            tile_rows=min(rows_of_wide_tile(size, itemsize), layout.most_rows),
+            row_bytes=row_bytes(size, layout.row_numbers, itemsize),
             flops_per_row=plain.flops_per_row + 2.0 * size * size,
         )

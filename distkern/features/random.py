@@ -17,6 +17,17 @@ from distkern.samplers import sampler_names
 SAMPLER = Parameter("monte_carlo", (Words(of=sampler_names),), "how random features are drawn")
 
 
+def footprint_of_random(layout: Layout, basis: RandomFeatureBasis) -> Footprint:
+    """What evaluating a basis at rows of this layout takes."""
+    numbers = layout.row_numbers
+    each, of_block = basis.workspace_bytes(numbers, 1), basis.combining_bytes(numbers, 1)
+    return Footprint(
+        basis.size, basis.block_size, basis.process_bytes, basis.is_compiled, 0,
+        min(basis.tile_rows, layout.most_rows), each, of_block if basis.by_blocks else each,
+        2.0 * basis.size * numbers / basis.kernel.columns_per_draw, float(basis.size),
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Random(AbstractKernelFeatures):
     """z(x) with E[z(x) . z(y)] = k(x, y), regenerated from the problem's seed wherever they are needed.
@@ -49,9 +60,4 @@ class Random(AbstractKernelFeatures):
         return self.n_features
 
     def footprint(self, layout: Layout) -> Footprint:
-        basis = self.basis(layout, np.empty((0, layout.n_features)), 1.0)
-        return Footprint(
-            basis.size, basis.block_size, basis.process_bytes, basis.is_compiled, 0,
-            basis.workspace_bytes(layout.row_numbers),
-            2.0 * basis.size * layout.row_numbers / basis.kernel.columns_per_draw, float(basis.size),
-        )  # fmt: skip
+        return footprint_of_random(layout, self.basis(layout, np.empty((0, layout.n_features)), 1.0))

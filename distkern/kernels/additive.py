@@ -31,6 +31,7 @@ class AbstractAdditiveKernel(AbstractNonNegativeKernel, AbstractFeatureKernel, A
     """
 
     columns_per_draw = 2
+    tile_bytes = (2, 12)
     #: the spectrum has no mean, see :class:`~distkern.kernels.features.PairBlock`
     heavy: ClassVar[bool] = False
 

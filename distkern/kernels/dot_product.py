@@ -57,6 +57,7 @@ class DotProduct(AbstractScaledKernel, AbstractInnerProductKernel, AbstractFeatu
     )
 
     name = "dot_product"
+    tile_bytes = (0, 21)
 
     def of_products(self, products: Floats, left: Floats, right: Floats) -> None:
         products *= self.gamma

@@ -54,10 +54,13 @@ class AbstractFeatureKernel(AbstractKernel):
     columns_per_draw : 2 for pairs; a block of F draws then has the columns of all first halves, [0, F), and
         those of all second halves, [F, 2F)
     whole_blocks : a block is one draw, no column of which can be had without the others
+    tile_bytes : bytes that a row of a tile takes beside its features: for each of its numbers, and for each
+        column of a block
     """
 
     columns_per_draw: ClassVar[int] = 1
     whole_blocks: ClassVar[bool] = False
+    tile_bytes: ClassVar[tuple[int, int]] = (0, 1)
 
     @abstractmethod
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> AbstractFeatureBlock:

@@ -27,6 +27,7 @@ class Hellinger(AbstractNonNegativeKernel, AbstractFeatureKernel, AbstractClosed
     """
 
     name = "hellinger"
+    tile_bytes = (8, 1)
 
     def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.sqrt(left) @ np.sqrt(right).T

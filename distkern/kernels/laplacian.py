@@ -42,6 +42,7 @@ class Laplacian(AbstractLandmarkKernel, AbstractFeatureKernel):
 
     name = "laplacian"
     columns_per_draw = 2
+    tile_bytes = (8, 9)
     is_compiled = True
 
     @classmethod

@@ -49,6 +49,7 @@ class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
 
     name = "matern"
     columns_per_draw = 2
+    tile_bytes = (8, 9)
 
     @classmethod
     def gamma_from_width(cls, width: float, n_features: int) -> float:

@@ -32,6 +32,7 @@ class Polynomial(AbstractScaledKernel, AbstractInnerProductKernel, AbstractFeatu
     offset: float = parameter(1.0, NOT_NEGATIVE, help="added to the inner product")
 
     name = "polynomial"
+    tile_bytes = (10, 25)
     whole_blocks = True
 
     def of_products(self, products: Floats, left: Floats, right: Floats) -> None:

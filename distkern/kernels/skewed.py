@@ -30,6 +30,7 @@ class AbstractSkewedKernel(AbstractFeatureKernel, AbstractClosedFormTiles):
     offset: float = parameter(1.0, POSITIVE, help="the paper's c")
 
     columns_per_draw = 2
+    tile_bytes = (16, 9)
     #: the spectrum has no mean, see :class:`~distkern.kernels.features.PairBlock`
     heavy: ClassVar[bool] = False
 

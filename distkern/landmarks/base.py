@@ -45,6 +45,11 @@ class Layout:
         return self.n_features if self.sparse_numbers is None else self.sparse_numbers
 
     @property
+    def most_rows(self) -> int:
+        """Rows of the largest block."""
+        return max(self.block_rows)
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of a row in memory."""
         return self.row_numbers * self.dtype.itemsize

@@ -112,8 +112,14 @@ class AbstractSampler(ABC):
     name: ClassVar[str]
     #: bytes that a process loads to use it
     process_bytes: ClassVar[int] = 0
+    #: and for each number of a block while the block is made
+    number_bytes: ClassVar[int] = 24
     #: a draw costs the same without the others of its block
     has_single_draws: ClassVar[bool] = False
+
+    def row_bytes(self, n_input: int) -> int:
+        """Bytes that a row of a tile takes beside its features and what every sampler takes."""
+        return 0
 
     def block_draws(self, n_input: int) -> int:
         """Draws of a block unless the user says otherwise: a power of two, of n_input alone.

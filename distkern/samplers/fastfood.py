@@ -33,6 +33,10 @@ class Fastfood(AbstractSampler):
     name = "fastfood"
     process_bytes: ClassVar[int] = 28 * 2**20
 
+    def row_bytes(self, n_input: int) -> int:
+        # turns of the rows in float64
+        return 40 * max(_width(n_input), super().block_draws(n_input))
+
     def block_draws(self, n_input: int) -> int:
         return max(super().block_draws(n_input), _width(n_input))
 

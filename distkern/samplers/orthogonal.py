@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ class Orthogonal(AbstractSampler):
     """
 
     name = "orthogonal"
+    number_bytes: ClassVar[int] = 44
 
     def uniforms(self, draws: Draws, per_draw: int) -> NDArray[np.float64]:
         raise radial_only(self.name)

@@ -14,7 +14,9 @@ from distkern.bases.base import AbstractBasis
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.core.sparse import Rows
 from distkern.core.types import Floats
+from distkern.features import Footprint
 from distkern.features.kernel_choice import KernelChoice
+from distkern.features.landmarks import footprint_of_landmarks
 from distkern.landmarks.base import AbstractLandmarkRule
 from distkern.losses import margin_loss
 from distkern.losses.base import AbstractElementwiseLoss, AbstractLoss
@@ -87,6 +89,10 @@ class CoresetProblem:
             "which follows the gradient itself"
         )
 
+    def footprint(self, problem: Problem, size: int) -> Footprint:
+        """What evaluating the kernel at so many landmarks takes."""
+        return footprint_of_landmarks(problem.layout, self.kernel, size)
+
     def expected_size(self, problem: Problem) -> int:
         """r, an upper bound, before any row is read."""
         return self.landmarks.expected_size(problem.layout)
@@ -149,10 +155,10 @@ class AbstractCoresetSolver(AbstractSolver[State]):
     ) -> Steps[tuple[StateOf, Figures]]:
         """The state with objective and errors filled in, and the sums they come from."""
         model = self.model(problem, state, basis)
-        size, norms = model.basis.size, model.basis.squared_norms(model.coefficients)
+        footprint = self.parts.footprint(problem, model.basis.size)
+        norms = model.basis.squared_norms(model.coefficients)
         figures = yield from measured(
-            problem, snapshot_pass(problem, model, size, self.parts.kernel.is_compiled(problem.layout)),
-            held_out_pass(problem, model, size, self.parts.kernel.is_compiled(problem.layout)),
+            problem, snapshot_pass(problem, model, footprint), held_out_pass(problem, model, footprint),
             float(0.5 * norms.sum()), self.parts.lam,
         )  # fmt: skip
         filled = replace(
@@ -164,14 +170,14 @@ class AbstractCoresetSolver(AbstractSolver[State]):
         return filled, figures
 
     def outline(self, problem: Problem) -> list[Outline]:
-        size, compiled = self.parts.expected_size(problem), self.parts.kernel.is_compiled(problem.layout)
+        footprint = self.parts.footprint(problem, self.parts.expected_size(problem))
         passes = [
             *self.parts.outline_begin(problem),
-            Outline(snapshot_pass(problem, None, size, compiled), self.stages + 1),
-            Outline(self._stream(problem, self._visits(problem, 0), None, size), self.stages),
+            Outline(snapshot_pass(problem, None, footprint), self.stages + 1),
+            Outline(self._stream(problem, self._visits(problem, 0), None, footprint.size), self.stages),
         ]
         if problem.has_test:
-            passes.append(Outline(held_out_pass(problem, None, size, compiled), self.stages + 1))
+            passes.append(Outline(held_out_pass(problem, None, footprint), self.stages + 1))
         return passes
 
     def _visits(self, problem: Problem, stage: int) -> tuple[Visit, ...]:
@@ -194,8 +200,7 @@ class AbstractCoresetSolver(AbstractSolver[State]):
             piece_rows=piece_rows(size, problem.dtype.itemsize),
             cost=stream_cost(
                 problem,
-                size,
-                self.parts.kernel.is_compiled(problem.layout),
+                self.parts.footprint(problem, size),
                 n_columns=self.columns_per_output * problem.n_outputs,
             ),
         )

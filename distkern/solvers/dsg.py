@@ -23,7 +23,7 @@ from distkern.core.parameters import (
     Whole,
     Words,
     parameter,
-)
+)  # fmt: skip
 from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
 from distkern.features.random import SAMPLER
 from distkern.kernels import feature_kernel_names
@@ -32,7 +32,7 @@ from distkern.passes import Batches, Cost
 from distkern.solvers._dsg.growth import Growth
 from distkern.solvers._dsg.model import MEASURED_ROWS, figures_of, measuring_pass
 from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, polish_outline, sweep
-from distkern.solvers._dsg.rounds import Follower, Operand, join
+from distkern.solvers._dsg.rounds import Follower, Operand, answer_bytes, join, sums_bytes
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble, rows_of_stage
 from distkern.solvers.hyperparameters import a_loss
@@ -378,17 +378,18 @@ class DSG(AbstractSolver[DSGState]):
     def _steps(self, problem: Problem, operand: Operand | None) -> Batches:
         itemsize, outputs = problem.dtype.itemsize, self.risk.n_outputs
         size, batch = self.block_size * self.most_blocks, min(self.batch_size, problem.n_rows)
-        order = self.batches(problem)
-        part_bytes = 8 * self.block_size * (outputs + self.block_size * self.precondition) + 512
+        order, basis = self.batches(problem), self._basis_of(problem, 1.0)
+        n_candidates = 1 + self.n_candidates * (self.variant == "gdsg")
         return Batches(
             "steps", Follower, join, order, operand,
             n_batches=-(-self.n_steps(problem) // self.stages),
             seconds_per_batch=batch * 0.5 * size * (1.0 + 0.04 * problem.row_numbers) * 1e-9,
-            answer_bytes=len(order.strips) * part_bytes,
+            answer_bytes=len(order.strips)
+            * answer_bytes(basis, outputs, n_candidates, self.precondition),
+            batch_bytes=batch * (problem.row_numbers * itemsize + 24 * outputs),
             cost=Cost(
                 workspace_bytes=size * outputs * itemsize
-                + 2 * batch * (problem.row_numbers * itemsize + 24 * outputs)
-                + 4 * 8 * self.block_size**2 * self.precondition + 2**21,
-                process_bytes=self._process_bytes(problem),
+                + sums_bytes(basis, problem.row_numbers, self.precondition),
+                process_bytes=basis.process_bytes,
             ),
         )  # fmt: skip

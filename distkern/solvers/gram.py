@@ -162,7 +162,7 @@ class Grams:
             rows, share = self.sample.rows_per_block, min(1.0, self.sample.rows_per_block / rows)
         return Cost(
             # a tile, the same weighted, a product, the rows of a sample
-            workspace_bytes=footprint.wide_tile_bytes(problem.row_numbers, itemsize, min(GRAM_ROWS, rows))
+            workspace_bytes=min(GRAM_ROWS, rows) * footprint.row_bytes
             + min(GRAM_ROWS, rows) * size * itemsize
             + size * widest * itemsize
             + (0 if self.sample is None else rows * problem.row_numbers * itemsize)

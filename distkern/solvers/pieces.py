@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis, multiply
 from distkern.core.types import Block, Floats
+from distkern.features import Footprint
 from distkern.passes import Cost
 from distkern.solvers.base import Problem
 from distkern.solvers.risk import Risk
@@ -78,17 +79,17 @@ def piece_rows(size: int, itemsize: int) -> int:
     return int(np.clip(2**23 // (size * itemsize), 128, 4096))
 
 
-def stream_cost(problem: Problem, size: int, compiled: bool, *, n_columns: int) -> Cost:
+def stream_cost(problem: Problem, footprint: Footprint, *, n_columns: int) -> Cost:
     """Of a stream of kernel rows into a sequential loop that takes O(r) a step for each output."""
-    itemsize = problem.dtype.itemsize
+    size, itemsize = footprint.size, problem.dtype.itemsize
     prepared_row = size * itemsize + 8 + (n_columns + problem.n_outputs) * itemsize + 8
     return Cost(
-        workspace_bytes=pass_cost(problem, size, compiled).workspace_bytes,
+        workspace_bytes=pass_cost(problem, footprint).workspace_bytes,
         result_bytes=prepared_row,
-        flops_per_row=2.0 * size * (problem.row_numbers + 2 + n_columns),
-        entries_per_row=float(size),
+        flops_per_row=footprint.flops_per_row + 2.0 * size * n_columns,
+        entries_per_row=footprint.entries_per_row,
         # measured: 28, 45 and 143 ns a step at r = 128, 512 and 2048
         driver_seconds_per_row=problem.n_outputs * (20e-9 + size * 0.06e-9),
-        compiled=compiled,
+        compiled=footprint.is_compiled,
         driver_compiled=True,
     )

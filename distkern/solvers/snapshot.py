@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from distkern.bases.base import STRIP_NUMBERS, multiply
-from distkern.core.sparse import comparing_bytes
 from distkern.core.tiles import scratch
 from distkern.core.types import Block
+from distkern.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem
 from distkern.solvers.measuring import Model, Sums, measure, sums_and_slopes
@@ -36,31 +36,27 @@ def snapshot(block: Block, model: Model) -> Sums:
     return replace(sums, gradient=gradient)
 
 
-def snapshot_pass(problem: Problem, model: Model | None, size: int, compiled: bool) -> Reduce[Sums]:
+def snapshot_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
     """The full gradient, the objective and the training error, in one pass."""
-    return Reduce("snapshot", snapshot, Sums.add, model, cost=pass_cost(problem, size, compiled))
+    return Reduce("snapshot", snapshot, Sums.add, model, cost=pass_cost(problem, footprint))
 
 
-def held_out_pass(problem: Problem, model: Model | None, size: int, compiled: bool) -> Reduce[Sums]:
+def held_out_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
     """The error on the test split."""
     return Reduce(
-        "held out", measure, Sums.add, model, split="test", cost=pass_cost(problem, size, compiled),
+        "held out", measure, Sums.add, model, split="test", cost=pass_cost(problem, footprint),
         measures_only=True,
     )  # fmt: skip
 
 
-def pass_cost(problem: Problem, size: int, compiled: bool) -> Cost:
-    """Of a pass that evaluates ``size`` kernels at every row, in compiled loops or not."""
-    itemsize, outputs = problem.dtype.itemsize, problem.n_outputs
-    tile_rows = int(np.clip(512 * 1024 // (size * itemsize), 128, 1024))
+def pass_cost(problem: Problem, footprint: Footprint) -> Cost:
+    """Of a pass that evaluates the kernel at the landmarks at every row."""
+    size, outputs = footprint.size, problem.n_outputs
     return Cost(
-        workspace_bytes=tile_rows * (2 * size + problem.row_numbers + 2) * itemsize
-        + STRIP_NUMBERS * 64
-        + 2 * size * problem.row_numbers * itemsize
-        + (0 if problem.sparse_numbers is None else comparing_bytes(problem.n_features))
-        + size * outputs * 16,
+        workspace_bytes=footprint.tile_bytes + footprint.operand_bytes + footprint.process_bytes
+        + STRIP_NUMBERS * 64 + size * outputs * 16,
         result_bytes=size * outputs * 8,
-        flops_per_row=2.0 * size * (problem.row_numbers + 2 + outputs),
-        entries_per_row=float(size),
-        compiled=compiled,
-    )
+        flops_per_row=footprint.flops_per_row + 2.0 * size * outputs,
+        entries_per_row=footprint.entries_per_row,
+        compiled=footprint.is_compiled,
+    )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from distkern.bases import _kept
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
+from distkern.core.workspace import release
 from distkern.kernels import feature_kernel_names, find_kernel
 from distkern.samplers import Draws, find_sampler, sampler_names
 
@@ -207,3 +209,29 @@ EXPECTED = [
     [-0.016149963798279862, -0.0993456644962916, -0.2531970121678384, -2.067496593801321],
     [-1.2555148285095274, -0.5426877823698684, 0.270375140611234, -1.343082600053703],
 ]
+
+
+def traced_peak(work, *arguments):
+    tracemalloc.reset_peak()
+    before = tracemalloc.get_traced_memory()[0]
+    work(*arguments)
+    return tracemalloc.get_traced_memory()[1] - before
+
+
+@pytest.mark.parametrize("n_input", [20, 400])
+@every_pair
+def test_a_block_and_a_tile_take_no_more_than_the_basis_says(kernel, sampler, n_input):
+    basis = RandomFeatureBasis(kernel, n_input, 256, 3, sampler, block_size=128)
+    rows = np.random.default_rng(0).random((64, n_input), dtype=np.float32) + 0.1
+    _kept.blocks.clear()
+    release()
+    tracemalloc.start()
+    try:
+        # what is imported for it is not of the block
+        basis._kept(1)
+        made = traced_peak(basis._kept, 0)
+        filled = traced_peak(lambda: list(basis.tiles(rows, tile_rows=64)))
+    finally:
+        tracemalloc.stop()
+    assert made <= basis.process_bytes - basis.sampler.process_bytes + 2**15
+    assert filled <= basis.workspace_bytes(n_input, 64) + 2**15

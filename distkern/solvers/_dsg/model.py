@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import multiply
+from distkern.bases.base import multiply, rows_of_tile
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.sparse import Rows
 from distkern.core.tiles import scratch
@@ -25,7 +25,7 @@ _TILE_BYTES = 512 * 1024
 def tiles(basis: RandomFeatureBasis, rows: Rows, block: int) -> Iterator[tuple[slice, Floats]]:
     """z_block of all rows, a tile at a time, in a buffer that the next tile overwrites."""
     width = basis.block_size
-    tile_rows = min(max(_TILE_BYTES // (width * basis.dtype.itemsize), 128), 1024)
+    tile_rows = rows_of_tile(width, basis.dtype.itemsize)
     for start in range(0, rows.shape[0], tile_rows):
         part = slice(start, min(start + tile_rows, rows.shape[0]))
         values = scratch("dsg tile", (part.stop - part.start, width), basis.dtype)

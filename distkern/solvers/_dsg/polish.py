@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import rows_of_wide_tile
-from distkern.bases.random_features import RandomFeatureBasis
+from distkern.bases.random_features import STRIP_ROWS, RandomFeatureBasis
 from distkern.core.errors import InputError
 from distkern.core.rng import Purpose, stream
 from distkern.core.types import Floats, groups_of
 from distkern.features import Footprint
+from distkern.features.random import footprint_of_random
 from distkern.passes import Cost, Message, Reduce, Rounds
 from distkern.solvers._dsg.sweeps import SweepAsk, SweepOperand, join, open_sweeps, total
 from distkern.solvers.base import Outline, Problem, Steps
@@ -23,7 +23,6 @@ from distkern.solvers.measuring import Model, Sums, measure_gradient
 from distkern.solvers.risk import Risk
 
 MOST_EXACT_FEATURES = 8192
-_TILE_ROWS = 256
 #: rows that a block's Gram matrix is made of in a sweep, for each of its columns: sampling then changes its
 #: eigenvalues by less than the factor of 2 from which on a Newton step overshoots
 _ROWS_PER_COLUMN = 32
@@ -125,7 +124,7 @@ def exact_polish(
     # the rows see coefficients in the dtype of the features, so that those are what is searched among
     point = start.astype(basis.dtype).astype(np.float64)
     model = Model(basis, point.astype(basis.dtype), risk)
-    footprint = footprint_of(problem, basis)
+    footprint = footprint_of_random(problem.layout, basis)
     (gram,), sums = yield from GRAMS.matrices(problem, model, footprint)
     gram *= risk.loss.curvature / problem.n_rows
     metric = BoundedMetric(inverted(gram, strength))
@@ -195,28 +194,12 @@ class BoundedMetric:
         return q
 
 
-def footprint_of(problem: Problem, basis: RandomFeatureBasis) -> Footprint:
-    """What evaluating all features of a run takes."""
-    flops = 2.0 * basis.size * (problem.row_numbers + 2)
-    tile_bytes = basis.workspace_bytes(problem.row_numbers)
-    return Footprint(
-        basis.size,
-        basis.block_size,
-        basis.process_bytes,
-        basis.is_compiled,
-        0,
-        tile_bytes,
-        flops,
-        float(basis.size),
-    )
-
-
 def _gradient_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-    size, itemsize = footprint.size, problem.dtype.itemsize
+    size, outputs = footprint.size, problem.n_outputs
     cost = Cost(
-        workspace_bytes=_TILE_ROWS * (size + problem.row_numbers) * itemsize
-        + 24 * min(size, 1024) * rows_of_wide_tile(size, itemsize)
-        + 2**22,
+        workspace_bytes=footprint.summing_bytes
+        + STRIP_ROWS * outputs * 48
+        + 2 * size * outputs * (8 + problem.dtype.itemsize),
         result_bytes=64 * size,
         flops_per_row=footprint.flops_per_row + 4.0 * size,
         entries_per_row=footprint.entries_per_row,
@@ -258,7 +241,7 @@ def polish_outline(
         width, process_bytes = basis.block_size, basis.process_bytes
         return [Outline(_sweep_rounds(problem, risk, None, basis.n_blocks, width, process_bytes), n_sweeps)]
     if polish == "exact":
-        footprint = footprint_of(problem, basis)
+        footprint = footprint_of_random(problem.layout, basis)
         steps = [Outline(_gradient_pass(problem, None, footprint), _MOST_PASSES / 3)]
         return [GRAMS.outline(problem, footprint), *(() if risk.loss.is_quadratic else steps)]
     return []

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.bases.base import rows_of_tile
 from distkern.bases.gram import GatheredGram
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.core.types import Block, Floats
@@ -110,6 +111,8 @@ class Follower(AbstractFollower):
 
     def answer(self, content: Ask, parts: Iterator[Block]) -> tuple[Part, ...]:
         if self._looks[0] != content.step:
+            # the rows of the batch before go first
+            self._looks = -1, []
             self._looks = content.step, self._look(list(parts), content)
         return tuple(self._part(look, content) for look in self._looks[1])
 
@@ -139,3 +142,16 @@ class Follower(AbstractFollower):
             look.sums, exact.sum(axis=0), float(np.square(exact).sum()),
             columns, None if gram is None else gram.total(basis.dtype).astype(basis.dtype),
         )  # fmt: skip
+
+
+def answer_bytes(basis: RandomFeatureBasis, n_outputs: int, n_candidates: int, gram: bool) -> int:
+    """Of the answer for a part of a batch: sums of each candidate and perhaps a Gram matrix."""
+    width = basis.block_size
+    return width * (8 * n_outputs * n_candidates + basis.dtype.itemsize * width * gram) + 512
+
+
+def sums_bytes(basis: RandomFeatureBasis, row_numbers: int, gram: bool) -> int:
+    """Of a tile of a block's features and of the sums over them that are under way."""
+    width, itemsize = basis.block_size, basis.dtype.itemsize
+    tile = basis.combining_bytes(row_numbers, rows_of_tile(width, itemsize))
+    return tile + gram * GatheredGram.bytes_of(width, itemsize)

@@ -14,7 +14,6 @@ from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Cost, Stream, Visit
-from distkern.solvers._svrg.snapshot import tile_bytes
 from distkern.solvers.base import Problem
 from distkern.solvers.gram import Solve
 from distkern.solvers.measuring import Model
@@ -79,9 +78,7 @@ def inner_pass(
     loop_seconds = numbers * (0.3e-9 + 0.1e-9 * outputs) + 2e-7
     solve_seconds = size * size * 1.2e-10 * outputs / batch_size
     cost = Cost(
-        workspace_bytes=tile_bytes(problem, footprint)
-        + 2 * size * outputs * (8 + itemsize)
-        + footprint.operand_bytes,
+        workspace_bytes=footprint.tile_bytes + 2 * size * outputs * (8 + itemsize) + footprint.operand_bytes,
         driver_bytes=size * size * 8 if preconditioned else 0,
         result_bytes=numbers * itemsize + 2 * outputs * itemsize + 8,
         flops_per_row=footprint.flops_per_row + 2.0 * size * outputs,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from distkern.bases.base import rows_of_wide_tile
 from distkern.bases.random_features import STRIP_ROWS, tile_is_large
 from distkern.core.types import Block
 from distkern.features import Footprint
@@ -43,7 +40,7 @@ def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:
     # where a tile of all features is too large they are made for every use
     times = max(1, uses) if tile_is_large(size, itemsize) else max(1, uses // 2)
     return Cost(
-        workspace_bytes=tile_bytes(problem, footprint)
+        workspace_bytes=footprint.summing_bytes
         + STRIP_ROWS * outputs * 48
         + 2 * size * outputs * (8 + itemsize)
         + footprint.operand_bytes,
@@ -53,13 +50,3 @@ def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:
         process_bytes=footprint.process_bytes,
         compiled=footprint.is_compiled,
     )
-
-
-def tile_bytes(problem: Problem, footprint: Footprint) -> int:
-    """Of a tile of features and of what making it takes."""
-    itemsize = problem.dtype.itemsize
-    rows = min(rows_of_wide_tile(footprint.size, itemsize), max(problem.block_rows))
-    made = footprint
-    if tile_is_large(footprint.size, itemsize) and footprint.flops_per_row:
-        made = replace(footprint, size=footprint.block_size)
-    return made.wide_tile_bytes(problem.row_numbers, itemsize, rows)
