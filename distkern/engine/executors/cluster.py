@@ -266,7 +266,7 @@ def start_local(*, workers: int | None, memory_limit: int | None, dashboard: boo
                 scheduler_kwargs={"dashboard": dashboard},
                 silence_logs=50,
             )
-            # results come straight from the workers: by the scheduler, which is in this process, they would be
+            # results come straight from the workers: through the scheduler, in this process, they would be
             # here twice
             client = Client(cluster, set_as_default=False, direct_to_workers=True)
     except RuntimeError as error:
