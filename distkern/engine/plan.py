@@ -202,6 +202,9 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
     driver = DRIVER_BASE_BYTES + kept + len(groups) * TASK_BYTES + waiting + cost.result_bytes
     worker = WORKER_BASE_BYTES + _loaded_bytes(cost) + kept + machine.tasks_of_process * task_bytes
     driver, worker = driver + cost.driver_bytes, worker + waiting + combined
+    if machine.kind == "distributed" and machine.same_host:
+        # they come through the scheduler, which is in the driver's process or beside it
+        driver += waiting
     if machine.in_process:
         driver += machine.n_workers * task_bytes + cost.process_bytes
         worker = 0

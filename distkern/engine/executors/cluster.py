@@ -266,9 +266,7 @@ def start_local(*, workers: int | None, memory_limit: int | None, dashboard: boo
                 scheduler_kwargs={"dashboard": dashboard},
                 silence_logs=50,
             )
-            # results come straight from the workers: through the scheduler, in this process, they would be
-            # here twice
-            client = Client(cluster, set_as_default=False, direct_to_workers=True)
+            client = Client(cluster, set_as_default=False)
     except RuntimeError as error:
         raise ClusterError(
             f"a local worker process did not start in {_STARTS} tries ({error.__cause__ or error}); most "
