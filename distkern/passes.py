@@ -268,7 +268,7 @@ class Each:
     task : module-level function of (item, iterator over its blocks, operand) that gives the result; a block
         is read when the iterator comes to it
     items : what each task is given; any values that can be sent
-    store : where the results go
+    store : where the results go; None where the pass is only planned
     blocks : of each item, the numbers of the blocks that its task reads, in order; empty if tasks read none
     operand : sent to the workers, for all tasks
     split : of the blocks
@@ -279,7 +279,7 @@ class Each:
     name: str
     task: Callable[[Any, Iterator[Block], Any], Any]
     items: Sequence[Any]
-    store: Store
+    store: Store | None
     blocks: Sequence[tuple[int, ...]] = ()
     operand: Any = None
     split: str = "train"

@@ -16,9 +16,11 @@ def run_each(
     step: Each, plan: EachPlan, source: AbstractSource, executor: AbstractExecutor, progress: Progress
 ) -> tuple[list[Any], dict[str, float]]:
     """The record of each task and the seconds that all of them read and worked."""
-    found = {number: record for number, record in step.store.records().items() if number < plan.tasks}
+    kept = step.store
+    assert kept is not None, "a pass that is run has a store"
+    found = {number: record for number, record in kept.records().items() if number < plan.tasks}
     records = dict(found)
-    operand, store = Shared(step.operand), Shared(step.store)
+    operand, store = Shared(step.operand), Shared(kept)
 
     def calls() -> Iterator[tuple[int, Call]]:
         for number in (number for number in plan.order if number not in found):
@@ -30,7 +32,7 @@ def run_each(
     for number, timed in executor.finished(step.name, calls(), plan.ahead):
         value = timed.value
         if isinstance(value, Unstored):
-            value = put_result(step.store, number, value.result, step.record_bytes)
+            value = put_result(kept, number, value.result, step.record_bytes)
         records[number] = value
         read, work = read + timed.read_seconds, work + timed.work_seconds
         progress(len(records))

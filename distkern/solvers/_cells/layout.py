@@ -143,7 +143,7 @@ class Layout:
             workspace_bytes=self._block_bytes + placing_bytes() + 3 * part * self.row_bytes,
             result_bytes=part * self.row_bytes + 48 * self.n_buckets + 1024,
         )
-        return Each("move", move_rows, range(len(self.parts)), store, self.parts, places, cost=cost)  # type: ignore[arg-type]
+        return Each("move", move_rows, range(len(self.parts)), store, self.parts, places, cost=cost)
 
     def solving(
         self, items: Sequence[tuple[int, int]], store: Store | None, operand: Solving | None
@@ -158,7 +158,7 @@ class Layout:
             result_bytes=self.machine_bytes, process_bytes=_COMPILED_BYTES,
             flops_per_row=4.0 * self.cell_rows * problem.n_features,
         )  # fmt: skip
-        return Each("solve", solve_bucket, items, store, operand=operand, cost=cost)  # type: ignore[arg-type]
+        return Each("solve", solve_bucket, items, store, operand=operand, cost=cost)
 
     @property
     def machine_bytes(self) -> int:
