@@ -28,8 +28,9 @@ from distkern.runs.arrays import ArraySource
 from distkern.runs.data import of_positive_weight
 from distkern.solvers._dsg.continued import ContinuedDSG
 from distkern.solvers._dsg.rules import StepRule
+from distkern.solvers._dsg.settings import DSGState
 from distkern.solvers.base import Problem
-from distkern.solvers.dsg import DSG, DSGState
+from distkern.solvers.dsg import DSG
 from distkern.solvers.hyperparameters import hyperparameters_of
 
 #: as many as the default features make

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from distkern.solvers._dsg.settings import DSGState
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps
-from distkern.solvers.dsg import DSG, DSGState
+from distkern.solvers.dsg import DSG
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,152 @@
+"""What a run of doubly stochastic gradients is told, and what it knows after a stage."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.batches import BatchOrder
+from distkern.core.parameters import (
+    FLAG,
+    NOT_NEGATIVE,
+    NOTHING,
+    POSITIVE,
+    Declared,
+    Numbers,
+    Whole,
+    Words,
+    parameter,
+)  # fmt: skip
+from distkern.features.kernel_choice import KernelChoice
+from distkern.solvers._dsg.rules import StepRule
+from distkern.solvers.base import Problem, rows_of_stage
+from distkern.solvers.risk import Risk
+
+
+@dataclass(frozen=True)
+class DSGState:
+    """f(x) = scale sum_j z_j(x) A_j over the first ``n_blocks`` blocks of features.
+
+    Attributes
+    ----------
+    gamma : of the kernel
+    coefficients : (n_features, n_outputs), the A_j one below the other, 0 for blocks not in use
+    average : (n_features, n_outputs) of the averaged model, scale included; (0, n_outputs) without averaging
+    betas : (n_blocks in all, n_outputs), what the blocks stand for in CDSG's inequality
+    cursor : where in the data the next batch is, see :class:`~distkern.core.batches.BatchOrder`
+    step : gradient steps done, of ``n_steps``
+    stage, sweeps : stages done, and how many of them were sweeps (an exact polish counts as one)
+    first_loss : of the first batch, to tell when steps are too large
+    accesses, accesses_nonzero : features looked at by batches and polish, n_features a row, and of
+        sparse rows those that are not zero; measuring is not counted
+    center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
+    absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
+    polish_gap : after an exact polish, how far above the minimum the objective is, divided by it; else NaN
+    batch_loss, batch_error : means over the last stage's batches, each before its step; NaN before any
+    """
+
+    gamma: float
+    coefficients: NDArray[np.float64]
+    average: NDArray[np.float64]
+    betas: NDArray[np.float64]
+    cursor: NDArray[np.int64]
+    scale: float
+    n_blocks: int
+    step: int
+    n_steps: int
+    stage: int
+    sweeps: int
+    accesses: int
+    accesses_nonzero: int
+    first_loss: float
+    batch_loss: float
+    batch_error: float
+    objective: float
+    train_error: float
+    test_error: float | None
+    center: NDArray[np.float64]
+    target_scale: float
+    variances: NDArray[np.float64]
+    absolute_errors: NDArray[np.float64]
+    polish_gap: float
+
+
+@dataclass(frozen=True)
+class DSGSettings(Declared):
+    """The settings of DSG, whose class explains them, and what follows from them."""
+
+    risk: Risk
+    kernel: KernelChoice
+    sampler: str = "monte_carlo"
+    n_features: int = parameter(16384, Whole(), help="random features at most, rounded up to whole blocks")
+    block_size: int = parameter(
+        512, Whole(), help="features of a block, as many as a step adds; even for pairs"
+    )
+    batch_size: int = parameter(4096, Whole(), help="B, rows of a step; at most all rows")
+    nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |f|^2 / 2 against the mean loss")
+    steps: StepRule | None = None
+    variant: str = parameter(
+        "dsg", Words("dsg", "udsg", "cdsg", "gdsg"),
+        help="dsg: a new block each step; udsg: every other step in an old one; cdsg: in an old one where "
+        "its inequality allows; gdsg: of some blocks that with the largest gradient (not in the papers)",
+    )  # fmt: skip
+    udsg_pattern: tuple[int, int] = parameter(
+        (1, 1), Numbers(Whole(0), length=2),
+        help="so many steps in new blocks, then so many in old ones", variant=("udsg",),
+    )  # fmt: skip
+    n_candidates: int = parameter(8, Whole(), help="old blocks to choose from", variant=("gdsg",))
+    largest_reuse: float = parameter(
+        4.0, POSITIVE, help="largest step in an old block, in those of new ones", variant=("cdsg",)
+    )
+    feature_variance: float = parameter(
+        1.0, POSITIVE, help="variance over x of phi(x) phi(x'), about 1 for cosines", variant=("cdsg",)
+    )
+    precondition: bool = parameter(
+        True, FLAG, help="divide a block's step by its damped curvature, as the authors' published code does"
+    )
+    damping: float | None = parameter(
+        None, NOT_NEGATIVE, NOTHING, help="of that curvature; none: 10 / n, from 1e-5 to 1e-2"
+    )
+    average: bool = parameter(
+        True, FLAG, help="the model is the average of the iterates, late ones weighing most"
+    )
+    polish: str | None = parameter(
+        None, Words("sweeps", "exact"), NOTHING,
+        help="sweeps: Newton steps in one block after the other over all rows; exact: the minimiser over the "
+        "features in use, up to 8192 of them",
+    )  # fmt: skip
+    n_sweeps: int = parameter(2, Whole(), help="stages of sweeps", polish=("sweeps",))
+    stages: int = parameter(10, Whole(), help="the steps are cut into so many, measured after each")
+    steps_per_stage: int | float | None = rows_of_stage("until there are n_features, 32 steps at least")
+    least_steps: int = 1
+
+    @property
+    def step_rule(self) -> StepRule:
+        """gamma_t, the default included."""
+        return self.steps or StepRule(0.5 if self.precondition else 20.0, 0.02)
+
+    def damping_for(self, n_rows: int) -> float:
+        """The damping for so many training rows: what tells a direction from noise is 1 / n."""
+        return min(max(10.0 / n_rows, 1e-5), 1e-2) if self.damping is None else self.damping
+
+    @property
+    def most_blocks(self) -> int:
+        """Blocks of features that ``n_features`` make."""
+        return -(-self.n_features // self.block_size)
+
+    @property
+    def strength(self) -> float:
+        """nu J, the weight of sum_j |A_j|^2 / 2."""
+        return self.nu * self.most_blocks
+
+    @property
+    def curvature(self) -> float:
+        """c, what block Gram matrices are multiplied with."""
+        return self.risk.loss.curvature if math.isfinite(self.risk.loss.curvature) else 1.0
+
+    def batches(self, problem: Problem) -> BatchOrder:
+        """Which rows make the batches."""
+        return BatchOrder(problem.block_rows, min(self.batch_size, problem.n_rows), problem.seed)
