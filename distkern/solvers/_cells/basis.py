@@ -99,7 +99,7 @@ class CellBasis(AbstractBasis):
     def process_bytes(self) -> int:
         return KEPT_BYTES + 2 * self._bucket_bytes if self._name else 0
 
-    def workspace_bytes(self, row_numbers: int) -> int:
+    def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
         return placing_bytes(self.dtype.itemsize)
 
 
