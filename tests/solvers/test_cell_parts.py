@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from distkern.core.blas import single_threaded
 from distkern.kernels import find_kernel, kernel_matrix, tile_kernel_names
 from distkern.losses import find_loss
 from distkern.solvers._cells import machine as machines
@@ -12,6 +13,12 @@ from distkern.solvers._cells.machine import CellSettings, merged, predict_cell, 
 from distkern.solvers._cells.metric import GradientSum, gradient_sum, learn_metric, metric_of, root
 from distkern.solvers._cells.partition import fit_partition, split_cell
 from distkern.solvers._cells.transform import TRANSFORMS, Transform
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    with single_threaded():
+        yield
 
 
 def rows_of(n, d, seed=0, dtype=np.float32):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from distkern.core.blas import single_threaded
 from distkern.losses import find_loss
 from distkern.solvers._cells import search as searches
 from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_cell
@@ -20,6 +21,12 @@ from distkern.solvers._cells.search import (
 )
 
 MATERN = (KernelSpec("matern", (("smoothness", 0.5),)),)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    with single_threaded():
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +65,7 @@ def test_finds_the_metric_and_says_what_it_gained():
 def test_depends_on_data_and_seed_alone_and_takes_no_more_rows_than_it_may(quick):
     x, y = problem(800)
     signs = np.where(y > 0, 1.0, -1.0)
-    space = Space(maps_of(("none", "ranks"), (("none", 1), ("full", 1))))
+    space = Space(maps_of(("standard", "ranks"), (("none", 1), ("full", 1))))
     first, second, fewer = (
         search(x[:n], signs[:n], np.ones(n), find_loss("hinge")(), space, 3, quick=quick)
         for n in (800, 800, 500)
@@ -110,3 +117,20 @@ def test_maps_of_rows_that_say_nothing():
     mapping = CellMap.fit(MapChoice("standard", "full"), x, np.ones((50, 1)))
     assert mapping.width == 1
     assert not mapping.apply(x).any()
+
+
+def test_metrics_that_gain_nothing_for_certain_are_not_chosen():
+    generator = np.random.default_rng(0)
+    plain, metric = (
+        searches.Setting(MapChoice("standard", kind), MATERN[0], 1.0, 1.0) for kind in ("none", "full")
+    )
+    wrong = (generator.random(5000) < 0.1).astype(float)
+    lucky, better = wrong.copy(), wrong.copy()
+    lucky[np.flatnonzero(wrong)[:20]] = 0
+    lucky[np.flatnonzero(wrong == 0)[:18]] = 1
+    better[np.flatnonzero(wrong)[:100]] = 0
+    for losses, expected in ((lucky, plain), (better, metric)):
+        found = {plain: wrong, metric: losses}
+        leaders = searches._leaders(found, 1)
+        assert leaders == [metric, plain]
+        assert searches._simplest(found, leaders) == expected

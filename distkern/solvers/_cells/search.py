@@ -12,16 +12,25 @@ from numpy.typing import NDArray
 from distkern.core.rng import Purpose, stream
 from distkern.core.types import Floats
 from distkern.losses.conjugate import AbstractDualLoss
+from distkern.losses.square import Square
 from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_costs
 from distkern.solvers._cells.mapping import CellMap, MapChoice
 from distkern.solvers._cells.metric import MetricKind
+from distkern.solvers._cells.partition import fit_partition
 from distkern.solvers._cells.transform import TransformKind
 
 Array = NDArray[np.float64]
 
 #: rows of the sample and held-out rows of each rung, and how many maps go on to the next
-_RUNGS = ((1000, 2000, 6), (2000, 3000, 2), (4000, 5000, 1))
-_QUICK = ((700, 1500, 2), (2000, 3000, 1))
+_RUNGS = ((1000, 2000, 6), (4000, 4000, 4), (20000, 5000, 1))
+_QUICK = ((1000, 2000, 3), (8000, 4000, 1))
+#: half steps of the grids around the best of the rung before, of widths and of costs
+_NEAR = ((-2, 0, 2), (-2, 0, 2))
+_NEARER = ((-1, 0, 1), (-1, 0, 1, 2))
+#: rows that a metric is learned from, and rows of a cell where a rung has more
+_METRIC_ROWS, _CELL_ROWS = 4000, 4000
+#: outputs from which on the first rung takes the square loss, which solves all at once
+_MANY_OUTPUTS = 4
 #: of the dual solver: a ranking needs no more, and settings whose sweeps do not get on are not waited for
 _TOLERANCE, _TURNS = 0.1, 1
 
@@ -140,9 +149,10 @@ class _Sample:
 
     def map(self, choice: MapChoice, n_learned: int) -> CellMap:
         """Learned from so many rows."""
-        key = (choice, n_learned)
+        n_rows = min(n_learned, _METRIC_ROWS)
+        key = (choice, n_rows)
         if key not in self.maps:
-            self.maps[key] = CellMap.fit(choice, self.rows[:n_learned], self.targets[:n_learned])
+            self.maps[key] = CellMap.fit(choice, self.rows[:n_rows], self.targets[:n_rows])
         return self.maps[key]
 
     def scores(
@@ -154,17 +164,29 @@ class _Sample:
         learned = mapping.apply(self.rows[:n_learned])
         held_out = slice(max(n_learned, len(self.rows) - n_held_out), len(self.rows))
         asked = mapping.apply(self.rows[held_out])
+        partition = fit_partition(learned, n_learned, _CELL_ROWS, self.seed)
+        owners, theirs = partition.assign(learned)[:, 0], partition.assign(asked)[:, 0]
+        cells = [
+            (np.flatnonzero(owners == cell), np.flatnonzero(theirs == cell))
+            for cell in range(partition.n_cells)
+        ]
+        loss = self.loss
+        if self.targets.shape[1] >= _MANY_OUTPUTS and n_learned < _METRIC_ROWS:
+            loss = Square()
         found = {}
         for spec, width in points:
             kernel = mapping.kernel(spec.name, width, **dict(spec.parameters))
-            settings = CellSettings(kernel, self.loss, 1.0, _TOLERANCE, _TURNS)
-            machines = solve_costs(
-                settings, learned, self.targets[:n_learned], self.weights[:n_learned], self.seed, costs
-            )
-            for cost, machine in zip(costs, machines, strict=True):
-                values = predict_cell(settings, machine, asked)
+            settings = CellSettings(kernel, loss, 1.0, _TOLERANCE, _TURNS)
+            values = np.empty((len(costs), len(asked), self.targets.shape[1]))
+            for mine, theirs in cells:
+                machines = solve_costs(
+                    settings, learned[mine], self.targets[mine], self.weights[mine], self.seed, costs
+                )
+                for place, machine in enumerate(machines):
+                    values[place, theirs] = predict_cell(settings, machine, asked[theirs])
+            for cost, predicted in zip(costs, values, strict=True):
                 found[Setting(choice, spec, width, cost)] = self._losses(
-                    values, self.targets[held_out], self.weights[held_out]
+                    predicted, self.targets[held_out], self.weights[held_out]
                 )
         return found
 
@@ -193,16 +215,17 @@ def search(
     """The best of a space, by successive halving (Jamieson and Talwalkar 2016) over growing samples.
 
     The first rung tries every map on 1,000 rows with coarse grids of widths and costs; the next ones try the
-    maps that did best on twice as many rows, with finer grids around what was best for each. A kernel matrix
-    serves all costs. Which rows are taken follows from their order alone, and what wins from their numbers:
-    no clock has a say.
+    maps that did best on 4,000 and on 20,000 rows, with finer grids around what was best for each: what is
+    best for few rows need not be for many. The last rung's rows lie in cells. A kernel matrix serves all
+    costs. Which rows are taken follows from their order alone, and what wins from their numbers: no clock has
+    a say.
 
     Parameters
     ----------
-    rows : (n, d), in the order of :func:`stratified_order`; 9,000 are used at most
+    rows : (n, d), in the order of :func:`stratified_order`; 25,000 are used at most
     targets : (n, k): -1 and +1, or standardised real numbers
     weights : (n,), or None for all ones
-    quick : two rungs, up to 2,000 rows
+    quick : two rungs, up to 8,000 rows
     """
     rungs = _QUICK if quick else _RUNGS
     n_rows = min(len(rows), rungs[-1][0] + rungs[-1][1])
@@ -221,10 +244,10 @@ def search(
             for choice in space.maps:
                 best |= sample.scores(choice, points, _coarse(space.costs), n_learned, n_held_out)
         for leader in leaders:
-            points = [(leader.kernel, width) for width in _around(leader.width, space.widths)]
-            best |= sample.scores(
-                leader.map, points, _around(leader.cost, space.costs), n_learned, n_held_out
-            )  # fmt: skip
+            widths, costs = _NEAR if rung < len(rungs) - 1 else _NEARER
+            points = [(leader.kernel, width) for width in _around(leader.width, space.widths, widths)]
+            near = _around(leader.cost, space.costs, costs)
+            best |= sample.scores(leader.map, points, near, n_learned, n_held_out)
         leaders = _leaders(best, n_kept)
         n_tried.append(len(best))
     plain = Setting(
@@ -235,6 +258,8 @@ def search(
         best |= sample.scores(
             plain.map, [(plain.kernel, plain.width)], [plain.cost], n_learned, n_held_out
         )  # fmt: skip
+    if plain.map in space.maps:
+        leaders = _leaders(best, rungs[-1][2])
     chosen = _simplest(best, leaders)
     return Choice(
         chosen, sample.map(chosen.map, n_learned), _mean(best[chosen]), _mean(best[plain]),
@@ -277,12 +302,12 @@ def _coarse(values: Sequence[float]) -> list[float]:
     return list(values[1::2]) if len(values) > 2 else list(values)
 
 
-def _around(value: float, values: Sequence[float]) -> list[float]:
-    """The value and its neighbours, half a step of the grid away and a whole one, within the range."""
+def _around(value: float, values: Sequence[float], half_steps: Sequence[int]) -> list[float]:
+    """The value and its neighbours, so many half steps of the grid away, within the range."""
     if len(values) < 2:
         return [value]
     step = (values[-1] / values[0]) ** (0.5 / (len(values) - 1))
-    near = [value * step**power for power in (-2, -1, 0, 1, 2)]
+    near = [value * step**power for power in half_steps]
     # rounding aside, the ends of the range are in it
     return [
         float(f"{each:.4g}") for each in near if values[0] * 0.999 <= each <= values[-1] * 1.001
