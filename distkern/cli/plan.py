@@ -48,7 +48,8 @@ def plan(job_file: Place | None, settings: tuple[str, ...], as_json: bool, **fla
             for name in ("worker_bytes", "driver_bytes", "memory_limit", "fits", "seconds", "past")
         }
         passes = [{name: getattr(step, name) for name in _FIELDS} for step in planned.passes]
-        click.echo(json.dumps({"passes": passes, **facts, "advice": planned.advice}))
+        told = {"savings": planned.savings, "advice": planned.advice}
+        click.echo(json.dumps({"passes": passes, **facts, **told}))
     else:
         _show(planned)
     if not planned.fits:
@@ -82,6 +83,8 @@ def _show(planned: Any) -> None:
     click.echo(f"reads {in_bytes(total)} in all")
     click.echo(f"peak memory: {in_bytes(planned.worker_bytes)} a worker ({limit})")
     click.echo(f"             {in_bytes(planned.driver_bytes)} the driver")
+    if planned.savings:
+        click.echo(f"to fit the limit {', '.join(planned.savings)}; the model is the same")
     past = "no such run has been made on this machine yet"
     if planned.past:
         low, high = min(planned.past), max(planned.past)

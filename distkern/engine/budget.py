@@ -46,6 +46,9 @@ class Machine:
     same_host : the workers share the driver's host
     driver_threads : threads that may prepare rows in the driver's process
     n_processes : worker processes; None: one for each task
+    most_kept : bytes of the data that each process may keep between passes, beside what the limit allows
+    loads_ahead : visits (blocks) that the driver loads ahead of the one being consumed
+    window_bytes : of the prepared rows that a worker sends at once, about
     """
 
     kind: str
@@ -54,6 +57,9 @@ class Machine:
     same_host: bool = True
     driver_threads: int = 1
     n_processes: int | None = None
+    most_kept: int = CACHE_BYTES
+    loads_ahead: int = 2
+    window_bytes: int = 32 * MIB
 
     @property
     def processes(self) -> int:
@@ -73,4 +79,4 @@ class Machine:
     @property
     def cache_bytes(self) -> int:
         """What each process may keep of the data between passes."""
-        return CACHE_BYTES if self.memory_limit is None else min(CACHE_BYTES, self.memory_limit // 4)
+        return self.most_kept if self.memory_limit is None else min(self.most_kept, self.memory_limit // 4)

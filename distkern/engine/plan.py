@@ -34,10 +34,7 @@ from distkern.passes import Batches, Cost, Each, Pass, Reduce, Rounds, Stream
 
 _TASK_BYTES_READ = 16 * MIB
 _LEAST_TASKS = 16
-_WINDOW_BYTES = 32 * MIB
 FAN_IN = 8
-#: visits (blocks) that are loaded ahead of the one being consumed
-LOADS_AHEAD = 2
 #: tasks of an Each that are under way, for each worker
 _TASKS_AHEAD = 16
 
@@ -281,8 +278,8 @@ def plan_stream(step: Stream[Any], extent: Extent, machine: Machine) -> StreamPl
     load = "workers" if workers_prepare or not driver_reads else "driver"
     prepare = "workers" if workers_prepare else "driver"
     piece_bytes = step.piece_rows * cost.result_bytes
-    per_window = max(1, _WINDOW_BYTES // max(piece_bytes, 1))
-    ahead = machine.n_workers + 1 if load == "workers" else LOADS_AHEAD if threads else 0
+    per_window = max(1, machine.window_bytes // max(piece_bytes, 1))
+    ahead = machine.n_workers + 1 if load == "workers" else machine.loads_ahead if threads else 0
     kept = extent.reader_bytes + extent.kept_bytes(machine)
     reading = extent.block_bytes(machine)
     driver = DRIVER_BASE_BYTES + kept + cost.driver_bytes

@@ -1,11 +1,11 @@
-"""The plan of a whole run: its passes, each with what the others leave in memory."""
+"""The plan of a whole run: its passes, each with what the others leave in memory, shrunk until they fit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from distkern.engine.budget import COMPILING_BYTES, Machine
+from distkern.engine.budget import COMPILING_BYTES, MIB, Machine
 from distkern.engine.plan import Extent, PassPlan, RoundsPlan, plan_pass
 from distkern.passes import Pass
 
@@ -30,3 +30,43 @@ def plan_run(steps: Sequence[Pass], extents: Mapping[str, Extent], machine: Mach
         grown = plan.worker_bytes and plan.worker_bytes + worker
         found.append(replace(plan, worker_bytes=grown, driver_bytes=plan.driver_bytes + driver))
     return found
+
+
+def fitted(
+    steps: Sequence[Pass], extents: Mapping[str, Extent], machine: Machine
+) -> tuple[list[PassPlan], Machine]:
+    """The plans on the first machine that the memory limit allows, or the most frugal one, and that machine.
+
+    What may shrink changes the time and never the bits: not the rows of tiles, pieces and tasks, whose sums
+    depend on them.
+    """
+    plans = []
+    for frugal in _more_and_more_frugal(machine):
+        plans, machine = plan_run(steps, extents, frugal), frugal
+        if machine.memory_limit is None or needed_bytes(plans, machine) <= machine.memory_limit:
+            break
+    return plans, machine
+
+
+def needed_bytes(plans: Sequence[PassPlan], machine: Machine) -> int:
+    """What the process takes that the limit is of: a worker, or the driver where it does the work."""
+    return max(plan.driver_bytes if machine.in_process else plan.worker_bytes for plan in plans)
+
+
+def _more_and_more_frugal(machine: Machine) -> Iterator[Machine]:
+    """Machines that keep, load ahead and send less, and then do less at a time."""
+    yield machine
+    kept = machine.cache_bytes
+    for most_kept in (kept // 2, kept // 4, 0):
+        machine = replace(machine, most_kept=most_kept)
+        yield machine
+    while machine.loads_ahead:
+        machine = replace(machine, loads_ahead=machine.loads_ahead - 1)
+        yield machine
+    while not machine.in_process and machine.window_bytes > 4 * MIB:
+        machine = replace(machine, window_bytes=machine.window_bytes // 2)
+        yield machine
+    while machine.kind == "threads" and machine.n_workers > 1:
+        n_workers = machine.n_workers // 2
+        machine = replace(machine, n_workers=n_workers, driver_threads=min(n_workers, machine.driver_threads))
+        yield machine

@@ -14,8 +14,8 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
-from distkern.engine.plan import Extent, PassPlan, plan_pass
-from distkern.engine.plan_run import plan_run
+from distkern.engine.plan import Extent, PassPlan
+from distkern.engine.plan_run import fitted, needed_bytes
 from distkern.engine.rates import START_SECONDS, Experience, seconds_of
 from distkern.monitor import metrics
 from distkern.monitor.text import in_bytes
@@ -58,6 +58,8 @@ class Plan:
     by_rates : seconds of the run by the rates of the machine
     of : algorithm and kind of machine
     experience : of this machine
+    machine : where the run fits, which may do less at a time than the one that is there
+    savings : what it does less of, in words
     """
 
     passes: tuple[PlannedPass, ...]
@@ -68,6 +70,8 @@ class Plan:
     by_rates: float
     of: tuple[str, str]
     experience: Experience
+    machine: Machine
+    savings: tuple[str, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -110,7 +114,8 @@ def _plan_on(
         extents["test"] = Extent.of(test, "planned")
     experience = Experience.of_this_machine()
     outlines = solver.outline(problem)
-    parts = plan_run([outline.step for outline in outlines], extents, machine)
+    parts, used = fitted([outline.step for outline in outlines], extents, machine)
+    saved, machine = savings(machine, used), used
     passes = tuple(
         PlannedPass(
             **{field.name: getattr(part, field.name) for field in fields(PassPlan)}, times=outline.times,
@@ -120,7 +125,7 @@ def _plan_on(
     )  # fmt: skip
     worker = max(step.worker_bytes for step in passes)
     driver = max(step.driver_bytes for step in passes)
-    limited = driver if machine.in_process else worker
+    limited = needed_bytes(passes, machine)
     advice = ""
     if machine.memory_limit is not None and limited > machine.memory_limit:
         worst = max(passes, key=lambda step: step.driver_bytes if machine.in_process else step.worker_bytes)
@@ -131,8 +136,24 @@ def _plan_on(
     seconds = START_SECONDS + sum(step.times * step.seconds for step in passes)
     return Plan(
         passes, 0 if machine.in_process else worker, driver, machine.memory_limit, advice,
-        seconds, (solver.name, machine.kind), experience,
+        seconds, (solver.name, machine.kind), experience, machine, saved,
     )  # fmt: skip
+
+
+def savings(machine: Machine, used: Machine) -> tuple[str, ...]:
+    """What a machine that is used instead of another one does less of, in words."""
+    kept, sent = in_bytes(used.cache_bytes), in_bytes(used.window_bytes)
+    done = {
+        f"{kept} of blocks are kept instead of {in_bytes(machine.cache_bytes)}": used.cache_bytes
+        < machine.cache_bytes,
+        f"{used.loads_ahead} blocks are loaded ahead instead of {machine.loads_ahead}": used.loads_ahead
+        < machine.loads_ahead,
+        f"{sent} of rows are sent at once instead of {in_bytes(machine.window_bytes)}": used.window_bytes
+        < machine.window_bytes,
+        f"{used.n_workers} tasks run at a time instead of {machine.n_workers}": used.n_workers
+        < machine.n_workers,
+    }
+    return tuple(text for text, is_less in done.items() if is_less)
 
 
 def _machine(scheduler: str | None, workers: int | None, memory_limit: int | None) -> Machine:
@@ -192,10 +213,11 @@ def train(
 
     planned: list[Plan] = []
 
-    def check(machine: Machine) -> None:
+    def check(machine: Machine) -> Machine:
         planned.append(_plan_on(machine, estimator, source, test, memory_limit))
         if not planned[-1].fits:
             raise MemoryBudgetError(planned[-1].advice, where=_whose(machine, memory_limit))
+        return planned[-1].machine
 
     heard: list[Listener] = [*listeners, stop_if_asked]
     if folder is not None:
@@ -239,36 +261,35 @@ def stop_if_asked(event: Event) -> None:
 
 @contextmanager
 def opened_executor(
-    scheduler: str | None, workers: int | None, memory_limit: int | None, check: Callable[[Machine], None],
+    scheduler: str | None, workers: int | None, memory_limit: int | None, check: Callable[[Machine], Machine],
     dashboard: bool = False,
 ) -> Iterator[AbstractExecutor]:  # fmt: skip
-    """An executor whose machine passes ``check``; workers that would not are not even started."""
+    """An executor on the machine that ``check`` makes of its own; workers that it refuses are not started."""
     if scheduler == "local":
         check(_machine(scheduler, workers, memory_limit))
     with interrupts.put_off():
         executor = open_executor(scheduler, workers=workers, memory_limit=memory_limit, dashboard=dashboard)
     try:
-        check(executor.machine)
+        executor.machine = check(executor.machine)
         yield executor
     finally:
         with interrupts.put_off():
             executor.close()
 
 
-def check_limit(step: Pass, extent: Extent, given: int | None) -> Callable[[Machine], None]:
-    """A check that refuses a machine whose memory limit a single pass does not fit."""
+def check_limit(step: Pass, extent: Extent, given: int | None) -> Callable[[Machine], Machine]:
+    """A check that refuses a machine whose memory limit a single pass does not fit; see :func:`fitted`."""
 
-    def check(machine: Machine) -> None:
-        if machine.memory_limit is None:
-            return
-        planned = plan_pass(step, extent, machine)
-        needed = planned.driver_bytes if machine.in_process else planned.worker_bytes
-        if needed > machine.memory_limit:
+    def check(machine: Machine) -> Machine:
+        plans, machine = fitted([step], {step.split: extent}, machine)
+        needed = needed_bytes(plans, machine)
+        if machine.memory_limit is not None and needed > machine.memory_limit:
             own = machine.memory_limit != given
             otherwise = "use --scheduler local" if own else "leave --memory-limit out"
             raised = _raised(needed, machine, given)
             advice = _advice(step.name, needed, machine.memory_limit, extent, raised, otherwise)
             raise MemoryBudgetError(advice, where=_whose(machine, given))
+        return machine
 
     return check
 

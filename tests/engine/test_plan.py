@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import distkern.engine.plan as plan_module
-from distkern.engine.budget import COMPILED_BYTES, COMPILING_BYTES, Machine
+from distkern.engine.budget import CACHE_BYTES, COMPILED_BYTES, COMPILING_BYTES, Machine
 from distkern.engine.plan import Extent, plan_each, plan_reduce, plan_stream
-from distkern.engine.plan_run import plan_run
+from distkern.engine.plan_run import fitted, needed_bytes, plan_run
 from distkern.passes import Cost, Each, Reduce, Rounds, Stream, Visit
 from toy import add, prepare, scaled_sum
 
@@ -170,3 +170,31 @@ def test_it_imports_neither_dask_nor_zarr():
         )
     }
     assert imported <= {"__future__", "dataclasses", "distkern", "typing"}
+
+
+def test_runs_shrink_what_changes_no_bits_before_they_are_refused():
+    def planned(limit, kind="distributed"):
+        machine = Machine(kind, 4, limit, driver_threads=4)
+        plans, used = fitted(steps, {"train": extent}, machine)
+        return plans, used, used != machine
+
+    step = Reduce("sum", scaled_sum, add, cost=Cost(workspace_bytes=3 * 10**7))
+    visits = tuple(Visit(block, 1000, 0, (block,)) for block in range(50))
+    steps = [step, Stream("loop", visits, prepare, cost=Cost(workspace_bytes=10**7, result_bytes=4000))]
+    extent = Extent((1000,) * 50, 10_000, cacheable=True, run="run")
+    for kind in ("distributed", "threads"):
+        plans, used, saved = planned(None, kind)
+        assert used.cache_bytes == CACHE_BYTES
+        assert not saved
+        most = needed_bytes(plans, used)
+        groups = [plan.groups for plan in plans if hasattr(plan, "groups")]
+        least = needed_bytes(*planned(1, kind)[:2])
+        assert least < most - 4 * 10**8
+        for limit in (most, (most + least) // 2, least):
+            plans, used, saved = planned(limit, kind)
+            assert needed_bytes(plans, used) <= limit
+            assert [plan.groups for plan in plans if hasattr(plan, "groups")] == groups
+            assert saved == (limit != most)
+        assert used.cache_bytes == 0
+        plans, used, _ = planned(least - 1, kind)
+        assert needed_bytes(plans, used) > least - 1
