@@ -17,8 +17,7 @@ from distkern.estimators.functional import (
 )
 from distkern.losses import dual_loss_names
 from distkern.solvers._cells.basis import CellBasis, cell_basis
-from distkern.solvers._cells.place import Places
-from distkern.solvers._cells.tree import Tree
+from distkern.solvers._cells.place import places_from_arrays, places_to_arrays
 from distkern.solvers.cells import Cells, CellsState
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, a_loss, hyperparameters_of
 from distkern.storage.parts import HeldParts, StoredParts, save_parts
@@ -32,8 +31,8 @@ class AbstractCells(AbstractFunctionalEstimator):
 
     Fitted attributes
     -----------------
-    gamma_ : the kernel's gamma
-    places_ : where a row lies
+    gamma_, cost_ : the kernel's gamma over mapped rows, and C
+    places_ : where a row lies; ``places_.map`` has the transform and the metric
     machines : (n_buckets, 32) uint8, fingerprints of the buckets' machines
     parts_ : the buckets' machines, in memory or in the folder of the model
     n_cells_, n_support_ : cells, and rows with a coefficient
@@ -51,7 +50,7 @@ class AbstractCells(AbstractFunctionalEstimator):
     def basis(self, dtype: DTypeLike = np.float32) -> CellBasis:
         solver = self._solver(None, 1.0)
         in_memory = isinstance(self.parts_, HeldParts)
-        settings = solver.settings(solver.risk, self.gamma_)
+        settings = solver.settings(solver.risk, self.gamma_, self.cost_)
         return cell_basis(
             self.places_, settings, self.parts_, self.machines_, self.bucket_bytes_, self.coef_.shape[1],
             dtype, in_memory=in_memory,
@@ -59,7 +58,8 @@ class AbstractCells(AbstractFunctionalEstimator):
 
     def _keep(self, state: CellsState) -> None:
         self._keep_coefficients(np.eye(len(state.center)), state)
-        self.gamma_, self.places_, self.machines_ = state.gamma, state.places, state.machines
+        self.gamma_, self.cost_ = state.gamma, state.cost
+        self.places_, self.machines_ = state.places, state.machines
         self.bucket_bytes_, self.n_cells_, self.n_support_ = (
             state.bucket_bytes,
             state.n_cells,
@@ -83,26 +83,22 @@ class AbstractCells(AbstractFunctionalEstimator):
         raise NotImplementedError("the machines' norm is kept as a number")
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        places, tree = self.places_, self.places_.tree
-        return super()._arrays() | {
-            "shift": places.shift, "factor": places.factor, "directions": tree.directions,
-            "thresholds": tree.thresholds, "children": tree.children, "bucket_of_leaf": places.bucket_of_leaf,
-            "machines": self.machines_,
-        }  # fmt: skip
+        return super()._arrays() | places_to_arrays(self.places_) | {"machines": self.machines_}
 
     def _facts(self) -> dict[str, Any]:
         return {
-            "gamma": float(self.gamma_), "cells": int(self.n_cells_), "support": int(self.n_support_),
+            "gamma": float(self.gamma_), "cost": float(self.cost_),
+            "cells": int(self.n_cells_), "support": int(self.n_support_),
             "bucket_bytes": int(self.bucket_bytes_), "regulariser": float(self.regulariser_),
         }  # fmt: skip
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         super()._restore(arrays, facts, where)
-        tree = Tree(*(arrays[name] for name in ("directions", "thresholds", "children")))
-        self.places_ = Places(arrays["shift"], arrays["factor"], tree, arrays["bucket_of_leaf"])
+        self.places_ = places_from_arrays(arrays)
         self.machines_ = arrays["machines"]
         self.parts_ = StoredParts(place_of(where) / _FOLDER, _texts(self.machines_))
-        self.gamma_, self.n_cells_, self.n_support_ = facts["gamma"], facts["cells"], facts["support"]
+        self.gamma_, self.cost_ = facts["gamma"], facts["cost"]
+        self.n_cells_, self.n_support_ = facts["cells"], facts["support"]
         self.bucket_bytes_, self.regulariser_ = facts["bucket_bytes"], facts["regulariser"]
 
 

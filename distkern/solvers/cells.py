@@ -5,24 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
-from distkern.core.parameters import POSITIVE, Parameter, Whole, Words, parameter
+from distkern.core.parameters import NOTHING, POSITIVE, Parameter, Whole, Words, parameter
 from distkern.features.kernel_choice import GAMMA, KernelChoice
 from distkern.kernels import AbstractTileKernel, landmark_kernel_names, require
-from distkern.kernels.bandwidth import gamma_from_width, median_width, moments, parse_rule, scale_width
 from distkern.kernels.matern import HalfInteger
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.buckets import Solving
+from distkern.solvers._cells.choosing import Given
 from distkern.solvers._cells.layout import Layout, Zero
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.moving import Sample
-from distkern.solvers._cells.place import Places, grouped
+from distkern.solvers._cells.place import Places, grouped, places_from_arrays, places_to_arrays
+from distkern.solvers._cells.transform import TRANSFORMS
 from distkern.solvers._cells.tree import Tree
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.measuring import Model, Sums
@@ -44,7 +45,9 @@ class CellsState:
     stage : 0 sampled, 1 moved, 2 solved
     center, target_scale, variances : see :class:`~distkern.solvers.targets.TargetScale`
     gamma : of the kernel, over the coordinates
-    shift, factor, directions, thresholds, children, bucket_of_leaf : of the :class:`Places`
+    cost : C
+    transform ... bucket_of_leaf : of the :class:`Places`
+    search_score, search_plain, n_edges : see :class:`~distkern.solvers._cells.choosing.Chosen`
     rows_of_bucket : (n_buckets,)
     machines : (n_buckets, 32) fingerprints of the buckets' machines
     bucket_bytes : of the largest one's
@@ -60,14 +63,22 @@ class CellsState:
     target_scale: float
     variances: Array
     gamma: float
+    cost: float
+    transform: NDArray[np.int64]
     shift: Array
     factor: Array
+    quantiles: Array
+    factors: Array
+    width: Array
     directions: NDArray[np.float32]
     thresholds: NDArray[np.float32]
     children: NDArray[np.int32]
     bucket_of_leaf: NDArray[np.int32]
     rows_of_bucket: NDArray[np.int64]
     machines: NDArray[np.uint8]
+    search_score: float = math.nan
+    search_plain: float = math.nan
+    n_edges: int = 0
     bucket_bytes: int = 0
     regulariser: float = 0.0
     model_size: int = 0
@@ -77,8 +88,7 @@ class CellsState:
     @property
     def places(self) -> Places:
         """Where a row lies."""
-        tree = Tree(self.directions, self.thresholds, self.children)
-        return Places(self.shift, self.factor, tree, self.bucket_of_leaf)
+        return places_from_arrays(vars(self))
 
 
 @dataclass(frozen=True)
@@ -92,7 +102,24 @@ class Cells(AbstractSolver[CellsState]):
 
     risk: Risk
     kernel: KernelChoice
-    C: float = parameter(10.0, POSITIVE, help="weight of the losses against 1/2 |w|^2: larger fits closer")
+    C: float | None = parameter(
+        None, POSITIVE, NOTHING,
+        help="weight of the losses against 1/2 |w|^2: larger fits closer; none: searched, or 10",
+    )  # fmt: skip
+    transform: str | None = parameter(
+        None, Words(*TRANSFORMS), NOTHING,
+        help="of each column: standard: to mean 0 and variance 1; ranks: to its ranks; normal: to normal "
+        "quantiles; none given: searched, or as it is",
+    )  # fmt: skip
+    metric: str | None = parameter(
+        None, Words("none", "diagonal", "full", "mixed"), NOTHING,
+        help="in which distances are measured, learned from gradients; none given: searched, or Euclidean",
+    )  # fmt: skip
+    search: str | None = parameter(
+        "full", Words("full", "quick"), NOTHING,
+        help="how what is not given of transform, metric, gamma and C is chosen, on rows that are held out "
+        "of a sample; none: it is not",
+    )  # fmt: skip
     max_cell_rows: int = parameter(
         4000, Whole(2), help="rows of a cell, at most: time grows with them, memory with their square"
     )
@@ -100,7 +127,13 @@ class Cells(AbstractSolver[CellsState]):
     name = "cells"
     choices: ClassVar[Mapping[str, Parameter]] = {
         "kernel": Parameter("matern", (Words(of=landmark_kernel_names),), "the kernel"),
-        "gamma": replace(GAMMA, default="median"),
+        "gamma": replace(
+            GAMMA,
+            default=None,
+            kinds=(*GAMMA.kinds, NOTHING),
+            help="of the kernel, over mapped rows: a number, or a rule that reads it off them; none: "
+            "searched, or 'median'",
+        ),
         "smoothness": Parameter(
             0.5,
             (HalfInteger(0.5, 9.5),),
@@ -110,6 +143,15 @@ class Cells(AbstractSolver[CellsState]):
     }
     cost_of_pass = "O(n m d) for the kernels of cells of m rows, O(n m) for each sweep over them"
     memory = "8 m^2 + 64 MiB of rows in a worker"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        gamma = self.kernel.gamma
+        if self.search is not None and gamma is not None and not str(gamma).startswith("median"):
+            raise InputError(
+                f"{gamma!r} is of rows whose map the search chooses", where="gamma",
+                mend="set search to none, or give 'median' or 'median/2' for a width that is not searched",
+            )  # fmt: skip
 
     def init(self, problem: Problem) -> Steps[CellsState]:
         layout = self._layout(problem)
@@ -124,16 +166,17 @@ class Cells(AbstractSolver[CellsState]):
             test_error = float(errors[1][0])
         for place, found in enumerate(errors):
             absolute[place] = found[1] if len(found) > 1 else math.nan
-        shift = sample.features.astype(np.float64).mean(axis=0)
-        factor = np.ones(problem.n_features)
-        rows = ((sample.features - shift) * factor).astype(np.float32)
-        tree = Tree.fit(rows, layout.leaf_sample, problem.seed, _FIRST_TREE)
+        given = Given(self.kernel, self.C, self.transform, self.metric, self.search)
+        chosen = given.choose(risk, sample, problem.seed)
+        tree = Tree.fit(chosen.map.apply(sample.features), layout.leaf_sample, problem.seed, _FIRST_TREE)
+        places = Places(chosen.map, tree, np.zeros(tree.n_leaves, dtype=np.int32))
+        arrays: dict[str, Any] = places_to_arrays(places)
         return CellsState(
             0, sample.sums.losses / sample.sums.n_rows, float(errors[0][0]), test_error, absolute,
-            scale.center, scale.scale, scale.variances,
-            self._gamma(rows, shift * factor, sample.weights), shift, factor,
-            tree.directions, tree.thresholds, tree.children, np.zeros(tree.n_leaves, dtype=np.int32),
-            np.zeros(1, dtype=np.int64), np.zeros((0, 32), dtype=np.uint8),
+            scale.center, scale.scale, scale.variances, chosen.gamma, chosen.cost,
+            rows_of_bucket=np.zeros(1, dtype=np.int64), machines=np.zeros((0, 32), dtype=np.uint8),
+            search_score=chosen.score, search_plain=chosen.plain, n_edges=len(chosen.edges),
+            **arrays,
         )  # fmt: skip
 
     def stage(self, problem: Problem, state: CellsState) -> Steps[CellsState]:
@@ -154,7 +197,7 @@ class Cells(AbstractSolver[CellsState]):
     def _solve(self, problem: Problem, layout: Layout, state: CellsState) -> Steps[CellsState]:
         assert problem.workplace is not None
         risk = scaled_risk(self.risk, state.center, state.target_scale)
-        settings = self.settings(risk, state.gamma)
+        settings = self.settings(risk, state.gamma, state.cost)
         operand = Solving(
             problem.workplace.slices("moved", layout.columns), len(layout.parts), settings, risk,
             self.max_cell_rows, problem.seed,
@@ -168,7 +211,7 @@ class Cells(AbstractSolver[CellsState]):
             math.fsum(record["weight"] for record in records),
             problem.n_rows,
         )
-        regulariser = math.fsum(record["norm"] for record in records) / (2 * self.C * problem.n_rows)
+        regulariser = math.fsum(record["norm"] for record in records) / (2 * state.cost * problem.n_rows)
         errors = sums.mean_errors
         digests = [bytes.fromhex(store.fingerprint(number)) for number in range(len(items))]
         solved = replace(
@@ -194,26 +237,14 @@ class Cells(AbstractSolver[CellsState]):
         return replace(solved, absolute_errors=absolute)
 
     def _layout(self, problem: Problem) -> Layout:
-        return Layout(problem, self.max_cell_rows, self.risk.loss.is_quadratic)
+        return Layout(problem, self.max_cell_rows, self.risk.loss.is_quadratic, self.search is not None)
 
-    def settings(self, risk: Risk, gamma: float) -> CellSettings:
+    def settings(self, risk: Risk, gamma: float, cost: float) -> CellSettings:
         """What the machines have in common."""
         kernel = require(self.kernel.with_gamma(gamma), AbstractTileKernel)  # type: ignore[type-abstract]
         if not isinstance(risk.loss, AbstractDualLoss):
             raise InputError(f"cells cannot be solved with loss {risk.loss.name!r}", where="loss")
-        return CellSettings(kernel, risk.loss, self.C)
-
-    def _gamma(self, rows: NDArray[np.float32], means: Array, weights: Array) -> float:
-        """By its rule from a sample in its coordinates, less ``means``."""
-        rule = self.kernel.gamma
-        if not isinstance(rule, str):
-            return float(rule)
-        width = (
-            scale_width(moments(rows + means, weights), rows.shape[1])
-            if parse_rule(rule)[0] == "scale"
-            else median_width(rows)
-        )
-        return gamma_from_width(rule, self.kernel.kind, width, rows.shape[1])
+        return CellSettings(kernel, risk.loss, cost)
 
     def finished(self, state: CellsState) -> bool:
         return state.stage == 2
@@ -224,6 +255,11 @@ class Cells(AbstractSolver[CellsState]):
             extra["buckets"] = float(len(state.rows_of_bucket))
         if state.stage == 2:
             extra |= {"cells": float(state.n_cells), "unsolved": float(state.n_unsolved)}
+        extra |= {"gamma": state.gamma, "C": state.cost}
+        if not math.isnan(state.search_score):
+            # shares of errors, or of the variance
+            extra |= {"search_score": state.search_score, "search_plain": state.search_plain}
+            extra["at_edge"] = float(state.n_edges)
         shortfall = ""
         if state.n_unsolved:
             shortfall = (
@@ -236,7 +272,7 @@ class Cells(AbstractSolver[CellsState]):
         )  # fmt: skip
 
     def step_hint(self) -> str:
-        return f"C={self.C / 10:g}"
+        return f"C={(self.C or 10.0) / 10:g}"
 
     def mend(self, trouble: Trouble) -> str:
         if trouble is Trouble.IDLE:

@@ -23,7 +23,7 @@ def few_rows():
 
 def small(kind, loss):
     defaults = kind().get_params()
-    settings = {"stages": 1, "steps_per_stage": 30, "random_state": 0}
+    settings = {"stages": 1, "steps_per_stage": 30, "search": None, "random_state": 0}
     settings = {name: value for name, value in settings.items() if name in defaults}
     if defaults.get("features", "random") == "random" and "n_features" in defaults:
         settings["n_features"] = 16

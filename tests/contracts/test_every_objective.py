@@ -18,7 +18,7 @@ from distkern.solvers._cells.buckets import Machines
 KINDS = algorithms()
 SMALL = {
     "n_features": 128, "block_size": 32, "batch_size": 64, "n_landmarks": 24, "stages": 3, "max_rounds": 300,
-    "patience": None, "max_cell_rows": 64, "random_state": 0,
+    "patience": None, "max_cell_rows": 64, "search": None, "random_state": 0,
 }  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def test_the_reported_objective_is_the_documented_formula(name, n_classes, weigh
     elif name == "simba":
         expected = risk
     elif name.startswith("cells"):
-        expected = risk + norm_of_cells(model) / (2 * model.C * len(X))
+        expected = risk + norm_of_cells(model) / (2 * model.cost_ * len(X))
     else:
         expected = risk + 0.5 * (model.lam if name == "pegasos" else model.nu) * squared
     # margins of SIMBA are measured by bins of 1 / 2048

@@ -10,7 +10,7 @@ from small import taken
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 
 #: a hundred fits to a handful of rows each need few features and rounds
-SMALL = {"n_features": 64, "block_size": 32, "n_landmarks": 32, "max_rounds": 400}
+SMALL = {"n_features": 64, "block_size": 32, "n_landmarks": 32, "max_rounds": 400, "search": None}
 
 
 def few(kind):

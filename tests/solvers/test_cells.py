@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from distkern.runs.run import plan, train
 from distkern.solvers._cells.place import grouped
 from distkern.solvers._cells.tree import Tree
 from distkern.storage.ingest import write_dataset
+
+Classifier, Regressor = partial(CellClassifier, search=None), partial(CellRegressor, search=None)
 
 
 def rows(n_rows, n_features=3, seed=0):
@@ -59,13 +62,13 @@ def test_buckets_hold_no_more_rows_than_they_may():
 
 def test_one_cell_is_the_support_vector_machine_without_an_intercept():
     X, y = rows(300)
-    model = CellClassifier(kernel="rbf", gamma=0.7, C=3.0, random_state=0).fit(X, y)
+    model = Classifier(kernel="rbf", gamma=0.7, C=3.0, random_state=0).fit(X, y)
     assert model.n_cells_ == 1
     signs = 2.0 * y - 1.0
     K = np.exp(-0.7 * np.square(np.linalg.norm(X[:, None] - X[None], axis=2)))
     f = model.decision_function(X)
     part = model.parts_.load(0)
-    apart = np.abs((X - model.places_.shift)[:, None] - part["support"][None]).max(axis=2)
+    apart = np.abs((X - model.places_.map.transform.shift)[:, None] - part["support"][None]).max(axis=2)
     a = np.zeros(300)
     a[apart.argmin(axis=0)] = part["coefficients"][:, 0]
     a *= signs
@@ -80,12 +83,12 @@ def test_one_cell_is_the_support_vector_machine_without_an_intercept():
 
 def test_cells_learn_what_their_rows_say():
     X, y = rows(3000)
-    model = CellClassifier(max_cell_rows=200, random_state=0).fit(X[:2000], y[:2000])
+    model = Classifier(max_cell_rows=200, random_state=0).fit(X[:2000], y[:2000])
     assert model.score(X[2000:], y[2000:]) > 0.93
     assert model.n_cells_ >= 10
     assert len(model.machines_) >= 3
     t = np.sin(3 * X[:, 0]) + X[:, 1]
-    regressor = CellRegressor(max_cell_rows=200, C=100.0, random_state=0).fit(X[:2000], 50 + 7 * t[:2000])
+    regressor = Regressor(max_cell_rows=200, C=100.0, random_state=0).fit(X[:2000], 50 + 7 * t[:2000])
     assert regressor.score(X[2000:], 50 + 7 * t[2000:]) > 0.97
 
 
@@ -94,22 +97,22 @@ def test_equal_rows_are_not_cut_for_ever():
     y = np.repeat([0, 1, 0], [500, 400, 100])
     y[:100] = 1
     X, y = (np.concatenate([part, part]) for part in (X, y))
-    model = CellClassifier(max_cell_rows=16, random_state=0).fit(X, y)
+    model = Classifier(max_cell_rows=16, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.predict([[0, 0], [1, 1], [5, 5]]), [0, 1, 0])
     # of different targets at one place the mean remains
     targets = np.where(X[:, 0] == 0, np.arange(len(X)) % 7, 10.0)
-    found = CellRegressor(max_cell_rows=16, C=1e3, random_state=0).fit(X, targets).predict([[0, 0], [1, 1]])
+    found = Regressor(max_cell_rows=16, C=1e3, random_state=0).fit(X, targets).predict([[0, 0], [1, 1]])
     np.testing.assert_allclose(found, [targets[X[:, 0] == 0].mean(), 10.0], atol=0.02)
 
 
 def test_constant_columns_few_rows_and_cells_of_one_class():
     X, y = rows(400)
     X = np.hstack([X, np.full((400, 1), 3.0, np.float32)])
-    assert CellClassifier(max_cell_rows=50, random_state=0).fit(X, y).score(X, y) > 0.9
-    few = CellClassifier(max_cell_rows=2, random_state=0).fit(X[:3], [0, 1, 0])
+    assert Classifier(max_cell_rows=50, random_state=0).fit(X, y).score(X, y) > 0.9
+    few = Classifier(max_cell_rows=2, random_state=0).fit(X[:3], [0, 1, 0])
     np.testing.assert_array_equal(few.predict(X[:3]), [0, 1, 0])
     # classes far apart: every cell has one class only, and is a constant
-    apart = CellClassifier(max_cell_rows=50, random_state=0).fit(X + 100.0 * y[:, None], y)
+    apart = Classifier(max_cell_rows=50, random_state=0).fit(X + 100.0 * y[:, None], y)
     assert apart.score(X + 100.0 * y[:, None], y) == 1.0
     assert apart.n_support_ < 100
 
@@ -117,16 +120,16 @@ def test_constant_columns_few_rows_and_cells_of_one_class():
 def test_weights_of_rows_and_classes_are_repetitions():
     X, y = rows(2000)
     often = np.random.default_rng(1).integers(1, 4, 2000)
-    weighted = CellClassifier(C=2.0, random_state=0).fit(X, y, sample_weight=often)
+    weighted = Classifier(C=2.0, random_state=0).fit(X, y, sample_weight=often)
     # C is of a row of average weight
-    repeated = CellClassifier(C=2.0 / often.mean(), max_cell_rows=8000, random_state=0)
+    repeated = Classifier(C=2.0 / often.mean(), max_cell_rows=8000, random_state=0)
     repeated.fit(X.repeat(often, axis=0), y.repeat(often))
     assert weighted.n_cells_ == repeated.n_cells_ == 1
     probe = rows(200, seed=5)[0]
     apart = np.abs(weighted.decision_function(probe) - repeated.decision_function(probe))
     assert apart.max() < 0.1
     assert apart.mean() < 0.02
-    balanced = CellClassifier(C=0.01, class_weight={0: 1.0, 1: 30.0}, random_state=0).fit(X, y)
+    balanced = Classifier(C=0.01, class_weight={0: 1.0, 1: 30.0}, random_state=0).fit(X, y)
     assert balanced.predict(probe).mean() > weighted.predict(probe).mean()
 
 
@@ -135,7 +138,7 @@ def test_too_many_columns_of_sparse_rows_are_refused():
 
     X = random_sparse(40, 20000, density=0.01, format="csr", random_state=0, dtype=np.float32)
     with pytest.raises(InputError, match="20000 are too many; use an algorithm for sparse rows"):
-        CellClassifier().fit(X, np.arange(40) % 2)
+        Classifier().fit(X, np.arange(40) % 2)
 
 
 @pytest.fixture(scope="module")
@@ -143,16 +146,16 @@ def stored(tmp_path_factory):
     X, y = rows(1500, 4)
     folder = tmp_path_factory.mktemp("cells")
     data = write_dataset([(X, y)], folder / "d.zarr", scale="none", test_fraction=0.2, rows_per_shard=100)
-    model = CellClassifier(max_cell_rows=60, random_state=0)
+    model = Classifier(max_cell_rows=60, random_state=0)
     train(model, data.train, test=data.test, out=folder / "m", scheduler="threads", workers=2)
     return data, model, folder
 
 
 def test_the_same_bits_in_processes_and_in_memory(stored, tmp_path):
     data, model, _ = stored
-    again = CellClassifier(max_cell_rows=60, random_state=0)
+    again = Classifier(max_cell_rows=60, random_state=0)
     train(again, data.train, test=data.test, out=tmp_path / "m", scheduler="processes", workers=3)
-    held = CellClassifier(max_cell_rows=60, random_state=0).fit(data.train)
+    held = Classifier(max_cell_rows=60, random_state=0).fit(data.train)
     assert len(model.machines_) > 3
     for other in (again, held):
         np.testing.assert_array_equal(model.machines_, other.machines_)
@@ -202,7 +205,7 @@ def test_a_resumed_run_solves_only_what_is_left(stored, tmp_path, monkeypatch):
         return put(self, number, result)
 
     def run(resume):
-        estimator = CellClassifier(max_cell_rows=60, random_state=0)
+        estimator = Classifier(max_cell_rows=60, random_state=0)
         return train(
             estimator, data.train, test=data.test, out=tmp_path / "m", scheduler="synchronous", resume=resume
         )
@@ -222,5 +225,55 @@ def test_a_resumed_run_solves_only_what_is_left(stored, tmp_path, monkeypatch):
 
 def test_the_plan_lists_the_phases(stored):
     data, _, _ = stored
-    planned = plan(CellClassifier(max_cell_rows=60), data.train, test=data.test, workers=2, scheduler="local")
+    planned = plan(Classifier(max_cell_rows=60), data.train, test=data.test, workers=2, scheduler="local")
     assert [step.name for step in planned.passes] == ["sample", "count", "move", "solve", "held-out"]
+
+
+def noisy_columns(n_rows, seed=0):
+    """Two columns that matter, of very different sizes, and six that do not."""
+    X = np.random.default_rng(seed).normal(size=(n_rows, 8))
+    y = (np.sin(2 * X[:, 0]) + X[:, 1] > 0).astype(int)
+    return (X * [1, 100, 10, 10, 10, 10, 10, 10]).astype(np.float32), y
+
+
+@pytest.mark.parametrize("search", ["full", "quick"])
+def test_what_is_not_given_is_searched(search, tmp_path):
+    X, y = noisy_columns(3000)
+    model = CellClassifier(search=search, random_state=0).fit(X[:2000], y[:2000])
+    plain = Classifier(random_state=0).fit(X[:2000], y[:2000])
+    assert model.score(X[2000:], y[2000:]) > 0.93 > plain.score(X[2000:], y[2000:]) + 0.05
+    last = model.history_[-1]
+    assert last["search_score"] < last["search_plain"] - 0.02
+    assert last["C"] == model.cost_
+    mapping = model.places_.map
+    weights = mapping.importance() * mapping.transform.apply(X).var(axis=0)
+    assert weights[:2].min() > 2 * weights[2:].max()
+    model.save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+
+
+def test_what_is_given_is_not_searched():
+    X, y = noisy_columns(600)
+    given = {"C": 7.0, "transform": "ranks", "metric": "full", "gamma": "median/2"}
+    model = CellClassifier(search="quick", random_state=0, **given).fit(X, y)
+    assert model.cost_ == 7.0
+    assert model.places_.map.transform.kind == "ranks"
+    assert model.places_.map.factors.shape == (8, 8)
+    # exp(-|x - y| / width), where the rule's width is that of exp(-|x|^2 / width^2)
+    assert model.gamma_ * model.places_.map.width == pytest.approx(2.0, rel=1e-9)
+    with pytest.raises(
+        InputError, match=r"gamma: 2\.0 is of rows whose map the search chooses; set search to"
+    ):
+        CellClassifier(gamma=2.0).fit(X, y)
+
+
+def test_a_metric_and_a_transform_without_a_search():
+    X, y = noisy_columns(2000)
+    model = Classifier(transform="standard", metric="diagonal", random_state=0).fit(X[:1500], y[:1500])
+    assert model.score(X[1500:], y[1500:]) > 0.93
+    regressor = Regressor(transform="normal", metric="mixed", random_state=0)
+    assert (
+        regressor.fit(X, np.sin(2 * X[:, 0]) + X[:, 1] / 100).score(X, np.sin(2 * X[:, 0]) + X[:, 1] / 100)
+        > 0.9
+    )

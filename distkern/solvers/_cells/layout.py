@@ -15,6 +15,7 @@ from distkern.core.types import Block
 from distkern.passes import Cost, Each, Reduce
 from distkern.solvers._cells.basis import KEPT_BYTES, placing_bytes
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
+from distkern.solvers._cells.choosing import choosing_bytes
 from distkern.solvers._cells.moving import Sample, Sampling, count_leaves, move_rows, sample_block, zero_sums
 from distkern.solvers._cells.place import Places
 from distkern.solvers.base import Problem
@@ -26,7 +27,7 @@ MIB = 2**20
 _BUCKETS, _BUCKET_BYTES, _BUCKET_CELLS = 64, 64 * MIB, 4
 #: leaves that are put together to a bucket, and rows of the sample in each; rows and bytes of the sample
 _LEAVES, _LEAF_SAMPLE = 4, 64
-_SAMPLE_ROWS, _SAMPLE_BYTES = 8192, 64 * MIB
+_SAMPLE_ROWS, _SAMPLE_BYTES = 9216, 64 * MIB
 #: rows that are sorted into buckets at a time
 _PART_BYTES = 32 * MIB
 #: columns up to which sparse rows are written out
@@ -44,11 +45,13 @@ class Layout:
     problem : what it is given
     cell_rows : of a cell, at most
     quadratic : the loss is solved by a factorisation
+    searched : settings are searched on the sample
     """
 
     problem: Problem
     cell_rows: int
     quadratic: bool
+    searched: bool
 
     def __post_init__(self) -> None:
         if self.problem.sparse_numbers is not None and self.problem.n_features > _MOST_COLUMNS:
@@ -124,7 +127,8 @@ class Layout:
         size = self.sample_rows * (self.problem.n_features * self.problem.dtype.itemsize + 16)
         cost = Cost(
             workspace_bytes=self._block_bytes + 64 * max(self.problem.block_rows) * self.problem.n_outputs,
-            result_bytes=size, total_result_bytes=size, driver_bytes=6 * size,
+            result_bytes=size, total_result_bytes=size,
+            driver_bytes=choosing_bytes(self.problem.n_rows, size, searched=self.searched),
         )  # fmt: skip
         return Reduce("sample", sample_block, Sample.add, operand, cost=cost)
 
