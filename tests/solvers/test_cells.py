@@ -236,7 +236,7 @@ def noisy_columns(n_rows, seed=0):
     return (X * [1, 100, 10, 10, 10, 10, 10, 10]).astype(np.float32), y
 
 
-@pytest.mark.parametrize("search", ["full", "quick"])
+@pytest.mark.parametrize("search", [pytest.param("full", marks=pytest.mark.slow), "quick"])
 def test_what_is_not_given_is_searched(search, tmp_path):
     X, y = noisy_columns(3000)
     model = CellClassifier(search=search, random_state=0).fit(X[:2000], y[:2000])
