@@ -37,7 +37,7 @@ _COST, _ROUNDS, _METRIC_ROWS = 10.0, 3, 4000
 _FEW = 30
 #: what a search takes beside the sample: kernel matrices of 4,000 rows, in double precision where they are
 #: factorised, and tiles
-_SEARCH_ROWS, _SEARCH_BYTES = 4000, 24
+_SEARCH_ROWS, _SEARCH_BYTES = 4000, 30
 
 
 @dataclass(frozen=True)

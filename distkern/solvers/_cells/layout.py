@@ -32,8 +32,6 @@ _SAMPLE_ROWS, _SAMPLE_BYTES = 9216, 64 * MIB
 _PART_BYTES = 32 * MIB
 #: columns up to which sparse rows are written out
 _MOST_COLUMNS = 2**14
-#: what numba and the compiled loop add to a worker
-_COMPILED_BYTES = 160 * MIB
 
 
 @dataclass(frozen=True)
@@ -129,6 +127,7 @@ class Layout:
             workspace_bytes=self._block_bytes + 64 * max(self.problem.block_rows) * self.problem.n_outputs,
             result_bytes=size, total_result_bytes=size,
             driver_bytes=choosing_bytes(self.problem.n_rows, size, searched=self.searched),
+            driver_compiled=self.searched and not self.quadratic,
         )  # fmt: skip
         return Reduce("sample", sample_block, Sample.add, operand, cost=cost)
 
@@ -159,7 +158,7 @@ class Layout:
                 self.cell_rows, self.bucket_rows, 4 * problem.n_features, problem.n_outputs,
                 quadratic=self.quadratic,
             ),
-            result_bytes=self.machine_bytes, process_bytes=_COMPILED_BYTES,
+            result_bytes=self.machine_bytes, compiled=True,
             flops_per_row=4.0 * self.cell_rows * problem.n_features,
         )  # fmt: skip
         return Each("solve", solve_bucket, items, store, operand=operand, cost=cost)
