@@ -97,10 +97,10 @@ def test_dual_solver_agrees_with_a_generic_one(name, seeds):
         assert found.primal == pytest.approx(minimum, rel=1e-4)
         assert -1e-9 * minimum <= found.gap < 1e-4 * minimum
         np.testing.assert_allclose(found.values, kernel @ expected, atol=1e-3)
-        # the kernel matrix of cells is in single precision, and their tolerance is coarse
-        coarse = solve_dual(kernel.astype(np.float32), y, costs, loss, seed=seed)
-        assert coarse.converged
-        np.testing.assert_allclose(coarse.values, found.values, atol=0.1)
+        # the kernel matrix of cells is in single precision
+        single = solve_dual(kernel.astype(np.float32), y, costs, loss, seed=seed, tolerance=0.005)
+        assert primal(kernel, y, costs, loss, single.coefficients) < 1.02 * minimum
+        np.testing.assert_allclose(single.values, found.values, atol=0.1)
 
 
 def test_machines_of_scikit_learn_with_weights_and_no_intercept():
