@@ -16,6 +16,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from cluster_processes import Processes, distkern, wait_for
+from distkern.core.blas import single_threaded
 from distkern.core.errors import ClusterError, CorruptDataError, InputError, MemoryBudgetError
 from distkern.engine.budget import Machine
 from distkern.engine.dask import actors, workers
@@ -40,7 +41,8 @@ def running() -> Iterator[str]:
     """A scheduler with a worker of 100 MiB, in this process."""
     # this process takes more than that
     unwatched = {f"distributed.worker.memory.{action}": False for action in ("pause", "spill", "target")}
-    with dask.config.set(unwatched), LocalCluster(
+    # only the thread that has lifted a limit of BLAS can set it again, and this one's tasks run in others
+    with single_threaded(), dask.config.set(unwatched), LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
         memory_limit="100MiB", dashboard_address="127.0.0.1:0", worker_dashboard_address=None,
         scheduler_kwargs={"dashboard": False},
