@@ -1,0 +1,85 @@
+"""Every solver at d = 20, 2,000 and 8,000, dense and sparse, two classes and ten: training, evaluation and
+prediction take no more memory than is planned."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from distkern.storage.ingest import write_dataset
+from memory_processes import run
+
+#: rows, columns, classes, share of numbers that are not zero
+DATA = {
+    "narrow": (20_000, 20, 10, 1.0), "middle": (2000, 2000, 2, 1.0), "wide": (2000, 8000, 10, 0.01),
+}  # fmt: skip
+SETTINGS = {
+    "CSVRGClassifier": {"n_landmarks": 128, "stages": 1}, "AVMClassifier": {"n_landmarks": 128, "stages": 1},
+    "SIMBAClassifier": {"nu": 0.1, "max_rounds": 200, "stages": 1}, "PegasosClassifier": {"stages": 1},
+    "DSGClassifier": {"n_features": 1024, "stages": 1}, "SVRGClassifier": {"n_features": 512, "stages": 1},
+}  # fmt: skip
+#: what is done, in a process of its own: prints the peaks that were planned and those that were there
+DO = """
+import json, sys
+import distkern as dk
+import distkern.runs.run as runs
+from distkern.engine.tasks import peak_resident_bytes
+from distkern.runs.scoring import predict_to
+
+planned, peaks = {"driver": 0, "worker": 0}, {"worker": 0}
+fitted = runs.fitted
+
+def remember(steps, extents, machine):
+    plans, used = fitted(steps, extents, machine)
+    planned["driver"] = max(plan.driver_bytes for plan in plans)
+    planned["worker"] = max(plan.worker_bytes for plan in plans)
+    return plans, used
+
+def watch(event):
+    if event.kind == "stage_finished":
+        peaks["worker"] = max(peaks["worker"], event["metrics"]["worker_peak_rss_bytes"])
+
+if __name__ == "__main__":
+    what, data, model, scheduler, settings = sys.argv[1:]
+    runs.fitted = remember
+    split, where = dk.open_dataset(data).train, {"scheduler": scheduler, "workers": 2}
+    if what == "train":
+        name, parameters = json.loads(settings)
+        estimator = getattr(dk, name)(random_state=0, **parameters)
+        runs.train(estimator, split, out=model, listeners=[watch], **where)
+    elif what == "evaluate":
+        runs.evaluate(dk.load_model(model), split, **where)
+    else:
+        predict_to(dk.load_model(model), split, model + ".npy", **where)
+    print(json.dumps([planned, {"driver": peak_resident_bytes(), **peaks}]))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("solvers")
+    for name, (rows, columns, classes, share) in DATA.items():
+        rng = np.random.default_rng(0)
+        features = rng.standard_normal((rows, columns), dtype=np.float32)
+        if share < 1:
+            features = sp.random_array((rows, columns), density=share, rng=rng, dtype=np.float32).tocsr()
+        labels = np.asarray(features[:, :4] @ np.ones(4) * 7).round().astype(int) % classes
+        write_dataset([(features, labels)], folder / f"{name}.zarr", columns=True)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("algorithm", SETTINGS)
+def test_peaks_are_below_the_plan(folder: Path, algorithm: str, data: str) -> None:
+    model, settings = folder / f"{algorithm}-{data}", json.dumps([algorithm, SETTINGS[algorithm]])
+    for what, scheduler in (("train", "local"), ("evaluate", "synchronous"), ("predict", "synchronous")):
+        printed = run(DO, what, str(folder / f"{data}.zarr"), str(model), scheduler, settings, folder=folder)
+        planned, peaks = json.loads(printed.splitlines()[-1])
+        for who, peak in peaks.items():
+            print(f"{what} {who} {planned[who] / 2**20:.0f} / {peak / 2**20:.0f}", end="  ")
+            assert peak <= planned[who], (what, who)
