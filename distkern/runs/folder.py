@@ -16,10 +16,10 @@ from distkern.storage.places import Place, URLPlace, remove_tree
 #: what a training run leaves in its folder
 _OF_A_RUN = {
     "checkpoints", "metrics.jsonl", "arrays", "model.json", "report.html", "job.json", "log.jsonl", "cancel",
-    "moved", "machines",
+    "moved", "tuned", "machines",
 }  # fmt: skip
 #: stores of tasks that no model needs
-_PASSING = ("moved",)
+_PASSING = ("moved", "tuned")
 
 
 def farewell(folder: Place) -> str:

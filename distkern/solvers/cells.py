@@ -25,6 +25,7 @@ from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.place import Places, grouped, places_from_arrays, places_to_arrays
 from distkern.solvers._cells.transform import TRANSFORMS
 from distkern.solvers._cells.tree import Tree
+from distkern.solvers._cells.tuning import COSTS, GAMMAS, N_CELLS, Tuning
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.measuring import Model, Sums
 from distkern.solvers.risk import Risk
@@ -118,7 +119,7 @@ class Cells(AbstractSolver[CellsState]):
     search: str | None = parameter(
         "full", Words("full", "quick"), NOTHING,
         help="how what is not given of transform, metric, gamma and C is chosen, on rows that are held out "
-        "of a sample; none: it is not",
+        "of a sample, then of a few cells; none: it is not",
     )  # fmt: skip
     max_cell_rows: int = parameter(
         4000, Whole(2), help="rows of a cell, at most: time grows with them, memory with their square"
@@ -202,8 +203,12 @@ class Cells(AbstractSolver[CellsState]):
             problem.workplace.slices("moved", layout.columns), len(layout.parts), settings, risk,
             self.max_cell_rows, problem.seed,
         )  # fmt: skip
-        store = problem.workplace.arrays("machines")
         items = tuple(enumerate(state.rows_of_bucket.tolist()))
+        if layout.is_tuned:
+            state = yield from self._tune(problem, layout, state, operand)
+            operand = replace(operand, settings=self.settings(risk, state.gamma, state.cost))
+            settings = operand.settings
+        store = problem.workplace.arrays("machines")
         records = yield layout.solving(items, store, operand)
         sums = Sums(
             math.fsum(record["losses"] for record in records),
@@ -235,6 +240,21 @@ class Cells(AbstractSolver[CellsState]):
             absolute[1] = held_out.mean_errors[1] if risk.is_real else math.nan
             solved = replace(solved, test_error=float(held_out.mean_errors[0]))
         return replace(solved, absolute_errors=absolute)
+
+    def _tune(
+        self, problem: Problem, layout: Layout, state: CellsState, solving: Solving
+    ) -> Steps[CellsState]:  # fmt: skip
+        """The gamma and the C that do best on held-out rows of some cells, around what the sample gave."""
+        assert problem.workplace is not None
+        gammas = tuple(state.gamma * factor for factor in (GAMMAS if self.kernel.gamma is None else (1.0,)))
+        costs = tuple(state.cost * factor for factor in (COSTS if self.C is None else (1.0,)))
+        numbers = np.unique(np.linspace(0, len(state.rows_of_bucket) - 1, N_CELLS).astype(int)).tolist()
+        items = [(number, int(state.rows_of_bucket[number])) for number in numbers]
+        store = problem.workplace.arrays("tuned")
+        records = yield layout.tuning(items, store, Tuning(solving, gammas, costs))
+        errors = np.sum([record["errors"] for record in records], axis=0)
+        place, column = np.unravel_index(int(errors.argmin()), errors.shape)
+        return replace(state, gamma=gammas[place], cost=costs[column])
 
     def _layout(self, problem: Problem) -> Layout:
         return Layout(problem, self.max_cell_rows, self.risk.loss.is_quadratic, self.search is not None)
@@ -289,6 +309,11 @@ class Cells(AbstractSolver[CellsState]):
             Outline(layout.sampling(None), 1),
             Outline(layout.counting(None), 1),
             Outline(layout.moving(None, None), 1),
+            *(
+                [Outline(layout.tuning([(0, 0)] * min(N_CELLS, layout.n_buckets), None, None), 1)]
+                if layout.is_tuned
+                else []
+            ),
             Outline(layout.solving([(number, 0) for number in range(layout.n_buckets)], None, None), 1),
         ]
         if problem.has_test:

@@ -277,3 +277,23 @@ def test_a_metric_and_a_transform_without_a_search():
         regressor.fit(X, np.sin(2 * X[:, 0]) + X[:, 1] / 100).score(X, np.sin(2 * X[:, 0]) + X[:, 1] / 100)
         > 0.9
     )
+
+
+@pytest.mark.slow
+def test_more_rows_than_the_sample_are_tried_on_whole_cells(tmp_path):
+    """Waves that a sample of the rows is too thin to show."""
+    generator = np.random.default_rng(0)
+    X = generator.random((40000, 2)).astype(np.float32)
+    y = (np.sin(60 * X[:, 0]) * np.sin(60 * X[:, 1]) > 0).astype(int)
+    data = write_dataset([(X, y)], tmp_path / "d.zarr", scale="none", test_fraction=0.25)
+    model = CellClassifier(search="quick", max_cell_rows=1000, random_state=0)
+    assert [step.name for step in plan(model, data.train, test=data.test).passes] == [
+        "sample", "count", "move", "tune", "solve", "held-out"
+    ]  # fmt: skip
+    train(model, data.train, test=data.test, out=tmp_path / "m", scheduler="threads", workers=2)
+    assert not (tmp_path / "m" / "tuned").exists()
+    given = {"gamma": "median", "C": 10.0, "transform": "none", "metric": "none"}
+    plain = CellClassifier(search=None, max_cell_rows=1000, random_state=0, **given).fit(data.train)
+    assert 1 - model.history_[-1]["test_error"] > plain.score(data.test) + 0.005
+    again = CellClassifier(search="quick", max_cell_rows=1000, random_state=0).fit(data.train)
+    np.testing.assert_array_equal(model.machines_, again.machines_)

@@ -59,12 +59,12 @@ def solve_bucket(
     tolerance); and the arrays of :class:`Machines`
     """
     number, n_rows = item
-    rows = _gathered(operand, number, n_rows)
+    rows = gathered(operand, number, n_rows)
     features = np.asarray(rows.features)
-    tree = Tree.fit(features, operand.cell_rows, operand.seed, _TREE, number)
+    tree = _tree(features, operand, number)
     sums, norm, unsolved = Sums.none(operand.risk), 0.0, 0
     found = []
-    for cell, inside in enumerate(_by_leaf(tree.leaves(features), tree.n_leaves)):
+    for cell, inside in enumerate(by_leaf(tree.leaves(features), tree.n_leaves)):
         machine, share, square = _solve(rows.take(inside), operand, (number, cell))
         found.append(machine)
         sums, norm = Sums.add(sums, share), norm + square
@@ -78,7 +78,18 @@ def solve_bucket(
     return record, arrays
 
 
-def _gathered(operand: Solving, number: int, n_rows: int) -> Block:
+def _tree(features: Floats, operand: Solving, number: int) -> Tree:
+    return Tree.fit(features, operand.cell_rows, operand.seed, _TREE, number)
+
+
+def cells_of(rows: Block, operand: Solving, number: int) -> tuple[NDArray[np.int32], int]:
+    """The cell of each row of a bucket, and how many there are."""
+    features = np.asarray(rows.features)
+    tree = _tree(features, operand, number)
+    return tree.leaves(features), tree.n_leaves
+
+
+def gathered(operand: Solving, number: int, n_rows: int) -> Block:
     """The rows of a bucket, in the order of the data."""
     parts = operand.rows.slices(number, operand.n_parts)
     first = next(parts)
@@ -94,7 +105,7 @@ def _gathered(operand: Solving, number: int, n_rows: int) -> Block:
     return Block(arrays["features"], arrays["targets"], arrays["weights"])
 
 
-def _by_leaf(leaves: NDArray[np.int32], n_leaves: int) -> list[NDArray[np.intp]]:
+def by_leaf(leaves: NDArray[np.int32], n_leaves: int) -> list[NDArray[np.intp]]:
     """The rows of each leaf, in order."""
     order = np.argsort(leaves, kind="stable")
     return np.split(order, np.searchsorted(leaves[order], np.arange(1, n_leaves)))
@@ -187,7 +198,7 @@ class Machines:
     def predict(self, rows: Floats, settings: CellSettings) -> NDArray[np.float64]:
         """f of rows (n, d) that lie in the bucket, (n, n_outputs), by kernels in the rows' dtype."""
         found = np.empty((len(rows), self.constants.shape[1]))
-        for cell, inside in enumerate(_by_leaf(self.tree.leaves(rows), self.tree.n_leaves)):
+        for cell, inside in enumerate(by_leaf(self.tree.leaves(rows), self.tree.n_leaves)):
             if len(inside):
                 support = slice(int(self.ends[cell - 1]) if cell else 0, int(self.ends[cell]))
                 machine = CellMachine(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +18,7 @@ from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
 from distkern.solvers._cells.choosing import choosing_bytes
 from distkern.solvers._cells.moving import Sample, Sampling, count_leaves, move_rows, sample_block, zero_sums
 from distkern.solvers._cells.place import Places
+from distkern.solvers._cells.tuning import Tuning, try_cell
 from distkern.solvers.base import Problem
 from distkern.solvers.measuring import Model, Sums, measure
 from distkern.solvers.risk import Risk
@@ -162,6 +163,20 @@ class Layout:
             flops_per_row=4.0 * self.cell_rows * problem.n_features,
         )  # fmt: skip
         return Each("solve", solve_bucket, items, store, operand=operand, cost=cost)
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether width and C are tried on whole cells: only where these are not what was searched on."""
+        return self.searched and self.problem.n_rows > self.sample_rows
+
+    def tuning(
+        self, items: Sequence[tuple[int, int]], store: Store | None, operand: Tuning | None
+    ) -> Each:  # fmt: skip
+        """Errors of some machines of one cell of each of some buckets."""
+        cost = replace(self.solving(items, store, None).cost, result_bytes=4096)
+        return Each(
+            "tune", try_cell, items, store, operand=operand, record_bytes=4096, cost=cost
+        )  # fmt: skip
 
     @property
     def machine_bytes(self) -> int:
