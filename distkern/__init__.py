@@ -9,10 +9,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from distkern.core.version import __version__
+from distkern.common.version import __version__
 
 if TYPE_CHECKING:
-    from distkern.core.errors import InputError
+    from distkern.common.errors import InputError
     from distkern.estimators.avm import AVMClassifier
     from distkern.estimators.cells import CellClassifier, CellRegressor
     from distkern.estimators.csvrg import CSVRGClassifier
@@ -53,7 +53,7 @@ _HOMES = {
     "DSGClassifier": "distkern.estimators.dsg",
     "DSGRegressor": "distkern.estimators.dsg",
     "Dataset": "distkern.storage.dataset",
-    "InputError": "distkern.core.errors",
+    "InputError": "distkern.common.errors",
     "PegasosClassifier": "distkern.estimators.pegasos",
     "RandomFeatures": "distkern.estimators.random_features",
     "SIMBAClassifier": "distkern.estimators.simba",

@@ -21,10 +21,10 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.batches import BatchOrder, Draw
-from distkern.core.rng import Purpose, stream
-from distkern.core.stores import Store
-from distkern.core.types import Block, GroupOpener
+from distkern.common.batches import BatchOrder, Draw
+from distkern.common.rng import Purpose, stream
+from distkern.common.stores import Store
+from distkern.common.types import Block, GroupOpener
 
 Partial = TypeVar("Partial")
 Prepared = TypeVar("Prepared")

@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 
-from distkern.core.types import AbstractGroup, AbstractSource, groups_of
+from distkern.common.types import AbstractGroup, AbstractSource, groups_of
 from distkern.engine.batches import as_rounds
 from distkern.features import find_features
 from distkern.features.kernel_choice import KernelChoice

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
-from distkern.core.sparse import SparseRows, stacked
-from distkern.core.types import Block
+from distkern.common.sparse import SparseRows, stacked
+from distkern.common.types import Block
 from distkern.features.linear import Linear
 from distkern.runs.arrays import ArrayGroup
 from distkern.solvers.simba import SIMBA

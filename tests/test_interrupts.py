@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from distkern.core import interrupts
+from distkern.common import interrupts
 
 
 def kill(number: signal.Signals) -> None:

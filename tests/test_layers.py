@@ -19,19 +19,19 @@ MOST_LINES = 400
 
 #: folder -> what its files may import beside themselves
 ARROWS = {
-    "core": (),
-    "losses": ("core",),
-    "samplers": ("core",),
-    "kernels": ("samplers", "core"),
-    "formats": ("core",),
-    "passes": ("core",),
-    "storage": ("core", "formats"),
-    "bases": ("kernels", "samplers", "core"),
-    "landmarks": ("passes", "kernels", "core"),
-    "features": ("passes", "kernels", "samplers", "bases", "landmarks", "core"),
-    "solvers": ("passes", "losses", "kernels", "samplers", "bases", "landmarks", "features", "core"),
-    "engine": ("passes", "solvers.base", "storage", "core"),
-    "monitor": ("engine.events", "storage", "core"),
+    "common": (),
+    "losses": ("common",),
+    "samplers": ("common",),
+    "kernels": ("samplers", "common"),
+    "formats": ("common",),
+    "passes": ("common",),
+    "storage": ("common", "formats"),
+    "bases": ("kernels", "samplers", "common"),
+    "landmarks": ("passes", "kernels", "common"),
+    "features": ("passes", "kernels", "samplers", "bases", "landmarks", "common"),
+    "solvers": ("passes", "losses", "kernels", "samplers", "bases", "landmarks", "features", "common"),
+    "engine": ("passes", "solvers.base", "storage", "common"),
+    "monitor": ("engine.events", "storage", "common"),
     "dashboard": ("engine.events", "monitor"),
     "runs": (
         "solvers.base",
@@ -39,7 +39,7 @@ ARROWS = {
         "passes",
         "engine",
         "storage",
-        "core",
+        "common",
         "monitor.metrics",
         "monitor.text",
     ),
@@ -54,10 +54,10 @@ ARROWS = {
         "passes",
         "engine",
         "storage",
-        "core",
+        "common",
     ),
-    "jobs": ("engine.checkpoint", "engine.events", "storage", "core"),
-    "demo": ("core",),
+    "jobs": ("engine.checkpoint", "engine.events", "storage", "common"),
+    "demo": ("common",),
     "cli": (
         "runs",
         "estimators",
@@ -75,10 +75,10 @@ ARROWS = {
         "passes",
         "storage",
         "formats",
-        "core",
+        "common",
     ),
     "__main__": ("cli",),
-    "__init__": ("estimators", "runs", "kernels", "storage", "core"),
+    "__init__": ("estimators", "runs", "kernels", "storage", "common"),
 }
 
 #: third-party package -> the folders that may import it
@@ -202,8 +202,8 @@ def test_public_names_are_there_and_lazy() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_arrays_of_tiles_are_written_in_one_place(path: Path) -> None:
-    if path == PACKAGE / "core/tiles.py":
+    if path == PACKAGE / "common/tiles.py":
         return
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("np."):
-            assert all(word.arg != "out" for word in node.keywords), f"line {node.lineno}: use core.tiles"
+            assert all(word.arg != "out" for word in node.keywords), f"line {node.lineno}: use common.tiles"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distkern.core.types import Block
+from distkern.common.types import Block
 from distkern.passes import Stream, Visit, epoch_visits, pieces
 from reference import PlainRunner, cut_blocks
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import distkern
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.storage.dataset import Dataset, open_dataset
 
 KILLS = 20

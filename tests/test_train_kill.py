@@ -16,7 +16,7 @@ import pytest
 
 import distkern
 from distkern import CSVRGClassifier
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.runs.persistence import load_model
 from distkern.runs.run import train
 from distkern.storage.dataset import Dataset

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from distkern.core.batches import BatchOrder
-from distkern.core.types import AbstractGroup, AbstractSource, Block, groups_of
+from distkern.common.batches import BatchOrder
+from distkern.common.types import AbstractGroup, AbstractSource, Block, groups_of
 from distkern.passes import (
     AbstractFollower,
     AbstractResident,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.compiled import array_type, compile_loop
-from distkern.core.sparse import Rows, SparseRows
+from distkern.common.compiled import array_type, compile_loop
+from distkern.common.sparse import Rows, SparseRows
 
 
 def _dense_products(rows, coefficients, values):  # type: ignore[no-untyped-def]

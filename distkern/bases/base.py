@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.gram import GRAM_ROWS, GramSum
-from distkern.core.errors import CorruptDataError
-from distkern.core.sparse import Rows, SparseRows
-from distkern.core.tiles import matmul, scratch
-from distkern.core.types import AbstractGroup, Block, Floats, Indices
+from distkern.common.errors import CorruptDataError
+from distkern.common.sparse import Rows, SparseRows
+from distkern.common.tiles import matmul, scratch
+from distkern.common.types import AbstractGroup, Block, Floats, Indices
 
 #: slopes (n_rows, n_outputs) of some rows at their predictions
 SlopesAt: TypeAlias = Callable[[slice, Floats], Floats]

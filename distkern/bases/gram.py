@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.tiles import apply, matmul, scratch
-from distkern.core.types import Floats
+from distkern.common.tiles import apply, matmul, scratch
+from distkern.common.types import Floats
 
 #: rows of a product: with fewer, adding it to the sum, a matrix, would take most of the time
 GRAM_ROWS = 1024

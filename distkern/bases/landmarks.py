@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.core.sparse import Rows, SparseRows, comparing_bytes, converted
-from distkern.core.tiles import greatest
-from distkern.core.types import Floats
+from distkern.common.sparse import Rows, SparseRows, comparing_bytes, converted
+from distkern.common.tiles import greatest
+from distkern.common.types import Floats
 from distkern.kernels.base import AbstractKernel, AbstractTileKernel, require
 
 

@@ -10,10 +10,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases._exact import exact_products, exact_squares
 from distkern.bases.base import AbstractBasis, SlopesAt, add_transposed, multiply
-from distkern.core.errors import InputError
-from distkern.core.sparse import Rows, SparseRows, with_ones
-from distkern.core.tiles import copied, greatest
-from distkern.core.types import AbstractGroup, Floats
+from distkern.common.errors import InputError
+from distkern.common.sparse import Rows, SparseRows, with_ones
+from distkern.common.tiles import copied, greatest
+from distkern.common.types import AbstractGroup, Floats
 
 #: numbers of a dense strip and entries of a sparse one
 _STRIP_NUMBERS = 2**17

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from distkern.bases.base import AbstractBasis, rows_of_wide_tile
 from distkern.bases.base import row_bytes as row_bytes_of_kernels
 from distkern.bases.landmarks import LandmarkBasis
-from distkern.core.errors import InputError
-from distkern.core.sparse import Rows
-from distkern.core.tiles import greatest, matmul, scratch
-from distkern.core.types import Floats
+from distkern.common.errors import InputError
+from distkern.common.sparse import Rows
+from distkern.common.tiles import greatest, matmul, scratch
+from distkern.common.types import Floats
 from distkern.kernels.base import AbstractKernel
 
 #: eigenvalues of K_LL below this share of the largest are taken as 0

@@ -11,10 +11,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases._kept import KEPT_BYTES, blocks, kept
 from distkern.bases.base import WIDE_TILE_ROWS, AbstractBasis, SlopesAt, multiply, rows_of_wide_tile
-from distkern.core.errors import InputError, unknown_name
-from distkern.core.sparse import Rows, SparseRows
-from distkern.core.tiles import copied, greatest, scratch
-from distkern.core.types import Floats, Indices
+from distkern.common.errors import InputError, unknown_name
+from distkern.common.sparse import Rows, SparseRows
+from distkern.common.tiles import copied, greatest, scratch
+from distkern.common.types import Floats, Indices
 from distkern.kernels.base import AbstractKernel, require
 from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel
 from distkern.samplers import AbstractSampler, Draws, find_sampler

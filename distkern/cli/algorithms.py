@@ -24,8 +24,8 @@ def algorithms(name: str | None, as_json: bool) -> None:
       distkern algorithms
       distkern algorithms csvrg
     """
-    from distkern.core.errors import unknown_name
-    from distkern.core.registry import members
+    from distkern.common.errors import unknown_name
+    from distkern.common.registry import members
     from distkern.solvers.base import AbstractSolver
 
     solvers = members("distkern.solvers", AbstractSolver)  # type: ignore[type-abstract]

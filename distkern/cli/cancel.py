@@ -25,7 +25,7 @@ def cancel(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -
     Example:
       distkern cancel csvrg-20250131-235959-1a2b
     """
-    from distkern.core.errors import InputError
+    from distkern.common.errors import InputError
     from distkern.jobs.record import OVER
 
     with known_jobs.ask(scheduler) as asked:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import options
-from distkern.core import interrupts
-from distkern.core.errors import InputError
+from distkern.common import interrupts
+from distkern.common.errors import InputError
 
 if TYPE_CHECKING:
     from distkern.monitor.terminal import Terminal

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import options
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 
 if TYPE_CHECKING:
     from distkern.storage.dataset import Split

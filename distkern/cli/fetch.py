@@ -25,7 +25,7 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
     Example:
       distkern fetch csvrg-20250131-235959-1a2b --out m
     """
-    from distkern.core.errors import InputError
+    from distkern.common.errors import InputError
     from distkern.runs.persistence import load_model
     from distkern.storage.atomic import staged_folder
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from distkern.cli import options
 from distkern.cli.values import check_scheduler, parse_bytes
-from distkern.core.errors import InputError, unknown_name
+from distkern.common.errors import InputError, unknown_name
 from distkern.storage.places import Place, place_of
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
 
 def _refuse_unknown_names(job: Job) -> None:
     """Refuse an algorithm or a hyperparameter that there is not, with the nearest name."""
-    from distkern.core.registry import members
+    from distkern.common.registry import members
     from distkern.solvers.base import AbstractSolver
     from distkern.solvers.hyperparameters import hyperparameters_of
 

@@ -66,7 +66,7 @@ def _stage(row: dict[str, Any]) -> str:
 
 def _facts(name: str, folder: Any, told: dict[str, Any] | None = None) -> dict[str, Any]:
     """A line about a job; one whose folder is gone, or is not seen from here, has what others tell of it."""
-    from distkern.core.errors import InputError
+    from distkern.common.errors import InputError
 
     try:
         facts = known_jobs.facts_of(folder)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import options
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.storage.places import Place
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import click
 
-from distkern.core import interrupts
-from distkern.core.errors import DistkernError, InputError
+from distkern.common import interrupts
+from distkern.common.errors import DistkernError, InputError
 
 #: exit statuses
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130

@@ -22,7 +22,7 @@ class PlaceType(_ParamType):
     name = "place"
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        from distkern.core.errors import InputError
+        from distkern.common.errors import InputError
         from distkern.storage.places import place_of
 
         try:
@@ -50,7 +50,7 @@ def _check_size(context: click.Context, parameter: click.Parameter, value: str |
     if value is None:
         return None
     from distkern.cli.values import parse_bytes
-    from distkern.core.errors import InputError
+    from distkern.common.errors import InputError
 
     try:
         return parse_bytes(value)
@@ -74,7 +74,7 @@ def _check_scheduler(context: click.Context, parameter: click.Parameter, value: 
     if value is None:
         return None
     from distkern.cli.values import check_scheduler
-    from distkern.core.errors import InputError
+    from distkern.common.errors import InputError
 
     try:
         return check_scheduler(value)
@@ -102,7 +102,7 @@ def use_certificates(scheduler: str | None) -> None:
     given = {} if context is None else context.meta.get(_CERTIFICATES, {})
     if not given:
         return
-    from distkern.core.errors import InputError
+    from distkern.common.errors import InputError
     from distkern.engine.dask.certificates import use_certificates
 
     if not (scheduler or "").startswith("tls://"):

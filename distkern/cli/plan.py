@@ -27,7 +27,7 @@ def plan(job_file: Place | None, settings: tuple[str, ...], as_json: bool, **fla
       distkern plan --data covtype.zarr --algorithm csvrg --memory-limit 512MiB --set n_landmarks=2000
     """
     from distkern.cli.job import prepare, resolve_job
-    from distkern.core.errors import MemoryBudgetError
+    from distkern.common.errors import MemoryBudgetError
 
     job = resolve_job(job_file, flags, settings)
     estimator, dataset = prepare(job)

@@ -9,7 +9,7 @@ import click
 
 from distkern.cli import options
 from distkern.cli.evaluate import find_split
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.storage.places import place_of
 
 _ENDINGS = (".zarr", ".csv", ".npy")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import options
-from distkern.core import interrupts
-from distkern.core.errors import InputError
+from distkern.common import interrupts
+from distkern.common.errors import InputError
 from distkern.monitor.text import in_bytes, in_time
 from distkern.storage.places import Place, size_of_tree
 from distkern.storage.scaling import KINDS

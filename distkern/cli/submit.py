@@ -60,7 +60,7 @@ def submit(
     """
     from distkern.cli.job import prepare, resolve_job
     from distkern.cli.known_jobs import ending, follow
-    from distkern.core.errors import DistkernError, InputError
+    from distkern.common.errors import DistkernError, InputError
     from distkern.jobs.folder import JobFolder
 
     job = resolve_job(job_file, flags, settings)

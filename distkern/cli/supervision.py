@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from distkern.core.errors import DistkernError, InputError
+from distkern.common.errors import DistkernError, InputError
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
@@ -99,7 +99,7 @@ def run_facts(
     job: Job, dataset: Dataset, fitted: Any, history: list[dict[str, Any]], seconds: float
 ) -> dict[str, Any]:
     """What the report says about a run beside its stages."""
-    from distkern.core.version import __version__
+    from distkern.common.version import __version__
     from distkern.monitor.stages import FIGURES_OF_TARGETS
     from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
 

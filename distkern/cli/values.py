@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 
 _UNITS = {"": 1, "b": 1}
 _UNITS |= {

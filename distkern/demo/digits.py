@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.rng import Purpose, stream
+from distkern.common.rng import Purpose, stream
 
 SIDE = 8
 N_FEATURES = SIDE * SIDE

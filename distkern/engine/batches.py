@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from zict import LRU
 
-from distkern.core.batches import BatchOrder, Draw
-from distkern.core.sparse import stacked
-from distkern.core.types import AbstractGroup, Block, GroupOpener
+from distkern.common.batches import BatchOrder, Draw
+from distkern.common.sparse import stacked
+from distkern.common.types import AbstractGroup, Block, GroupOpener
 from distkern.passes import AbstractFollower, AbstractResident, Batches, Rounds
 
 #: blocks of rows that a process keeps, beside the one in use

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 
-from distkern.core.types import Block, Reader
+from distkern.common.types import Block, Reader
 
 _lock = threading.Lock()
 _blocks: dict[Reader, Block] = {}

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import CorruptDataError, InputError
-from distkern.core.sparse import SparseRows, from_arrays, to_arrays
+from distkern.common.errors import CorruptDataError, InputError
+from distkern.common.sparse import SparseRows, from_arrays, to_arrays
 from distkern.engine.rounds import Saved
 from distkern.storage.arrays import Layout, array_names, load_arrays, save_arrays
 from distkern.storage.description import as_read, described, json_object

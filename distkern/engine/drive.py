@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from distkern.core import allocator, blas
-from distkern.core.errors import DivergenceError
-from distkern.core.types import AbstractSource
+from distkern.common import allocator, blas
+from distkern.common.errors import DivergenceError
+from distkern.common.types import AbstractSource
 from distkern.engine.batches import as_rounds
 from distkern.engine.budget import Machine
 from distkern.engine.cache import forget

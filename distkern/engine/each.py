@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from distkern.core.types import AbstractSource
+from distkern.common.types import AbstractSource
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress, Shared
 from distkern.engine.plan import EachPlan
 from distkern.engine.tasks import Unstored, each_task, put_result

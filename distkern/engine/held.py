@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from distkern.core.sparse import SparseRows
-from distkern.core.types import AbstractSource, Block, Reader
+from distkern.common.sparse import SparseRows
+from distkern.common.types import AbstractSource, Block, Reader
 from distkern.engine.executors.base import AbstractExecutor, Call, Shared
 from distkern.engine.tasks import apply_to_block
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from distkern.core import blas
+from distkern.common import blas
 from distkern.passes import AbstractResident
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from distkern.core.types import AbstractSource, groups_of
+from distkern.common.types import AbstractSource, groups_of
 from distkern.engine.batches import as_rounds
 from distkern.engine.budget import (
     AT_ONCE_SECONDS,

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from distkern.core import blas
-from distkern.core.tiles import apply, matmul
+from distkern.common import blas
+from distkern.common.tiles import apply, matmul
 from distkern.engine.batches import as_rounds
 from distkern.engine.budget import EXCHANGE_SECONDS, Machine
 from distkern.engine.plan import PassPlan, RoundsPlan, StreamPlan

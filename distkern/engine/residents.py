@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from distkern.core.types import AbstractSource
+from distkern.common.types import AbstractSource
 from distkern.engine.executors.base import AbstractExecutor, Progress
 from distkern.engine.plan import Extent, RoundsPlan, plan_rounds
 from distkern.engine.rounds import AbstractParties, Lost, Saved

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from distkern.core.types import AbstractSource
+from distkern.common.types import AbstractSource
 from distkern.engine.plan import RoundsPlan
 from distkern.passes import AbstractResident, Rounds
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any, TypeVar
 
-from distkern.core.types import AbstractSource, Block
+from distkern.common.types import AbstractSource, Block
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress, Shared
 from distkern.engine.plan import StreamPlan
 from distkern.engine.tasks import Timed, load_visit, prepare_window

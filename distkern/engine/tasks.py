@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from distkern.core import blas
-from distkern.core.stores import Store
-from distkern.core.types import Block, Reader
+from distkern.common import blas
+from distkern.common.stores import Store
+from distkern.common.types import Block, Reader
 from distkern.engine.cache import read_through
 from distkern.passes import Visit, pieces
 

@@ -11,9 +11,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from distkern.core.errors import InputError
-from distkern.core.sparse import Rows
-from distkern.core.types import Floats
+from distkern.common.errors import InputError
+from distkern.common.sparse import Rows
+from distkern.common.types import Floats
 from distkern.engine.dask.arrays import DaskArraySource, aligned, as_array, is_dask
 from distkern.engine.executors import open_executor
 from distkern.estimators.estimator import AbstractEstimator

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.landmarks import LandmarkBasis
-from distkern.core.sparse import from_arrays, to_arrays
+from distkern.common.sparse import from_arrays, to_arrays
 from distkern.estimators.base import AbstractClassifier
 from distkern.features.landmarks import DEFAULT_LANDMARKS
 from distkern.landmarks import AbstractLandmarkRule, find_landmark_rule
@@ -21,7 +21,7 @@ class AbstractCoresetClassifier(AbstractClassifier):
 
     Fitted attributes
     -----------------
-    landmarks_ : (r, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was fitted on
+    landmarks_ : (r, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was fitted on
     sparse rows
     gamma_ : the kernel's gamma
     and those of :class:`~distkern.estimators.base.AbstractClassifier`; intercept_ is zero

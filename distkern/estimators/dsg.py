@@ -13,8 +13,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from distkern.bases.random_features import RandomFeatureBasis
-from distkern.core.errors import CorruptDataError, InputError
-from distkern.core.sparse import Rows, SparseRows, converted
+from distkern.common.errors import CorruptDataError, InputError
+from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
 from distkern.estimators.functional import (

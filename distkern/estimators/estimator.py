@@ -26,10 +26,10 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from distkern.bases.base import AbstractBasis
-from distkern.core import blas
-from distkern.core.errors import InputError
-from distkern.core.sparse import Rows, SparseRows
-from distkern.core.types import Block, Floats
+from distkern.common import blas
+from distkern.common.errors import InputError
+from distkern.common.sparse import Rows, SparseRows
+from distkern.common.types import Block, Floats
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.dask.arrays import DaskArraySource, is_dask, map_rows, map_source
 from distkern.engine.drive import Driver

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.core.sparse import from_arrays, to_arrays
+from distkern.common.sparse import from_arrays, to_arrays
 from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.features import AbstractFeatures, find_features

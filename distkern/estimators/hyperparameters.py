@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from distkern.core.errors import InputError, unknown_name
-from distkern.core.parameters import Parameter, declared
+from distkern.common.errors import InputError, unknown_name
+from distkern.common.parameters import Parameter, declared
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss

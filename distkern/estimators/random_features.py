@@ -14,10 +14,10 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from distkern.bases.random_features import RandomFeatureBasis
-from distkern.core import blas
-from distkern.core.parameters import NOTHING, Parameter, Whole
-from distkern.core.sparse import Rows, SparseRows, converted, stacked
-from distkern.core.types import Floats
+from distkern.common import blas
+from distkern.common.parameters import NOTHING, Parameter, Whole
+from distkern.common.sparse import Rows, SparseRows, converted, stacked
+from distkern.common.types import Floats
 from distkern.engine.dask.arrays import as_array, is_dask, map_rows, map_source
 from distkern.estimators.hyperparameters import Hyperparameters
 from distkern.features.kernel_choice import GAMMA, a_kernel

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
-from distkern.core.sparse import Rows
+from distkern.common.sparse import Rows
 from distkern.engine.dask.arrays import DaskArraySource, is_dask
 from distkern.engine.executors import open_executor
 from distkern.estimators.estimator import AbstractEstimator

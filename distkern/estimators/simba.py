@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
-from distkern.core.sparse import Rows
+from distkern.common.sparse import Rows
 from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.executors import AbstractExecutor
 from distkern.estimators.features import AbstractFeatureClassifier

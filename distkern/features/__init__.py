@@ -8,15 +8,15 @@ __all__ = ["AbstractFeatures", "Footprint", "feature_names", "find_features"]
 
 
 def find_features(name: str) -> type[AbstractFeatures]:
-    """The kind called ``name``; :class:`~distkern.core.errors.InputError` if there is none."""
-    from distkern.core.registry import find
+    """The kind called ``name``; :class:`~distkern.common.errors.InputError` if there is none."""
+    from distkern.common.registry import find
 
     return find("distkern.features", AbstractFeatures, name)  # type: ignore[type-abstract]
 
 
 def feature_names(*, with_columns: bool = False) -> list[str]:
     """Names of all kinds, or of those that have single columns."""
-    from distkern.core.registry import members
+    from distkern.common.registry import members
 
     known = members("distkern.features", AbstractFeatures)  # type: ignore[type-abstract]
     return [name for name, kind in known.items() if kind.has_columns or not with_columns]

@@ -1,7 +1,7 @@
 """What a kind of explicit features z(x) is, before any row has been read.
 
 To add one, write a file in this folder with a frozen dataclass that derives from :class:`AbstractFeatures`
-and gives itself a ``name``. Its fields made by :func:`~distkern.core.parameters.parameter` are
+and gives itself a ``name``. Its fields made by :func:`~distkern.common.parameters.parameter` are
 hyperparameters of every algorithm over features.
 """
 
@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from distkern.bases.base import AbstractBasis
-from distkern.core.parameters import Declared, Parameter
-from distkern.core.sparse import Rows
+from distkern.common.parameters import Declared, Parameter
+from distkern.common.sparse import Rows
 from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
 from distkern.kernels import kernel_names
 from distkern.landmarks.base import Layout

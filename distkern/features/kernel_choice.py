@@ -6,9 +6,9 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from distkern.core.errors import InputError
-from distkern.core.parameters import POSITIVE, AbstractKind, Parameter, Words
-from distkern.core.types import Block
+from distkern.common.errors import InputError
+from distkern.common.parameters import POSITIVE, AbstractKind, Parameter, Words
+from distkern.common.types import Block
 from distkern.kernels.bandwidth import (
     RULES,
     STRIP_ENTRIES,

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from distkern.bases.base import AbstractBasis, row_bytes, rows_of_tile
 from distkern.bases.landmarks import LandmarkBasis
-from distkern.core.parameters import NOTHING, Parameter, Whole, Words, parameter
-from distkern.core.sparse import Rows
+from distkern.common.parameters import NOTHING, Parameter, Whole, Words, parameter
+from distkern.common.sparse import Rows
 from distkern.features.base import AbstractKernelFeatures, Footprint
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels.base import AbstractKernel

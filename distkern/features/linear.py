@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from distkern.bases.linear import LinearBasis
-from distkern.core.sparse import Rows
+from distkern.common.sparse import Rows
 from distkern.features.base import AbstractFeatures, Footprint
 from distkern.landmarks.base import Layout
 

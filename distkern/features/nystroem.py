@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from distkern.bases.base import rows_of_wide_tile
 from distkern.bases.nystroem import NystroemBasis, row_bytes
-from distkern.core.sparse import Rows
+from distkern.common.sparse import Rows
 from distkern.features.base import Footprint
 from distkern.features.landmarks import AbstractLandmarkFeatures
 from distkern.kernels.base import AbstractKernel

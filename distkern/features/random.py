@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from distkern.bases.random_features import RandomFeatureBasis
-from distkern.core.parameters import Parameter, Whole, Words, parameter
-from distkern.core.sparse import Rows
+from distkern.common.parameters import Parameter, Whole, Words, parameter
+from distkern.common.sparse import Rows
 from distkern.features.base import AbstractKernelFeatures, Footprint
 from distkern.landmarks.base import Layout
 from distkern.samplers import sampler_names

@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from distkern.core.errors import InputError
-from distkern.core.names import order_by_name
+from distkern.common.errors import InputError
+from distkern.common.names import order_by_name
 from distkern.formats.base import ReadOptions
 
 

@@ -7,9 +7,9 @@ import glob
 import os
 from collections.abc import Iterable, Sequence
 
-from distkern.core import registry
-from distkern.core.errors import InputError
-from distkern.core.urls import is_url, redact_urls, refuse_password
+from distkern.common import registry
+from distkern.common.errors import InputError
+from distkern.common.urls import is_url, redact_urls, refuse_password
 from distkern.formats.base import (
     PACKAGE,
     AbstractFormat,

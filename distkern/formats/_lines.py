@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 
 BLOCK_BYTES = 2 * 2**20
 LONGEST_LINE_BYTES = 64 * 2**20

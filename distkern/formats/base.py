@@ -16,11 +16,11 @@ from typing import Any, BinaryIO, ClassVar, Literal, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core import registry
-from distkern.core.errors import DistkernError, InputError
-from distkern.core.sparse import Rows, SparseRows
-from distkern.core.types import Floats
-from distkern.core.urls import is_url, no_driver, redact_urls
+from distkern.common import registry
+from distkern.common.errors import DistkernError, InputError
+from distkern.common.sparse import Rows, SparseRows
+from distkern.common.types import Floats
+from distkern.common.urls import is_url, no_driver, redact_urls
 from distkern.formats._compressed import decompressed
 
 PACKAGE = "distkern.formats"

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
-from distkern.core.types import Floats
+from distkern.common.errors import InputError
+from distkern.common.types import Floats
 from distkern.formats._columns import Columns, choose_columns
 from distkern.formats._lines import LineBlock, line_blocks, parse_number
 from distkern.formats.base import FILL_OR_DROP, AbstractFormat, InputFile, RawChunk, ReadOptions

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.formats.base import (
     CHUNK_BYTES,
     FILL_OR_DROP,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.formats._columns import Columns, choose_columns
 from distkern.formats.base import (
     CHUNK_BYTES,

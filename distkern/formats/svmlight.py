@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
-from distkern.core.sparse import MAX_FEATURES, SparseRows
-from distkern.core.types import Floats
+from distkern.common.errors import InputError
+from distkern.common.sparse import MAX_FEATURES, SparseRows
+from distkern.common.types import Floats
 from distkern.formats._lines import LineBlock, line_blocks, parse_number
 from distkern.formats.base import AbstractFormat, InputFile, RawChunk, ReadOptions, not_finite
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from distkern.core.errors import DistkernError, FencedError
+from distkern.common.errors import DistkernError, FencedError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.events import Event, Listener
 from distkern.jobs.faults import is_fault_of_cluster

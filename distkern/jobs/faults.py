@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from distkern.core import interrupts
-from distkern.core.errors import ClusterError, DistkernError
+from distkern.common import interrupts
+from distkern.common.errors import ClusterError, DistkernError
 
 Result = TypeVar("Result")
 

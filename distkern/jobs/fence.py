@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from distkern.core.errors import FencedError
+from distkern.common.errors import FencedError
 from distkern.storage.atomic import explain_errors
 from distkern.storage.description import json_object
 from distkern.storage.places import Place, create_exclusively

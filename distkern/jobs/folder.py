@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from distkern.core.errors import CorruptDataError, InputError, StoreError
-from distkern.core.processes import birth, is_running
+from distkern.common.errors import CorruptDataError, InputError, StoreError
+from distkern.common.processes import birth, is_running
 from distkern.jobs.fence import Fence, claim, starts_at
 from distkern.jobs.record import LOST_SECONDS, OVER, RUNNING, Record, from_json, state_of
 from distkern.storage.atomic import explain_errors, write_text_atomic

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from distkern.core.errors import InputError
-from distkern.core.urls import is_url
+from distkern.common.errors import InputError
+from distkern.common.urls import is_url
 from distkern.jobs.folder import JobFolder
 from distkern.storage.atomic import explain_errors, write_text_atomic
 from distkern.storage.description import json_object

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from distkern.core.errors import DistkernError
+from distkern.common.errors import DistkernError
 from distkern.engine.events import KINDS, Event
 from distkern.jobs.fence import Fence
 from distkern.jobs.redact import redact

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.jobs.folder import OWN
 from distkern.storage.atomic import explain_errors
 from distkern.storage.places import Place, place_of

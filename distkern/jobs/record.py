@@ -10,7 +10,7 @@ import time
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from distkern.core.errors import CorruptDataError
+from distkern.common.errors import CorruptDataError
 from distkern.jobs.redact import redact
 from distkern.storage.description import described, json_object
 from distkern.storage.places import absolute

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from distkern.core.urls import redact_urls
+from distkern.common.urls import redact_urls
 
 #: name=value, of a query or a line of settings, where the name says that the value is secret
 _NAMED = re.compile(

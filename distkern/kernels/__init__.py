@@ -33,8 +33,8 @@ __all__ = [
 
 
 def find_kernel(name: str) -> type[AbstractKernel]:
-    """The kernel called ``name``; :class:`~distkern.core.errors.InputError` if there is none."""
-    from distkern.core.registry import find
+    """The kernel called ``name``; :class:`~distkern.common.errors.InputError` if there is none."""
+    from distkern.common.registry import find
 
     return find("distkern.kernels", AbstractKernel, name)  # type: ignore[type-abstract]
 
@@ -60,7 +60,7 @@ def feature_kernel_names() -> list[str]:
 
 
 def _names(kind: type[AbstractKernel]) -> list[str]:
-    from distkern.core.registry import members
+    from distkern.common.registry import members
 
     return list(members("distkern.kernels", kind))
 
@@ -87,7 +87,7 @@ def kernel_matrix(
         If there is no kernel of that name, a parameter is unknown or out of range, the widths differ, or the
         kernel is not defined for a row.
     """
-    from distkern.core.errors import InputError
+    from distkern.common.errors import InputError
 
     left = np.ascontiguousarray(X, dtype=np.float64)
     right = left if Y is None else np.ascontiguousarray(Y, dtype=np.float64)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from distkern.core.compiled import array_type, compile_loop
+from distkern.common.compiled import array_type, compile_loop
 
 
 def _city_block(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:
@@ -32,7 +32,7 @@ def _cauchy_product(features: Any, landmarks: Any, gamma: Any, out: Any) -> None
 
 
 def own(value: float, parameter: float) -> float:
-    """Stands for the scores' own, which :func:`distkern.core.compiled.compile_loop` puts in its place."""
+    """Stands for the scores' own, which :func:`distkern.common.compiled.compile_loop` puts in its place."""
     raise NotImplementedError
 
 

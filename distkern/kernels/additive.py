@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.sparse import Rows, SparseRows
-from distkern.core.tiles import apply, scratch
-from distkern.core.types import Floats
+from distkern.common.sparse import Rows, SparseRows
+from distkern.common.tiles import apply, scratch
+from distkern.common.types import Floats
 from distkern.kernels.base import AbstractNonNegativeKernel
 from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel, pair, reduce_turns
 from distkern.kernels.tiles import AbstractClosedFormTiles

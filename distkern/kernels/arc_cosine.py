@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike
 
-from distkern.core.parameters import Whole, parameter
-from distkern.core.tiles import apply
-from distkern.core.types import Floats
+from distkern.common.parameters import Whole, parameter
+from distkern.common.tiles import apply
+from distkern.common.types import Floats
 from distkern.kernels.features import AbstractFeatureKernel, ProjectedBlock
 from distkern.kernels.tiles import AbstractInnerProductKernel
 from distkern.samplers import Draws

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError, unknown_name
-from distkern.core.rng import Purpose, stream
-from distkern.core.sparse import Rows, SparseRows
+from distkern.common.errors import InputError, unknown_name
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import Rows, SparseRows
 from distkern.kernels.base import AbstractKernel, AbstractScaledKernel
 
 #: the rules that ``gamma`` may name

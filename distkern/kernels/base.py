@@ -24,11 +24,11 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError, unknown_name
-from distkern.core.parameters import POSITIVE, Declared, parameter
-from distkern.core.sparse import Rows, SparseRows
-from distkern.core.tiles import apply, matmul, scratch, squared_lengths
-from distkern.core.types import Floats
+from distkern.common.errors import InputError, unknown_name
+from distkern.common.parameters import POSITIVE, Declared, parameter
+from distkern.common.sparse import Rows, SparseRows
+from distkern.common.tiles import apply, matmul, scratch, squared_lengths
+from distkern.common.types import Floats
 from distkern.kernels.domain import check_lower_bound
 
 Capability = TypeVar("Capability", bound="AbstractKernel")
@@ -124,7 +124,7 @@ class AbstractPrepared(ABC):
     def scores(self, features: Any, out: Floats) -> None:
         """Fill ``out`` (n_rows, n_landmarks) with the scores of ``features`` (n_rows, n_features).
 
-        The rows are of the landmarks' form: an array, or :class:`~distkern.core.sparse.SparseRows`.
+        The rows are of the landmarks' form: an array, or :class:`~distkern.common.sparse.SparseRows`.
         """
 
 
@@ -177,7 +177,7 @@ def require(kernel: AbstractKernel, capability: type[Capability]) -> Capability:
     """
     if isinstance(kernel, capability):
         return kernel
-    from distkern.core.registry import members
+    from distkern.common.registry import members
 
     able = ", ".join(members("distkern.kernels", capability))
     raise InputError(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.sparse import SparseRows
-from distkern.core.tiles import apply
-from distkern.core.types import Floats
+from distkern.common.sparse import SparseRows
+from distkern.common.tiles import apply
+from distkern.common.types import Floats
 from distkern.kernels.base import AbstractLandmarkKernel, AbstractPrepared
 from distkern.kernels.features import AbstractFeatureKernel, PairBlock
 from distkern.kernels.sparse import SparseCauchy

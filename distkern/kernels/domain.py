@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from distkern.core.errors import InputError
-from distkern.core.sparse import Rows, SparseRows
+from distkern.common.errors import InputError
+from distkern.common.sparse import Rows, SparseRows
 
 
 def check_lower_bound(

@@ -9,9 +9,9 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.sparse import Rows
-from distkern.core.tiles import apply, copied, scratch
-from distkern.core.types import Floats
+from distkern.common.sparse import Rows
+from distkern.common.tiles import apply, copied, scratch
+from distkern.common.types import Floats
 from distkern.kernels.base import AbstractKernel
 from distkern.samplers import Draws
 from distkern.samplers.frequencies import AbstractFrequencies

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.sparse import Rows, SparseRows
-from distkern.core.tiles import apply, scratch
-from distkern.core.types import Floats
+from distkern.common.sparse import Rows, SparseRows
+from distkern.common.tiles import apply, scratch
+from distkern.common.types import Floats
 from distkern.kernels.base import AbstractNonNegativeKernel
 from distkern.kernels.features import AbstractFeatureKernel, ProjectedBlock
 from distkern.kernels.tiles import AbstractClosedFormTiles

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.parameters import Number, parameter
-from distkern.core.sparse import SparseRows
-from distkern.core.tiles import apply, scratch
-from distkern.core.types import Floats
+from distkern.common.parameters import Number, parameter
+from distkern.common.sparse import SparseRows
+from distkern.common.tiles import apply, scratch
+from distkern.common.types import Floats
 from distkern.kernels.base import AbstractLandmarkKernel, SquaredDistanceScores, squared_distances
 from distkern.kernels.features import AbstractFeatureKernel, PairBlock
 from distkern.kernels.sparse import SparseSquaredDistance

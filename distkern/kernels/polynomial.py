@@ -8,10 +8,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.parameters import NOT_NEGATIVE, Whole, parameter
-from distkern.core.sparse import Rows, SparseRows
-from distkern.core.tiles import apply, scratch
-from distkern.core.types import Floats
+from distkern.common.parameters import NOT_NEGATIVE, Whole, parameter
+from distkern.common.sparse import Rows, SparseRows
+from distkern.common.tiles import apply, scratch
+from distkern.common.types import Floats
 from distkern.kernels.base import AbstractScaledKernel
 from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel
 from distkern.kernels.tiles import AbstractInnerProductKernel

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.parameters import POSITIVE, parameter
+from distkern.common.parameters import POSITIVE, parameter
 from distkern.kernels.semigroup import AbstractSemigroupKernel
 
 

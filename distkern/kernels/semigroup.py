@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.tiles import apply
-from distkern.core.types import Floats
+from distkern.common.tiles import apply
+from distkern.common.types import Floats
 from distkern.kernels.base import AbstractNonNegativeKernel
 from distkern.kernels.features import AbstractFeatureKernel, ProjectedBlock
 from distkern.kernels.tiles import AbstractClosedFormTiles

@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.parameters import POSITIVE, parameter
-from distkern.core.sparse import Rows, SparseRows
-from distkern.core.tiles import apply, scratch
-from distkern.core.types import Floats
+from distkern.common.parameters import POSITIVE, parameter
+from distkern.common.sparse import Rows, SparseRows
+from distkern.common.tiles import apply, scratch
+from distkern.common.types import Floats
 from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel, PairBlock, in_float64
 from distkern.kernels.tiles import AbstractClosedFormTiles
 from distkern.samplers import Draws

@@ -17,9 +17,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.sparse import SparseRows
-from distkern.core.tiles import apply
-from distkern.core.types import Floats
+from distkern.common.sparse import SparseRows
+from distkern.common.tiles import apply
+from distkern.common.types import Floats
 from distkern.kernels.base import AbstractPrepared
 
 

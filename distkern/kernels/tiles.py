@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.tiles import matmul, scratch, squared_lengths
-from distkern.core.types import Floats
+from distkern.common.tiles import matmul, scratch, squared_lengths
+from distkern.common.types import Floats
 from distkern.kernels.base import AbstractPrepared, AbstractTileKernel
 
 

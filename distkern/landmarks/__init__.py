@@ -6,14 +6,14 @@ __all__ = ["AbstractLandmarkRule", "find_landmark_rule", "gather_rows", "landmar
 
 
 def find_landmark_rule(name: str) -> type[AbstractLandmarkRule]:
-    """The rule called ``name``; :class:`~distkern.core.errors.InputError` if there is none."""
-    from distkern.core.registry import find
+    """The rule called ``name``; :class:`~distkern.common.errors.InputError` if there is none."""
+    from distkern.common.registry import find
 
     return find("distkern.landmarks", AbstractLandmarkRule, name)  # type: ignore[type-abstract]
 
 
 def landmark_rule_names() -> list[str]:
     """Names of all rules."""
-    from distkern.core.registry import members
+    from distkern.common.registry import members
 
     return list(members("distkern.landmarks", AbstractLandmarkRule))  # type: ignore[type-abstract]

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.compiled import array_type, compile_loop
-from distkern.core.sparse import Rows, SparseRows
-from distkern.core.tiles import scratch
-from distkern.core.types import Floats
+from distkern.common.compiled import array_type, compile_loop
+from distkern.common.sparse import Rows, SparseRows
+from distkern.common.tiles import scratch
+from distkern.common.types import Floats
 from distkern.kernels.base import SquaredDistanceScores
 from distkern.kernels.sparse import SparseSquaredDistance
 from distkern.landmarks.base import Layout

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.rng import Purpose, stream
-from distkern.core.sparse import Rows, comparing_bytes, stacked
-from distkern.core.types import Block
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import Rows, comparing_bytes, stacked
+from distkern.common.types import Block
 from distkern.passes import Cost, Pass, Reduce
 
 _SAMPLED_BLOCKS = 8

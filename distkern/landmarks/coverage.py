@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
-from distkern.core.sparse import Rows, SparseRows
-from distkern.core.types import Block
+from distkern.common.errors import InputError
+from distkern.common.sparse import Rows, SparseRows
+from distkern.common.types import Block
 from distkern.landmarks._cover import EXACT_ROWS, scanner_for, tile_rows, uncovered_tiles
 from distkern.landmarks.base import AbstractLandmarkRule, Layout, sample_outline, sample_rows, stack
 from distkern.passes import Cost, Pass, Reduce

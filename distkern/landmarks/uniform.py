@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from distkern.core.errors import InputError
-from distkern.core.rng import Purpose, stream
-from distkern.core.sparse import Rows, distinct
+from distkern.common.errors import InputError
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import Rows, distinct
 from distkern.landmarks.base import AbstractLandmarkRule, Layout, gather_rows, pick, rows_cost, stack
 from distkern.passes import Pass, Reduce
 

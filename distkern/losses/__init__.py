@@ -17,15 +17,15 @@ __all__ = [
 
 
 def find_loss(name: str) -> type[AbstractLoss]:
-    """The loss called ``name``; :class:`~distkern.core.errors.InputError` if there is none."""
-    from distkern.core.registry import find
+    """The loss called ``name``; :class:`~distkern.common.errors.InputError` if there is none."""
+    from distkern.common.registry import find
 
     return find("distkern.losses", AbstractLoss, name)  # type: ignore[type-abstract]
 
 
 def loss_names(*target_kinds: str) -> list[str]:
     """Names of all losses, or of those for targets of the given kinds."""
-    from distkern.core.registry import members
+    from distkern.common.registry import members
 
     known = members("distkern.losses", AbstractLoss)  # type: ignore[type-abstract]
     return [name for name, kind in known.items() if not target_kinds or kind.target_kind in target_kinds]
@@ -51,7 +51,7 @@ def margin_loss(loss: AbstractLoss) -> AbstractElementwiseLoss:
     InputError
         If it is not.
     """
-    from distkern.core.errors import InputError
+    from distkern.common.errors import InputError
 
     if isinstance(loss, AbstractElementwiseLoss) and loss.target_kind == "binary":
         return loss

@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
-from distkern.core.parameters import Declared
-from distkern.core.types import Floats
+from distkern.common.errors import InputError
+from distkern.common.parameters import Declared
+from distkern.common.types import Floats
 
 #: what ``value`` and ``derivative`` take and return: arrays of one shape, or scalars inside compiled loops
 Numbers = Any

@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from distkern.core.parameters import NOT_NEGATIVE, NOTHING, parameter
+from distkern.common.parameters import NOT_NEGATIVE, NOTHING, parameter
 from distkern.losses.base import Numbers
 from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 

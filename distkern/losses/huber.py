@@ -7,8 +7,8 @@ from typing import Self
 
 import numpy as np
 
-from distkern.core.errors import InputError
-from distkern.core.parameters import NOTHING, POSITIVE, parameter
+from distkern.common.errors import InputError
+from distkern.common.parameters import NOTHING, POSITIVE, parameter
 from distkern.losses.base import Numbers
 from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 

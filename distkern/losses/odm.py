@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distkern.core.parameters import Number, parameter
+from distkern.common.parameters import Number, parameter
 from distkern.losses.base import Numbers
 from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distkern.core.errors import InputError
-from distkern.core.parameters import Number, Numbers, parameter
-from distkern.core.types import Floats
+from distkern.common.errors import InputError
+from distkern.common.parameters import Number, Numbers, parameter
+from distkern.common.types import Floats
 from distkern.losses.base import AbstractLoss
 
 

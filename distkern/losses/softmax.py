@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.types import Floats
+from distkern.common.types import Floats
 from distkern.losses.base import AbstractLoss
 
 

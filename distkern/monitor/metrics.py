@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from distkern.core.errors import CorruptDataError
+from distkern.common.errors import CorruptDataError
 from distkern.engine.events import Event
 from distkern.storage.atomic import append_text, write_text_atomic
 from distkern.storage.description import json_object, plain

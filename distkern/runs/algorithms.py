@@ -11,6 +11,6 @@ def algorithms() -> dict[str, type[Any]]:
     """Name -> estimator class, for every estimator in this folder."""
     from sklearn.base import BaseEstimator
 
-    from distkern.core.registry import members
+    from distkern.common.registry import members
 
     return members("distkern.estimators", BaseEstimator)

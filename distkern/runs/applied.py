@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.core.types import Block, Floats
+from distkern.common.types import Block, Floats
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.rng import Purpose, stream
-from distkern.core.sparse import Rows, SparseRows, count_nonzero
-from distkern.core.types import AbstractGroup, AbstractSource, Block, GroupOpener, Indices, Reader
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import Rows, SparseRows, count_nonzero
+from distkern.common.types import AbstractGroup, AbstractSource, Block, GroupOpener, Indices, Reader
 
 _BLOCK_BYTES = 4 * 2**20
 #: of a block

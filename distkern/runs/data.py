@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
-from distkern.core.sparse import Rows, SparseRows, converted, distinct
-from distkern.core.types import AbstractSource, Block, Floats
+from distkern.common.errors import InputError
+from distkern.common.sparse import Rows, SparseRows, converted, distinct
+from distkern.common.types import AbstractSource, Block, Floats
 from distkern.passes import Reduce
 from distkern.runs.arrays import ArraySource
 from distkern.storage.dataset import Dataset, Split

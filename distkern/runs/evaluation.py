@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core import blas
-from distkern.core.errors import InputError
-from distkern.core.types import Block, Floats
+from distkern.common import blas
+from distkern.common.errors import InputError
+from distkern.common.types import Block, Floats
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_feature_names, _get_feature_names
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.engine.dask.arrays import is_dask
 from distkern.storage.dataset import Dataset
 from distkern.storage.preparation import Preparation, preparation_for

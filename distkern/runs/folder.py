@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from distkern.core.errors import DistkernError, InputError
+from distkern.common.errors import DistkernError, InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.runs.learner import Learner
 from distkern.runs.persistence import refuse_other_model

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.core import blas
-from distkern.core.errors import InputError
-from distkern.core.sparse import Rows, SparseRows, converted
-from distkern.core.types import Floats
+from distkern.common import blas
+from distkern.common.errors import InputError
+from distkern.common.sparse import Rows, SparseRows, converted
+from distkern.common.types import Floats
 from distkern.storage.preparation import Preparation
 
 

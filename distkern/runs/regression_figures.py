@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from distkern.core.types import Block
+from distkern.common.types import Block
 from distkern.passes import Cost, Reduce
 from distkern.runs.applied import Applied
 from distkern.storage.dataset import Split

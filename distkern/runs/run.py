@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar, cast
 
-from distkern.core import interrupts
-from distkern.core.errors import FencedError, MemoryBudgetError, StoreError
+from distkern.common import interrupts
+from distkern.common.errors import FencedError, MemoryBudgetError, StoreError
 from distkern.engine.budget import MIB, Machine
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted

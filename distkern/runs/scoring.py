@@ -10,8 +10,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core import interrupts
-from distkern.core.types import Block
+from distkern.common import interrupts
+from distkern.common.types import Block
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.held import HeldBlock, held_in_order

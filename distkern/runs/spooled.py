@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from distkern.core.errors import InputError
-from distkern.core.types import AbstractSource, Block
+from distkern.common.errors import InputError
+from distkern.common.types import AbstractSource, Block
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import AbstractExecutor

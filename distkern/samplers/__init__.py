@@ -8,14 +8,14 @@ __all__ = ["AbstractSampler", "Draws", "find_sampler", "sampler_names"]
 
 
 def find_sampler(name: str) -> AbstractSampler:
-    """The sampler called ``name``; :class:`~distkern.core.errors.InputError` if there is none."""
-    from distkern.core.registry import find
+    """The sampler called ``name``; :class:`~distkern.common.errors.InputError` if there is none."""
+    from distkern.common.registry import find
 
     return find("distkern.samplers", AbstractSampler, name)()  # type: ignore[type-abstract]
 
 
 def sampler_names() -> list[str]:
     """Names of all samplers."""
-    from distkern.core.registry import members
+    from distkern.common.registry import members
 
     return list(members("distkern.samplers", AbstractSampler))  # type: ignore[type-abstract]

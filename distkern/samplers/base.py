@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.samplers.frequencies import AbstractFrequencies, DenseFrequencies
 from distkern.samplers.normal import normal_quantiles
 

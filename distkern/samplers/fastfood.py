@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.sparse import Rows
-from distkern.core.tiles import apply, matmul, scratch
-from distkern.core.types import Floats
+from distkern.common.sparse import Rows
+from distkern.common.tiles import apply, matmul, scratch
+from distkern.common.types import Floats
 from distkern.samplers.base import AbstractSampler, Draws, Stream, radial_only
 from distkern.samplers.frequencies import AbstractFrequencies, dense_tile
 from distkern.samplers.normal import normal_quantiles

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.sparse import Rows, SparseRows
-from distkern.core.tiles import matmul, scratch
-from distkern.core.types import Floats
+from distkern.common.sparse import Rows, SparseRows
+from distkern.common.tiles import matmul, scratch
+from distkern.common.types import Floats
 
 
 class AbstractFrequencies(ABC):

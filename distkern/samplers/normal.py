@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.tiles import apply, scratch
+from distkern.common.tiles import apply, scratch
 
 # Wichura 1988, algorithm AS 241 (PPND16): numerators and denominators, highest power first
 _CENTRE = (

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.samplers.base import AbstractSampler, Draws, Stream
 
 #: dimensions for which SciPy has direction numbers (Joe and Kuo 2008)

@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.parameters import FLAG, Parameter, Whole, parameter
-from distkern.core.sparse import Rows
-from distkern.core.types import Floats
+from distkern.common.parameters import FLAG, Parameter, Whole, parameter
+from distkern.common.sparse import Rows
+from distkern.common.types import Floats
 from distkern.losses import margin_loss_names
 from distkern.solvers.base import Measures, Problem, Steps, Trouble, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem

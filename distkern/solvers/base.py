@@ -19,8 +19,8 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from distkern.core.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
-from distkern.core.stores import Workplace
+from distkern.common.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
+from distkern.common.stores import Workplace
 from distkern.landmarks.base import Layout
 from distkern.passes import Derived, Message, Pass
 

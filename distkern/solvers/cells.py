@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
-from distkern.core.parameters import NOTHING, POSITIVE, Parameter, Whole, Words, parameter
+from distkern.common.errors import InputError
+from distkern.common.parameters import NOTHING, POSITIVE, Parameter, Whole, Words, parameter
 from distkern.features.kernel_choice import GAMMA, KernelChoice
 from distkern.kernels import AbstractTileKernel, landmark_kernel_names, require
 from distkern.kernels.matern import HalfInteger

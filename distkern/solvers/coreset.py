@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.bases.landmarks import LandmarkBasis
-from distkern.core.sparse import Rows
-from distkern.core.types import Floats
+from distkern.common.sparse import Rows
+from distkern.common.types import Floats
 from distkern.features import Footprint
 from distkern.features.kernel_choice import KernelChoice
 from distkern.features.landmarks import footprint_of_landmarks

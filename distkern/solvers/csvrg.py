@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.core.parameters import FLAG, NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
-from distkern.core.rng import Purpose, stream
-from distkern.core.sparse import Rows
-from distkern.core.types import Floats
+from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import Rows
+from distkern.common.types import Floats
 from distkern.losses import margin_loss_names
 from distkern.solvers.base import Measures, Problem, Steps, Trouble, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem

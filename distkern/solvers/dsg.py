@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.random_features import RandomFeatureBasis
-from distkern.core.errors import InputError
-from distkern.core.parameters import (
+from distkern.common.errors import InputError
+from distkern.common.parameters import (
     NOT_NEGATIVE,
     NOTHING,
     POSITIVE,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import Tile, multiply
 from distkern.bases.gram import GRAM_ROWS, column_blocks, fill_columns
-from distkern.core.errors import InputError
-from distkern.core.types import Block, Floats
+from distkern.common.errors import InputError
+from distkern.common.types import Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Outline, Problem, Steps

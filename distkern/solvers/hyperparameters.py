@@ -14,7 +14,7 @@ from typing import Any
 
 from numpy.random import RandomState
 
-from distkern.core.parameters import (
+from distkern.common.parameters import (
     NOT_NEGATIVE,
     NOTHING,
     POSITIVE,

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.core.rng import Purpose, stream
-from distkern.core.sparse import Rows
-from distkern.core.types import Block, Floats
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import Rows
+from distkern.common.types import Block, Floats
 from distkern.passes import Reduce
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.risk import Risk

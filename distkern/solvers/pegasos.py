@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import STRIP_NUMBERS
 from distkern.bases.random_features import STRIP_ROWS
-from distkern.core.parameters import FLAG, NOTHING, POSITIVE, Parameter, Whole, parameter
-from distkern.core.sparse import Rows
+from distkern.common.parameters import FLAG, NOTHING, POSITIVE, Parameter, Whole, parameter
+from distkern.common.sparse import Rows
 from distkern.features import AbstractFeatures
 from distkern.losses import margin_loss, margin_loss_names
 from distkern.losses.base import AbstractLoss

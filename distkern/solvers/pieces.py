@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis, multiply
-from distkern.core.types import Block, Floats
+from distkern.common.types import Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Cost
 from distkern.solvers.base import Problem

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.core.errors import InputError
-from distkern.core.parameters import FLAG, NOTHING, POSITIVE, Number, Parameter, Whole, Words, parameter
-from distkern.core.sparse import Rows
-from distkern.core.types import groups_of
+from distkern.common.errors import InputError
+from distkern.common.parameters import FLAG, NOTHING, POSITIVE, Number, Parameter, Whole, Words, parameter
+from distkern.common.sparse import Rows
+from distkern.common.types import groups_of
 from distkern.features import AbstractFeatures, feature_names
 from distkern.passes import Cost, Message, Rounds
 from distkern.solvers._simba.columns import COLUMN_BYTES, ROW_BYTES

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from distkern.bases.base import STRIP_NUMBERS, multiply
-from distkern.core.tiles import scratch
-from distkern.core.types import Block
+from distkern.common.tiles import scratch
+from distkern.common.types import Block
 from distkern.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.core.errors import InputError
-from distkern.core.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
-from distkern.core.sparse import Rows
+from distkern.common.errors import InputError
+from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
+from distkern.common.sparse import Rows
 from distkern.features import AbstractFeatures, Footprint
 from distkern.losses import loss_names
 from distkern.passes import Derived, Visit, epoch_visits

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from zict import LRU
 
-from distkern.core.urls import is_url
+from distkern.common.urls import is_url
 from distkern.storage import chunks
 from distkern.storage._file_systems import ask
 from distkern.storage.places import URLPlace, read_range

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from distkern.core import interrupts
-from distkern.core.errors import DistkernError, InputError, StoreError
-from distkern.core.urls import no_driver, redact_urls
+from distkern.common import interrupts
+from distkern.common.errors import DistkernError, InputError, StoreError
+from distkern.common.urls import no_driver, redact_urls
 
 Result = TypeVar("Result")
 

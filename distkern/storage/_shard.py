@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import CorruptDataError, InputError
-from distkern.core.sparse import Rows, SparseRows, count_nonzero, stacked
+from distkern.common.errors import CorruptDataError, InputError
+from distkern.common.sparse import Rows, SparseRows, count_nonzero, stacked
 from distkern.formats.base import first_not_finite
 from distkern.storage import chunks
 from distkern.storage.places import Place, URLPlace

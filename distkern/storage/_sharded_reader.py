@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.errors import CorruptDataError
+from distkern.common.errors import CorruptDataError
 from distkern.storage import chunks
 from distkern.storage._descriptors import AnyFile, OpenFiles
 from distkern.storage._sharded import Layout

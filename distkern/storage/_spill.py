@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.sparse import SparseRows
+from distkern.common.sparse import SparseRows
 
 _LOW_BITS = 16
 

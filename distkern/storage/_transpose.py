@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
-from distkern.core.sparse import SparseRows
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
 from distkern.storage import chunks
 from distkern.storage._sharded import AppendingWriter, Layout, PlacedWriter
 from distkern.storage._spill import ColumnRun, Spill, by_column

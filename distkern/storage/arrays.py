@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.storage import chunks
 from distkern.storage.atomic import staged_folder
 from distkern.storage.description import Description, sealed

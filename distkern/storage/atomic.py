@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from distkern.core.errors import InputError
-from distkern.core.processes import birth, is_running
+from distkern.common.errors import InputError
+from distkern.common.processes import birth, is_running
 from distkern.storage._upload import put_file, replace_folder
 from distkern.storage.places import Location, Place, URLPlace, place_of
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError, unknown_name
-from distkern.core.sparse import SparseRows
+from distkern.common.errors import InputError, unknown_name
+from distkern.common.sparse import SparseRows
 from distkern.formats.base import RawChunk
 from distkern.storage import chunks as stored
 from distkern.storage import writer

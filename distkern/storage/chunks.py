@@ -12,7 +12,7 @@ import zarr
 from numpy.typing import DTypeLike, NDArray
 from zarr.codecs import BytesCodec, Crc32cCodec
 
-from distkern.core.errors import CorruptDataError, InputError
+from distkern.common.errors import CorruptDataError, InputError
 from distkern.storage.places import Place, URLPlace, read_range, size_of_file
 
 Group: TypeAlias = zarr.Group

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
-from distkern.core.names import order_by_name
-from distkern.core.rng import Purpose, stream
-from distkern.core.sparse import Rows, SparseRows, converted, stacked, with_columns
+from distkern.common.errors import InputError
+from distkern.common.names import order_by_name
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import Rows, SparseRows, converted, stacked, with_columns
 from distkern.formats.base import CHUNK_BYTES, RawChunk
 from distkern.storage.scaling import (
     DEFAULT_SCALING,

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass, field
 from typing import Any
 
-from distkern.core.errors import CorruptDataError, InputError
+from distkern.common.errors import CorruptDataError, InputError
 from distkern.storage._sharded import Layout
 from distkern.storage.description import Description, sealed_text
 from distkern.storage.places import Place

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.types import AbstractSource, GroupOpener
+from distkern.common.types import AbstractSource, GroupOpener
 from distkern.storage.manifest import Manifest, read_manifest
 from distkern.storage.places import Location, Place, URLPlace, absolute
 from distkern.storage.scaling import Scaling
@@ -35,7 +35,7 @@ class Dataset:
     train, test : the splits; ``test`` is None if there is none
     classes : (n_classes,) labels in the order of their codes, integers or text; None unless classification
     n_features : columns
-    is_sparse : the shards hold :class:`~distkern.core.sparse.SparseRows`
+    is_sparse : the shards hold :class:`~distkern.common.sparse.SparseRows`
     feature_names : their names, where the input had some
     target_name : of the column that held the target, where the input had names
     scaling : what was done to the features
@@ -150,7 +150,7 @@ class Split(AbstractSource):
         """A small picklable call that opens group ``index`` in any process; raises as :attr:`column_copy`.
 
         Without a feature-major copy the columns of the group cannot be read: their
-        :class:`~distkern.core.errors.InputError` gives the command that adds one.
+        :class:`~distkern.common.errors.InputError` gives the command that adds one.
         """
         from distkern.storage.group import StoredGroupOpener
 

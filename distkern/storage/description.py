@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from distkern.core.errors import CorruptDataError, InputError
+from distkern.common.errors import CorruptDataError, InputError
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
-from distkern.core.sparse import Rows, SparseRows, converted
+from distkern.common.errors import InputError
+from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.formats._files import expand
 from distkern.formats.base import CHUNK_BYTES, InputFile, RawChunk, ReadOptions, first_not_finite
 from distkern.storage.collect import SPARSE_DENSITY

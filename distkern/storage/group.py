@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import CorruptDataError
-from distkern.core.sparse import Rows, SparseRows
-from distkern.core.types import AbstractGroup, Block, Floats, Indices
+from distkern.common.errors import CorruptDataError
+from distkern.common.sparse import Rows, SparseRows
+from distkern.common.types import AbstractGroup, Block, Floats, Indices
 from distkern.storage import chunks
 from distkern.storage._descriptors import AnyFile, Identity, OpenFiles
 from distkern.storage._sharded_reader import ShardedReader
@@ -51,7 +51,7 @@ class StoredGroup(AbstractGroup):
     reads: 4 bytes for each inner chunk of the files that are open (at most
     :data:`distkern.storage._descriptors.MOST_OPEN` in the process), and the targets.
 
-    Everything raises :class:`~distkern.core.errors.CorruptDataError` naming a file that is missing, changed
+    Everything raises :class:`~distkern.common.errors.CorruptDataError` naming a file that is missing, changed
     or of another data set. :meth:`rows` and :meth:`columns` may be called from several threads.
     """
 

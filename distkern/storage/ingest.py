@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import CorruptDataError, InputError
-from distkern.core.sparse import SparseRows
-from distkern.core.urls import redact_urls
+from distkern.common.errors import CorruptDataError, InputError
+from distkern.common.sparse import SparseRows
+from distkern.common.urls import redact_urls
 from distkern.formats._files import expand
 from distkern.formats.base import InputFile, RawChunk, ReadOptions, TargetKind, numeric, refuse_non_finite
 from distkern.storage._transpose import write_columns

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.formats.base import RawChunk, not_finite
 
 MAX_CLASSES = 10_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.storage.description import Description, fingerprint, sealed_text
 from distkern.storage.places import Place, URLPlace
 from distkern.storage.scaling import Scaling

@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import write_text_atomic
 from distkern.storage.description import Description, as_read, sealed_text

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from distkern.core.errors import InputError
-from distkern.core.urls import is_url, local_path, protocol, redact_urls, refuse_password
+from distkern.common.errors import InputError
+from distkern.common.urls import is_url, local_path, protocol, redact_urls, refuse_password
 from distkern.storage._file_systems import ask
 
 #: the objects that make a folder of a store whole; of several, the last one does
@@ -31,8 +31,8 @@ class URLPlace:
     ----------
     url : without password, query and slash at the end
 
-    Methods are those of :class:`pathlib.Path`. All raise :class:`~distkern.core.errors.StoreError` when the
-    store does not answer and :class:`~distkern.core.errors.InputError` when it refuses.
+    Methods are those of :class:`pathlib.Path`. All raise :class:`~distkern.common.errors.StoreError` when the
+    store does not answer and :class:`~distkern.common.errors.InputError` when it refuses.
     """
 
     url: str

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.storage import chunks
 from distkern.storage.atomic import StagedFolder, explain_errors, staged_folder
 from distkern.storage.places import Location, Place, place_of

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.errors import InputError
-from distkern.core.names import order_by_name
-from distkern.core.sparse import Rows, with_columns
+from distkern.common.errors import InputError
+from distkern.common.names import order_by_name
+from distkern.common.sparse import Rows, with_columns
 from distkern.storage.dataset import Dataset
 from distkern.storage.scaling import Scaling
 

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, TypeAlias, cast, get_args
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.errors import InputError
-from distkern.core.sparse import Rows, SparseRows
-from distkern.core.types import Floats
+from distkern.common.errors import InputError
+from distkern.common.sparse import Rows, SparseRows
+from distkern.common.types import Floats
 
 ScalingKind: TypeAlias = Literal["none", "minmax", "standard", "unit", "ball"]
 KINDS: tuple[ScalingKind, ...] = get_args(ScalingKind)

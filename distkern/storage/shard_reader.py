@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.sparse import Rows
-from distkern.core.types import Block
+from distkern.common.sparse import Rows
+from distkern.common.types import Block
 from distkern.storage.manifest import SOURCE_ROWS, ShardEntry
 from distkern.storage.places import place_of
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.rng import Purpose, stream
-from distkern.core.sparse import Rows, count_nonzero, from_arrays, stacked, to_arrays
-from distkern.core.types import AbstractSource, Block
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import Rows, count_nonzero, from_arrays, stacked, to_arrays
+from distkern.common.types import AbstractSource, Block
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import explain_errors
 from distkern.storage.spool import Piece, Spool, shuffled

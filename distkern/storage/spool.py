@@ -11,9 +11,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.errors import InputError
-from distkern.core.rng import Purpose, stream
-from distkern.core.sparse import Rows, SparseRows
+from distkern.common.errors import InputError
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import Rows, SparseRows
 
 #: NumPy draws hypergeometric counts for fewer rows than this
 MAX_SHUFFLED_ROWS = 999_999_999

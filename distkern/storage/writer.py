@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.sparse import Rows, SparseRows
+from distkern.common.sparse import Rows, SparseRows
 from distkern.storage import chunks
 from distkern.storage._shard import DenseFeatureWriter, Placed, SparseFeatureWriter
 from distkern.storage.manifest import SOURCE_ROWS, ShardEntry, SplitEntry

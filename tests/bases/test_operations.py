@@ -7,7 +7,7 @@ import pytest
 
 from distkern.bases import LandmarkBasis, NystroemBasis, RandomFeatureBasis
 from distkern.bases.linear import LinearBasis
-from distkern.core.sparse import SparseRows, converted
+from distkern.common.sparse import SparseRows, converted
 from distkern.kernels import find_kernel
 
 RBF = find_kernel("rbf")(gamma=0.3)

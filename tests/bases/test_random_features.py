@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from distkern.bases import NystroemBasis, RandomFeatureBasis, _kept
-from distkern.core.errors import CorruptDataError, InputError
-from distkern.core.sparse import SparseRows
+from distkern.common.errors import CorruptDataError, InputError
+from distkern.common.sparse import SparseRows
 from distkern.kernels import find_kernel, tile_kernel_names
 from distkern.samplers import sampler_names
 

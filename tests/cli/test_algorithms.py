@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from distkern.cli.main import main
-from distkern.core.registry import members
+from distkern.common.registry import members
 from distkern.losses import find_loss
 from distkern.solvers.base import AbstractSolver
 

@@ -18,7 +18,7 @@ import pytest
 from distkern.cli.job import Job
 from distkern.cli.main import main
 from distkern.cli.supervision import driving
-from distkern.core.errors import FencedError, InputError
+from distkern.common.errors import FencedError, InputError
 from distkern.engine.events import Event
 from distkern.jobs.folder import JobFolder, attached_facts
 from distkern.jobs.record import LOST_SECONDS, Record

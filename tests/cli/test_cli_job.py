@@ -10,8 +10,8 @@ import pytest
 
 from distkern.cli.job import Job, make_estimator, parse_settings, resolve_job
 from distkern.cli.values import parse_bytes
-from distkern.core.errors import InputError
-from distkern.core.registry import members
+from distkern.common.errors import InputError
+from distkern.common.registry import members
 from distkern.runs.algorithms import algorithms
 from distkern.solvers.base import AbstractSolver
 from distkern.solvers.hyperparameters import hyperparameters_of

@@ -15,7 +15,7 @@ import pytest
 
 from cluster_processes import Processes, distkern, wait_for
 from distkern.cli.main import main
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.engine.dask.jobs import JobScheduler
 from distkern.jobs import probe
 from distkern.jobs.folder import JobFolder

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from distkern.cli import main as entry
-from distkern.core.errors import DivergenceError, InputError
+from distkern.common.errors import DivergenceError, InputError
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:

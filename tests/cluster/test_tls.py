@@ -20,7 +20,7 @@ from distributed import Client
 from test_handshake import server
 
 from distkern.cli.main import main
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.engine.executors.cluster import connect
 from distkern.storage.ingest import write_dataset
 

@@ -10,7 +10,7 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from distkern.core import blas
+from distkern.common import blas
 from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
-from distkern.core.errors import InputError
-from distkern.core.sparse import SparseRows
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
 from distkern.formats._files import expand
 from distkern.formats.base import CHUNK_BYTES, ReadOptions, known_formats
 from distkern.storage.dataset import Split

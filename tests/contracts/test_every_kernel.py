@@ -11,8 +11,8 @@ import pytest
 from formulas import CONTRACT, HALF_THE_DIGITS, examples, gram, label
 
 from distkern.bases.landmarks import LandmarkBasis
-from distkern.core.errors import InputError
-from distkern.core.sparse import SparseRows
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
 from distkern.kernels import (
     AbstractLandmarkKernel,
     AbstractTileKernel,

@@ -8,8 +8,8 @@ import inspect
 import numpy as np
 import pytest
 
-from distkern.core.errors import InputError
-from distkern.core.sparse import SparseRows
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
 from distkern.landmarks import find_landmark_rule, landmark_rule_names, sample_rows
 from distkern.landmarks.base import AbstractLandmarkRule, Layout, gather_rows
 from reference import PlainRunner, cut_blocks, run

@@ -12,7 +12,7 @@ from formulas import examples, formula, label
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.losses import (
     AbstractDualLoss,
     AbstractElementwiseLoss,

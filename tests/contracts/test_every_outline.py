@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from distkern.core.parameters import FLAG
+from distkern.common.parameters import FLAG
 from distkern.engine.drive import Driver
 from distkern.passes import Stream
 from distkern.runs.algorithms import algorithms

@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from distkern.core.errors import InputError
-from distkern.core.parameters import Number, Numbers, Whole, declared
-from distkern.core.registry import members
+from distkern.common.errors import InputError
+from distkern.common.parameters import Number, Numbers, Whole, declared
+from distkern.common.registry import members
 from distkern.kernels.base import AbstractKernel
 from distkern.losses.base import AbstractLoss
 from distkern.solvers.base import AbstractSolver

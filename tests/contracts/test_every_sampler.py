@@ -12,9 +12,9 @@ from formulas import CONTRACT
 
 from distkern.bases import _kept
 from distkern.bases.random_features import RandomFeatureBasis
-from distkern.core.errors import InputError
-from distkern.core.sparse import SparseRows
-from distkern.core.tiles import release
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
+from distkern.common.tiles import release
 from distkern.kernels import feature_kernel_names, find_kernel
 from distkern.samplers import Draws, find_sampler, sampler_names
 

@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from distkern.core.registry import members
+from distkern.common.registry import members
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import EventLog

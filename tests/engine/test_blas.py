@@ -6,7 +6,7 @@ import sys
 CODE = """
 import threading
 import numpy as np
-from distkern.core import blas
+from distkern.common import blas
 
 entered, other_entered, left = (threading.Event() for _ in range(3))
 before = blas.blas_threads()

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from distkern.core.errors import DivergenceError, InputError
+from distkern.common.errors import DivergenceError, InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import KINDS, EventLog

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import distkern as dk
 from distkern.cli.plan import plan as plan_command
-from distkern.core.errors import MemoryBudgetError
+from distkern.common.errors import MemoryBudgetError
 from distkern.runs.run import plan, train
 from distkern.storage.ingest import write_dataset
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import distkern.engine.plan as plan_module
-from distkern.core.errors import CorruptDataError
+from distkern.common.errors import CorruptDataError
 from distkern.engine.budget import MIB, Machine
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, Interrupted

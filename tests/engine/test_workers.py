@@ -16,8 +16,8 @@ import pytest
 from distributed import Client, LocalCluster
 
 from cluster_processes import Processes, distkern, wait_for
-from distkern.core.blas import single_threaded
-from distkern.core.errors import ClusterError, CorruptDataError, InputError, MemoryBudgetError
+from distkern.common.blas import single_threaded
+from distkern.common.errors import ClusterError, CorruptDataError, InputError, MemoryBudgetError
 from distkern.engine.budget import Machine
 from distkern.engine.dask import actors, workers
 from distkern.engine.dask.workers import explain_errors
@@ -200,7 +200,7 @@ JOB = ("--algorithm", "csvrg", "--set", "n_landmarks=60", "--set", "tol=0.0", "-
     ("packages", "said"),
     [
         ("import numpy; numpy.__version__ = '1.26.4'", "has numpy 1.26.4"),
-        ("import distkern.core.version as v; v.__version__ = '0.0.9'", "has distkern 0.0.9"),
+        ("import distkern.common.version as v; v.__version__ = '0.0.9'", "has distkern 0.0.9"),
     ],
 )
 def test_a_worker_of_other_packages_that_joins_late(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from distkern.core.errors import InputError
-from distkern.core.sparse import SparseRows
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
 from distkern.runs.arrays import ArraySource
 
 

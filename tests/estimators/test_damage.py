@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from distkern import CSVRGClassifier
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.estimators.dsg import DSGRegressor
 from distkern.runs.persistence import load_model

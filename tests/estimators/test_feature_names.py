@@ -13,7 +13,7 @@ from dask import array as da
 from scipy import sparse
 
 from distkern import CSVRGClassifier, RandomFeatures
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.runs.persistence import load_model
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.ingest import shard, write_dataset

@@ -11,7 +11,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
 from distkern import AVMClassifier, CSVRGClassifier
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.runs.algorithms import algorithms
 from distkern.runs.persistence import load_model
 

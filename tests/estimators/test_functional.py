@@ -9,7 +9,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 import distkern
 from distkern.bases import RandomFeatureBasis
-from distkern.core.errors import CorruptDataError, InputError
+from distkern.common.errors import CorruptDataError, InputError
 
 SMALL = {"gamma": 2.0, "random_state": 0}
 KINDS = {

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 
 from distkern import AVMClassifier, CSVRGClassifier
-from distkern.core.errors import CorruptDataError
+from distkern.common.errors import CorruptDataError
 from distkern.runs.persistence import load_model
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.description import sealed

@@ -13,8 +13,8 @@ from scipy import sparse
 
 from distkern import PegasosClassifier
 from distkern.cli.main import main
-from distkern.core.errors import InputError
-from distkern.core.sparse import SparseRows
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.runs.persistence import load_model
 from distkern.runs.run import evaluate, plan, train

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import distkern as dk
 from distkern.bases import RandomFeatureBasis
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.kernels import find_kernel, kernel_names
 from distkern.storage.ingest import write_dataset
 

@@ -7,8 +7,8 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 from distkern import CSVRGClassifier
-from distkern.core.errors import InputError
-from distkern.core.registry import members
+from distkern.common.errors import InputError
+from distkern.common.registry import members
 from distkern.engine.budget import Machine
 from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.executors import open_executor

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import distkern as dk
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 
 
 @pytest.fixture(scope="module")

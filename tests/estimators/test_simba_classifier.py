@@ -15,7 +15,7 @@ from scipy import sparse
 from test_pegasos_classifier import topics
 
 from distkern.cli.main import main
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.estimators.simba import SIMBAClassifier
 from distkern.runs.persistence import load_model

@@ -13,8 +13,8 @@ from scipy import sparse
 
 from distkern import CSVRGClassifier
 from distkern.cli.main import main
-from distkern.core.errors import InputError
-from distkern.core.sparse import SparseRows
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
 from distkern.engine.budget import COMPILED_BYTES, WORKER_BASE_BYTES
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.estimators.coreset import AbstractCoresetClassifier

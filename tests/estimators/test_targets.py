@@ -11,7 +11,7 @@ from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
 
 import distkern
 from distkern.cli.main import main
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.engine.executors import open_executor
 from distkern.runs.run import evaluate, plan
 from distkern.storage.ingest import write_dataset

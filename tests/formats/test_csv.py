@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.formats._files import expand
 from distkern.formats.base import RawChunk, ReadOptions
 

@@ -12,8 +12,8 @@ import fsspec
 import numpy as np
 import pytest
 
-from distkern.core.errors import InputError
-from distkern.core.sparse import converted, stacked
+from distkern.common.errors import InputError
+from distkern.common.sparse import converted, stacked
 from distkern.formats._files import expand
 from distkern.formats.base import ReadOptions, known_formats
 

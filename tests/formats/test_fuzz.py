@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from distkern.core.errors import InputError
-from distkern.core.sparse import SparseRows
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
 from distkern.formats._files import expand
 from distkern.formats.base import ReadOptions
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.formats._files import expand
 from distkern.formats.base import CHUNK_BYTES, RawChunk, ReadOptions
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.formats._files import expand
 from distkern.formats.base import RawChunk, ReadOptions
 

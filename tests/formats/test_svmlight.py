@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from distkern.core.errors import InputError
-from distkern.core.sparse import SparseRows
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
 from distkern.formats._files import expand
 from distkern.formats.base import CHUNK_BYTES, RawChunk, ReadOptions
 

@@ -16,7 +16,7 @@ from distkern.cli.job import Job
 from distkern.cli.main import main
 from distkern.cli.on_cluster import train_described
 from distkern.cli.supervision import supervised
-from distkern.core.errors import ClusterError, InputError
+from distkern.common.errors import ClusterError, InputError
 from distkern.engine.events import Event, Listener
 from distkern.jobs import faults
 from distkern.jobs.driver import MOST_STARTS, CancelledJobError, Guard, drive

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from distkern.core.errors import ClusterError, CorruptDataError, DivergenceError, InputError
+from distkern.common.errors import ClusterError, CorruptDataError, DivergenceError, InputError
 from distkern.engine.events import Event
 from distkern.jobs import log as log_module
 from distkern.jobs.faults import is_fault_of_cluster, with_retries

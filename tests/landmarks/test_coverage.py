@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.landmarks import coverage
 from distkern.landmarks.base import Layout
 from distkern.landmarks.coverage import Coverage

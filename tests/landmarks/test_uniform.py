@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.landmarks.base import Layout
 from distkern.landmarks.uniform import Uniform
 from reference import cut_blocks, run

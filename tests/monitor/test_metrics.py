@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from distkern.core.errors import CorruptDataError
+from distkern.common.errors import CorruptDataError
 from distkern.engine.events import Event
 from distkern.monitor.balance import verdict
 from distkern.monitor.metrics import FIELDS, MetricsFile, read, rewrite

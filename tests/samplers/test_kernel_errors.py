@@ -8,7 +8,7 @@ from scipy.linalg import hadamard as scipy_hadamard
 from scipy.spatial.distance import pdist
 
 from distkern.bases.random_features import RandomFeatureBasis
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.kernels import find_kernel
 from distkern.samplers import Draws, find_sampler
 from distkern.samplers.fastfood import hadamard

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distkern.core.blas import single_threaded
+from distkern.common.blas import single_threaded
 from distkern.kernels import find_kernel, kernel_matrix, tile_kernel_names
 from distkern.losses import find_loss
 from distkern.solvers._cells import machine as machines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distkern.core.blas import single_threaded
+from distkern.common.blas import single_threaded
 from distkern.losses import find_loss
 from distkern.solvers._cells import search as searches
 from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_cell

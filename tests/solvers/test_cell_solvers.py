@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC, SVR
 
-from distkern.core.blas import single_threaded
+from distkern.common.blas import single_threaded
 from distkern.kernels import kernel_matrix
 from distkern.losses import AbstractDualLoss, find_loss, loss_names
 from distkern.losses.conjugate import RowConjugates

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from distkern.core.errors import CorruptDataError, InputError
+from distkern.common.errors import CorruptDataError, InputError
 from distkern.estimators.cells import CellClassifier, CellRegressor
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from distkern.core.compiled import _is_self_contained, array_type, compile_loop
+from distkern.common.compiled import _is_self_contained, array_type, compile_loop
 from distkern.losses import find_loss
 from distkern.solvers._loops import avm_loop, csvrg_loop
 

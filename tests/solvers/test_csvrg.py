@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import reference
-from distkern.core.rng import Purpose, stream
+from distkern.common.rng import Purpose, stream
 from distkern.losses import margin_loss_names
 from distkern.solvers.csvrg import CSVRG
 from problems import Case, overlapping, run_stages

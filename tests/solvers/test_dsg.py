@@ -9,8 +9,8 @@ import pickle
 import numpy as np
 import pytest
 
-from distkern.core.errors import DivergenceError, InputError
-from distkern.core.sparse import SparseRows
+from distkern.common.errors import DivergenceError, InputError
+from distkern.common.sparse import SparseRows
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss

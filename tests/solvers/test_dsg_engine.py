@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import distkern.engine.plan as plan_module
-from distkern.core.errors import DivergenceError
+from distkern.common.errors import DivergenceError
 from distkern.engine.budget import MIB, Machine
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver

@@ -7,8 +7,8 @@ import pickle
 import numpy as np
 import pytest
 
-from distkern.core.sparse import SparseRows
-from distkern.core.types import Block
+from distkern.common.sparse import SparseRows
+from distkern.common.types import Block
 from distkern.features import feature_names
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel

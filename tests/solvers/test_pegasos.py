@@ -12,8 +12,8 @@ from sklearn.svm import LinearSVC
 
 import reference
 from distkern.bases.linear import LinearBasis
-from distkern.core.sparse import SparseRows
-from distkern.core.types import Block
+from distkern.common.sparse import SparseRows
+from distkern.common.types import Block
 from distkern.features import AbstractFeatures
 from distkern.features.kernel_choice import KernelChoice
 from distkern.features.landmarks import Landmarks

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distkern.core.errors import InputError
-from distkern.core.types import Block
+from distkern.common.errors import InputError
+from distkern.common.types import Block
 from distkern.losses import find_loss, loss_names
 from distkern.solvers.risk import Risk
 

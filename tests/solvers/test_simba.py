@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from distkern.core.errors import InputError
-from distkern.core.types import Block
+from distkern.common.errors import InputError
+from distkern.common.types import Block
 from distkern.features.kernel_choice import KernelChoice
 from distkern.features.landmarks import Landmarks
 from distkern.features.random import Random

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distkern.bases.linear import LinearBasis
-from distkern.core.types import groups_of
+from distkern.common.types import groups_of
 from distkern.solvers._simba.messages import Ask, HoldOut, Slacks, Update
 from distkern.solvers._simba.primal import Primal
 from distkern.solvers._simba.resident import Operand, open_simba

@@ -8,8 +8,8 @@ import pickle
 import numpy as np
 import pytest
 
-from distkern.core.errors import InputError
-from distkern.core.sparse import SparseRows
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
 from distkern.features import find_features
 from distkern.features.kernel_choice import KernelChoice
 from distkern.features.landmarks import Landmarks

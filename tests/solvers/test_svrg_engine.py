@@ -9,7 +9,7 @@ import pytest
 
 import distkern.engine.drive as drive_module
 import distkern.engine.plan as plan_module
-from distkern.core.errors import DivergenceError
+from distkern.common.errors import DivergenceError
 from distkern.engine.budget import MIB, Machine
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver

@@ -11,10 +11,10 @@ import pytest
 from distkern.bases import random_features
 from distkern.bases.base import add_transposed, product, rows_of_wide_tile
 from distkern.bases.random_features import RandomFeatureBasis
-from distkern.core import tiles
-from distkern.core.errors import InputError
-from distkern.core.sparse import SparseRows
-from distkern.core.types import Block
+from distkern.common import tiles
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
+from distkern.common.types import Block
 from distkern.features.kernel_choice import KernelChoice
 from distkern.features.random import Random
 from distkern.kernels import find_kernel

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 import zarr
 
-from distkern.core.errors import CorruptDataError, InputError
-from distkern.core.processes import birth
+from distkern.common.errors import CorruptDataError, InputError
+from distkern.common.processes import birth
 from distkern.storage import atomic
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import staged_folder, write_text_atomic

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from distkern.core.errors import CorruptDataError, InputError
-from distkern.core.sparse import converted
+from distkern.common.errors import CorruptDataError, InputError
+from distkern.common.sparse import converted
 from distkern.storage import _sharded, _transpose
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import Dataset, Split, open_dataset

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import distkern
-from distkern.core.errors import CorruptDataError, InputError
+from distkern.common.errors import CorruptDataError, InputError
 from distkern.estimators.csvrg import CSVRGClassifier
 from distkern.runs.arrays import ArraySource
 from distkern.storage.dataset import Dataset, open_dataset

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.ingest import write_dataset
 

@@ -19,8 +19,8 @@ from numpy.testing import assert_array_equal
 from test_columns import files_of, make, table
 
 import distkern
-from distkern.core.errors import CorruptDataError, InputError
-from distkern.core.sparse import Rows, SparseRows, converted, stacked
+from distkern.common.errors import CorruptDataError, InputError
+from distkern.common.sparse import Rows, SparseRows, converted, stacked
 from distkern.storage import _descriptors, _sharded
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import Dataset

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.storage import build, spool
 from distkern.storage.dataset import Dataset, Split, open_dataset
 from distkern.storage.ingest import shard, write_dataset

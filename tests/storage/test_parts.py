@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from distkern.core.errors import CorruptDataError, InputError
+from distkern.common.errors import CorruptDataError, InputError
 from distkern.storage.parts import ArrayParts
 
 RESULT = {"n": 3, "of": "rows"}, {"a": np.arange(5.0), "b": np.eye(2, dtype=np.float32)}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.storage.prediction_store import open_prediction_store
 from distkern.storage.predictions import open_prediction_writer
 

@@ -11,8 +11,8 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from distkern import CSVRGClassifier
-from distkern.core.errors import InputError
-from distkern.core.sparse import SparseRows
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
 from distkern.storage.dataset import Split
 from distkern.storage.ingest import shard
 

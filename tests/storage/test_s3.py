@@ -17,7 +17,7 @@ import zarr
 
 from distkern.cli.main import main
 from distkern.cli.on_cluster import train_described
-from distkern.core.errors import InputError, StoreError
+from distkern.common.errors import InputError, StoreError
 from distkern.engine import budget
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.events import Event

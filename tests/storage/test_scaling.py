@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.storage.scaling import KINDS, Scaling, ScalingFit
 
 

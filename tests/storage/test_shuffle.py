@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from distkern.core.errors import InputError
-from distkern.core.rng import Purpose, stream
+from distkern.common.errors import InputError
+from distkern.common.rng import Purpose, stream
 from distkern.storage import collect, writer
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset

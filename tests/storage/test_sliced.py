@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from distkern.core.errors import CorruptDataError, InputError
+from distkern.common.errors import CorruptDataError, InputError
 from distkern.storage.sliced import SlicedParts
 
 LAYOUT = {"features": ("<f4", (2,)), "targets": ("<i4", ())}

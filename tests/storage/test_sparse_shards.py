@@ -12,8 +12,8 @@ import pytest
 import zarr
 from scipy import sparse
 
-from distkern.core.errors import CorruptDataError, InputError
-from distkern.core.sparse import SparseRows, converted, stacked
+from distkern.common.errors import CorruptDataError, InputError
+from distkern.common.sparse import SparseRows, converted, stacked
 from distkern.storage import collect, writer
 from distkern.storage.dataset import Dataset, Split, open_dataset
 from distkern.storage.ingest import shard, write_dataset

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from distkern.cli.main import main
-from distkern.core.errors import InputError, StoreError
-from distkern.core.urls import refuse_password
+from distkern.common.errors import InputError, StoreError
+from distkern.common.urls import refuse_password
 from distkern.jobs.redact import redact
 from distkern.storage import _file_systems, places
 from distkern.storage.arrays import save_arrays

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from distkern.cli.main import main
-from distkern.core.errors import CorruptDataError, InputError
-from distkern.core.sparse import SparseRows
+from distkern.common.errors import CorruptDataError, InputError
+from distkern.common.sparse import SparseRows
 from distkern.engine.events import Event
 from distkern.jobs import fence
 from distkern.jobs.folder import JobFolder

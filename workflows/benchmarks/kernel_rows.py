@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 from distkern.bases import LandmarkBasis
-from distkern.core.types import AbstractSource, Block
+from distkern.common.types import AbstractSource, Block
 from distkern.engine.executors import open_executor
 from distkern.engine.plan import Extent, plan_reduce
 from distkern.kernels import find_kernel

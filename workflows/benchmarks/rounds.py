@@ -20,7 +20,7 @@ import numpy as np
 from generated import dense, sparse
 
 import distkern
-from distkern.core import blas
+from distkern.common import blas
 from distkern.engine.executors import open_executor
 from distkern.engine.plan import Extent, plan_rounds
 from distkern.estimators.simba import SIMBAClassifier

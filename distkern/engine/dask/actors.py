@@ -16,8 +16,8 @@ from distributed import Client
 from distributed.protocol import pickle as dask_pickle
 from numpy.typing import NDArray
 
-from distkern.core.errors import ClusterError
-from distkern.core.types import AbstractSource
+from distkern.common.errors import ClusterError
+from distkern.common.types import AbstractSource
 from distkern.engine.dask.calls import LOST, Calls
 from distkern.engine.dask.workers import explain_errors, on_worker, versions
 from distkern.engine.party import Party

@@ -16,8 +16,8 @@ from dask.delayed import delayed
 from dask.optimization import cull
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
-from distkern.core.types import AbstractSource, Block, Reader
+from distkern.common.errors import InputError
+from distkern.common.types import AbstractSource, Block, Reader
 
 
 class DaskArraySource(AbstractSource):

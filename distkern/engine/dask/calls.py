@@ -13,7 +13,7 @@ from distributed.actor import ProxyRPC
 from distributed.scheduler import NoWorkerError
 from distributed.utils import TimeoutError as DaskTimeoutError
 
-from distkern.core.errors import ClusterError
+from distkern.common.errors import ClusterError
 from distkern.engine.party import ResidentError
 
 #: instead of an answer: the worker or the actor is gone

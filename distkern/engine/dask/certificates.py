@@ -7,7 +7,7 @@ from pathlib import Path
 
 import dask
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 
 _CA, _CERT, _KEY = (
     f"distributed.comm.tls.{name}" for name in ("ca-file", "client.cert", "client.key")

@@ -10,7 +10,7 @@ import cloudpickle
 from dask._task_spec import DataNode, Task, TaskRef
 from dask.local import get_sync
 
-from distkern.core.types import AbstractSource, Block
+from distkern.common.types import AbstractSource, Block
 from distkern.engine.executors.base import Call, Shared
 from distkern.engine.plan import FAN_IN, ReducePlan
 from distkern.engine.tasks import fold, reduce_group

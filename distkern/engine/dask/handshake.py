@@ -8,7 +8,7 @@ import time
 
 from distributed.comm import parse_host_port
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 from distkern.engine.dask.certificates import refused, tls_context
 
 #: a scheduler that is being started has so many seconds

@@ -13,8 +13,8 @@ from distributed import Client, get_worker
 from distributed.comm import CommClosedError
 from distributed.utils import TimeoutError as DaskTimeoutError
 
-from distkern.core.errors import CorruptDataError, DistkernError, InputError
-from distkern.core.version import __version__
+from distkern.common.errors import CorruptDataError, DistkernError, InputError
+from distkern.common.version import __version__
 
 Result = TypeVar("Result")
 

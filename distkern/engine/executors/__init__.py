@@ -31,8 +31,8 @@ def open_executor(
     InputError
         If the name is unknown, the scheduler does not answer, or a worker has other packages.
     """
-    from distkern.core.errors import unknown_name
-    from distkern.core.registry import members
+    from distkern.common.errors import unknown_name
+    from distkern.common.registry import members
     from distkern.engine.executors import cluster, local
 
     if scheduler is None:
@@ -50,6 +50,6 @@ def open_executor(
 
 def executor_names() -> list[str]:
     """The names that :func:`open_executor` knows, beside addresses."""
-    from distkern.core.registry import members
+    from distkern.common.registry import members
 
     return list(members(__name__, AbstractExecutor))  # type: ignore[type-abstract]

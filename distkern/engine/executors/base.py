@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from distkern.core.types import AbstractSource
+from distkern.common.types import AbstractSource
 from distkern.engine.budget import Machine
 from distkern.engine.plan import ReducePlan, RoundsPlan
 from distkern.engine.rounds import AbstractParties, Lost, Saved

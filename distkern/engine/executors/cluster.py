@@ -14,8 +14,8 @@ from distributed import Client, Future, LocalCluster, Nanny, Status, as_complete
 from distributed.comm import CommClosedError, get_address_host
 from distributed.utils import TimeoutError as DaskTimeoutError
 
-from distkern.core.errors import ClusterError, InputError
-from distkern.core.types import AbstractSource
+from distkern.common.errors import ClusterError, InputError
+from distkern.common.types import AbstractSource
 from distkern.engine.budget import Machine
 from distkern.engine.cache import forget
 from distkern.engine.dask.actors import NO_WORKERS, ActorParties

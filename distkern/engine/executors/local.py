@@ -26,9 +26,9 @@ import dask.multiprocessing
 import dask.threaded
 from dask.callbacks import Callback
 
-from distkern.core import allocator, blas
-from distkern.core.errors import DistkernError
-from distkern.core.types import AbstractSource, Reader
+from distkern.common import allocator, blas
+from distkern.common.errors import DistkernError
+from distkern.common.types import AbstractSource, Reader
 from distkern.engine.budget import Machine
 from distkern.engine.dask.graph import GraphReader, reduce_graph
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress, Shared

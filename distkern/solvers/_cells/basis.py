@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.core import tiles
-from distkern.core.sparse import Rows, converted
-from distkern.core.types import Floats
+from distkern.common import tiles
+from distkern.common.sparse import Rows, converted
+from distkern.common.types import Floats
 from distkern.solvers._cells.buckets import Machines
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.place import Places

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.rng import Purpose, stream
-from distkern.core.stores import SliceStore
-from distkern.core.types import Block, Floats
+from distkern.common.rng import Purpose, stream
+from distkern.common.stores import SliceStore
+from distkern.common.types import Block, Floats
 from distkern.solvers._cells.machine import (
     CellMachine,
     CellSettings,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.types import Block
+from distkern.common.types import Block
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels.bandwidth import gamma_from_width, median_width, moments, parse_rule, scale_width
 from distkern.kernels.base import AbstractScaledKernel

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.rng import Purpose, stream
-from distkern.core.types import Floats
+from distkern.common.rng import Purpose, stream
+from distkern.common.types import Floats
 from distkern.losses.conjugate import AbstractDualLoss, RowConjugates
 from distkern.solvers._cells.loops import descend
 from distkern.solvers._cells.newton import newton

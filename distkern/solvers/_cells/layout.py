@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
-from distkern.core.stores import SliceStore, Store
-from distkern.core.types import Block
+from distkern.common.errors import InputError
+from distkern.common.stores import SliceStore, Store
+from distkern.common.types import Block
 from distkern.passes import Cost, Each, Reduce
 from distkern.solvers._cells.basis import KEPT_BYTES, placing_bytes
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket

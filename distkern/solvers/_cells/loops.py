@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from distkern.core.compiled import array_type, compile_loop
+from distkern.common.compiled import array_type, compile_loop
 
 
 def _descend(

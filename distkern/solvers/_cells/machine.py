@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.rng import Purpose, stream
-from distkern.core.types import Floats
+from distkern.common.rng import Purpose, stream
+from distkern.common.types import Floats
 from distkern.kernels.base import AbstractLandmarkKernel, AbstractTileKernel
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.solvers._cells.dual import TURNS, solve_dual

@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.tiles import apply
-from distkern.core.types import Floats
+from distkern.common.tiles import apply
+from distkern.common.types import Floats
 from distkern.solvers._cells.ridge import solve_ridge
 
 Array = NDArray[np.float64]

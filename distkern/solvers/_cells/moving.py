@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.rng import Purpose, stream
-from distkern.core.sparse import converted
-from distkern.core.types import Block, Floats
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import converted
+from distkern.common.types import Block, Floats
 from distkern.solvers._cells.place import Places
 from distkern.solvers.measuring import Sums, sums_and_slopes
 from distkern.solvers.risk import Risk

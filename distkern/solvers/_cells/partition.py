@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.blas import single_threaded
-from distkern.core.types import Floats
+from distkern.common.blas import single_threaded
+from distkern.common.types import Floats
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.intp]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.types import Floats
+from distkern.common.types import Floats
 from distkern.solvers._cells.mapping import CellMap
 from distkern.solvers._cells.transform import TRANSFORMS, Transform
 from distkern.solvers._cells.tree import Tree

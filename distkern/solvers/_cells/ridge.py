@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import DistkernError
-from distkern.core.types import Floats
+from distkern.common.errors import DistkernError
+from distkern.common.types import Floats
 
 Array = NDArray[np.float64]
 

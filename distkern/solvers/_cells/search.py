@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.rng import Purpose, stream
-from distkern.core.types import Floats
+from distkern.common.rng import Purpose, stream
+from distkern.common.types import Floats
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.losses.square import Square
 from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_costs

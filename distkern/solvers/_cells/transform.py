@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.tiles import apply
-from distkern.core.types import Floats
+from distkern.common.tiles import apply
+from distkern.common.types import Floats
 
 Array = NDArray[np.float64]
 TransformKind: TypeAlias = Literal["none", "standard", "normal", "ranks"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.rng import Purpose, stream
-from distkern.core.types import Floats
+from distkern.common.rng import Purpose, stream
+from distkern.common.types import Floats
 
 #: rows from which a direction is found, and steps of the power iteration
 _DIRECTION_ROWS = 4096

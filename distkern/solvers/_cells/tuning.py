@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.types import Block
+from distkern.common.types import Block
 from distkern.solvers._cells.buckets import Solving, by_leaf, cells_of, gathered
 from distkern.solvers._cells.machine import predict_cell, solve_costs
 

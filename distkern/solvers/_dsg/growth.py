@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.random_features import RandomFeatureBasis
-from distkern.core.errors import DivergenceError
-from distkern.core.rng import Purpose, stream
+from distkern.common.errors import DivergenceError
+from distkern.common.rng import Purpose, stream
 from distkern.passes import Message
 from distkern.solvers._dsg.rounds import Ask, Part, add_parts
 from distkern.solvers._dsg.rules import average_weight, reusable_steps

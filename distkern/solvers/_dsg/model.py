@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import multiply, rows_of_tile
 from distkern.bases.random_features import RandomFeatureBasis
-from distkern.core.sparse import Rows
-from distkern.core.tiles import scratch
-from distkern.core.types import Floats
+from distkern.common.sparse import Rows
+from distkern.common.tiles import scratch
+from distkern.common.types import Floats
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.measuring import Drawn, Figures, Model, Sums, measure_drawn, measured

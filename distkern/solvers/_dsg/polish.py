@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.random_features import STRIP_ROWS, RandomFeatureBasis
-from distkern.core.errors import InputError
-from distkern.core.rng import Purpose, stream
-from distkern.core.types import Floats, groups_of
+from distkern.common.errors import InputError
+from distkern.common.rng import Purpose, stream
+from distkern.common.types import Floats, groups_of
 from distkern.features import Footprint
 from distkern.features.random import footprint_of_random
 from distkern.passes import Cost, Message, Reduce, Rounds

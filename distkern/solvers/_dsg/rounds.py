@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from distkern.bases.base import rows_of_tile
 from distkern.bases.gram import GatheredGram
 from distkern.bases.random_features import RandomFeatureBasis
-from distkern.core.types import Block, Floats
+from distkern.common.types import Block, Floats
 from distkern.passes import AbstractFollower
 from distkern.solvers._dsg.model import predict, tiles
 from distkern.solvers.measuring import Sums, sums_and_slopes

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.batches import BatchOrder
-from distkern.core.parameters import (
+from distkern.common.batches import BatchOrder
+from distkern.common.parameters import (
     FLAG,
     NOT_NEGATIVE,
     NOTHING,
@@ -36,7 +36,7 @@ class DSGState:
     coefficients : (n_features, n_outputs), the A_j one below the other, 0 for blocks not in use
     average : (n_features, n_outputs) of the averaged model, scale included; (0, n_outputs) without averaging
     betas : (n_blocks in all, n_outputs), what the blocks stand for in CDSG's inequality
-    cursor : where in the data the next batch is, see :class:`~distkern.core.batches.BatchOrder`
+    cursor : where in the data the next batch is, see :class:`~distkern.common.batches.BatchOrder`
     step : gradient steps done, of ``n_steps``
     stage, sweeps : stages done, and how many of them were sweeps (an exact polish counts as one)
     first_loss : of the first batch, to tell when steps are too large

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from distkern.bases.base import multiply
 from distkern.bases.gram import GatheredGram
 from distkern.bases.random_features import RandomFeatureBasis
-from distkern.core.tiles import scratch
-from distkern.core.types import Block, Floats, GroupOpener
+from distkern.common.tiles import scratch
+from distkern.common.types import Block, Floats, GroupOpener
 from distkern.passes import AbstractResident
 from distkern.solvers._dsg.model import predict, tiles
 from distkern.solvers.risk import Risk

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from distkern.core.compiled import array_type, compile_loop
+from distkern.common.compiled import array_type, compile_loop
 from distkern.losses.base import AbstractElementwiseLoss
 
 
 def derivative(prediction: Any, target: Any, parameters: Any) -> Any:
-    """Stands for the loss's own, which :func:`distkern.core.compiled.compile_loop` puts in its place."""
+    """Stands for the loss's own, which :func:`distkern.common.compiled.compile_loop` puts in its place."""
     raise NotImplementedError
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.sparse import SparseRows
-from distkern.core.types import Block, Floats
+from distkern.common.sparse import SparseRows
+from distkern.common.types import Block, Floats
 from distkern.solvers.measuring import Model, Sums, measure, with_largest
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from distkern.core.compiled import array_type, compile_loop
-from distkern.core.philox import philox, unit
+from distkern.common.compiled import array_type, compile_loop
+from distkern.common.philox import philox, unit
 
 #: rows of a strip
 STRIP = 1024

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.core.errors import InputError
-from distkern.core.tiles import apply
-from distkern.core.types import Block, groups_of
+from distkern.common.errors import InputError
+from distkern.common.tiles import apply
+from distkern.common.types import Block, groups_of
 from distkern.solvers._simba.messages import HoldOut
 
 #: bins of the margins of rows of norm at most 1, which lie in [-2, 2]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.rng import Purpose, stream
-from distkern.core.sparse import Rows
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import Rows
 
 #: bins of a histogram of keys, and the candidates that are sorted
 N_BINS = 1024

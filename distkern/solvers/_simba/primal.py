@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.core.rng import Purpose
-from distkern.core.sparse import Rows, SparseRows, stacked
+from distkern.common.rng import Purpose
+from distkern.common.sparse import Rows, SparseRows, stacked
 from distkern.solvers._simba import primal_loop as loops
 from distkern.solvers._simba.messages import Answer, aligned
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.compiled import array_type, compile_loop
-from distkern.core.philox import philox, unit
+from distkern.common.compiled import array_type, compile_loop
+from distkern.common.philox import philox, unit
 
 #: coordinates of a chunk, and chunks of a span, whose sums of squares are kept
 CHUNK = 64

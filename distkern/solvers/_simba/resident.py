@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.core.rng import Purpose
-from distkern.core.sparse import Rows
-from distkern.core.types import AbstractGroup, GroupOpener
+from distkern.common.rng import Purpose
+from distkern.common.sparse import Rows
+from distkern.common.types import AbstractGroup, GroupOpener
 from distkern.passes import AbstractResident
 from distkern.solvers._simba import loops as loops
 from distkern.solvers._simba.columns import (

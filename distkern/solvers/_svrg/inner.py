@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import add_transposed, product
-from distkern.core.sparse import Rows, SparseRows
-from distkern.core.types import Block, Floats
+from distkern.common.sparse import Rows, SparseRows
+from distkern.common.types import Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Cost, Stream, Visit
 from distkern.solvers.base import Problem

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.core.rng import Purpose, stream
+from distkern.common.rng import Purpose, stream
 from distkern.features import Footprint
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.gram import Grams, Sample, Solve, inverted

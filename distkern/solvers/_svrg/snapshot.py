@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from distkern.bases.random_features import STRIP_ROWS, tile_is_large
-from distkern.core.types import Block
+from distkern.common.types import Block
 from distkern.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem

@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from distkern.core.compiled import array_type, compile_loop
-from distkern.core.philox import philox, unit
+from distkern.common.compiled import array_type, compile_loop
+from distkern.common.philox import philox, unit
 
 
 def _fill(key, counters, words, numbers):

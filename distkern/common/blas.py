@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np  # noqa: F401  (its BLAS must be loaded before it can be limited)
 import threadpoolctl
 
-from distkern.core.errors import DistkernError
+from distkern.common.errors import DistkernError
 
 _lock = threading.Lock()
 _pinned = False

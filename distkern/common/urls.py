@@ -6,7 +6,7 @@ import os
 import re
 from urllib.parse import unquote
 
-from distkern.core.errors import InputError
+from distkern.common.errors import InputError
 
 #: scheme://user:password@ or scheme://:password@
 _PASSWORD = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s:@'\"]*:)[^@/\s'\"]+@")

@@ -8,7 +8,7 @@ import pkgutil
 from functools import cache
 from typing import TypeVar
 
-from distkern.core.errors import unknown_name
+from distkern.common.errors import unknown_name
 
 Member = TypeVar("Member")
 

@@ -1,7 +1,7 @@
 """Philox4x64-10 as functions that numba compiles: random words that depend on a key and a counter alone.
 
-Both are made for compiled loops (as ``helpers`` of :func:`distkern.core.compiled.compile_loop`), where a draw
-is wanted in the middle of a loop and a generator of numpy cannot be made.
+Both are made for compiled loops (as ``helpers`` of :func:`distkern.common.compiled.compile_loop`), where a
+draw is wanted in the middle of a loop and a generator of numpy cannot be made.
 """
 
 from __future__ import annotations

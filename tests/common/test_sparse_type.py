@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from distkern.core.sparse import SparseRows, converted, distinct, from_arrays, stacked, to_arrays
-from distkern.core.types import Block
+from distkern.common.sparse import SparseRows, converted, distinct, from_arrays, stacked, to_arrays
+from distkern.common.types import Block
 from distkern.kernels import find_kernel
 from distkern.kernels.bandwidth import RULES, gamma_by_rule
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from distkern.core.errors import InputError, unknown_name
+from distkern.common.errors import InputError, unknown_name
 
 _KEY = "parameter"
 

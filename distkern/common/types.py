@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
-from distkern.core.sparse import Rows, SparseRows, stacked
+from distkern.common.errors import InputError
+from distkern.common.sparse import Rows, SparseRows, stacked
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Indices: TypeAlias = NDArray[np.integer[Any]]
