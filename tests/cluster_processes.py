@@ -54,7 +54,7 @@ class Processes:
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **self._settings}
         return subprocess.Popen(
             [sys.executable, "-m", "dask", *command], env=environment, cwd=folder, **_LOGS
-        )  # fmt: skip
+        )
 
     def start_scheduler(self) -> None:
         """Start the scheduler, always at the same address."""
@@ -101,9 +101,13 @@ def distkern(
 ) -> subprocess.CompletedProcess[str]:
     """Run the command line in a process of its own, in a working folder."""
     return subprocess.run(
-        [sys.executable, "-m", "distkern", *arguments], capture_output=True, text=True, timeout=timeout,
-        env={**os.environ, **environment}, cwd=folder,
-    )  # fmt: skip
+        [sys.executable, "-m", "distkern", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env={**os.environ, **environment},
+        cwd=folder,
+    )
 
 
 def wait_for(holds: object, seconds: float = 60.0) -> None:

@@ -155,9 +155,13 @@ def problem_of(blocks, outputs=1, *, has_test=False, seed=0):
 def dsg(loss="square", outputs=1, *, options=None, **settings):
     risk = settings.pop("risk", None) or Risk(find_loss(loss)(**(options or {})), outputs)
     defaults = {
-        "n_features": 64, "block_size": 8, "batch_size": 40, "nu": 1e-3, "stages": 3,
+        "n_features": 64,
+        "block_size": 8,
+        "batch_size": 40,
+        "nu": 1e-3,
+        "stages": 3,
         "steps": StepRule(0.5, 0.05),
-    }  # fmt: skip
+    }
     return DSG(risk, KernelChoice(find_kernel("rbf"), 2.0), **{**defaults, **settings})
 
 
@@ -199,3 +203,12 @@ def features_of_kind(name, kernel, **settings):
     kind = find_features(name)
     known = {field.name for field in dataclasses.fields(kind)}
     return kind(**{key: value for key, value in {"kernel": kernel, **settings}.items() if key in known})
+
+
+def arrays_bytes(result):
+    """Of all arrays in a result, however deep."""
+    if isinstance(result, np.ndarray):
+        return result.nbytes
+    if dataclasses.is_dataclass(result):
+        result = tuple(vars(result).values())
+    return sum(map(arrays_bytes, result)) if isinstance(result, tuple) else 0

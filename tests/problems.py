@@ -53,21 +53,37 @@ class Case:
     @property
     def problem(self) -> Problem:
         return Problem(
-            self.sizes, self.features.shape[1], self.n_outputs, self.features.dtype, self.test is not None,
-            self.seed, float(self.scaled_weights.max()),
-        )  # fmt: skip
+            self.sizes,
+            self.features.shape[1],
+            self.n_outputs,
+            self.features.dtype,
+            self.test is not None,
+            self.seed,
+            float(self.scaled_weights.max()),
+        )
 
     def parts(
-        self, loss: str = "odm", lam: float = 4.0, *, kernel: str = "rbf", gamma: float | str = 2.0,
-        n_landmarks: int | None = None, diameter: float | None = None, uniform: bool = False,
+        self,
+        loss: str = "odm",
+        lam: float = 4.0,
+        *,
+        kernel: str = "rbf",
+        gamma: float | str = 2.0,
+        n_landmarks: int | None = None,
+        diameter: float | None = None,
+        uniform: bool = False,
         **loss_options: float,
-    ) -> CoresetProblem:  # fmt: skip
+    ) -> CoresetProblem:
         rule = Uniform(n_landmarks) if uniform else Coverage(n_landmarks, diameter)
         choice = KernelChoice(find_kernel(kernel), gamma)
         return CoresetProblem(
-            find_loss(loss)(**loss_options), lam, choice, rule, self.class_weights,
+            find_loss(loss)(**loss_options),
+            lam,
+            choice,
+            rule,
+            self.class_weights,
             self.mean_weight if self.raw_weights is not None or self.class_weights is not None else 1.0,
-        )  # fmt: skip
+        )
 
     def runner(self) -> PlainRunner:
         test = cut_blocks(self.test[0], self.test[1], (len(self.test[0]),)) if self.test else ()

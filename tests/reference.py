@@ -64,8 +64,11 @@ def matern(x: Sequence[float], c: Sequence[float], gamma: float, smoothness: flo
 
 
 KERNELS: dict[str, Callable[..., float]] = {
-    "rbf": rbf, "laplacian": laplacian, "cauchy": cauchy, "matern": matern,
-}  # fmt: skip
+    "rbf": rbf,
+    "laplacian": laplacian,
+    "cauchy": cauchy,
+    "matern": matern,
+}
 
 
 def gram(kernel: str, left: np.ndarray, right: np.ndarray, **parameters: float) -> np.ndarray:
@@ -83,9 +86,14 @@ def gram(kernel: str, left: np.ndarray, right: np.ndarray, **parameters: float) 
 
 
 def objective(
-    loss: Loss, lam: float, K_rows: np.ndarray, K_landmarks: np.ndarray, sigma: np.ndarray, signs: np.ndarray,
+    loss: Loss,
+    lam: float,
+    K_rows: np.ndarray,
+    K_landmarks: np.ndarray,
+    sigma: np.ndarray,
+    signs: np.ndarray,
     weights: np.ndarray | None = None,
-) -> float:  # fmt: skip
+) -> float:
     """1/2 |w|^2 + lam/m sum_i s_i l(f_i, y_i), summed over the columns of sigma (r, k) and signs (m, k)."""
     n, k = signs.shape
     weights = np.ones(n) if weights is None else weights
@@ -167,10 +175,19 @@ def coverage(rows: np.ndarray, radius: float) -> np.ndarray:
 
 
 def csvrg(
-    loss: Loss, lam: float, eta: float, K_rows: np.ndarray, K_landmarks: np.ndarray, signs: np.ndarray,
-    weights: np.ndarray, stages: Sequence[Sequence[np.ndarray]], *, radius: float | None = None,
-    project_every: int = 0, chosen: Sequence[int] | None = None,
-) -> list[np.ndarray]:  # fmt: skip
+    loss: Loss,
+    lam: float,
+    eta: float,
+    K_rows: np.ndarray,
+    K_landmarks: np.ndarray,
+    signs: np.ndarray,
+    weights: np.ndarray,
+    stages: Sequence[Sequence[np.ndarray]],
+    *,
+    radius: float | None = None,
+    project_every: int = 0,
+    chosen: Sequence[int] | None = None,
+) -> list[np.ndarray]:
     """Algorithm 1 with lambda inside alpha; the coefficients (r, k) after each stage.
 
     ``stages`` holds for each stage the sampled rows, in pieces; with a ``radius``, w is projected after
@@ -222,10 +239,19 @@ def csvrg(
 
 
 def avm(
-    loss: Loss, lam: float, offset: float, K_rows: np.ndarray, K_landmarks: np.ndarray, signs: np.ndarray,
-    weights: np.ndarray, pieces: Sequence[np.ndarray], *, tail_start: int, radius: float | None = None,
+    loss: Loss,
+    lam: float,
+    offset: float,
+    K_rows: np.ndarray,
+    K_landmarks: np.ndarray,
+    signs: np.ndarray,
+    weights: np.ndarray,
+    pieces: Sequence[np.ndarray],
+    *,
+    tail_start: int,
+    radius: float | None = None,
     project_after: Sequence[bool] = (),
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+) -> tuple[np.ndarray, np.ndarray]:
     """w <- (1 - 1/(t0+t)) w - alpha_t phi(c_t) / (t0+t); the last w, the mean after ``tail_start``."""
     k = signs.shape[1]
     nearest = K_rows.argmax(axis=1)

@@ -38,9 +38,12 @@ class Server:
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self.port)],
-                stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
                 env=os.environ | {"PYTHONWARNINGS": "ignore"},
-            )  # fmt: skip
+            )
         until = time.monotonic() + 60
         while True:
             try:

@@ -106,21 +106,26 @@ def optimum(signed_rows, y, nu, *, fit_intercept):
     rows = np.hstack([-np.ones((n, 1)), signed_rows, y[:, None], np.eye(n)])
     reach = 1.0 if fit_intercept else 0.0
     found = minimize(
-        lambda z: -z[0], start, jac=lambda z: np.eye(1, len(z))[0] * -1.0, method="SLSQP",
+        lambda z: -z[0],
+        start,
+        jac=lambda z: np.eye(1, len(z))[0] * -1.0,
+        method="SLSQP",
         bounds=[(None, None)] + [(-1, 1)] * d + [(-reach, reach)] + [(0, 2)] * n,
         constraints=[
             {"type": "ineq", "fun": lambda z: rows @ z, "jac": lambda z: rows},
             {
-                "type": "ineq", "fun": lambda z: 1 - z[1 : d + 1] @ z[1 : d + 1],
+                "type": "ineq",
+                "fun": lambda z: 1 - z[1 : d + 1] @ z[1 : d + 1],
                 "jac": lambda z: np.concatenate([[0.0], -2 * z[1 : d + 1], np.zeros(n + 1)]),
             },
             {
-                "type": "ineq", "fun": lambda z: n * nu - z[d + 2 :].sum(),
+                "type": "ineq",
+                "fun": lambda z: n * nu - z[d + 2 :].sum(),
                 "jac": lambda z: np.concatenate([np.zeros(d + 2), -np.ones(n)]),
             },
         ],
         options={"maxiter": 500, "ftol": 1e-10},
-    )  # fmt: skip
+    )
     assert found.success, found.message
     return float(found.x[0])
 

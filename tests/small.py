@@ -6,10 +6,23 @@ from typing import Any
 
 #: short runs that do not end before their last stage
 SMALL: dict[str, Any] = {
-    "stages": 2, "n_landmarks": 12, "n_features": 32, "block_size": 16, "batch_size": 32, "max_rounds": 20,
-    "steps_per_stage": 600, "patience": None, "tol": 1e-12, "n_sweeps": 2, "nu": 0.01, "lam": 0.1,
-    "step_size": 0.01, "max_cell_rows": 16, "search": None, "random_state": 0,
-}  # fmt: skip
+    "stages": 2,
+    "n_landmarks": 12,
+    "n_features": 32,
+    "block_size": 16,
+    "batch_size": 32,
+    "max_rounds": 20,
+    "steps_per_stage": 600,
+    "patience": None,
+    "tol": 1e-12,
+    "n_sweeps": 2,
+    "nu": 0.01,
+    "lam": 0.1,
+    "step_size": 0.01,
+    "max_cell_rows": 16,
+    "search": None,
+    "random_state": 0,
+}
 
 
 def taken(kind: type[Any], chosen: dict[str, Any]) -> list[str]:

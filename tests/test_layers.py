@@ -95,9 +95,7 @@ HOMES = {
 }
 
 #: distribution -> import name, where they differ
-IMPORT_NAMES = {
-    "scikit-learn": "sklearn", "dask-ml": "dask_ml", "google-crc32c": "google_crc32c"
-}  # fmt: skip
+IMPORT_NAMES = {"scikit-learn": "sklearn", "dask-ml": "dask_ml", "google-crc32c": "google_crc32c"}
 
 
 def imports(path: Path) -> list[str]:

@@ -33,9 +33,13 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     y = X[:, :20].sum(axis=1) + generator.standard_normal(40_000) > 0
     folder = tmp_path_factory.mktemp("rounds")
     return write_dataset(
-        [(X[:36_000], y[:36_000])], folder / "d.zarr", [(X[36_000:], y[36_000:])], rows_per_shard=3000,
-        scale="none", columns=True,
-    )  # fmt: skip
+        [(X[:36_000], y[:36_000])],
+        folder / "d.zarr",
+        [(X[36_000:], y[36_000:])],
+        rows_per_shard=3000,
+        scale="none",
+        columns=True,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -49,11 +53,30 @@ def start(data: Dataset, out: Path, address: str, *flags: str) -> subprocess.Pop
     given = [f"{name}={'none' if value is None else value}" for name, value in SETTINGS.items()]
     settings = [part for setting in given for part in ("--set", setting)]
     return subprocess.Popen(
-        [sys.executable, "-m", "distkern", "train", "--data", str(data.path), "--out", str(out),
-         "--algorithm", "simba", "--seed", "3", "--scheduler", address, *settings, *flags],
+        [
+            sys.executable,
+            "-m",
+            "distkern",
+            "train",
+            "--data",
+            str(data.path),
+            "--out",
+            str(out),
+            "--algorithm",
+            "simba",
+            "--seed",
+            "3",
+            "--scheduler",
+            address,
+            *settings,
+            *flags,
+        ],
         env={**os.environ, "PYTHONPATH": str(Path(distkern.__file__).parents[1])},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def finish(process: subprocess.Popen[str], out: Path, whole: SIMBAClassifier) -> None:

@@ -43,11 +43,28 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 def start(data: Dataset, out: Path, *flags: str) -> subprocess.Popen[str]:
     settings = [part for setting in SETTINGS for part in ("--set", setting)]
     return subprocess.Popen(
-        [sys.executable, "-m", "distkern", "train", "--data", str(data.path), "--out", str(out),
-         "--algorithm", "csvrg", "--seed", "3", *settings, *flags],
+        [
+            sys.executable,
+            "-m",
+            "distkern",
+            "train",
+            "--data",
+            str(data.path),
+            "--out",
+            str(out),
+            "--algorithm",
+            "csvrg",
+            "--seed",
+            "3",
+            *settings,
+            *flags,
+        ],
         env={**os.environ, "PYTHONPATH": str(Path(distkern.__file__).parents[1])},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def finish(process: subprocess.Popen[str]) -> None:
@@ -63,8 +80,13 @@ def model_of(path: Path) -> tuple[np.ndarray, np.ndarray]:
 def test_the_bits_do_not_depend_on_scheduler_or_workers(data: Dataset, tmp_path: Path) -> None:
     found = []
     for scheduler, workers in [
-        ("synchronous", 1), ("threads", 1), ("threads", 4), ("processes", 2), ("local", 1), ("local", 2),
-    ]:  # fmt: skip
+        ("synchronous", 1),
+        ("threads", 1),
+        ("threads", 4),
+        ("processes", 2),
+        ("local", 1),
+        ("local", 2),
+    ]:
         model = CSVRGClassifier(n_landmarks=60, stages=2, lam=64.0, random_state=3)
         out = tmp_path / f"{scheduler}-{workers}"
         train(model, data.train, test=data.test, scheduler=scheduler, workers=workers, out=out)

@@ -89,9 +89,10 @@ def exact_squares(rows: Rows) -> NDArray[np.float64]:
 
 def _parts(rows: SparseRows) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
     return (
-        np.ascontiguousarray(rows.data), np.ascontiguousarray(rows.indices, dtype=np.int32),
+        np.ascontiguousarray(rows.data),
+        np.ascontiguousarray(rows.indices, dtype=np.int32),
         np.ascontiguousarray(rows.indptr, dtype=np.int64),
-    )  # fmt: skip
+    )
 
 
 @cache

@@ -75,9 +75,12 @@ class AbstractBasis(ABC):
         return self.tile_rows * max(1, STRIP_NUMBERS // (n_outputs * self.tile_rows))
 
     def tiles(
-        self, features: Rows, into: Floats | None = None, nearest: NDArray[np.intp] | None = None,
+        self,
+        features: Rows,
+        into: Floats | None = None,
+        nearest: NDArray[np.intp] | None = None,
         tile_rows: int | None = None,
-    ) -> Iterator[Tile]:  # fmt: skip
+    ) -> Iterator[Tile]:
         """The basis values of all rows of ``features``, a tile at a time.
 
         They are written into the rows of ``into`` (n_rows, size) if given, else into one reused buffer.
@@ -198,9 +201,10 @@ class AbstractBasis(ABC):
         if self.digest() != stored:
             raise CorruptDataError(
                 f"its random features, written with numpy {written_with}, are drawn differently by numpy "
-                f"{np.__version__} or by this version of SciPy", where=where,
+                f"{np.__version__} or by this version of SciPy",
+                where=where,
                 mend=f"install numpy {written_with}, or train it again",
-            )  # fmt: skip
+            )
 
     @property
     def process_bytes(self) -> int:

@@ -34,7 +34,7 @@ class LinearBasis(AbstractBasis):
 
     def __init__(
         self, n_features: int, dtype: DTypeLike = np.float32, *, constant: bool = False, exact: bool = False
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._n_features, self._dtype = int(n_features), np.dtype(dtype)
         self.constant, self.exact = constant, exact
 

@@ -62,10 +62,18 @@ class RandomFeatureBasis(AbstractBasis):
     """
 
     def __init__(
-        self, kernel: AbstractKernel, n_input: int, n_features: int, seed: int,
-        sampler: AbstractSampler | str = "monte_carlo", dtype: DTypeLike = np.float32,
-        block_size: int | None = None, *, normalize: str = "basis", sparse_rows: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        kernel: AbstractKernel,
+        n_input: int,
+        n_features: int,
+        seed: int,
+        sampler: AbstractSampler | str = "monte_carlo",
+        dtype: DTypeLike = np.float32,
+        block_size: int | None = None,
+        *,
+        normalize: str = "basis",
+        sparse_rows: bool = False,
+    ) -> None:
         self.kernel = require(kernel, AbstractFeatureKernel)  # type: ignore[type-abstract]
         self.sampler = find_sampler(sampler) if isinstance(sampler, str) else sampler
         self.n_input, self.seed = int(n_input), int(seed)
@@ -76,9 +84,10 @@ class RandomFeatureBasis(AbstractBasis):
             if value < 1 or value % per_draw:
                 kind = "a positive number" if per_draw == 1 else "a positive even number"
                 raise InputError(
-                    f"{name} must be {kind} for kernel {kernel.name}, got {value}", where=name,
+                    f"{name} must be {kind} for kernel {kernel.name}, got {value}",
+                    where=name,
                     mend=f"use {max(value + value % per_draw, per_draw)}",
-                )  # fmt: skip
+                )
         if normalize not in _NORMALIZATIONS:
             raise unknown_name("normalization", normalize, _NORMALIZATIONS)
         self.block_size = min(int(block_size), int(n_features))
@@ -251,9 +260,15 @@ class RandomFeatureBasis(AbstractBasis):
         """
         count = min(self.size, _PROBE_COLUMNS)
         twin = RandomFeatureBasis(
-            self.kernel, self.n_input, self.size, self.seed, self.sampler, np.float64, self.block_size,
+            self.kernel,
+            self.n_input,
+            self.size,
+            self.seed,
+            self.sampler,
+            np.float64,
+            self.block_size,
             normalize=self.normalize,
-        )  # fmt: skip
+        )
         steps = np.arange(_PROBE_ROWS * self.n_input, dtype=np.float64)
         # golden steps in (0, 1): defined for every kernel, and different for every column
         rows = np.modf((steps + 1.0) * 0.6180339887498949)[0].reshape(_PROBE_ROWS, self.n_input)

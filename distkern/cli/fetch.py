@@ -34,11 +34,12 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
     state, record = folder.state(), folder.record()
     if state != "finished":
         raise InputError(
-            f"is {state} and has no model", where=f"job {identifier}",
+            f"is {state} and has no model",
+            where=f"job {identifier}",
             mend=f"wait for it: {record.command('logs', '--follow')}"
             if state in ("queued", "running")
             else f"see {record.command('logs')}",
-        )  # fmt: skip
+        )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError("is there already", where=f"--out {out}", mend="give a new folder")
     with staged_folder(out) as staged:

@@ -83,8 +83,10 @@ def _dataset(path: Place) -> Found:
 
     dataset = open_dataset(path)
     record: dict[str, Any] = {
-        "task": dataset.task, "n_features": dataset.n_features, "sparse": dataset.is_sparse,
-    }  # fmt: skip
+        "task": dataset.task,
+        "n_features": dataset.n_features,
+        "sparse": dataset.is_sparse,
+    }
     for name, split in (("train", dataset.train), ("test", dataset.test)):
         if split is not None:
             record[name] = {"n_rows": split.n_rows, "n_shards": split.n_blocks}

@@ -163,9 +163,10 @@ def _refuse_unknown_names(job: Job) -> None:
     names = {*hyperparameters_of(solvers[job.algorithm]), "class_weight"}
     if "random_state" in job.params:
         raise InputError(
-            "is set by the seed", where="hyperparameter 'random_state'",
+            "is set by the seed",
+            where="hyperparameter 'random_state'",
             mend="use --seed, or seed = ... in the job file",
-        )  # fmt: skip
+        )
     for name in job.params:
         if name not in names:
             raise unknown_name(f"hyperparameter of {job.algorithm}", name, names)

@@ -49,11 +49,14 @@ def jobs(runs: Place, scheduler: str | None, as_json: bool) -> None:
     now = time.time()
     lines = [
         (
-            row["id"], row["state"], row["algorithm"], _stage(row),
+            row["id"],
+            row["state"],
+            row["algorithm"],
+            _stage(row),
             "-" if row["submitted"] is None else in_time(max(0.0, now - row["submitted"])),
         )
         for row in rows
-    ]  # fmt: skip
+    ]
     console = Console(highlight=False, width=max(80, *(len(row["id"]) + 50 for row in rows)))
     console.print(table(("id", "state", "algorithm", "stage", "age"), lines, text=(0, 1, 2)))
 
@@ -73,14 +76,24 @@ def _facts(name: str, folder: Any, told: dict[str, Any] | None = None) -> dict[s
     except InputError:
         if told is None:
             return {
-                "id": name, "state": "removed", "algorithm": "-", "out": str(folder.path), "stage": None,
-                "stages": None, "submitted": None,
-            }  # fmt: skip
+                "id": name,
+                "state": "removed",
+                "algorithm": "-",
+                "out": str(folder.path),
+                "stage": None,
+                "stages": None,
+                "submitted": None,
+            }
         states = {"pending": "running", "finished": "finished", "error": "failed", "cancelled": "cancelled"}
         return {
-            "id": name, "state": states.get(told["scheduler_state"], "lost"), "algorithm": told["algorithm"],
-            "out": told["out"], "stage": None, "stages": None, "submitted": told["submitted"],
-        }  # fmt: skip
+            "id": name,
+            "state": states.get(told["scheduler_state"], "lost"),
+            "algorithm": told["algorithm"],
+            "out": told["out"],
+            "stage": None,
+            "stages": None,
+            "submitted": told["submitted"],
+        }
     if facts["id"] != name:
         # the folder has a newer job
         return {**facts, "id": name, "state": "replaced", "stage": None}

@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 
 #: where jobs are looked for
 runs: Callable[[Any], Any] = click.option(
-    "--runs", metavar="FOLDER", envvar="DISTKERN_RUNS", default=".", type=options.PLACE,
+    "--runs",
+    metavar="FOLDER",
+    envvar="DISTKERN_RUNS",
+    default=".",
+    type=options.PLACE,
     help="The folder or URL where runs lie side by side (default: DISTKERN_RUNS, else this folder).",
-)  # fmt: skip
+)
 
 _TERMINAL_PAUSE = 0.3
 
@@ -41,8 +45,8 @@ def address(context: click.Context, parameter: click.Parameter, value: str | Non
 
 
 _scheduler = click.option(
-    "--scheduler", metavar="ADDRESS", callback=address, help="A scheduler to ask as well: tcp:// or tls://.",
-)  # fmt: skip
+    "--scheduler", metavar="ADDRESS", callback=address, help="A scheduler to ask as well: tcp:// or tls://."
+)
 
 
 def scheduler(command: Any) -> Any:
@@ -89,14 +93,26 @@ def facts_of(folder: JobFolder) -> dict[str, Any]:
     state = folder.state()
     running = state == "running"
     return {
-        "id": record.id, "state": state, "algorithm": record.algorithm, "data": record.data,
-        "out": record.out, "scheduler": record.scheduler, "host": record.host or None,
-        "worker": record.worker or None, "epoch": record.epoch, "submitted": record.submitted,
-        "started": record.started, "finished": record.finished, "error": record.error or None,
-        "stage": history[-1]["stage"] if history else None, "stages": pulse.get("stages"),
-        "pass": pulse.get("pass") if running else None, "done": pulse.get("done") if running else None,
-        "heartbeat": pulse.get("time"), "metrics": history[-1] if history else None,
-    }  # fmt: skip
+        "id": record.id,
+        "state": state,
+        "algorithm": record.algorithm,
+        "data": record.data,
+        "out": record.out,
+        "scheduler": record.scheduler,
+        "host": record.host or None,
+        "worker": record.worker or None,
+        "epoch": record.epoch,
+        "submitted": record.submitted,
+        "started": record.started,
+        "finished": record.finished,
+        "error": record.error or None,
+        "stage": history[-1]["stage"] if history else None,
+        "stages": pulse.get("stages"),
+        "pass": pulse.get("pass") if running else None,
+        "done": pulse.get("done") if running else None,
+        "heartbeat": pulse.get("time"),
+        "metrics": history[-1] if history else None,
+    }
 
 
 def stage_text(facts: Mapping[str, Any]) -> str:

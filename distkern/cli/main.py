@@ -19,9 +19,21 @@ from distkern.common.errors import DistkernError, InputError
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 _COMMANDS = (
-    "shard", "plan", "train", "evaluate", "predict", "inspect", "algorithms", "demo",
-    "submit", "jobs", "status", "logs", "cancel", "fetch",
-)  # fmt: skip
+    "shard",
+    "plan",
+    "train",
+    "evaluate",
+    "predict",
+    "inspect",
+    "algorithms",
+    "demo",
+    "submit",
+    "jobs",
+    "status",
+    "logs",
+    "cancel",
+    "fetch",
+)
 _MENDS = {
     errno.ENOSPC: "free some space or write elsewhere",
     errno.EDQUOT: "free some space or write elsewhere",

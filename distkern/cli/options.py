@@ -108,17 +108,22 @@ def use_certificates(scheduler: str | None) -> None:
     if not (scheduler or "").startswith("tls://"):
         option = f"--{next(iter(given)).replace('_', '-')}"
         raise InputError(
-            f"has no effect with scheduler {scheduler or 'local'!r}", where=option,
+            f"has no effect with scheduler {scheduler or 'local'!r}",
+            where=option,
             mend="give --scheduler tls://HOST:PORT, or leave it out",
-        )  # fmt: skip
+        )
     use_certificates(given.get("tls_ca"), given.get("tls_cert"), given.get("tls_key"))
 
 
 def _certificate_option(name: str, what: str) -> Callable[[Any], Any]:
     return click.option(
-        f"--tls-{name}", metavar="FILE", type=click.Path(exists=True, dir_okay=False), expose_value=False,
-        callback=_certificate, help=f"For tls:// schedulers: {what} (PEM).",
-    )  # fmt: skip
+        f"--tls-{name}",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False),
+        expose_value=False,
+        callback=_certificate,
+        help=f"For tls:// schedulers: {what} (PEM).",
+    )
 
 
 #: who one is to a scheduler at a tls:// address; a command that has them calls :func:`use_certificates`
@@ -139,11 +144,12 @@ def file_kinds(command: Command) -> Command:
     said = f"What the files are, where their names do not say ({listed}; text also {' '.join(COMPRESSIONS)})."
     return _all(
         click.option(
-            "--header/--no-header", default=None,
+            "--header/--no-header",
+            default=None,
             help="Whether CSV files start with the names of their columns.  [default: looked at]",
         ),
         click.option("--format", "format_name", type=click.Choice(list(kinds)), help=said),
-    )(command)  # fmt: skip
+    )(command)
 
 
 #: where tasks run

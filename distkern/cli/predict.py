@@ -27,10 +27,11 @@ _OF_FILES = {"target": "--target", "id": "--id", "format_name": "--format", "hea
 )
 @click.option("--id", metavar="COLUMN", help="Of files: write this column beside the predictions.")
 @click.option(
-    "--target", metavar="COLUMN",
+    "--target",
+    metavar="COLUMN",
     help="Of files: leave this column out, by name or by position from 0. The training data's target is left "
     "out where it is there.",
-)  # fmt: skip
+)
 @options.file_kinds
 @click.option("--decision", is_flag=True, help="Write decision values instead of classes.")
 @click.option("--proba", is_flag=True, help="Write probabilities, for models that have them.")
@@ -84,8 +85,10 @@ def predict(
         )
     where: dict[str, Any] = {
         "output": "decision" if decision else "probability" if proba else "label",
-        "scheduler": scheduler or "local", "workers": workers, "memory_limit": memory_limit,
-    }  # fmt: skip
+        "scheduler": scheduler or "local",
+        "workers": workers,
+        "memory_limit": memory_limit,
+    }
     by_position: list[str] = []
     if data is not None:
         n_rows = predict_to(fitted, find_split(data, split or "test"), out, **where)
@@ -100,16 +103,15 @@ def predict(
         click.echo(f"{n_rows:,} predictions in {out}")
 
 
-def _check_source(
-    files: tuple[str, ...], data: str | None, split: str | None, how: dict[str, Any]
-) -> None:  # fmt: skip
+def _check_source(files: tuple[str, ...], data: str | None, split: str | None, how: dict[str, Any]) -> None:
     from distkern.storage.ingest import is_dataset
 
     if bool(files) == (data is not None):
         raise InputError(
             "files and a data set at once" if files else "nothing to predict",
-            where="--data", mend="give files, FILE..., or a data set, --data D.zarr",
-        )  # fmt: skip
+            where="--data",
+            mend="give files, FILE..., or a data set, --data D.zarr",
+        )
     if files:
         if split is not None:
             raise InputError("files have no splits", where="--split", mend="leave it out")

@@ -66,9 +66,10 @@ def submit(
     job = resolve_job(job_file, flags, settings)
     if "://" not in job.scheduler:
         raise InputError(
-            "a job needs the address of a running scheduler", where="--scheduler",
+            "a job needs the address of a running scheduler",
+            where="--scheduler",
             mend="give --scheduler tcp://HOST:PORT, or run it here with `distkern train`",
-        )  # fmt: skip
+        )
     # another machine has another working folder
     update = {"data": str(absolute(job.data)), "out": str(absolute(job.model_folder))}
     job = job.model_copy(update=update)
@@ -132,17 +133,28 @@ def _send(job: Job, folder: JobFolder, retries: int, runs: Place) -> Record:
         # a run that goes on keeps its name
         old = folder.record() if folder.has_job else None
         record = Record(
-            id=new_id(job.algorithm) if old is None else old.id, algorithm=job.algorithm, data=job.data,
-            out=str(job.out), description=description, scheduler=job.scheduler,
-            submission=1 if old is None else old.submission + 1, epoch=0 if old is None else old.epoch,
+            id=new_id(job.algorithm) if old is None else old.id,
+            algorithm=job.algorithm,
+            data=job.data,
+            out=str(job.out),
+            description=description,
+            scheduler=job.scheduler,
+            submission=1 if old is None else old.submission + 1,
+            epoch=0 if old is None else old.epoch,
             runs=str(absolute(runs)),
-        )  # fmt: skip
+        )
         folder.go_on()
         folder.write(record)
         JobIndex(runs).add(record.id, folder.path)
         facts = {"out": record.out, "algorithm": record.algorithm, "submitted": record.submitted}
         scheduler.submit(
-            drive, record.out, description, train_described, name=record.id, submission=record.submission,
-            retries=retries, facts=facts,
-        )  # fmt: skip
+            drive,
+            record.out,
+            description,
+            train_described,
+            name=record.id,
+            submission=record.submission,
+            retries=retries,
+            facts=facts,
+        )
     return record

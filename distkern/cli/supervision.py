@@ -44,9 +44,7 @@ def driving(job: Job, resume: bool) -> Iterator[tuple[Listener, ...]]:
             folder.release(fence)
 
 
-def supervised(
-    job: Job, run: Callable[[int], Result], retries: int, say: Callable[[str], None]
-) -> Result:  # fmt: skip
+def supervised(job: Job, run: Callable[[int], Result], retries: int, say: Callable[[str], None]) -> Result:
     """Run once, and up to ``retries`` times more if the job's scheduler fails.
 
     ``run`` is given the number of tries before.
@@ -60,9 +58,10 @@ def supervised(
 
     if retries and "://" not in job.scheduler:
         raise InputError(
-            f"needs a scheduler that outlives this process, not {job.scheduler!r}", where="--retries",
+            f"needs a scheduler that outlives this process, not {job.scheduler!r}",
+            where="--retries",
             mend="give --scheduler tcp://HOST:PORT or tls://HOST:PORT, or leave --retries out",
-        )  # fmt: skip
+        )
 
     def expected(error: BaseException, tried: int) -> bool:
         # a scheduler that is being restarted does not answer for a while

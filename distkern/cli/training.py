@@ -21,9 +21,14 @@ if TYPE_CHECKING:
 
 
 def run_job(
-    job: Job, dataset: Dataset, *, listeners: Sequence[Listener], resume: bool = False, dashboard: bool |
-    None = None, on_cluster: bool = False,
-) -> tuple[Any, list[dict[str, Any]]]:  # fmt: skip
+    job: Job,
+    dataset: Dataset,
+    *,
+    listeners: Sequence[Listener],
+    resume: bool = False,
+    dashboard: bool | None = None,
+    on_cluster: bool = False,
+) -> tuple[Any, list[dict[str, Any]]]:
     """Train what ``job`` describes on ``dataset``, save it under ``job.out`` and write its report there.
 
     ``on_cluster`` says that this is a task of the job's scheduler: its passes go through the client there.
@@ -89,9 +94,11 @@ def _show_page(job: Job, executor: AbstractExecutor) -> list[Listener]:
         click.echo(f"the page of this run cannot be shown ({type(error).__name__}: {error})", err=True)
         return []
     facts = {
-        "algorithm": job.algorithm, "data": str(job.data), "out": str(job.out),
+        "algorithm": job.algorithm,
+        "data": str(job.data),
+        "out": str(job.out),
         "memory_limit": executor.machine.memory_limit,
-    }  # fmt: skip
+    }
     return [forwarder(executor.client, facts)]
 
 

@@ -56,9 +56,11 @@ class SparseRows:
             csr.eliminate_zeros()
         kind = csr.dtype if dtype is None else np.dtype(dtype)
         return cls(
-            np.ascontiguousarray(csr.data, dtype=kind), np.ascontiguousarray(csr.indices, dtype=np.int32),
-            np.ascontiguousarray(csr.indptr, dtype=np.int64), int(csr.shape[1]),
-        )  # fmt: skip
+            np.ascontiguousarray(csr.data, dtype=kind),
+            np.ascontiguousarray(csr.indices, dtype=np.int32),
+            np.ascontiguousarray(csr.indptr, dtype=np.int64),
+            int(csr.shape[1]),
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -173,9 +175,11 @@ def stacked(parts: Sequence[Rows]) -> Rows:
     starts = np.cumsum([0, *(part.n_entries for part in sparse)])
     indptr = [part.indptr[1:] + start for part, start in zip(sparse, starts[:-1], strict=True)]
     return SparseRows(
-        np.concatenate([part.data for part in sparse]), np.concatenate([part.indices for part in sparse]),
-        np.concatenate([np.zeros(1, np.int64), *indptr]), max(part.n_features for part in sparse),
-    )  # fmt: skip
+        np.concatenate([part.data for part in sparse]),
+        np.concatenate([part.indices for part in sparse]),
+        np.concatenate([np.zeros(1, np.int64), *indptr]),
+        max(part.n_features for part in sparse),
+    )
 
 
 def converted(rows: Rows, *, sparse: bool) -> Rows:
@@ -216,9 +220,11 @@ def to_arrays(name: str, rows: Rows) -> dict[str, NDArray[Any]]:
     if not isinstance(rows, SparseRows):
         return {name: rows}
     return {
-        f"{name}.data": rows.data, f"{name}.indices": rows.indices, f"{name}.indptr": rows.indptr,
+        f"{name}.data": rows.data,
+        f"{name}.indices": rows.indices,
+        f"{name}.indptr": rows.indptr,
         f"{name}.n_features": np.array([rows.n_features], dtype=np.int64),
-    }  # fmt: skip
+    }
 
 
 def from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> Rows:
@@ -226,9 +232,11 @@ def from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> Rows:
     if f"{name}.indptr" not in arrays:
         return arrays[name]
     return SparseRows(
-        arrays[f"{name}.data"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"],
+        arrays[f"{name}.data"],
+        arrays[f"{name}.indices"],
+        arrays[f"{name}.indptr"],
         int(arrays[f"{name}.n_features"][0]),
-    )  # fmt: skip
+    )
 
 
 def comparing_bytes(n_features: int) -> int:
@@ -243,9 +251,11 @@ def with_ones(rows: Rows) -> Rows:
         return np.concatenate([rows, np.ones((n_rows, 1), dtype=rows.dtype)], axis=1)
     ends = rows.indptr[1:]
     return SparseRows(
-        np.insert(rows.data, ends, 1), np.insert(rows.indices, ends, n_columns),
-        rows.indptr + np.arange(n_rows + 1), n_columns + 1,
-    )  # fmt: skip
+        np.insert(rows.data, ends, 1),
+        np.insert(rows.indices, ends, n_columns),
+        rows.indptr + np.arange(n_rows + 1),
+        n_columns + 1,
+    )
 
 
 def count_nonzero(rows: Rows) -> int:

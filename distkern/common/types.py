@@ -191,8 +191,9 @@ class AbstractSource(ABC):
         if self.is_graph:
             raise InputError(
                 "single rows can be read of arrays in memory and of sharded data sets only",
-                where="the data", mend="shard it with `distkern shard`, or give NumPy or SciPy arrays",
-            )  # fmt: skip
+                where="the data",
+                mend="shard it with `distkern shard`, or give NumPy or SciPy arrays",
+            )
         blocks = self.groups[index]
         readers = tuple(self.reader(block) for block in blocks)
         return BlocksOpener(readers, tuple(self.block_rows[block] for block in blocks), self.n_features)
@@ -276,8 +277,9 @@ class BlocksGroup(AbstractGroup):
     def columns(self, columns: Indices) -> Rows:
         raise InputError(
             "single columns can be read of arrays and of data sets with a feature-major copy only",
-            where="the data", mend="shard it with `distkern shard ... --columns`",
-        )  # fmt: skip
+            where="the data",
+            mend="shard it with `distkern shard ... --columns`",
+        )
 
     def block(self, place: int) -> Block:
         if self._last is None or self._last[0] != place:

@@ -18,9 +18,13 @@ _LOGINS = {"sftp", "ssh", "ftp", "smb", "hdfs", "webhdfs", "abfs", "abfss", "was
 _QUERY = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s?'\"]*)\?[^\s'\"]+")
 #: in the environment: what must not be repeated, whatever a library says
 _SECRETS = (
-    "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_ACCOUNT_KEY",
-    "AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_CONNECTION_STRING",
-)  # fmt: skip
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AZURE_STORAGE_ACCOUNT_KEY",
+    "AZURE_STORAGE_SAS_TOKEN",
+    "AZURE_STORAGE_CONNECTION_STRING",
+)
 _SHORTEST_SECRET = 8
 
 #: protocol -> the extra of this package that brings its driver
@@ -89,10 +93,12 @@ def no_driver(url: str, error: Exception) -> InputError:
     if extra is None:
         said = " ".join(str(error).split()).rstrip(".")
         return InputError(
-            f"there is no driver for {name}:// ({redact_urls(said)})", where=redact_urls(url),
+            f"there is no driver for {name}:// ({redact_urls(said)})",
+            where=redact_urls(url),
             mend="check the URL, or install the package that fsspec needs for it",
-        )  # fmt: skip
+        )
     return InputError(
-        f"there is no driver for {name}://", where=redact_urls(url),
+        f"there is no driver for {name}://",
+        where=redact_urls(url),
         mend=f"install it with `pip install 'distkern[{extra}]'`, on every worker too",
-    )  # fmt: skip
+    )

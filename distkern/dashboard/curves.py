@@ -32,9 +32,15 @@ class CurveFigure:
     """
 
     def __init__(
-        self, title: str, x_label: str, text: Callable[[float], str], *, log: bool = False,
-        from_zero: bool = False, binary: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        title: str,
+        x_label: str,
+        text: Callable[[float], str],
+        *,
+        log: bool = False,
+        from_zero: bool = False,
+        binary: bool = False,
+    ) -> None:
         self._text, self._log, self._from_zero = text, log, from_zero
         self._binary = binary
         self._shown: Any = None
@@ -43,17 +49,32 @@ class CurveFigure:
         self._points = ColumnDataSource({name: [] for name in _POINTS})
         self._title = Title(text=title, text_font=FONT, text_font_size="13px", text_color=FIGURE_TEXT)
         self.figure = figure(
-            title=self._title, height=230, sizing_mode="stretch_width", tools="", toolbar_location=None,
-            x_range=Range1d(start=0, end=1), y_range=Range1d(start=0, end=1), background_fill_color=None,
-            border_fill_color=None, outline_line_color=None, min_border_left=58, min_border_right=14,
-        )  # fmt: skip
+            title=self._title,
+            height=230,
+            sizing_mode="stretch_width",
+            tools="",
+            toolbar_location=None,
+            x_range=Range1d(start=0, end=1),
+            y_range=Range1d(start=0, end=1),
+            background_fill_color=None,
+            border_fill_color=None,
+            outline_line_color=None,
+            min_border_left=58,
+            min_border_right=14,
+        )
         self.figure.multi_line(
             "xs", "ys", line_color="colour", line_dash="dash", line_width=2, source=self._lines
         )
         self.figure.text(
-            "x", "y", "text", source=self._notes, y_offset=-2, text_font=value(FONT), text_font_size="11px",
+            "x",
+            "y",
+            "text",
+            source=self._notes,
+            y_offset=-2,
+            text_font=value(FONT),
+            text_font_size="11px",
             text_color=FIGURE_TEXT,
-        )  # fmt: skip
+        )
         dots = self.figure.scatter("x", "y", size=6, color="colour", source=self._points)
         self.figure.add_tools(
             HoverTool(

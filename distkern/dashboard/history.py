@@ -144,17 +144,27 @@ class RunHistory:
 
     def _pass_started(self, event: Event) -> None:
         self.step = PassView(
-            str(event["name"]), int(event["stage"] or 0), int(event["tasks"]), int(event["rows"]),
-            int(event["bytes"]), event.time, heard=event.time,
-        )  # fmt: skip
+            str(event["name"]),
+            int(event["stage"] or 0),
+            int(event["tasks"]),
+            int(event["rows"]),
+            int(event["bytes"]),
+            event.time,
+            heard=event.time,
+        )
 
     def _pass_progress(self, event: Event) -> None:
         step = self.step
         if step is None or step.name != event["name"] or step.finished:
             step = self.step = PassView(
-                str(event["name"]), int(event["stage"] or 0), int(event["tasks"]), int(event["rows"]),
-                int(event["bytes_done"]), event.time, heard=event.time,
-            )  # fmt: skip
+                str(event["name"]),
+                int(event["stage"] or 0),
+                int(event["tasks"]),
+                int(event["rows"]),
+                int(event["bytes_done"]),
+                event.time,
+                heard=event.time,
+            )
         step.tasks_done = int(event["tasks_done"])
         self._advance(step, event.time, int(event["rows_done"]), int(event["bytes_done"]))
 

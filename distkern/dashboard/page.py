@@ -63,9 +63,13 @@ class Page:
             name="over", labels=[f"over {name}" for name in series.POSITIONS], active=0, stylesheets=[control]
         )
         self._quantity = Select(
-            name="quantity", title="", options=list[Any](["model_size"]), value="model_size",
-            stylesheets=[control], width=210,
-        )  # fmt: skip
+            name="quantity",
+            title="",
+            options=list[Any](["model_size"]),
+            value="model_size",
+            stylesheets=[control],
+            width=210,
+        )
         for widget, property_ in ((self._over, "active"), (self._quantity, "value")):
             widget.on_change(property_, self._changed)
         self._figures = _figures()

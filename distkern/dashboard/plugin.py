@@ -76,12 +76,16 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
         """The workers as they are now."""
         workers = tuple(
             WorkerView(
-                str(worker.address), str(worker.name), int(worker.nthreads), len(worker.processing),
-                int(worker.metrics.get("memory", 0)), int(worker.memory_limit or 0),
+                str(worker.address),
+                str(worker.name),
+                int(worker.nthreads),
+                len(worker.processing),
+                int(worker.metrics.get("memory", 0)),
+                int(worker.memory_limit or 0),
                 float(worker.metrics.get("cpu", 0.0)),
             )
             for worker in self._scheduler.workers.values()
-        )  # fmt: skip
+        )
         return ClusterView(str(self._scheduler.address), workers)
 
 
@@ -100,9 +104,13 @@ def serve(scheduler: Any, modify: Any) -> None:
     settings = dict(dask.config.get("distributed.scheduler.dashboard.bokeh-application"))
     origins = create_hosts_allowlist(settings.pop("allow_websocket_origin"), scheduler.http_server.port)
     pages = DaskBokehTornado(
-        {f"/{NAME}": Application(FunctionHandler(modify))}, prefix="/", use_index=False,
-        extra_websocket_origins=origins, absolute_url="", **settings,
-    )  # fmt: skip
+        {f"/{NAME}": Application(FunctionHandler(modify))},
+        prefix="/",
+        use_index=False,
+        extra_websocket_origins=origins,
+        absolute_url="",
+        **settings,
+    )
     pages._distkern = True
     application.add_application(pages)
     pages.initialize(io_loop=scheduler.loop)

@@ -21,12 +21,22 @@ async def dask_setup(scheduler: Any) -> None:
 
 #: modules that travel by value: the plugin's and all that it uses
 TRAVELLING = (
-    "distkern.dashboard.curves", "distkern.dashboard.forward", "distkern.dashboard.fragments",
-    "distkern.dashboard.history", "distkern.dashboard.page", "distkern.dashboard.plugin",
-    "distkern.dashboard.series", "distkern.dashboard.state", "distkern.dashboard.style",
-    "distkern.engine.events", "distkern.monitor.balance", "distkern.monitor.look", "distkern.monitor.plots",
-    "distkern.monitor.recorder", "distkern.monitor.text",
-)  # fmt: skip
+    "distkern.dashboard.curves",
+    "distkern.dashboard.forward",
+    "distkern.dashboard.fragments",
+    "distkern.dashboard.history",
+    "distkern.dashboard.page",
+    "distkern.dashboard.plugin",
+    "distkern.dashboard.series",
+    "distkern.dashboard.state",
+    "distkern.dashboard.style",
+    "distkern.engine.events",
+    "distkern.monitor.balance",
+    "distkern.monitor.look",
+    "distkern.monitor.plots",
+    "distkern.monitor.recorder",
+    "distkern.monitor.text",
+)
 
 
 def install_page(client: Any) -> str:

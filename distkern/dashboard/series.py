@@ -12,9 +12,17 @@ from distkern.monitor.look import COLOURS
 POSITIONS = {"passes": "passes", "seconds": "seconds", "stages": "stage"}
 #: shown elsewhere on the page, or a count without a curve worth drawing
 _DRAWN = {
-    "stage", "passes", "seconds", "objective", "train_error", "validation_error", "test_error",
-    "peak_rss_bytes", "driver_peak_rss_bytes", "worker_peak_rss_bytes",
-}  # fmt: skip
+    "stage",
+    "passes",
+    "seconds",
+    "objective",
+    "train_error",
+    "validation_error",
+    "test_error",
+    "peak_rss_bytes",
+    "driver_peak_rss_bytes",
+    "worker_peak_rss_bytes",
+}
 _ERRORS = (
     ("train_error", "train error", "dashed"),
     ("validation_error", "validation error", "dotted"),
@@ -47,9 +55,13 @@ def stage_curve(
     key = POSITIONS[over]
     pairs = [(s[key], factor * s[quantity]) for s in run.stages if key in s and quantity in s]
     return Curve(
-        label, tuple(x for x, _ in pairs), tuple(y for _, y in pairs), colour_of(run), dash,
+        label,
+        tuple(x for x, _ in pairs),
+        tuple(y for _, y in pairs),
+        colour_of(run),
+        dash,
         points=len(pairs) <= 200,
-    )  # fmt: skip
+    )
 
 
 def objective(runs: Sequence[RunHistory], over: str) -> list[Curve]:

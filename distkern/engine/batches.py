@@ -25,14 +25,18 @@ def as_rounds(step: Batches, block_bytes: int) -> Rounds:
     # a part is gathered of pieces
     part_bytes = step.batch_bytes // len(order.strips)
     return Rounds(
-        step.name, _open, step.combine, _Opening(step.open, step.operand, order), step.split,
+        step.name,
+        _open,
+        step.combine,
+        _Opening(step.open, step.operand, order),
+        step.split,
         n_rounds=step.n_batches,
         state_bytes_per_row=step.batch_bytes / n_rows,
         kept_bytes=min(CACHE_BYTES + block_bytes, len(order.strips) * block_bytes),
         seconds_per_row=step.seconds_per_batch / n_rows,
         answer_bytes=step.answer_bytes,
         cost=replace(step.cost, workspace_bytes=step.cost.workspace_bytes + part_bytes),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from distkern.passes import Cost
+
 MIB = 2**20
 
 #: resident bytes of a Dask worker process that has read a small block (97 measured)
@@ -80,3 +82,8 @@ class Machine:
     def cache_bytes(self) -> int:
         """What each process may keep of the data between passes."""
         return self.most_kept if self.memory_limit is None else min(self.most_kept, self.memory_limit // 4)
+
+
+def loaded_bytes(cost: Cost) -> int:
+    """What a worker loads once for the tasks of a pass."""
+    return cost.process_bytes + (COMPILED_BYTES if cost.compiled else 0)

@@ -99,9 +99,13 @@ class CheckpointFolder:
         return sorted(int(match[1]) for entry, match in found if match and is_whole(entry))
 
     def save(
-        self, stage: int, state: Any, history: list[dict[str, Any]], counters: dict[str, float],
+        self,
+        stage: int,
+        state: Any,
+        history: list[dict[str, Any]],
+        counters: dict[str, float],
         residents: Mapping[str, Iterable[tuple[int, dict[str, NDArray[Any]]]]] | None = None,
-    ) -> Place:  # fmt: skip
+    ) -> Place:
         """Write the checkpoint of a stage; older ones but the last are removed once it is safe on disk.
 
         ``residents`` gives for each resident state its groups, which are taken and written one at a time.

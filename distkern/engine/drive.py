@@ -255,7 +255,7 @@ class Driver:
         accesses, nonzero = measures.accesses or (
             counters.train_rows_read * train.n_features,
             round(counters.train_rows_read * train.row_accesses),
-        )  # fmt: skip
+        )
         allocator.trim()
         driver_peak = peak_resident_bytes()
         worker_peak = max(self.executor.worker_peaks().values(), default=0)
@@ -297,10 +297,15 @@ class Driver:
     def _tell_start(self, solver: AbstractSolver[Any], problem: Problem, resumed_from: int | None) -> None:
         machine: Machine = self.executor.machine
         self.events.emit(
-            "run_started", algorithm=solver.name, n_rows=problem.n_rows, n_features=problem.n_features,
-            stages=getattr(solver, "stages", None), workers=machine.n_workers,
-            dashboard=self.executor.dashboard, resumed_from=resumed_from,
-        )  # fmt: skip
+            "run_started",
+            algorithm=solver.name,
+            n_rows=problem.n_rows,
+            n_features=problem.n_features,
+            stages=getattr(solver, "stages", None),
+            workers=machine.n_workers,
+            dashboard=self.executor.dashboard,
+            resumed_from=resumed_from,
+        )
 
     def _farewell(self) -> str:
         saved = self.checkpoints.stages() if self.checkpoints is not None else []

@@ -11,26 +11,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from distkern.common.types import AbstractSource, groups_of
-from distkern.engine.batches import as_rounds
+from distkern.common.types import AbstractSource
 from distkern.engine.budget import (
-    AT_ONCE_SECONDS,
-    COMPILED_BYTES,
     COMPILING_BYTES,
     DRIVER_BASE_BYTES,
     ENTRIES_PER_SECOND,
-    EXCHANGE_SECONDS,
     FLOPS_PER_SECOND,
     MIB,
-    RESIDENT_BYTES,
     TASK_BYTES,
-    THREAD_SECONDS,
     WIRE_BYTES_PER_SECOND,
     WORKER_BASE_BYTES,
     Machine,
+    loaded_bytes,
 )
 from distkern.engine.tasks import Keep
-from distkern.passes import Batches, Cost, Each, Pass, Reduce, Rounds, Stream
+from distkern.passes import Each, Reduce, Stream
 
 _TASK_BYTES_READ = 16 * MIB
 _LEAST_TASKS = 16
@@ -54,10 +49,14 @@ class Extent:
     @classmethod
     def of(cls, source: AbstractSource, run: str = "") -> Extent:
         return cls(
-            source.block_rows, source.row_bytes, not source.is_graph,
-            cacheable=bool(run) and not (source.is_graph or source.in_memory), run=run,
-            in_memory=source.in_memory, reader_bytes=source.reader_bytes,
-        )  # fmt: skip
+            source.block_rows,
+            source.row_bytes,
+            not source.is_graph,
+            cacheable=bool(run) and not (source.is_graph or source.in_memory),
+            run=run,
+            in_memory=source.in_memory,
+            reader_bytes=source.reader_bytes,
+        )
 
     def keep(self, machine: Machine) -> Keep:
         """What a process may keep of these blocks between passes."""
@@ -164,19 +163,6 @@ class EachPlan(PassPlan):
     ahead: int
 
 
-def plan_pass(step: Pass, extent: Extent, machine: Machine) -> PassPlan:
-    """The plan of a pass of any kind."""
-    if isinstance(step, Reduce):
-        return plan_reduce(step, extent, machine)
-    if isinstance(step, Each):
-        return plan_each(step, extent, machine)
-    if isinstance(step, Batches):
-        step = as_rounds(step, extent.largest_block_bytes)
-    if isinstance(step, Rounds):
-        return plan_rounds(step, extent, machine)
-    return plan_stream(step, extent, machine)
-
-
 def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePlan:
     """Blocks are grouped until a task reads 16 MiB, but not so far that fewer than 16 tasks remain.
 
@@ -187,9 +173,9 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
     """
     blocks = step.blocks if step.blocks is not None else tuple(range(len(extent.block_rows)))
     rows = sum(extent.block_rows[block] for block in blocks)
-    per_task = max(1, min(
-        _TASK_BYTES_READ * len(blocks) // max(rows * extent.row_bytes, 1), len(blocks) // _LEAST_TASKS
-    ))  # fmt: skip
+    per_task = max(
+        1, min(_TASK_BYTES_READ * len(blocks) // max(rows * extent.row_bytes, 1), len(blocks) // _LEAST_TASKS)
+    )
     groups = tuple(blocks[start : start + per_task] for start in range(0, len(blocks), per_task))
     cost, kept = step.cost, extent.reader_bytes + extent.kept_bytes(machine)
     # results that wait for each other and what they are combined to; the driver combines the last ones
@@ -197,7 +183,7 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
     combined = 0 if len(groups) <= FAN_IN and per_task == 1 else cost.result_bytes
     task_bytes = extent.block_bytes(machine) + cost.workspace_bytes
     driver = DRIVER_BASE_BYTES + kept + len(groups) * TASK_BYTES + waiting + cost.result_bytes
-    worker = WORKER_BASE_BYTES + _loaded_bytes(cost) + kept + machine.tasks_of_process * task_bytes
+    worker = WORKER_BASE_BYTES + loaded_bytes(cost) + kept + machine.tasks_of_process * task_bytes
     driver, worker = driver + cost.driver_bytes, worker + waiting + combined
     if machine.kind == "distributed" and machine.same_host:
         # they come through the scheduler, which is in the driver's process or beside it
@@ -243,16 +229,24 @@ def plan_each(step: Each, extent: Extent, machine: Machine) -> EachPlan:
     under_way = min(ahead, len(rows))
     driver = DRIVER_BASE_BYTES + kept + cost.driver_bytes + under_way * TASK_BYTES
     driver += len(rows) * step.record_bytes + (0 if machine.same_host else under_way * cost.result_bytes)
-    worker = WORKER_BASE_BYTES + _loaded_bytes(cost) + kept + machine.tasks_of_process * task_bytes
+    worker = WORKER_BASE_BYTES + loaded_bytes(cost) + kept + machine.tasks_of_process * task_bytes
     if machine.in_process:
         driver += machine.n_workers * task_bytes + cost.process_bytes
         worker = 0
     compiles = cost.driver_compiled or (machine.in_process and cost.compiled)
     return EachPlan(
-        step.name, len(rows), sum(rows), sum(rows) * extent.row_bytes, "workers", worker,
-        driver + compiles * COMPILING_BYTES, extent.keep(machine), compiles,
-        order=tuple(sorted(numbers, key=lambda number: -rows[number])), ahead=ahead,
-    )  # fmt: skip
+        step.name,
+        len(rows),
+        sum(rows),
+        sum(rows) * extent.row_bytes,
+        "workers",
+        worker,
+        driver + compiles * COMPILING_BYTES,
+        extent.keep(machine),
+        compiles,
+        order=tuple(sorted(numbers, key=lambda number: -rows[number])),
+        ahead=ahead,
+    )
 
 
 def plan_stream(step: Stream[Any], extent: Extent, machine: Machine) -> StreamPlan:
@@ -287,7 +281,7 @@ def plan_stream(step: Stream[Any], extent: Extent, machine: Machine) -> StreamPl
     if prepare == "workers":
         # a block, its permuted copy, what is made of that, and what waits to be sent
         task_bytes = reading + extent.largest_block_bytes + cost.workspace_bytes + per_window * piece_bytes
-        worker += _loaded_bytes(cost) + machine.tasks_of_process * task_bytes + 2 * per_window * piece_bytes
+        worker += loaded_bytes(cost) + machine.tasks_of_process * task_bytes + 2 * per_window * piece_bytes
         driver += (ahead + 2) * per_window * piece_bytes
     else:
         # visits that wait are permuted copies of blocks; the pieces of one that is done may still be in use
@@ -308,88 +302,18 @@ def plan_stream(step: Stream[Any], extent: Extent, machine: Machine) -> StreamPl
         ("workers", "workers"): "workers send prepared rows",
     }[load, prepare]
     return StreamPlan(
-        step.name, len(visits), step.n_rows, step.n_rows * extent.row_bytes, mode, worker,
-        driver + compiles * COMPILING_BYTES, extent.keep(machine), compiles, load=load, prepare=prepare,
-        threads=threads, pieces_per_window=per_window, ahead=ahead,
-    )  # fmt: skip
-
-
-def plan_rounds(step: Rounds, extent: Extent, machine: Machine) -> RoundsPlan:
-    """Keep the state in the driver's process where it fits and is not slower, else on the workers.
-
-    Seconds of a round, with n rows and s seconds a row: n s in the driver, n s / workers and the exchange of
-    a message on the workers. It fits if it takes no more than a quarter of the memory limit, or 1 GiB without
-    one. Executors without a cluster keep it in their own process whatever it takes, "processes" as well;
-    "threads" shares it out to threads when the part of each is worth waking it up for.
-
-    >>> extent = Extent(block_rows=(1000,) * 16, row_bytes=400)
-    >>> step = Rounds("rounds", dict, max, seconds_per_row=2e-9)
-    >>> plan_rounds(step, extent, Machine("distributed", 2)).mode
-    'rounds in the driver'
-    >>> slow = Rounds("rounds", dict, max, seconds_per_row=1e-6)
-    >>> plan = plan_rounds(slow, extent, Machine("distributed", 2))
-    >>> plan.mode, plan.parties
-    ('rounds on 2 workers', ((0, 1, 2, 3), (4, 5, 6, 7)))
-    """
-    groups = groups_of(extent.block_rows)
-    rows = [sum(extent.block_rows[block] for block in group) for group in groups]
-    n_rows = sum(rows)
-    seconds = n_rows * step.seconds_per_row
-    state_bytes = int(n_rows * step.state_bytes_per_row)
-    on_workers = machine.kind == "distributed" and not extent.in_memory
-    if on_workers and extent.readable_by_driver and machine.same_host:
-        limit = RESIDENT_BYTES if machine.memory_limit is None else machine.memory_limit // 4
-        shared = seconds / min(machine.processes, len(groups)) + EXCHANGE_SECONDS
-        on_workers = state_bytes > limit or shared < seconds
-    if on_workers:
-        n_parties = machine.processes
-    else:
-        threaded = machine.kind == "threads" and seconds / machine.n_workers > THREAD_SECONDS
-        n_parties = machine.n_workers if threaded else 1
-    parties = _contiguous(rows, n_parties)
-    largest = max(sum(rows[group] for group in party) for party in parties)
-    # a second copy of a group's arrays, while they are saved or restored, and a block that is read from
-    copied = int(max(rows) * step.state_bytes_per_row) + extent.largest_block_bytes
-    raw = min(step.kept_bytes, largest * extent.row_bytes)
-    answers = 2 * len(parties) * step.answer_bytes
-    kept = extent.reader_bytes + extent.kept_bytes(machine)
-    driver = DRIVER_BASE_BYTES + kept + copied + answers + step.cost.driver_bytes
-    worker = WORKER_BASE_BYTES + kept
-    if on_workers:
-        held = int(largest * step.state_bytes_per_row) + step.cost.workspace_bytes + raw
-        worker += _loaded_bytes(step.cost) + held + copied + 2 * step.answer_bytes
-        mode = f"rounds on {len(parties)} worker{'s' if len(parties) > 1 else ''}"
-    else:
-        held = len(parties) * (step.cost.workspace_bytes + raw) + state_bytes
-        driver += step.cost.process_bytes + held
-        mode = "rounds in the driver"
-        if len(parties) > 1:
-            mode = f"rounds in {len(parties)} threads of the driver"
-    compiles = step.cost.driver_compiled or (not on_workers and step.cost.compiled)
-    return RoundsPlan(
-        step.name, len(parties), n_rows, 0, mode, 0 if machine.in_process else worker,
-        driver + compiles * COMPILING_BYTES, extent.keep(machine), compiles, parties=parties,
-        on_workers=on_workers, held_bytes=held,
-        at_once=largest * step.seconds_per_row < AT_ONCE_SECONDS,
-    )  # fmt: skip
-
-
-def _loaded_bytes(cost: Cost) -> int:
-    """What a worker loads once for the tasks of a pass."""
-    return cost.process_bytes + (COMPILED_BYTES if cost.compiled else 0)
-
-
-def _contiguous(rows: list[int], n_parties: int) -> tuple[tuple[int, ...], ...]:
-    """Consecutive groups in ``n_parties`` runs (or one for each group) of about equal rows."""
-    n_parties = min(n_parties, len(rows))
-    total, done = sum(rows), 0
-    parties: list[list[int]] = [[]]
-    for group, count in enumerate(rows):
-        parties[-1].append(group)
-        done += count
-        left = len(rows) - group - 1
-        wanted = n_parties - len(parties)
-        # a run ends where its share of the rows does, or where the others need every group that is left
-        if wanted and (done * n_parties >= total * len(parties) or left == wanted):
-            parties.append([])
-    return tuple(tuple(party) for party in parties)
+        step.name,
+        len(visits),
+        step.n_rows,
+        step.n_rows * extent.row_bytes,
+        mode,
+        worker,
+        driver + compiles * COMPILING_BYTES,
+        extent.keep(machine),
+        compiles,
+        load=load,
+        prepare=prepare,
+        threads=threads,
+        pieces_per_window=per_window,
+        ahead=ahead,
+    )

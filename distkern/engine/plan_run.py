@@ -5,9 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from distkern.engine.batches import as_rounds
 from distkern.engine.budget import COMPILING_BYTES, MIB, Machine
-from distkern.engine.plan import Extent, PassPlan, RoundsPlan, plan_pass
-from distkern.passes import Pass
+from distkern.engine.plan import Extent, PassPlan, RoundsPlan, plan_each, plan_reduce, plan_stream
+from distkern.engine.plan_rounds import plan_rounds
+from distkern.passes import Batches, Each, Pass, Reduce, Rounds
+
+
+def plan_pass(step: Pass, extent: Extent, machine: Machine) -> PassPlan:
+    """The plan of a pass of any kind."""
+    if isinstance(step, Reduce):
+        return plan_reduce(step, extent, machine)
+    if isinstance(step, Each):
+        return plan_each(step, extent, machine)
+    if isinstance(step, Batches):
+        step = as_rounds(step, extent.largest_block_bytes)
+    if isinstance(step, Rounds):
+        return plan_rounds(step, extent, machine)
+    return plan_stream(step, extent, machine)
 
 
 def plan_run(steps: Sequence[Pass], extents: Mapping[str, Extent], machine: Machine) -> list[PassPlan]:

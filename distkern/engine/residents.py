@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from distkern.common.types import AbstractSource
 from distkern.engine.executors.base import AbstractExecutor, Progress
-from distkern.engine.plan import Extent, RoundsPlan, plan_rounds
+from distkern.engine.plan import Extent, RoundsPlan
+from distkern.engine.plan_rounds import plan_rounds
 from distkern.engine.rounds import AbstractParties, Lost, Saved
 from distkern.passes import Rounds
 

@@ -34,9 +34,13 @@ class StreamClock:
 
 
 def run_stream(
-    step: Stream[Any], plan: StreamPlan, source: AbstractSource, executor: AbstractExecutor,
-    clock: StreamClock, progress: Progress,
-) -> Iterator[Any]:  # fmt: skip
+    step: Stream[Any],
+    plan: StreamPlan,
+    source: AbstractSource,
+    executor: AbstractExecutor,
+    clock: StreamClock,
+    progress: Progress,
+) -> Iterator[Any]:
     """The prepared pieces of all visits, in order; ``progress`` is told the visits that are consumed."""
     with ExitStack() as stack:
         prepared = _prepared(step, plan, source, executor, clock, stack)
@@ -55,9 +59,13 @@ def run_stream(
 
 
 def _prepared(
-    step: Stream[Any], plan: StreamPlan, source: AbstractSource, executor: AbstractExecutor,
-    clock: StreamClock, stack: ExitStack,
-) -> Iterator[tuple[int | None, Any]]:  # fmt: skip
+    step: Stream[Any],
+    plan: StreamPlan,
+    source: AbstractSource,
+    executor: AbstractExecutor,
+    clock: StreamClock,
+    stack: ExitStack,
+) -> Iterator[tuple[int | None, Any]]:
     """Prepared pieces; each with the number of its visit if it is the visit's last."""
     if plan.prepare == "workers":
         yield from _prepared_by_workers(step, plan, source, executor, clock)
@@ -87,9 +95,13 @@ def _prepared(
 
 
 def _loaded(
-    step: Stream[Any], plan: StreamPlan, source: AbstractSource, executor: AbstractExecutor,
-    clock: StreamClock, stack: ExitStack,
-) -> Iterator[Block]:  # fmt: skip
+    step: Stream[Any],
+    plan: StreamPlan,
+    source: AbstractSource,
+    executor: AbstractExecutor,
+    clock: StreamClock,
+    stack: ExitStack,
+) -> Iterator[Block]:
     """The rows of each visit, in its order."""
     loads: Iterable[Timed]
     if plan.load == "workers" or source.is_graph:

@@ -71,9 +71,10 @@ def folded(combine: Callable[..., Any], partials: list[Timed]) -> Timed:
     while partials:
         partial = partials.pop()
         total = Timed(
-            combine(total.value, partial.value), total.read_seconds + partial.read_seconds,
+            combine(total.value, partial.value),
+            total.read_seconds + partial.read_seconds,
             total.work_seconds + partial.work_seconds,
-        )  # fmt: skip
+        )
     return total
 
 
@@ -85,9 +86,15 @@ def load_visit(visit: Visit, keep: Keep, item: Block | Reader) -> Timed:
 
 
 def prepare_window(
-    prepare: Callable[..., Any], operand: Any, piece_rows: int, first: int, stop: int,
-    visit: Visit, keep: Keep, item: Block | Reader,
-) -> Timed:  # fmt: skip
+    prepare: Callable[..., Any],
+    operand: Any,
+    piece_rows: int,
+    first: int,
+    stop: int,
+    visit: Visit,
+    keep: Keep,
+    item: Block | Reader,
+) -> Timed:
     """Pieces ``first`` .. ``stop`` - 1 of a visit, prepared."""
     blas.pin_worker()
     loaded = load_visit(visit, keep, item)
@@ -105,9 +112,15 @@ class Unstored:
 
 
 def each_task(
-    function: Callable[..., Any], operand: Any, store: Store, record_bytes: int, keep: Keep, number: int,
-    given: Any, *items: Block | Reader,
-) -> Timed:  # fmt: skip
+    function: Callable[..., Any],
+    operand: Any,
+    store: Store,
+    record_bytes: int,
+    keep: Keep,
+    number: int,
+    given: Any,
+    *items: Block | Reader,
+) -> Timed:
     """Task ``number`` of an Each: its record, with its result stored; or the result, :class:`Unstored`."""
     blas.pin_worker()
     read = 0.0

@@ -40,11 +40,15 @@ class Watch:
 
     def _tell(self, tasks_done: int, share: float) -> None:
         self._driver.events.emit(
-            "pass_progress", name=self._plan.name, stage=self._driver.stage,
-            tasks_done=min(tasks_done, self._tasks), tasks=self._tasks,
-            rows_done=int(share * self._plan.rows), rows=self._plan.rows,
+            "pass_progress",
+            name=self._plan.name,
+            stage=self._driver.stage,
+            tasks_done=min(tasks_done, self._tasks),
+            tasks=self._tasks,
+            rows_done=int(share * self._plan.rows),
+            rows=self._plan.rows,
             bytes_done=int(share * self._plan.bytes_read),
-        )  # fmt: skip
+        )
 
     def finish(self, split_seconds: dict[str, float]) -> None:
         with self._lock:
@@ -52,10 +56,15 @@ class Watch:
         seconds = time.perf_counter() - self._start
         self._driver.count(self._step, self._plan, seconds)
         self._driver.events.emit(
-            "pass_finished", name=self._plan.name, stage=self._driver.stage, seconds=seconds,
-            rows=self._plan.rows, bytes=self._plan.bytes_read, mode=self._plan.mode,
+            "pass_finished",
+            name=self._plan.name,
+            stage=self._driver.stage,
+            seconds=seconds,
+            rows=self._plan.rows,
+            bytes=self._plan.bytes_read,
+            mode=self._plan.mode,
             split_seconds=split_seconds,
-        )  # fmt: skip
+        )
 
 
 class Watched(Iterator[Any]):

@@ -42,9 +42,10 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
         if len(data.classes) < 2:
             raise InputError(
-                f"the training data has one class only ({data.classes.tolist()})", where="y",
+                f"the training data has one class only ({data.classes.tolist()})",
+                where="y",
                 mend="a classifier needs at least 2 classes",
-            )  # fmt: skip
+            )
         class_weights = self.class_weights_ = self._class_weights(data)
         factors = np.ones(len(data.classes)) if class_weights is None else class_weights
         mean_weight = float(data.class_totals @ factors) / data.source.n_rows

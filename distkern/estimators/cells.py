@@ -40,9 +40,10 @@ class AbstractCells(AbstractFunctionalEstimator):
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Cells:
         return Cells(
-            self._risk_for(self._least_outputs(), class_weights, mean_weight), self.kernel_choice(),
+            self._risk_for(self._least_outputs(), class_weights, mean_weight),
+            self.kernel_choice(),
             **self.values_of(Cells),
-        )  # fmt: skip
+        )
 
     def memory_knob(self) -> str:
         return f"smaller cells (--set max_cell_rows={max(2, self.value('max_cell_rows') // 2)})"
@@ -52,9 +53,15 @@ class AbstractCells(AbstractFunctionalEstimator):
         in_memory = isinstance(self.parts_, HeldParts)
         settings = solver.settings(solver.risk, self.gamma_, self.cost_)
         return cell_basis(
-            self.places_, settings, self.parts_, self.machines_, self.bucket_bytes_, self.coef_.shape[1],
-            dtype, in_memory=in_memory,
-        )  # fmt: skip
+            self.places_,
+            settings,
+            self.parts_,
+            self.machines_,
+            self.bucket_bytes_,
+            self.coef_.shape[1],
+            dtype,
+            in_memory=in_memory,
+        )
 
     def _keep(self, state: CellsState) -> None:
         self._keep_coefficients(np.eye(len(state.center)), state)
@@ -87,10 +94,13 @@ class AbstractCells(AbstractFunctionalEstimator):
 
     def _facts(self) -> dict[str, Any]:
         return {
-            "gamma": float(self.gamma_), "cost": float(self.cost_),
-            "cells": int(self.n_cells_), "support": int(self.n_support_),
-            "bucket_bytes": int(self.bucket_bytes_), "regulariser": float(self.regulariser_),
-        }  # fmt: skip
+            "gamma": float(self.gamma_),
+            "cost": float(self.cost_),
+            "cells": int(self.n_cells_),
+            "support": int(self.n_support_),
+            "bucket_bytes": int(self.bucket_bytes_),
+            "regulariser": float(self.regulariser_),
+        }
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         super()._restore(arrays, facts, where)

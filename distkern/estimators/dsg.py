@@ -52,9 +52,13 @@ class AbstractDSG(AbstractFunctionalEstimator):
             steps = StepRule(step0=self.value("step_size"), step1=self.value("step_decay"))
         values["block_size"] = min(values["block_size"], values["n_features"])
         return DSG(
-            self._risk_for(self._least_outputs(), class_weights, mean_weight), self.kernel_choice(),
-            sampler=self.value("sampler"), steps=steps, least_steps=_LEAST_STEPS, **values,
-        )  # fmt: skip
+            self._risk_for(self._least_outputs(), class_weights, mean_weight),
+            self.kernel_choice(),
+            sampler=self.value("sampler"),
+            steps=steps,
+            least_steps=_LEAST_STEPS,
+            **values,
+        )
 
     def basis(self, dtype: DTypeLike = np.float32) -> RandomFeatureBasis:
         """The random features in use, computing in ``dtype``."""
@@ -68,8 +72,9 @@ class AbstractDSG(AbstractFunctionalEstimator):
         if not hasattr(self, "_state") and hasattr(self, "coef_"):
             raise InputError(
                 "the model was loaded, and a stored model does not hold what further steps need",
-                where="partial_fit", mend="call it on the estimator that was trained",
-            )  # fmt: skip
+                where="partial_fit",
+                mend="call it on the estimator that was trained",
+            )
         before: DSGState | None = getattr(self, "_state", None)
         self.mean_weight_ = 1.0 if weights is None else float(weights.mean())
         source = ArraySource(converted(rows, sparse=isinstance(rows, SparseRows)), targets, weights)
@@ -79,10 +84,15 @@ class AbstractDSG(AbstractFunctionalEstimator):
         if before is None:
             self.seed_ = self._seed()
         problem = Problem(
-            source.block_rows, source.n_features, outputs, source.dtype, has_test=False, seed=self.seed_,
+            source.block_rows,
+            source.n_features,
+            outputs,
+            source.dtype,
+            has_test=False,
+            seed=self.seed_,
             sparse_numbers=source.row_numbers if source.is_sparse else None,
             real_targets=self.task == "regression",
-        )  # fmt: skip
+        )
         with open_executor("synchronous") as executor:
             outcome = Driver({"train": source}, executor).run(ContinuedDSG(solver, before), problem)
         self.n_features_in_, self.scaling_ = source.n_features, None
@@ -105,9 +115,15 @@ class AbstractDSG(AbstractFunctionalEstimator):
             )
         first = not hasattr(self, "coef_")
         raw, targets = validate_data(
-            self, X, y, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", reset=first,
+            self,
+            X,
+            y,
+            dtype=[np.float64, np.float32],
+            order="C",
+            accept_sparse="csr",
+            reset=first,
             y_numeric=self.task == "regression",
-        )  # fmt: skip
+        )
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, raw, dtype=np.float64)
@@ -197,9 +213,10 @@ class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier):
         unseen = labels[self.classes_[known] != labels].tolist()
         if unseen:
             raise InputError(
-                f"label {unseen[0]!r} is not among the classes", where="y",
+                f"label {unseen[0]!r} is not among the classes",
+                where="y",
                 mend=f"classes of the first call: {self.classes_.tolist()}",
-            )  # fmt: skip
+            )
         weighting: Any = self.class_weight or {}
         factors = np.array([float(weighting.get(label, 1.0)) for label in self.classes_.tolist()])
         self.class_weights_ = None

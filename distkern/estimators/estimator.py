@@ -201,10 +201,17 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
         return self
 
     def fit_with(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,
-        test: Split | None = None, executor: AbstractExecutor | None = None, listeners: Sequence[Listener] =
-        (), checkpoints: Place | None = None, resume: bool = False,
-    ) -> Self:  # fmt: skip
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        test: Split | None = None,
+        executor: AbstractExecutor | None = None,
+        listeners: Sequence[Listener] = (),
+        checkpoints: Place | None = None,
+        resume: bool = False,
+    ) -> Self:
         """Fit, with a test split to measure after each stage, a given executor, listeners and checkpoints."""
         self.check_parameters()
         self.target_name_: str | None = None
@@ -258,9 +265,14 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             executor = executor or stack.enter_context(open_executor())
             return self._data_of_lazy(DaskArraySource(X, y, sample_weight), executor, stack), executor
         raw, targets = validate_data(
-            self, X, y, dtype=[np.float64, np.float32], order="C", accept_sparse="csr",
+            self,
+            X,
+            y,
+            dtype=[np.float64, np.float32],
+            order="C",
+            accept_sparse="csr",
             y_numeric=self.task == "regression",
-        )  # fmt: skip
+        )
         learn_names(self, X)
         features: Rows = SparseRows.of_scipy(raw) if issparse(raw) else raw
         weights = None
@@ -273,7 +285,7 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
 
     def _data_of_lazy(
         self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack
-    ) -> TrainingData:  # fmt: skip
+    ) -> TrainingData:
         """What is learnt from Dask arrays; ``stack`` ends with the fit."""
         described = Driver({"train": raw}, executor).measure(self._describing())
         return self._data_of_dask(raw, described)

@@ -72,9 +72,10 @@ class Hyperparameters:
                 if other in values and values[other] not in wanted:
                     choices = " or ".join(repr(value) for value in wanted)
                     raise InputError(
-                        f"{name}={values[name]!r} has no effect with {other}={values[other]!r}", where=name,
+                        f"{name}={values[name]!r} has no effect with {other}={values[other]!r}",
+                        where=name,
                         mend=f"leave {name} out, or set {other} to {choices}",
-                    )  # fmt: skip
+                    )
 
     def value(self, name: str) -> Any:
         """A hyperparameter as plain Python has it; :class:`InputError` if it cannot be what it is."""

@@ -145,9 +145,11 @@ class RandomFeatures(Hyperparameters, ClassNamePrefixFeaturesOutMixin, Transform
 
 
 def feature_rows(
-    single: RandomFeatureBasis, double: RandomFeatureBasis, preparation: Preparation | None,
+    single: RandomFeatureBasis,
+    double: RandomFeatureBasis,
+    preparation: Preparation | None,
     features: Floats | SparseRows,
-) -> NDArray[Any]:  # fmt: skip
+) -> NDArray[Any]:
     """z of rows, prepared first, computed in the rows' own precision, threads pinned."""
     rows: Rows = features if isinstance(features, SparseRows) else np.asarray(features)
     basis = single if rows.dtype == np.float32 else double

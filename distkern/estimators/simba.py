@@ -51,13 +51,13 @@ class SIMBAClassifier(AbstractFeatureClassifier):
 
     def _data_of_arrays(
         self, features: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None
-    ) -> TrainingData:  # fmt: skip
+    ) -> TrainingData:
         check_classification_targets(targets)
         return from_arrays(features, targets, weights, merge=False)
 
     def _data_of_lazy(
         self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack
-    ) -> TrainingData:  # fmt: skip
+    ) -> TrainingData:
         return self._data_of_split(spooled(raw, executor, stack, columns=self.feature_choice().reads_columns))
 
     def _data_of_split(self, split: Split) -> TrainingData:

@@ -28,10 +28,17 @@ def footprint_of_landmarks(layout: Layout, kernel: KernelChoice, size: int) -> F
     numbers, itemsize = layout.row_numbers, layout.dtype.itemsize
     each = row_bytes(size, numbers, itemsize)
     return Footprint(
-        size, size, layout.comparing_bytes, kernel.is_compiled(layout), 2 * size * numbers * itemsize,
-        min(rows_of_tile(size, itemsize), layout.most_rows), each, each, 2.0 * size * (numbers + 2),
+        size,
+        size,
+        layout.comparing_bytes,
+        kernel.is_compiled(layout),
+        2 * size * numbers * itemsize,
+        min(rows_of_tile(size, itemsize), layout.most_rows),
+        each,
+        each,
+        2.0 * size * (numbers + 2),
         float(size),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,17 @@ def footprint_of_random(layout: Layout, basis: RandomFeatureBasis) -> Footprint:
     numbers = layout.row_numbers
     each, of_block = basis.workspace_bytes(numbers, 1), basis.combining_bytes(numbers, 1)
     return Footprint(
-        basis.size, basis.block_size, basis.process_bytes, basis.is_compiled, 0,
-        min(basis.tile_rows, layout.most_rows), each, of_block if basis.by_blocks else each,
-        2.0 * basis.size * numbers / basis.kernel.columns_per_draw, float(basis.size),
-    )  # fmt: skip
+        basis.size,
+        basis.block_size,
+        basis.process_bytes,
+        basis.is_compiled,
+        0,
+        min(basis.tile_rows, layout.most_rows),
+        each,
+        of_block if basis.by_blocks else each,
+        2.0 * basis.size * numbers / basis.kernel.columns_per_draw,
+        float(basis.size),
+    )
 
 
 @dataclass(frozen=True)
@@ -52,9 +59,14 @@ class Random(AbstractKernelFeatures):
 
     def basis(self, layout: Layout, landmarks: Rows, gamma: float) -> RandomFeatureBasis:
         return RandomFeatureBasis(
-            self.kernel.with_gamma(gamma), layout.n_features, self.n_features, layout.seed,
-            sampler=self.sampler, dtype=layout.dtype, sparse_rows=layout.is_sparse,
-        )  # fmt: skip
+            self.kernel.with_gamma(gamma),
+            layout.n_features,
+            self.n_features,
+            layout.seed,
+            sampler=self.sampler,
+            dtype=layout.dtype,
+            sparse_rows=layout.is_sparse,
+        )
 
     def expected_size(self, layout: Layout) -> int:
         return self.n_features

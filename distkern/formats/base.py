@@ -150,8 +150,9 @@ class AbstractFormat(ABC):
         if options.id is not None and not self.is_table:
             raise InputError(
                 f"{self.name} files have no column {options.id!r} to keep as id",
-                where=f"{file.url}, --id", mend="leave it out: rows keep their order",
-            )  # fmt: skip
+                where=f"{file.url}, --id",
+                mend="leave it out: rows keep their order",
+            )
         for chunk in self.read(file, options):
             refuse_non_finite(chunk)
             yield chunk

@@ -192,10 +192,7 @@ class _Layout:
                 ),
                 parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter),
                 convert_options=arrow_csv.ConvertOptions(
-                    column_types=types,
-                    include_columns=included,
-                    null_values=[],
-                    strings_can_be_null=False,
+                    column_types=types, include_columns=included, null_values=[], strings_can_be_null=False
                 ),
             )
         except pa.ArrowInvalid:

@@ -87,9 +87,14 @@ def _chunk(batch: Any, columns: Columns, first_row: int, file: str, options: Rea
         _refuse_missing(batch.column(name), name, first_row, file)
         ids = np.array([str(value) for value in batch.column(name).to_pylist()], dtype=object)
     return RawChunk(
-        features, targets, first_row, file, names=columns.feature_names, target_name=columns.target_name,
+        features,
+        targets,
+        first_row,
+        file,
+        names=columns.feature_names,
+        target_name=columns.target_name,
         ids=ids,
-    )  # fmt: skip
+    )
 
 
 def _place(file: str, first_row: int, row: int, name: str) -> str:

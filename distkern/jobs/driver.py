@@ -122,10 +122,15 @@ class Heartbeat:
 
 
 def drive(
-    out: str, description: dict[str, Any], train: Train, *, worker: str = "",
-    asked_to_stop: Callable[[], bool] = lambda: False, progressed: Callable[[], None] = lambda: None,
+    out: str,
+    description: dict[str, Any],
+    train: Train,
+    *,
+    worker: str = "",
+    asked_to_stop: Callable[[], bool] = lambda: False,
+    progressed: Callable[[], None] = lambda: None,
     connected: Callable[[], bool] = lambda: True,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Train the job of the folder ``out``, from its last checkpoint; do nothing if that has been done.
 
     Parameters
@@ -164,9 +169,14 @@ def drive(
     hopeless = folder.starts_at(progress) >= MOST_STARTS
     fence = folder.claim(progress)
     record = record.changed(
-        state=RUNNING, started=time.time(), finished=None, epoch=fence.epoch, host=socket.gethostname(),
-        worker=worker, error="",
-    )  # fmt: skip
+        state=RUNNING,
+        started=time.time(),
+        finished=None,
+        epoch=fence.epoch,
+        host=socket.gethostname(),
+        worker=worker,
+        error="",
+    )
     folder.write(record)
     log = LogFile(folder.log, fence)
     log.say(f"job {record.id}: driver {fence.epoch} on {record.host}, process {os.getpid()}")

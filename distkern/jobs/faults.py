@@ -15,9 +15,18 @@ from distkern.common.errors import ClusterError, DistkernError
 Result = TypeVar("Result")
 
 _OF_THE_NETWORK = {
-    None, errno.ECONNRESET, errno.ECONNREFUSED, errno.ECONNABORTED, errno.EPIPE, errno.ETIMEDOUT,
-    errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN, errno.ENOTCONN,
-}  # fmt: skip
+    None,
+    errno.ECONNRESET,
+    errno.ECONNREFUSED,
+    errno.ECONNABORTED,
+    errno.EPIPE,
+    errno.ETIMEDOUT,
+    errno.EHOSTUNREACH,
+    errno.ENETUNREACH,
+    errno.EHOSTDOWN,
+    errno.ENETDOWN,
+    errno.ENOTCONN,
+}
 #: seconds before the first new try; doubled for each further one, up to the second
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 
@@ -32,10 +41,13 @@ def is_fault_of_cluster(error: BaseException) -> bool:
 
 
 def with_retries(
-    run: Callable[[int], Result], retries: int, say: Callable[[str], None], *,
+    run: Callable[[int], Result],
+    retries: int,
+    say: Callable[[str], None],
+    *,
     expected: Callable[[BaseException, int], bool] = lambda error, tried: is_fault_of_cluster(error),
     sleep: Callable[[float], None] = time.sleep,
-) -> Result:  # fmt: skip
+) -> Result:
     """Call ``run(0)``; as long as the cluster fails, ``run(1)`` to ``run(retries)``.
 
     Parameters

@@ -105,9 +105,12 @@ class JobFolder:
         if self.is_attached():
             return RUNNING
         return state_of(
-            self.record(), self.pulse().get("time"), asked_to_stop=self.asked_to_stop(),
-            has_model=self.has_model, now=time.time() if now is None else now,
-        )  # fmt: skip
+            self.record(),
+            self.pulse().get("time"),
+            asked_to_stop=self.asked_to_stop(),
+            has_model=self.has_model,
+            now=time.time() if now is None else now,
+        )
 
     def is_attached(self) -> bool:
         """Whether a process that is no job of a scheduler (``distkern train``) trains to this folder now."""
@@ -153,10 +156,11 @@ class JobFolder:
         pulse = self.pulse()
         if _lives(pulse):
             raise InputError(
-                f"process {pulse.get('pid')} on {pulse.get('host')} is training to it", where=str(self.path),
+                f"process {pulse.get('pid')} on {pulse.get('host')} is training to it",
+                where=str(self.path),
                 mend="wait for it, stop it there with Ctrl-C, or use another folder; a run that has been "
                 f"silent for {LOST_SECONDS:.0f} seconds counts as lost",
-            )  # fmt: skip
+            )
 
     def refuse_if_driven(self) -> None:
         """Raise :class:`InputError` if a job of this folder is waiting or running, or an attached run is."""
@@ -170,11 +174,12 @@ class JobFolder:
             return
         if state not in OVER:
             raise InputError(
-                f"is the folder of job {record.id}, which is {state}", where=str(self.path),
+                f"is the folder of job {record.id}, which is {state}",
+                where=str(self.path),
                 mend=f"wait for it ({record.command('logs', '--follow')}), stop it "
                 f"({record.command('cancel')}), or use another folder; a job that has been silent for "
                 f"{LOST_SECONDS:.0f} seconds counts as lost",
-            )  # fmt: skip
+            )
 
 
 def _lives(pulse: Mapping[str, Any]) -> bool:

@@ -67,6 +67,7 @@ def unknown_job(identifier: str, known: list[str], where: str) -> InputError:
     """The error for an id that is none of those ``known``."""
     shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
     return InputError(
-        f"no job {identifier!r}", where=where,
+        f"no job {identifier!r}",
+        where=where,
         mend=f"known are: {shown}" if known else "there are no jobs; give --runs FOLDER (or DISTKERN_RUNS)",
-    )  # fmt: skip
+    )

@@ -37,9 +37,7 @@ def look(out: str, token: str, data: str) -> str:
     return ""
 
 
-def check_store(
-    out: Place, data: str, everywhere: Callable[..., Mapping[str, Any]], where: str
-) -> None:  # fmt: skip
+def check_store(out: Place, data: str, everywhere: Callable[..., Mapping[str, Any]], where: str) -> None:
     """Refuse places that not every worker can use, before a job that would fail there is submitted.
 
     Parameters
@@ -81,6 +79,7 @@ def check_store(
             ) from answer
         if answer:
             raise InputError(
-                f"worker {address} {answer}", where=where,
+                f"worker {address} {answer}",
+                where=where,
                 mend="use a place that this machine and all workers share, under the same path",
-            )  # fmt: skip
+            )

@@ -102,9 +102,7 @@ def new_id(algorithm: str) -> str:
     return f"{algorithm}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
 
 
-def state_of(
-    record: Record, beat: float | None, *, asked_to_stop: bool, has_model: bool, now: float
-) -> str:  # fmt: skip
+def state_of(record: Record, beat: float | None, *, asked_to_stop: bool, has_model: bool, now: float) -> str:
     """The state of a job now.
 
     Parameters

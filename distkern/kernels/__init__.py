@@ -93,9 +93,10 @@ def kernel_matrix(
     right = left if Y is None else np.ascontiguousarray(Y, dtype=np.float64)
     if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[1]:
         raise InputError(
-            f"shapes {left.shape} and {right.shape} do not match", where="kernel_matrix",
+            f"shapes {left.shape} and {right.shape} do not match",
+            where="kernel_matrix",
             mend="give two-dimensional arrays with the same number of columns",
-        )  # fmt: skip
+        )
     found = find_kernel(kernel).from_parameters(**parameters)
     found.check_domain(left)
     if Y is not None:

@@ -42,9 +42,17 @@ def shared(row: float, landmark: float, parameter: float) -> float:
 
 
 def _sparse_sums(
-    data: Any, indices: Any, indptr: Any, values: Any, members: Any, starts: Any, constants: Any,
-    parameter: float, scale: float, out: Any,
-) -> None:  # fmt: skip
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    values: Any,
+    members: Any,
+    starts: Any,
+    constants: Any,
+    parameter: float,
+    scale: float,
+    out: Any,
+) -> None:
     size = out.shape[1]
     sums = np.empty(size)
     for i in range(out.shape[0]):
@@ -75,9 +83,17 @@ def sparse_sums(
     numbers = array_type(dtype, 1)
     columns = array_type(np.int32, 1)
     arguments = (
-        numbers, columns, array_type(np.int64, 1), numbers, columns, columns, array_type(np.float64, 1),
-        numba.float64, numba.float64, array_type(dtype, 2, writable=True),
-    )  # fmt: skip
+        numbers,
+        columns,
+        array_type(np.int64, 1),
+        numbers,
+        columns,
+        columns,
+        array_type(np.float64, 1),
+        numba.float64,
+        numba.float64,
+        array_type(dtype, 2, writable=True),
+    )
     return compile_loop(_sparse_sums, arguments, helpers={"own": own, "shared": shared}, exact=True)
 
 

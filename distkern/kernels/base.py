@@ -91,9 +91,7 @@ class AbstractKernel(Declared, ABC):
         """
         bound = self.lower_bound
         if bound > -math.inf:
-            check_lower_bound(
-                self.name, bound, rows, first_row=first_row, where=where, columns=columns
-            )  # fmt: skip
+            check_lower_bound(self.name, bound, rows, first_row=first_row, where=where, columns=columns)
 
 
 @dataclass(frozen=True)
@@ -143,9 +141,10 @@ class AbstractTileKernel(AbstractKernel):
     def prepare_sparse(self, landmarks: SparseRows) -> AbstractPrepared:
         """Sparse landmarks in such a form; kernels that have none for sparse rows leave this out."""
         raise InputError(
-            f"kernel {self.name} compares dense rows only", where="kernel",
+            f"kernel {self.name} compares dense rows only",
+            where="kernel",
             mend="shard the data with --dense, or choose another kernel",
-        )  # fmt: skip
+        )
 
     def prepare_rows(self, landmarks: Rows) -> AbstractPrepared:
         """Landmarks of either form, prepared."""
@@ -182,8 +181,9 @@ def require(kernel: AbstractKernel, capability: type[Capability]) -> Capability:
     able = ", ".join(members("distkern.kernels", capability))
     raise InputError(
         f"kernel {kernel.name} cannot be used here: it {_LACKS[capability.__name__]}",
-        where="kernel", mend=f"use one of: {able}",
-    )  # fmt: skip
+        where="kernel",
+        mend=f"use one of: {able}",
+    )
 
 
 _LACKS = {

@@ -39,4 +39,4 @@ def check_lower_bound(
         f"kernel {name} needs numbers {wanted}, got {value:g}",
         where=f"{where}, row {first_row + row}, column {label}",
         mend="scale the data to [0, 1] (shard with --scale minmax) or choose another kernel",
-    )  # fmt: skip
+    )

@@ -99,10 +99,15 @@ class AbstractSparseScores(AbstractPrepared):
         arrays = (
             np.require(array, requirements=("C", "A"))
             for array in (
-                features.data, features.indices, features.indptr, self.values, self.members, self.starts,
+                features.data,
+                features.indices,
+                features.indptr,
+                self.values,
+                self.members,
+                self.starts,
                 self.constants,
             )
-        )  # fmt: skip
+        )
         sparse_sums(features.dtype, kind.own, kind.shared)(*arrays, self.parameter, self.scale, out)
 
 

@@ -60,10 +60,19 @@ def _scan(rows: Any, landmarks: Any, n_landmarks: int, order: Any, squared_radiu
 
 
 def _sparse_scan(
-    data: Any, indices: Any, indptr: Any,
-    landmark_data: Any, landmark_indices: Any, landmark_indptr: Any, norms: Any, row: Any,
-    n_landmarks: int, order: Any, squared_radius: float, limit: int,
-) -> int:  # fmt: skip
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    landmark_data: Any,
+    landmark_indices: Any,
+    landmark_indptr: Any,
+    norms: Any,
+    row: Any,
+    n_landmarks: int,
+    order: Any,
+    squared_radius: float,
+    limit: int,
+) -> int:
     for i in range(len(indptr) - 1):
         norm = 0.0
         for entry in range(indptr[i], indptr[i + 1]):
@@ -111,9 +120,13 @@ def scan(dtype: np.dtype[Any]) -> Callable[..., int]:
     import numba
 
     arguments = (
-        array_type(dtype, 2), array_type(dtype, 2, writable=True), numba.int64,
-        array_type(np.int64, 1, writable=True), numba.float64, numba.int64,
-    )  # fmt: skip
+        array_type(dtype, 2),
+        array_type(dtype, 2, writable=True),
+        numba.int64,
+        array_type(np.int64, 1, writable=True),
+        numba.float64,
+        numba.int64,
+    )
     return compile_loop(_scan, arguments, helpers={"_to_front": _to_front}, exact=True)
 
 
@@ -131,9 +144,19 @@ def sparse_scan(dtype: np.dtype[Any]) -> Callable[..., int]:
     numbers, columns, ends = (array_type(kind, 1) for kind in (dtype, np.int32, np.int64))
     exact, written = array_type(np.float64, 1, writable=True), array_type(np.int64, 1, writable=True)
     arguments = (
-        numbers, columns, ends, array_type(dtype, 1, writable=True), array_type(np.int32, 1, writable=True),
-        written, exact, exact, numba.int64, written, numba.float64, numba.int64,
-    )  # fmt: skip
+        numbers,
+        columns,
+        ends,
+        array_type(dtype, 1, writable=True),
+        array_type(np.int32, 1, writable=True),
+        written,
+        exact,
+        exact,
+        numba.int64,
+        written,
+        numba.float64,
+        numba.int64,
+    )
     return compile_loop(_sparse_scan, arguments, helpers={"_to_front": _to_front}, exact=True)
 
 
@@ -202,9 +225,11 @@ class SparseScanner(AbstractScanner):
     def found(self) -> SparseRows:
         n_entries = self._indptr[self.size]
         return SparseRows(
-            self._data[:n_entries].copy(), self._indices[:n_entries].copy(),
-            self._indptr[: self.size + 1].copy(), self._layout.n_features,
-        )  # fmt: skip
+            self._data[:n_entries].copy(),
+            self._indices[:n_entries].copy(),
+            self._indptr[: self.size + 1].copy(),
+            self._layout.n_features,
+        )
 
     def _scan(self, piece: Rows, size: int) -> int:
         assert isinstance(piece, SparseRows)
@@ -217,9 +242,19 @@ class SparseScanner(AbstractScanner):
             np.require(array, requirements=("C", "A")) for array in (piece.data, piece.indices, piece.indptr)
         )
         return sparse_scan(self._data.dtype)(
-            data, indices, indptr, self._data, self._indices, self._indptr, self._norms, self._row,
-            self.size, self._order, self.squared_radius, self.limit,
-        )  # fmt: skip
+            data,
+            indices,
+            indptr,
+            self._data,
+            self._indices,
+            self._indptr,
+            self._norms,
+            self._row,
+            self.size,
+            self._order,
+            self.squared_radius,
+            self.limit,
+        )
 
 
 def scanner_for(layout: Layout, radius: float, limit: int) -> AbstractScanner:

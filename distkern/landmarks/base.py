@@ -120,9 +120,13 @@ def gather_rows(layout: Layout, rows: NDArray[np.int64], name: str) -> Generator
     offsets = layout.offsets
     blocks = np.unique(np.searchsorted(offsets, rows, side="right") - 1)
     result: Rows = yield Reduce(
-        name, pick, stack, _Wanted(offsets, rows), blocks=tuple(int(block) for block in blocks),
+        name,
+        pick,
+        stack,
+        _Wanted(offsets, rows),
+        blocks=tuple(int(block) for block in blocks),
         cost=rows_cost(layout, int(rows.size)),
-    )  # fmt: skip
+    )
     return result
 
 

@@ -194,9 +194,13 @@ def _sweep(layout: Layout, radius: float, limit: int) -> Generator[Pass, Any, Ro
         )
         cover = _Cover(scanner.found, radius**2, first_row, end_row, offsets)
         candidates: _Candidates = yield Reduce(
-            "coverage", _uncovered, _Candidates.join, cover, blocks=tuple(blocks),
+            "coverage",
+            _uncovered,
+            _Candidates.join,
+            cover,
+            blocks=tuple(blocks),
             cost=_sweep_cost(layout, max(len(cover.landmarks), 1)),
-        )  # fmt: skip
+        )
         if not scanner.scan(candidates.rows):
             return None
         first_row = candidates.end

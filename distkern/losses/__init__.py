@@ -56,6 +56,7 @@ def margin_loss(loss: AbstractLoss) -> AbstractElementwiseLoss:
     if isinstance(loss, AbstractElementwiseLoss) and loss.target_kind == "binary":
         return loss
     raise InputError(
-        f"{loss.name!r} is not a loss of the margin y f", where="loss",
+        f"{loss.name!r} is not a loss of the margin y f",
+        where="loss",
         mend=f"use one of: {', '.join(margin_loss_names())}",
-    )  # fmt: skip
+    )

@@ -68,9 +68,10 @@ class AbstractLoss(Declared, ABC):
         """
         if self.target_kind == "classes" and n_outputs < 2:
             raise InputError(
-                f"{self.name!r} compares the outputs of at least two classes", where="loss",
+                f"{self.name!r} compares the outputs of at least two classes",
+                where="loss",
                 mend="use 'logistic' for a single output",
-            )  # fmt: skip
+            )
 
     def check_scale(self, scale: float) -> None:
         """Refuse real targets that spread over ``scale`` where constants of the loss do not suit them."""

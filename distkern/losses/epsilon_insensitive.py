@@ -18,9 +18,11 @@ class EpsilonInsensitive(AbstractDualLoss):
     """l(f, y) = max(0, |f - y| - epsilon) (dsg.txt, Table 1)."""
 
     epsilon: float | None = parameter(
-        None, NOT_NEGATIVE, NOTHING,
+        None,
+        NOT_NEGATIVE,
+        NOTHING,
         help="residual that costs nothing, in the units of the targets; none: 0.1 standard deviations",
-    )  # fmt: skip
+    )
 
     name = "epsilon_insensitive"
     target_kind = "real"

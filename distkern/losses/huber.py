@@ -21,10 +21,12 @@ class Huber(AbstractDualLoss):
     """l(f, y) = 1/2 a^2 + delta (|f - y| - a), a = min(|f - y|, delta) (dsg.txt, Table 1)."""
 
     delta: float | None = parameter(
-        None, POSITIVE, NOTHING,
+        None,
+        POSITIVE,
+        NOTHING,
         help="residual from which on it grows linearly, in the units of the targets; none: 1.35 standard "
         "deviations of theirs, as efficient as the square loss to 95 % if the noise is normal (Huber 1964)",
-    )  # fmt: skip
+    )
 
     name = "huber"
     target_kind = "real"
@@ -41,9 +43,10 @@ class Huber(AbstractDualLoss):
         if self.delta is not None and self.delta < _NARROWEST * scale:
             raise InputError(
                 f"is {self.delta:g} where the targets spread over {scale:.3g}: so narrow a Huber loss is the "
-                "absolute one, and its small slopes lead nowhere", where="delta",
+                "absolute one, and its small slopes lead nowhere",
+                where="delta",
                 mend=f"leave it out, use {_NARROWEST * scale:.3g} or more, or loss='absolute'",
-            )  # fmt: skip
+            )
 
     @property
     def parameters(self) -> tuple[float, ...]:

@@ -49,9 +49,10 @@ class Quantile(AbstractLoss):
     def check_outputs(self, n_outputs: int) -> None:
         if len(self.quantiles) != n_outputs:
             raise InputError(
-                f"{len(self.quantiles)} quantiles for {n_outputs} outputs", where="quantiles",
+                f"{len(self.quantiles)} quantiles for {n_outputs} outputs",
+                where="quantiles",
                 mend="a model has one output for each quantile",
-            )  # fmt: skip
+            )
 
     @property
     def levels(self) -> tuple[float, ...]:

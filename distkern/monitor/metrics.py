@@ -14,9 +14,19 @@ from distkern.storage.places import Location, place_of
 
 #: the keys of a line, in order; a solver's own figures follow
 FIELDS = (
-    "stage", "passes", "seconds", "objective", "train_error", "test_error", "model_size", "feature_accesses",
-    "feature_accesses_nonzero", "rows_read", "bytes_read", "peak_rss_bytes",
-)  # fmt: skip
+    "stage",
+    "passes",
+    "seconds",
+    "objective",
+    "train_error",
+    "test_error",
+    "model_size",
+    "feature_accesses",
+    "feature_accesses_nonzero",
+    "rows_read",
+    "bytes_read",
+    "peak_rss_bytes",
+)
 
 
 class MetricsFile:

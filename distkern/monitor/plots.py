@@ -29,9 +29,14 @@ class Line:
 
 
 def line_plot(
-    title: str, x_label: str, x: Sequence[float], lines: Sequence[Line], *, log: bool = False,
+    title: str,
+    x_label: str,
+    x: Sequence[float],
+    lines: Sequence[Line],
+    *,
+    log: bool = False,
     binary: bool = False,
-) -> str:  # fmt: skip
+) -> str:
     """An SVG of ``lines`` over ``x``; ``log`` makes the vertical axis logarithmic if every value is positive.
 
     ``binary`` values are bytes, drawn from 0. Returns an empty string where there is nothing to draw.

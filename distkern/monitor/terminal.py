@@ -40,10 +40,14 @@ class Terminal:
         if self.live:
             console = Console(file=self._stream, highlight=False)
             self._progress = Progress(
-                TextColumn("{task.description}"), BarColumn(bar_width=20), TaskProgressColumn(),
-                TextColumn("{task.fields[rates]}"), TimeRemainingColumn(compact=True),
-                console=console, transient=True,
-            )  # fmt: skip
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=20),
+                TaskProgressColumn(),
+                TextColumn("{task.fields[rates]}"),
+                TimeRemainingColumn(compact=True),
+                console=console,
+                transient=True,
+            )
             self._progress.start()
         return self
 
@@ -161,9 +165,14 @@ class Terminal:
 
 
 _COLUMNS = (
-    ("stage", 5), ("passes", 7), ("time", 11), ("objective", 11), ("train error", 11), ("test error", 10),
+    ("stage", 5),
+    ("passes", 7),
+    ("time", 11),
+    ("objective", 11),
+    ("train error", 11),
+    ("test error", 10),
     ("memory", 11),
-)  # fmt: skip
+)
 
 
 def stage_header(metrics: Mapping[str, Any]) -> str:

@@ -35,9 +35,12 @@ class Applied:
     def to(cls, split: Split, model: Any) -> Applied:
         """A model that is applied to a split."""
         return cls(
-            model.basis(split.dtype), model.coef_, model.intercept_, model.losses(),
+            model.basis(split.dtype),
+            model.coef_,
+            model.intercept_,
+            model.losses(),
             model.preparation_for(split),
-        )  # fmt: skip
+        )
 
     def predictions(self, block: Block) -> Floats:
         """f, (n_rows, n_outputs), in the dtype of the basis, or float64 with an intercept."""

@@ -135,9 +135,11 @@ class ArrayGroup(AbstractGroup):
         order = np.argsort(features.indices, kind="stable")
         counts = np.bincount(features.indices, minlength=self.n_features)
         return SparseRows(
-            features.data[order], features.row_of_entries[order].astype(np.int32),
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), self.n_rows,
-        )  # fmt: skip
+            features.data[order],
+            features.row_of_entries[order].astype(np.int32),
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            self.n_rows,
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         # another process is sent the rows of the group alone

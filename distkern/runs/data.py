@@ -68,7 +68,7 @@ def from_split(split: Split) -> TrainingData:
 
 def from_arrays(
     features: Rows, labels: NDArray[Any], weights: NDArray[np.float64] | None, *, merge: bool = True
-) -> TrainingData:  # fmt: skip
+) -> TrainingData:
     """Validated arrays; rows of weight 0 are left out.
 
     With few rows, identical ones are merged into one that carries their weights, in sorted order, unless

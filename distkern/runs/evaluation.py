@@ -119,8 +119,9 @@ def evaluation_pass(model: Any, split: Split) -> Reduce[Any] | Stream[Any]:
     if split.dataset.task != model.task:
         raise InputError(
             f"is a data set of task {split.dataset.task!r}, and {type(model).__name__} is for {model.task}",
-            where=str(split.dataset.path), mend=f"shard it with --task {model.task}",
-        )  # fmt: skip
+            where=str(split.dataset.path),
+            mend=f"shard it with --task {model.task}",
+        )
     return residuals_pass(model, split) if model.task == "regression" else _counting_pass(model, split)
 
 
@@ -131,9 +132,10 @@ def _counting_pass(model: Any, split: Split) -> Stream[_Counted]:
     codes = np.array([known.index(label) if label in known else -1 for label in labels], dtype=np.int64)
     if (codes < 0).all():
         raise InputError(
-            f"its labels {labels[:5]} are none of the model's {known[:5]}", where=str(split.dataset.path),
+            f"its labels {labels[:5]} are none of the model's {known[:5]}",
+            where=str(split.dataset.path),
             mend="evaluate on data with the labels of the training data",
-        )  # fmt: skip
+        )
     n_outputs = model.n_outputs(len(known))
     operand = _Evaluated(applied, codes, len(known))
     basis = applied.basis

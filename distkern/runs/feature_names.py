@@ -45,8 +45,9 @@ def put_in_order(estimator: Any, X: Any) -> Any:
     if getattr(estimator, "_is_of_frame", False) and not is_dask(X):
         raise InputError(
             "The feature names should match those that were passed during fit.\nFeature names must be in the "
-            "same order as they were in fit.", mend="X[model.feature_names_in_] is",
-        )  # fmt: skip
+            "same order as they were in fit.",
+            mend="X[model.feature_names_in_] is",
+        )
     return X[list(ours)]
 
 
@@ -59,9 +60,7 @@ def preparation_of(estimator: Any, dataset: Dataset) -> Preparation | None:
     """What a fitted estimator does to the stored rows of a data set, see :func:`preparation_for`."""
     names = getattr(estimator, "feature_names_in_", None)
     own: Scaling | None = estimator.scaling_
-    return preparation_for(
-        dataset, estimator.n_features_in_, None if names is None else tuple(names), own
-    )  # fmt: skip
+    return preparation_for(dataset, estimator.n_features_in_, None if names is None else tuple(names), own)
 
 
 def _named(X: Any) -> Any:

@@ -15,9 +15,18 @@ from distkern.storage.places import Place, URLPlace, remove_tree
 
 #: what a training run leaves in its folder
 _OF_A_RUN = {
-    "checkpoints", "metrics.jsonl", "arrays", "model.json", "report.html", "job.json", "log.jsonl", "cancel",
-    "moved", "tuned", "machines",
-}  # fmt: skip
+    "checkpoints",
+    "metrics.jsonl",
+    "arrays",
+    "model.json",
+    "report.html",
+    "job.json",
+    "log.jsonl",
+    "cancel",
+    "moved",
+    "tuned",
+    "machines",
+}
 #: stores of tasks that no model needs
 _PASSING = ("moved", "tuned")
 
@@ -61,9 +70,7 @@ def check_folder(folder: Place, resume: bool) -> None:
         )
 
 
-def check_resumption(
-    estimator: Learner, source: Split, folder: Place, *, test: Split | None
-) -> None:  # fmt: skip
+def check_resumption(estimator: Learner, source: Split, folder: Place, *, test: Split | None) -> None:
     """Refuse to go on with a run of other data or with other hyperparameters, before anything is started.
 
     Raises

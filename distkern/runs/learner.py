@@ -44,10 +44,17 @@ class Learner(Protocol):
     def _identity(self, data: TrainingData, problem: Problem) -> dict[str, Any]: ...
 
     def fit_with(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,
-        test: Split | None = None, executor: AbstractExecutor | None = None, listeners: Sequence[Listener] =
-        (), checkpoints: Place | None = None, resume: bool = False,
-    ) -> Any: ...  # fmt: skip
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        test: Split | None = None,
+        executor: AbstractExecutor | None = None,
+        listeners: Sequence[Listener] = (),
+        checkpoints: Place | None = None,
+        resume: bool = False,
+    ) -> Any: ...
 
     # -- to predict
 

@@ -17,10 +17,17 @@ from distkern.storage.preparation import Preparation
 
 
 def predict_rows(
-    single: AbstractBasis, double: AbstractBasis, coefficients: Floats, intercept: Floats, n_features: int,
-    classes: NDArray[Any] | None, preparation: Preparation | None, output: str,
-    chances: Callable[[Floats], NDArray[np.float64]] | None, features: Any,
-) -> NDArray[Any]:  # fmt: skip
+    single: AbstractBasis,
+    double: AbstractBasis,
+    coefficients: Floats,
+    intercept: Floats,
+    n_features: int,
+    classes: NDArray[Any] | None,
+    preparation: Preparation | None,
+    output: str,
+    chances: Callable[[Floats], NDArray[np.float64]] | None,
+    features: Any,
+) -> NDArray[Any]:
     """Decision values, labels or probabilities of rows, computed in the rows' own precision, threads pinned.
 
     Parameters
@@ -43,8 +50,7 @@ def predict_rows(
     dtype = values.dtype if values.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     if values.ndim != 2 or values.shape[1] != n_features:
         raise InputError(
-            f"X has {values.shape[-1]} features, but the model expects {n_features} features",
-            where="X",
+            f"X has {values.shape[-1]} features, but the model expects {n_features} features", where="X"
         )
     if preparation is not None:
         values = preparation.apply_rows(values, dtype)

@@ -20,14 +20,7 @@ from distkern.engine.rates import START_SECONDS, Experience, seconds_of
 from distkern.monitor import metrics
 from distkern.monitor.text import in_bytes
 from distkern.passes import Pass
-from distkern.runs.folder import (
-    check_folder,
-    check_resumption,
-    checkpointed_history,
-    clear,
-    farewell,
-    tidy,
-)
+from distkern.runs.folder import check_folder, check_resumption, checkpointed_history, clear, farewell, tidy
 from distkern.runs.learner import Learner
 from distkern.runs.persistence import load_model, save_model
 from distkern.storage.atomic import explain_errors
@@ -93,9 +86,14 @@ class Plan:
 
 
 def plan(
-    estimator: Learner, source: Split, *, test: Split | None = None, scheduler: str | None =
-    None, workers: int | None = None, memory_limit: int | None = None,
-) -> Plan:  # fmt: skip
+    estimator: Learner,
+    source: Split,
+    *,
+    test: Split | None = None,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    memory_limit: int | None = None,
+) -> Plan:
     """The passes, bytes and peaks of memory of a training run; nothing is read and nothing started.
 
     A ``tcp://`` or ``tls://`` scheduler is asked for its number of workers and their limit.
@@ -107,7 +105,7 @@ def plan(
 
 def _plan_on(
     machine: Machine, estimator: Learner, source: Split, test: Split | None, given: int | None
-) -> Plan:  # fmt: skip
+) -> Plan:
     solver, problem = estimator.problem(estimator._data_of_split(source), has_test=test is not None)
     extents = {"train": Extent.of(source, "planned")}
     if test is not None:
@@ -118,11 +116,12 @@ def _plan_on(
     saved, machine = savings(machine, used), used
     passes = tuple(
         PlannedPass(
-            **{field.name: getattr(part, field.name) for field in fields(PassPlan)}, times=outline.times,
+            **{field.name: getattr(part, field.name) for field in fields(PassPlan)},
+            times=outline.times,
             seconds=seconds_of(outline.step, part, machine, experience.rates),
         )
         for outline, part in zip(outlines, parts, strict=True)
-    )  # fmt: skip
+    )
     worker = max(step.worker_bytes for step in passes)
     driver = max(step.driver_bytes for step in passes)
     limited = needed_bytes(passes, machine)
@@ -135,9 +134,17 @@ def _plan_on(
         )
     seconds = START_SECONDS + sum(step.times * step.seconds for step in passes)
     return Plan(
-        passes, 0 if machine.in_process else worker, driver, machine.memory_limit, advice,
-        seconds, (solver.name, machine.kind), experience, machine, saved,
-    )  # fmt: skip
+        passes,
+        0 if machine.in_process else worker,
+        driver,
+        machine.memory_limit,
+        advice,
+        seconds,
+        (solver.name, machine.kind),
+        experience,
+        machine,
+        saved,
+    )
 
 
 def savings(machine: Machine, used: Machine) -> tuple[str, ...]:
@@ -181,11 +188,19 @@ def _advice(name: str, needed: int, limit: int, extent: Extent, raised: str, oth
 
 
 def train(
-    estimator: Trained, source: Split, *, test: Split | None = None, scheduler: str | None =
-    None, workers: int | None = None, memory_limit: int | None = None, out: Location | None = None,
-    resume: bool = False, listeners: Sequence[Listener] = (), dashboard: bool = False,
+    estimator: Trained,
+    source: Split,
+    *,
+    test: Split | None = None,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    memory_limit: int | None = None,
+    out: Location | None = None,
+    resume: bool = False,
+    listeners: Sequence[Listener] = (),
+    dashboard: bool = False,
     opened: Callable[[AbstractExecutor], Sequence[Listener]] | None = None,
-) -> Trained:  # fmt: skip
+) -> Trained:
     """Fit ``estimator`` to a split and write the model to ``out``, with a checkpoint after every stage.
 
     Parameters
@@ -261,9 +276,12 @@ def stop_if_asked(event: Event) -> None:
 
 @contextmanager
 def opened_executor(
-    scheduler: str | None, workers: int | None, memory_limit: int | None, check: Callable[[Machine], Machine],
+    scheduler: str | None,
+    workers: int | None,
+    memory_limit: int | None,
+    check: Callable[[Machine], Machine],
     dashboard: bool = False,
-) -> Iterator[AbstractExecutor]:  # fmt: skip
+) -> Iterator[AbstractExecutor]:
     """An executor on the machine that ``check`` makes of its own; workers that it refuses are not started."""
     if scheduler == "local":
         check(_machine(scheduler, workers, memory_limit))
@@ -299,9 +317,14 @@ def _whose(machine: Machine, given: int | None) -> str:
 
 
 def evaluate(
-    model: Learner, source: Split, *, scheduler: str | None = None, workers: int | None =
-    None, memory_limit: int | None = None, listeners: Sequence[Listener] = (),
-) -> dict[str, Any]:  # fmt: skip
+    model: Learner,
+    source: Split,
+    *,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    memory_limit: int | None = None,
+    listeners: Sequence[Listener] = (),
+) -> dict[str, Any]:
     """Figures of a model on a split: see :func:`distkern.runs.evaluation.evaluate_split`."""
     from distkern.runs.evaluation import evaluate_split, evaluation_pass
 

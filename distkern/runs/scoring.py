@@ -30,9 +30,15 @@ _MOST_ROWS_PER_CHUNK = 2**18
 
 
 def predict_to(
-    model: Learner, source: Split, out: Location, *, output: str = "label",
-    scheduler: str | None = None, workers: int | None = None, memory_limit: int | None = None,
-) -> int:  # fmt: skip
+    model: Learner,
+    source: Split,
+    out: Location,
+    *,
+    output: str = "label",
+    scheduler: str | None = None,
+    workers: int | None = None,
+    memory_limit: int | None = None,
+) -> int:
     """Write the predictions of all rows of a split, shard by shard, to ``.zarr``, ``.csv`` or ``.npy``, the
     first two with each row's number in its source.
 
@@ -47,12 +53,15 @@ def predict_to(
         starts = np.cumsum([0, *source.block_rows[:-1]]).tolist()
         numbers = source.has_source_rows
         step = Each(
-            "predict", _predict_block,
+            "predict",
+            _predict_block,
             [(start, source.reader(block) if numbers else None) for block, start in enumerate(starts)],
-            store, [(block,) for block in range(source.n_blocks)],
-            model.predictor(model.preparation_for(source), output), source.name,
+            store,
+            [(block,) for block in range(source.n_blocks)],
+            model.predictor(model.preparation_for(source), output),
+            source.name,
             cost=_cost(model, Extent.of(source), source.row_numbers, output),
-        )  # fmt: skip
+        )
         check = check_limit(step, Extent.of(source), memory_limit)
         with opened_executor(scheduler, workers, memory_limit, check) as executor:
             driver = Driver({source.name: source}, executor, EventLog([stop_if_asked]))
@@ -76,15 +85,26 @@ def files_for(model: Learner, sources: Iterable[Location], **how: Any) -> FileRo
     """Files as rows of ``model``; ``how`` they are read is explained at :class:`FileRows`."""
     names = getattr(model, "feature_names_in_", None)
     return FileRows(
-        list(sources), model.n_features_in_, names=None if names is None else tuple(names),
-        scaling=model.scaling_, target_name=model.target_name_, **how,
-    )  # fmt: skip
+        list(sources),
+        model.n_features_in_,
+        names=None if names is None else tuple(names),
+        scaling=model.scaling_,
+        target_name=model.target_name_,
+        **how,
+    )
 
 
 def predict_files_to(
-    model: Learner, rows: FileRows, out: Location, *, id: str | None = None, output: str =
-    "label", scheduler: str | None = None, workers: int | None = None, memory_limit: int | None = None,
-) -> int:  # fmt: skip
+    model: Learner,
+    rows: FileRows,
+    out: Location,
+    *,
+    id: str | None = None,
+    output: str = "label",
+    scheduler: str | None = None,
+    workers: int | None = None,
+    memory_limit: int | None = None,
+) -> int:
     """Write the predictions of rows of files, in their order, as :func:`predict_to` does; with the texts of
     the column ``id``, if ``rows`` keep it."""
     function = model.predictor(None, output)

@@ -72,10 +72,12 @@ def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack
         If workers on other hosts could not see the data set.
     """
     _check_hosts(
-        executor, "single rows of Dask arrays can be read on one host only", "the data",
+        executor,
+        "single rows of Dask arrays can be read on one host only",
+        "the data",
         "store them where all workers see them, make a data set of it with `distkern shard ... --columns`, "
         "and fit to its train split",
-    )  # fmt: skip
+    )
     folder = _folder(stack)
     chunks = ((block.features, block.targets) for block in whole_blocks(source, executor))
     return write_dataset(chunks, folder / "rows.zarr", scale="none", shuffle=False, columns=columns).train

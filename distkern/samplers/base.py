@@ -154,8 +154,9 @@ def radial_only(name: str) -> InputError:
     """The error of a sampler that draws directions, for a kernel that asks for single coordinates."""
     return InputError(
         f"sampler {name} is for kernels that rotations leave as they are (rbf, matern, arc_cosine)",
-        where="sampler", mend="use monte_carlo or quasi_monte_carlo",
-    )  # fmt: skip
+        where="sampler",
+        mend="use monte_carlo or quasi_monte_carlo",
+    )
 
 
 def unit_interval(words: NDArray[np.uint64]) -> NDArray[np.float64]:
@@ -186,5 +187,6 @@ def monte_carlo_only(draws: Draws, kernel: str) -> None:
     if draws.sampler.name != "monte_carlo":
         raise InputError(
             f"sampler {draws.sampler.name} is not for kernel {kernel}, which draws no real numbers",
-            where="sampler", mend="use monte_carlo",
-        )  # fmt: skip
+            where="sampler",
+            mend="use monte_carlo",
+        )

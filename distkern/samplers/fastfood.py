@@ -57,8 +57,10 @@ class Fastfood(AbstractSampler):
         frequencies = FastfoodFrequencies(
             signs=padded.signs(Stream.SIGNS, 1).reshape(shape),
             order=np.argsort(padded.words(Stream.BUCKETS, 1).reshape(shape), axis=1, kind="stable"),
-            normals=normals, lengths=lengths, wanted=draws.positions,
-        )  # fmt: skip
+            normals=normals,
+            lengths=lengths,
+            wanted=draws.positions,
+        )
         return frequencies, normal_quantiles(draws.independent(Stream.FACTORS, n_extra))
 
 
@@ -88,17 +90,22 @@ class FastfoodFrequencies(AbstractFrequencies):
 
     def astype(self, dtype: DTypeLike) -> FastfoodFrequencies:
         return replace(
-            self, signs=self.signs.astype(dtype), normals=self.normals.astype(dtype),
+            self,
+            signs=self.signs.astype(dtype),
+            normals=self.normals.astype(dtype),
             lengths=self.lengths.astype(dtype),
-        )  # fmt: skip
+        )
 
     def take(self, draws: NDArray[np.intp]) -> FastfoodFrequencies:
         width = self.signs.shape[1]
         stacks, among = np.unique(self.wanted[draws] // width, return_inverse=True)
         return FastfoodFrequencies(
-            self.signs[stacks], self.order[stacks], self.normals[stacks], self.lengths[stacks],
+            self.signs[stacks],
+            self.order[stacks],
+            self.normals[stacks],
+            self.lengths[stacks],
             among * width + self.wanted[draws] % width,
-        )  # fmt: skip
+        )
 
     def project(self, rows: Rows, out: Floats) -> None:
         at_once = max(_AT_ONCE // self.signs.size, 1)

@@ -18,9 +18,20 @@ def derivative(prediction: Any, target: Any, parameters: Any) -> Any:
 
 
 def _csvrg(
-    values: Any, nearest: Any, products: Any, signs: Any, weights: Any,
-    v: Any, a: float, b: Any, eta: float, lam: float, parameters: Any, start: int, stop: int,
-) -> float:  # fmt: skip
+    values: Any,
+    nearest: Any,
+    products: Any,
+    signs: Any,
+    weights: Any,
+    v: Any,
+    a: float,
+    b: Any,
+    eta: float,
+    lam: float,
+    parameters: Any,
+    start: int,
+    stop: int,
+) -> float:
     size = values.shape[1]
     outputs = signs.shape[1]
     differences = np.empty(outputs)
@@ -48,9 +59,19 @@ def _csvrg(
 
 
 def _avm(
-    values: Any, nearest: Any, signs: Any, weights: Any, u: Any, early: Any, inverse_sum: float,
-    step: int, offset: float, tail_start: int, lam: float, parameters: Any,
-) -> float:  # fmt: skip
+    values: Any,
+    nearest: Any,
+    signs: Any,
+    weights: Any,
+    u: Any,
+    early: Any,
+    inverse_sum: float,
+    step: int,
+    offset: float,
+    tail_start: int,
+    lam: float,
+    parameters: Any,
+) -> float:
     size = values.shape[1]
     for t in range(values.shape[0]):
         landmark = nearest[t]
@@ -80,10 +101,20 @@ def csvrg_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[
 
     number, count, rows = numba.float64, numba.int64, array_type(dtype, 2)
     arguments = (
-        rows, array_type(np.intp, 1), rows, rows, array_type(np.float64, 1),
-        array_type(np.float64, 2, writable=True), number, array_type(np.float64, 1, writable=True),
-        number, number, _parameters(loss), count, count,
-    )  # fmt: skip
+        rows,
+        array_type(np.intp, 1),
+        rows,
+        rows,
+        array_type(np.float64, 1),
+        array_type(np.float64, 2, writable=True),
+        number,
+        array_type(np.float64, 1, writable=True),
+        number,
+        number,
+        _parameters(loss),
+        count,
+        count,
+    )
     return compile_loop(_csvrg, arguments, helpers={"derivative": type(loss).derivative})
 
 
@@ -99,9 +130,19 @@ def avm_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..
     number, count = numba.float64, numba.int64
     rows, written = array_type(dtype, 2), array_type(np.float64, 2, writable=True)
     arguments = (
-        rows, array_type(np.intp, 1), rows, array_type(np.float64, 1), written, written, number,
-        count, number, count, number, _parameters(loss),
-    )  # fmt: skip
+        rows,
+        array_type(np.intp, 1),
+        rows,
+        array_type(np.float64, 1),
+        written,
+        written,
+        number,
+        count,
+        number,
+        count,
+        number,
+        _parameters(loss),
+    )
     return compile_loop(_avm, arguments, helpers={"derivative": type(loss).derivative})
 
 

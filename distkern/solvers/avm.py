@@ -114,9 +114,19 @@ class AVM(AbstractCoresetSolver[AVMState]):
         for unaligned in pieces:
             piece = unaligned.aligned()
             inverse_sum = loop(
-                piece.values, piece.nearest, piece.signs, piece.weights, u, early, inverse_sum,
-                step, offset, tail_start, float(self.parts.lam), loss.parameters,
-            )  # fmt: skip
+                piece.values,
+                piece.nearest,
+                piece.signs,
+                piece.weights,
+                u,
+                early,
+                inverse_sum,
+                step,
+                offset,
+                tail_start,
+                float(self.parts.lam),
+                loss.parameters,
+            )
             step += len(piece.values)
             if ball is not None and ball.due(len(piece.values)):
                 change = (ball.shrinkage(u.T / (offset + step)) - 1.0)[:, None] * u

@@ -127,10 +127,11 @@ def rows_of_stage(otherwise: str) -> Any:
 def order_of_rows() -> Any:
     """The parameter ``order``."""
     return parameter(
-        "shuffled", Words("shuffled", "iid"),
+        "shuffled",
+        Words("shuffled", "iid"),
         help="shuffled: every row once, then again in another order; iid: draws with replacement, block by "
         "block, which leave out some rows and take others twice",
-    )  # fmt: skip
+    )
 
 
 class AbstractSolver(Declared, ABC, Generic[State]):

@@ -104,23 +104,31 @@ class Cells(AbstractSolver[CellsState]):
     risk: Risk
     kernel: KernelChoice
     C: float | None = parameter(
-        None, POSITIVE, NOTHING,
+        None,
+        POSITIVE,
+        NOTHING,
         help="weight of the losses against 1/2 |w|^2: larger fits closer; none: searched, or 10",
-    )  # fmt: skip
+    )
     transform: str | None = parameter(
-        None, Words(*TRANSFORMS), NOTHING,
+        None,
+        Words(*TRANSFORMS),
+        NOTHING,
         help="of each column: standard: to mean 0 and variance 1; ranks: to its ranks; normal: to normal "
         "quantiles; none given: searched, or as it is",
-    )  # fmt: skip
+    )
     metric: str | None = parameter(
-        None, Words("none", "diagonal", "full", "mixed"), NOTHING,
+        None,
+        Words("none", "diagonal", "full", "mixed"),
+        NOTHING,
         help="in which distances are measured, learned from gradients; none given: searched, or Euclidean",
-    )  # fmt: skip
+    )
     search: str | None = parameter(
-        "full", Words("full", "quick"), NOTHING,
+        "full",
+        Words("full", "quick"),
+        NOTHING,
         help="how what is not given of transform, metric, gamma and C is chosen, on rows that are held out "
         "of a sample, then of a few cells; none: it is not",
-    )  # fmt: skip
+    )
     max_cell_rows: int = parameter(
         4000, Whole(2), help="rows of a cell, at most: time grows with them, memory with their square"
     )
@@ -150,9 +158,10 @@ class Cells(AbstractSolver[CellsState]):
         gamma = self.kernel.gamma
         if self.search is not None and gamma is not None and not str(gamma).startswith("median"):
             raise InputError(
-                f"{gamma!r} is of rows whose map the search chooses", where="gamma",
+                f"{gamma!r} is of rows whose map the search chooses",
+                where="gamma",
                 mend="set search to none, or give 'median' or 'median/2' for a width that is not searched",
-            )  # fmt: skip
+            )
 
     def init(self, problem: Problem) -> Steps[CellsState]:
         layout = self._layout(problem)
@@ -173,12 +182,23 @@ class Cells(AbstractSolver[CellsState]):
         places = Places(chosen.map, tree, np.zeros(tree.n_leaves, dtype=np.int32))
         arrays: dict[str, Any] = places_to_arrays(places)
         return CellsState(
-            0, sample.sums.losses / sample.sums.n_rows, float(errors[0][0]), test_error, absolute,
-            scale.center, scale.scale, scale.variances, chosen.gamma, chosen.cost,
-            rows_of_bucket=np.zeros(1, dtype=np.int64), machines=np.zeros((0, 32), dtype=np.uint8),
-            search_score=chosen.score, search_plain=chosen.plain, n_edges=len(chosen.edges),
+            0,
+            sample.sums.losses / sample.sums.n_rows,
+            float(errors[0][0]),
+            test_error,
+            absolute,
+            scale.center,
+            scale.scale,
+            scale.variances,
+            chosen.gamma,
+            chosen.cost,
+            rows_of_bucket=np.zeros(1, dtype=np.int64),
+            machines=np.zeros((0, 32), dtype=np.uint8),
+            search_score=chosen.score,
+            search_plain=chosen.plain,
+            n_edges=len(chosen.edges),
             **arrays,
-        )  # fmt: skip
+        )
 
     def stage(self, problem: Problem, state: CellsState) -> Steps[CellsState]:
         layout = self._layout(problem)
@@ -200,9 +220,13 @@ class Cells(AbstractSolver[CellsState]):
         risk = scaled_risk(self.risk, state.center, state.target_scale)
         settings = self.settings(risk, state.gamma, state.cost)
         operand = Solving(
-            problem.workplace.slices("moved", layout.columns), len(layout.parts), settings, risk,
-            self.max_cell_rows, problem.seed,
-        )  # fmt: skip
+            problem.workplace.slices("moved", layout.columns),
+            len(layout.parts),
+            settings,
+            risk,
+            self.max_cell_rows,
+            problem.seed,
+        )
         items = tuple(enumerate(state.rows_of_bucket.tolist()))
         if layout.is_tuned:
             state = yield from self._tune(problem, layout, state, operand)
@@ -220,21 +244,29 @@ class Cells(AbstractSolver[CellsState]):
         errors = sums.mean_errors
         digests = [bytes.fromhex(store.fingerprint(number)) for number in range(len(items))]
         solved = replace(
-            state, stage=2, objective=regulariser + sums.losses / problem.n_rows,
-            train_error=float(errors[0]), regulariser=regulariser,
+            state,
+            stage=2,
+            objective=regulariser + sums.losses / problem.n_rows,
+            train_error=float(errors[0]),
+            regulariser=regulariser,
             machines=np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(items), -1),
             bucket_bytes=max(record["bytes"] for record in records),
             model_size=sum(record["support"] for record in records),
             n_cells=sum(record["cells"] for record in records),
             n_unsolved=sum(record["unsolved"] for record in records),
-        )  # fmt: skip
+        )
         absolute = np.full(2, math.nan)
         absolute[0] = errors[1] if len(errors) > 1 else math.nan
         if problem.has_test:
             basis = cell_basis(
-                solved.places, settings, store, solved.machines, solved.bucket_bytes, risk.n_outputs,
+                solved.places,
+                settings,
+                store,
+                solved.machines,
+                solved.bucket_bytes,
+                risk.n_outputs,
                 problem.dtype,
-            )  # fmt: skip
+            )
             model = Model(basis, np.eye(risk.n_outputs), risk)
             held_out: Sums = yield layout.held_out(model)
             absolute[1] = held_out.mean_errors[1] if risk.is_real else math.nan
@@ -243,7 +275,7 @@ class Cells(AbstractSolver[CellsState]):
 
     def _tune(
         self, problem: Problem, layout: Layout, state: CellsState, solving: Solving
-    ) -> Steps[CellsState]:  # fmt: skip
+    ) -> Steps[CellsState]:
         """The gamma and the C that do best on held-out rows of some cells, around what the sample gave."""
         assert problem.workplace is not None
         gammas = tuple(state.gamma * factor for factor in (GAMMAS if self.kernel.gamma is None else (1.0,)))
@@ -287,9 +319,14 @@ class Cells(AbstractSolver[CellsState]):
                 "smaller C, or a larger gamma"
             )
         return Measures(
-            state.objective, state.train_error, state.test_error, state.model_size, extra,
-            converged=state.stage == 2 and not state.n_unsolved, shortfall=shortfall,
-        )  # fmt: skip
+            state.objective,
+            state.train_error,
+            state.test_error,
+            state.model_size,
+            extra,
+            converged=state.stage == 2 and not state.n_unsolved,
+            shortfall=shortfall,
+        )
 
     def step_hint(self) -> str:
         return f"C={(self.C or 10.0) / 10:g}"

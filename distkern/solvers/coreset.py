@@ -158,9 +158,12 @@ class AbstractCoresetSolver(AbstractSolver[State]):
         footprint = self.parts.footprint(problem, model.basis.size)
         norms = model.basis.squared_norms(model.coefficients)
         figures = yield from measured(
-            problem, snapshot_pass(problem, model, footprint), held_out_pass(problem, model, footprint),
-            float(0.5 * norms.sum()), self.parts.lam,
-        )  # fmt: skip
+            problem,
+            snapshot_pass(problem, model, footprint),
+            held_out_pass(problem, model, footprint),
+            float(0.5 * norms.sum()),
+            self.parts.lam,
+        )
         filled = replace(
             state,  # type: ignore[type-var]
             objective=figures.objective,

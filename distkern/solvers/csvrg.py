@@ -77,9 +77,11 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     )
     steps_per_stage: int | float | None = rows_of_stage("one pass, up to five where 6 L asks for more")
     step_size: float | None = parameter(
-        None, Number(0, 1, open=(True, True)), NOTHING,
+        None,
+        Number(0, 1, open=(True, True)),
+        NOTHING,
         help="eta; none: 0.5 / L, and 0.02 / max(1, lam) for a loss that is not smooth",
-    )  # fmt: skip
+    )
     option: str = parameter(
         "I", Words("I", "II"), help="the next snapshot is the last iterate, or a random one"
     )
@@ -222,9 +224,20 @@ class _InnerLoop:
 
     def _advance(self, piece: Piece, start: int, stop: int) -> None:
         self._a = self._loop(
-            piece.values, piece.nearest, piece.products, piece.signs, piece.weights,
-            self._v, self._a, self._b, self._eta, self._lam, self._loss.parameters, start, stop,
-        )  # fmt: skip
+            piece.values,
+            piece.nearest,
+            piece.products,
+            piece.signs,
+            piece.weights,
+            self._v,
+            self._a,
+            self._b,
+            self._eta,
+            self._lam,
+            self._loss.parameters,
+            start,
+            stop,
+        )
 
     def _coefficients(self) -> NDArray[np.float64]:
         return self._a * self._v.T + self._b * self._gradient

@@ -12,12 +12,7 @@ from numpy.typing import NDArray
 
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.errors import InputError
-from distkern.common.parameters import (
-    NOT_NEGATIVE,
-    NOTHING,
-    POSITIVE,
-    Parameter,
-)
+from distkern.common.parameters import NOT_NEGATIVE, NOTHING, POSITIVE, Parameter
 from distkern.features.kernel_choice import GAMMA, a_kernel
 from distkern.features.random import SAMPLER
 from distkern.kernels import feature_kernel_names
@@ -116,16 +111,28 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
         return self.stages * max(1, round(rows / min(self.batch_size, problem.n_rows)))
 
     def basis(
-        self, n_input: int, dtype: np.dtype[Any], gamma: float, seed: int, n_blocks: int | None = None,
-        *, sparse_rows: bool = False,
-    ) -> RandomFeatureBasis:  # fmt: skip
+        self,
+        n_input: int,
+        dtype: np.dtype[Any],
+        gamma: float,
+        seed: int,
+        n_blocks: int | None = None,
+        *,
+        sparse_rows: bool = False,
+    ) -> RandomFeatureBasis:
         """The features of a run: all that it may use, or the first ``n_blocks`` blocks, as in a model."""
         blocks = self.most_blocks if n_blocks is None else n_blocks
         return RandomFeatureBasis(
-            self.kernel.with_gamma(gamma), n_input, self.block_size * blocks, seed,
-            sampler=self.sampler, dtype=dtype, block_size=self.block_size, normalize="block",
+            self.kernel.with_gamma(gamma),
+            n_input,
+            self.block_size * blocks,
+            seed,
+            sampler=self.sampler,
+            dtype=dtype,
+            block_size=self.block_size,
+            normalize="block",
             sparse_rows=sparse_rows,
-        )  # fmt: skip
+        )
 
     def model_coefficients(self, state: DSGState) -> NDArray[np.float64]:
         """A of the model, (n_blocks * block_size, n_outputs): averaged if asked for, else the last."""
@@ -138,15 +145,31 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
         targets = yield from target_scale(problem, self.risk)
         outputs, size = self.risk.n_outputs, self.block_size * self.most_blocks
         state = DSGState(
-            gamma=gamma, coefficients=np.zeros((size, outputs)),
+            gamma=gamma,
+            coefficients=np.zeros((size, outputs)),
             average=np.zeros((size if self.average else 0, outputs)),
-            betas=np.zeros((self.most_blocks, outputs)), cursor=self.batches(problem).first(), scale=1.0,
-            n_blocks=0, step=0, n_steps=self.n_steps(problem), stage=0, sweeps=0,
-            accesses=0, accesses_nonzero=0,
-            first_loss=math.nan, batch_loss=math.nan, batch_error=math.nan, objective=math.nan,
-            train_error=math.nan, test_error=None, center=targets.center, target_scale=targets.scale,
-            variances=targets.variances, absolute_errors=np.full(2, math.nan), polish_gap=math.nan,
-        )  # fmt: skip
+            betas=np.zeros((self.most_blocks, outputs)),
+            cursor=self.batches(problem).first(),
+            scale=1.0,
+            n_blocks=0,
+            step=0,
+            n_steps=self.n_steps(problem),
+            stage=0,
+            sweeps=0,
+            accesses=0,
+            accesses_nonzero=0,
+            first_loss=math.nan,
+            batch_loss=math.nan,
+            batch_error=math.nan,
+            objective=math.nan,
+            train_error=math.nan,
+            test_error=None,
+            center=targets.center,
+            target_scale=targets.scale,
+            variances=targets.variances,
+            absolute_errors=np.full(2, math.nan),
+            polish_gap=math.nan,
+        )
         return (yield from self._measured(problem, state))
 
     def stage(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
@@ -176,9 +199,11 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
             )
         nonzero = problem.n_features if problem.sparse_numbers is None else problem.sparse_numbers // 2 - 1
         after = replace(
-            after, stage=state.stage + 1, accesses=state.accesses + rows * problem.n_features,
+            after,
+            stage=state.stage + 1,
+            accesses=state.accesses + rows * problem.n_features,
             accesses_nonzero=state.accesses_nonzero + rows * nonzero,
-        )  # fmt: skip
+        )
         return (yield from self._measured(problem, after))
 
     def finished(self, state: DSGState) -> bool:
@@ -198,9 +223,15 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
                 f"set a larger nu than {self.nu:g}"
             )
         return Measures(
-            state.objective, state.train_error, state.test_error, used, extra, accesses,
-            converged=state.polish_gap <= TOLERANCE, shortfall=shortfall,
-        )  # fmt: skip
+            state.objective,
+            state.train_error,
+            state.test_error,
+            used,
+            extra,
+            accesses,
+            converged=state.polish_gap <= TOLERANCE,
+            shortfall=shortfall,
+        )
 
     def outline(self, problem: Problem) -> list[Outline]:
         size = self.block_size * self.most_blocks
@@ -229,9 +260,13 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
 
     def _basis_of(self, problem: Problem, gamma: float, n_blocks: int | None = None) -> RandomFeatureBasis:
         return self.basis(
-            problem.n_features, problem.dtype, gamma, problem.seed, n_blocks,
+            problem.n_features,
+            problem.dtype,
+            gamma,
+            problem.seed,
+            n_blocks,
             sparse_rows=problem.sparse_numbers is not None,
-        )  # fmt: skip
+        )
 
     def _process_bytes(self, problem: Problem) -> int:
         """Of a process that evaluates the features, whatever gamma is."""
@@ -243,9 +278,12 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
         model = Model(basis, coefficients, scaled_risk(self.risk, state.center, state.target_scale))
         figures = yield from figures_of(problem, model, self.strength, all_held_out=self.finished(state))
         return replace(
-            state, objective=figures.objective, train_error=figures.train_error,
-            test_error=figures.test_error, absolute_errors=figures.absolute_errors,
-        )  # fmt: skip
+            state,
+            objective=figures.objective,
+            train_error=figures.train_error,
+            test_error=figures.test_error,
+            absolute_errors=figures.absolute_errors,
+        )
 
     def _steps(self, problem: Problem, operand: Operand | None) -> Batches:
         itemsize, outputs = problem.dtype.itemsize, self.risk.n_outputs
@@ -253,15 +291,18 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
         order, basis = self.batches(problem), self._basis_of(problem, 1.0)
         n_candidates = 1 + self.n_candidates * (self.variant == "gdsg")
         return Batches(
-            "steps", Follower, join, order, operand,
+            "steps",
+            Follower,
+            join,
+            order,
+            operand,
             n_batches=-(-self.n_steps(problem) // self.stages),
             seconds_per_batch=batch * 0.5 * size * (1.0 + 0.04 * problem.row_numbers) * 1e-9,
-            answer_bytes=len(order.strips)
-            * answer_bytes(basis, outputs, n_candidates, self.precondition),
+            answer_bytes=len(order.strips) * answer_bytes(basis, outputs, n_candidates, self.precondition),
             batch_bytes=batch * (problem.row_numbers * itemsize + 24 * outputs),
             cost=Cost(
                 workspace_bytes=size * outputs * itemsize
                 + sums_bytes(basis, problem.row_numbers, self.precondition),
                 process_bytes=basis.process_bytes,
             ),
-        )  # fmt: skip
+        )

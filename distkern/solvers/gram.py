@@ -202,9 +202,13 @@ class Grams:
         self, problem: Problem, model: Model | None, footprint: Footprint, strip: tuple[int, int]
     ) -> Reduce[GramSums]:
         return Reduce(
-            self.name, gram_sums, GramSums.add, None if model is None else _Operand(model, self, strip),
-            blocks=None if self.sample is None else self.sample.blocks, cost=self.cost(problem, footprint),
-        )  # fmt: skip
+            self.name,
+            gram_sums,
+            GramSums.add,
+            None if model is None else _Operand(model, self, strip),
+            blocks=None if self.sample is None else self.sample.blocks,
+            cost=self.cost(problem, footprint),
+        )
 
 
 def gram_sums(block: Block, operand: _Operand) -> GramSums:
@@ -251,9 +255,10 @@ def factorised(gram: Array, shift: float, least: float = _LEAST_FACTORISED) -> A
     diagonal = gram[places, places]
     if not np.isfinite(diagonal).all():
         raise InputError(
-            "features are too large for their squares to be numbers", where="features",
+            "features are too large for their squares to be numbers",
+            where="features",
             mend="scale the data, or use another kernel",
-        )  # fmt: skip
+        )
     added = max(shift, least * float(diagonal.mean()), np.finfo(float).tiny)
     while True:
         gram[places, places] = diagonal + added

@@ -96,9 +96,7 @@ CORESET = {
     "kernel": a_kernel(landmark_kernel_names),
     "gamma": GAMMA,
     "lam": Parameter(
-        1024.0,
-        (POSITIVE,),
-        "weight of the losses against 1/2 |w|^2 (the papers' lambda): larger fits closer",
+        1024.0, (POSITIVE,), "weight of the losses against 1/2 |w|^2 (the papers' lambda): larger fits closer"
     ),
     "n_landmarks": replace(N_LANDMARKS, help="at most this many landmarks; none: 512, or by the diameter"),
     "diameter": Parameter(

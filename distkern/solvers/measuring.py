@@ -82,9 +82,13 @@ class Sums:
         if first.gradient is not None and second.gradient is not None:
             gradient = first.gradient + second.gradient
         return Sums(
-            first.losses + second.losses, first.errors + second.errors, first.weight + second.weight,
-            first.n_rows + second.n_rows, gradient, max(first.largest, second.largest),
-        )  # fmt: skip
+            first.losses + second.losses,
+            first.errors + second.errors,
+            first.weight + second.weight,
+            first.n_rows + second.n_rows,
+            gradient,
+            max(first.largest, second.largest),
+        )
 
     @property
     def mean_errors(self) -> NDArray[np.float64]:
@@ -197,9 +201,12 @@ def measured(
     for place, found in enumerate(errors):
         absolute[place] = found[1] if len(found) > 1 else math.nan
     return Figures(
-        sums, regulariser + strength * sums.losses / sums.n_rows, float(errors[0][0]),
-        float(errors[1][0]) if problem.has_test else None, absolute,
-    )  # fmt: skip
+        sums,
+        regulariser + strength * sums.losses / sums.n_rows,
+        float(errors[0][0]),
+        float(errors[1][0]) if problem.has_test else None,
+        absolute,
+    )
 
 
 def with_largest(sums: Sums, block: Block, model: Model) -> Sums:

@@ -18,12 +18,7 @@ from distkern.features import AbstractFeatures
 from distkern.losses import margin_loss, margin_loss_names
 from distkern.losses.base import AbstractLoss
 from distkern.passes import Cost, Reduce, Stream, epoch_visits
-from distkern.solvers._pegasos.pieces import (
-    DensePiece,
-    SparsePiece,
-    measure_largest,
-    prepare_piece,
-)
+from distkern.solvers._pegasos.pieces import DensePiece, SparsePiece, measure_largest, prepare_piece
 from distkern.solvers.base import (
     AbstractSolver,
     Measures,
@@ -116,9 +111,11 @@ class Pegasos(AbstractSolver[PegasosState]):
         True, FLAG, help="project w on the ball that holds the optimum after every step"
     )
     averaging: int | None = parameter(
-        3, Whole(0, 8), NOTHING,
+        3,
+        Whole(0, 8),
+        NOTHING,
         help="k: the model is the mean of the iterates weighted with step^k; none: the last iterate",
-    )  # fmt: skip
+    )
     fit_intercept: bool = parameter(
         True, FLAG, help="learn b, as the weight of a constant feature 1, regularised with the others"
     )
@@ -130,8 +127,9 @@ class Pegasos(AbstractSolver[PegasosState]):
     cost_of_pass = "n d k, or n times the entries of a row; n r (d + k) over r features"
     memory = "r k numbers"
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("hinge", margin_loss_names), **feature_parameters("linear")
-    }  # fmt: skip
+        "loss": a_loss("hinge", margin_loss_names),
+        **feature_parameters("linear"),
+    }
     explosion = math.inf
 
     def state_type(self) -> type[PegasosState]:
@@ -141,12 +139,25 @@ class Pegasos(AbstractSolver[PegasosState]):
         landmarks, gamma = yield from self.features.begin(problem.layout)
         size, outputs = self.features.basis(problem.layout, landmarks, gamma).size, problem.n_outputs
         state = PegasosState(
-            landmarks, gamma, vectors=np.zeros((size + 1, outputs)), scale=np.ones(outputs),
-            norms=np.zeros(outputs), early=np.zeros((size + 1, outputs)), banked=np.zeros(outputs),
-            total=0.0, offset=0.0, step=0, accesses=0, accesses_nonzero=0,
-            coefficients=np.zeros((size, outputs)), intercept=np.zeros(outputs), stage=0,
-            objective=math.nan, train_error=math.nan, test_error=None,
-        )  # fmt: skip
+            landmarks,
+            gamma,
+            vectors=np.zeros((size + 1, outputs)),
+            scale=np.ones(outputs),
+            norms=np.zeros(outputs),
+            early=np.zeros((size + 1, outputs)),
+            banked=np.zeros(outputs),
+            total=0.0,
+            offset=0.0,
+            step=0,
+            accesses=0,
+            accesses_nonzero=0,
+            coefficients=np.zeros((size, outputs)),
+            intercept=np.zeros(outputs),
+            stage=0,
+            objective=math.nan,
+            train_error=math.nan,
+            test_error=None,
+        )
         return (yield from self._measured(problem, state, first=True))
 
     def stage(self, problem: Problem, state: PegasosState) -> Steps[PegasosState]:
@@ -163,19 +174,40 @@ class Pegasos(AbstractSolver[PegasosState]):
             compiled = sparse_loop if isinstance(piece, SparsePiece) else dense_loop
             loop = compiled(loss, model.basis.dtype)
             step = loop(
-                *piece.loop_arguments(), v, early, scale, banked, norms, total, step, state.offset,
-                float(self.lam), radius, power, int(self.batch_size), float(self.fit_intercept),
+                *piece.loop_arguments(),
+                v,
+                early,
+                scale,
+                banked,
+                norms,
+                total,
+                step,
+                state.offset,
+                float(self.lam),
+                radius,
+                power,
+                int(self.batch_size),
+                float(self.fit_intercept),
                 loss.parameters,
-            )  # fmt: skip
+            )
             entries += piece.entries
             rows += len(piece.weights)
         w = scale * v if self.averaging is None else (banked * v - early) / total[0]
         after = replace(
-            state, vectors=v, early=early, scale=scale, banked=banked, norms=norms, total=float(total[0]),
-            step=step, accesses=state.accesses + rows * problem.n_features,
+            state,
+            vectors=v,
+            early=early,
+            scale=scale,
+            banked=banked,
+            norms=norms,
+            total=float(total[0]),
+            step=step,
+            accesses=state.accesses + rows * problem.n_features,
             accesses_nonzero=state.accesses_nonzero + entries,
-            coefficients=w[:-1], intercept=w[-1], stage=state.stage + 1,
-        )  # fmt: skip
+            coefficients=w[:-1],
+            intercept=w[-1],
+            stage=state.stage + 1,
+        )
         return (yield from self._measured(problem, after))
 
     def finished(self, state: PegasosState) -> bool:
@@ -237,26 +269,34 @@ class Pegasos(AbstractSolver[PegasosState]):
         bounds_steps = first and math.isfinite(curvature)
         norms = np.square(state.coefficients).sum() + np.square(state.intercept).sum()
         figures: Figures = yield from measured(
-            problem, self._measuring(problem, model, largest=bounds_steps),
-            self._measuring(problem, model, split="test"), float(0.5 * self.lam * norms),
-        )  # fmt: skip
+            problem,
+            self._measuring(problem, model, largest=bounds_steps),
+            self._measuring(problem, model, split="test"),
+            float(0.5 * self.lam * norms),
+        )
         offset = state.offset
         if bounds_steps:
             # the constant feature adds 1 to |phi|^2
             constant = problem.max_relative_weight if self.fit_intercept else 0.0
             offset = curvature * (figures.sums.largest + constant) / self.lam
         return replace(
-            state, offset=offset, objective=figures.objective, train_error=figures.train_error,
+            state,
+            offset=offset,
+            objective=figures.objective,
+            train_error=figures.train_error,
             test_error=figures.test_error,
-        )  # fmt: skip
+        )
 
     # -- passes
 
     def _stream(self, problem: Problem, stage: int, model: Model | None) -> Stream[DensePiece | SparsePiece]:
         visits = epoch_visits(
-            problem.block_rows, self.steps(problem), seed=problem.seed, stage=stage,
+            problem.block_rows,
+            self.steps(problem),
+            seed=problem.seed,
+            stage=stage,
             replace=self.order == "iid",
-        )  # fmt: skip
+        )
         footprint, itemsize = self.features.footprint(problem.layout), problem.dtype.itemsize
         size = footprint.size if model is None else model.basis.size
         numbers = self.features.prepared_numbers(problem.layout, size)

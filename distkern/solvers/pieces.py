@@ -66,11 +66,7 @@ def prepare_piece(block: Block, operand: PieceOperand) -> Piece:
         multiply(tile.values, columns, products[tile.rows])
     weights = risk.weights(block)
     return Piece(
-        values,
-        nearest,
-        products,
-        risk.targets(block),
-        np.ones(block.n_rows) if weights is None else weights,
+        values, nearest, products, risk.targets(block), np.ones(block.n_rows) if weights is None else weights
     )
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.common.errors import InputError
@@ -24,58 +23,12 @@ from distkern.solvers._simba.messages import Ask, HoldOut, Update, join
 from distkern.solvers._simba.primal import Primal
 from distkern.solvers._simba.resident import Operand, open_simba
 from distkern.solvers._simba.rounds import Schedule, rounds
+from distkern.solvers._simba.state import SIMBAState
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import feature_parameters
 
 #: candidates of a search for nu
 SEARCHED = tuple(float(nu) for nu in np.geomspace(3e-4, 3e-2, 9))
-
-
-@dataclass(frozen=True)
-class SIMBAState:
-    """Lanes are candidates of nu times outputs, lane = candidate * n_outputs + output.
-
-    Attributes
-    ----------
-    gamma : of the kernel, 1 without one
-    landmarks : (0, n_features)
-    radius : the largest norm of a training row's features, in units of the features
-    n_zero : training rows without features
-    u, behind : (n_lanes, size) float64, ``banked`` and ``sums_of_b`` (n_lanes,), and ``weight``: see
-        :class:`~distkern.solvers._simba.primal.Primal`
-    round : rounds done
-    stage : stages done, and ``stale`` of them since the fewest held-out rows were mistaken
-    accesses, accesses_nonzero : features looked at by the rounds, size a row and n a column; the rows' and
-        columns' own numbers
-    coefficients, intercept : (size, n_outputs) and (n_outputs,) of the model: of the best stage and candidate
-    margins : (n_outputs,) of the model, in units of the largest norm
-    nu : of the model
-    held_error : of the model on the held-out rows, NaN without any
-    objective, train_error, test_error : of the model, on the training rows that are not held out
-    """
-
-    gamma: float
-    landmarks: NDArray[Any]
-    radius: float
-    n_zero: int
-    u: NDArray[np.float64]
-    behind: NDArray[np.float64]
-    banked: NDArray[np.float64]
-    sums_of_b: NDArray[np.float64]
-    weight: float
-    round: int
-    stage: int
-    stale: int
-    accesses: int
-    accesses_nonzero: int
-    coefficients: NDArray[np.float64]
-    intercept: NDArray[np.float64]
-    margins: NDArray[np.float64]
-    nu: float
-    held_error: float
-    objective: float
-    train_error: float
-    test_error: float | None
 
 
 @dataclass(frozen=True)
@@ -111,9 +64,11 @@ class SIMBA(AbstractSolver[SIMBAState]):
     fit_intercept: bool = parameter(True, FLAG, help="learn b in [-1, 1], in units of the largest norm")
     max_rounds: int = parameter(20_000, Whole(), help="T, rounds")
     max_feature_accesses: float | None = parameter(
-        None, POSITIVE, NOTHING,
+        None,
+        POSITIVE,
+        NOTHING,
         help="stop after so many, counted as n_features a row and n_rows a column; none: no limit",
-    )  # fmt: skip
+    )
     rows_per_round: int = parameter(4, Whole(), help="rows (times the outputs) of a round; the paper has 1")
     columns_per_round: int = parameter(1, Whole(), help="the same of columns")
     selection_every: int = parameter(16, Whole(), help="rounds until it is chosen anew who may fall short")
@@ -125,9 +80,11 @@ class SIMBA(AbstractSolver[SIMBAState]):
         0.1, Number(0, 1, open=(False, True)), help="of the training rows, held out for nu and patience"
     )
     patience: int | None = parameter(
-        3, Whole(), NOTHING,
+        3,
+        Whole(),
+        NOTHING,
         help="stop after so many stages without fewer mistakes on them, keep the best model; none: go on",
-    )  # fmt: skip
+    )
 
     name = "simba"
     cost_of_pass = "a round n + d numbers: one row, one column"
@@ -147,16 +104,18 @@ class SIMBA(AbstractSolver[SIMBAState]):
         super().__post_init__()
         if not self.features.has_columns:
             raise InputError(
-                f"{self.features.name!r} features have no single columns", where="features",
+                f"{self.features.name!r} features have no single columns",
+                where="features",
                 mend=f"use one of: {', '.join(feature_names(with_columns=True))}",
-            )  # fmt: skip
+            )
         if not self.nus or not all(0 <= nu <= 1 for nu in self.nus):
             raise InputError(f"is {self.nus!r}", where="nu", mend="use a number from 0 to 1")
         if not self.validation_fraction and (len(self.nus) > 1 or self.patience is not None):
             raise InputError(
-                "nothing is held out, but the held-out error is to choose", where="validation_fraction",
+                "nothing is held out, but the held-out error is to choose",
+                where="validation_fraction",
                 mend="use a number > 0, or give one nu and patience none",
-            )  # fmt: skip
+            )
 
     @property
     def holds_out(self) -> bool:
@@ -183,9 +142,13 @@ class SIMBA(AbstractSolver[SIMBAState]):
             yield Message(Ask(Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, None), None))
         size, outputs = basis.size, problem.n_outputs
         zero = LaneModel(
-            basis, np.zeros((size, outputs)), np.zeros(outputs), outputs, self._hold_out(problem),
+            basis,
+            np.zeros((size, outputs)),
+            np.zeros(outputs),
+            outputs,
+            self._hold_out(problem),
             problem.block_rows,
-        )  # fmt: skip
+        )
         norms: Norms = yield self._measuring(problem).norms(zero)
         norms.check(self.n_held_out(problem) if self.holds_out else None)
         test_error = None
@@ -193,15 +156,30 @@ class SIMBA(AbstractSolver[SIMBAState]):
             test: Mistakes = yield self._measuring(problem).errors(replace(zero, hold_out=None), "test")
             test_error = int(test.active[0]) / test.n_active
         return SIMBAState(
-            gamma=gamma, landmarks=np.asarray(landmarks), radius=math.sqrt(norms.largest),
+            gamma=gamma,
+            landmarks=np.asarray(landmarks),
+            radius=math.sqrt(norms.largest),
             n_zero=norms.n_zero,
-            u=np.zeros((lanes, size)), behind=np.zeros((lanes, size)), banked=np.zeros(lanes),
-            sums_of_b=np.zeros(lanes), weight=0.0, round=0, stage=0, stale=0, accesses=0, accesses_nonzero=0,
-            coefficients=np.zeros((size, outputs)), intercept=np.zeros(outputs), margins=np.zeros(outputs),
-            nu=self.nus[0], held_error=math.nan, objective=float(outputs),
+            u=np.zeros((lanes, size)),
+            behind=np.zeros((lanes, size)),
+            banked=np.zeros(lanes),
+            sums_of_b=np.zeros(lanes),
+            weight=0.0,
+            round=0,
+            stage=0,
+            stale=0,
+            accesses=0,
+            accesses_nonzero=0,
+            coefficients=np.zeros((size, outputs)),
+            intercept=np.zeros(outputs),
+            margins=np.zeros(outputs),
+            nu=self.nus[0],
+            held_error=math.nan,
+            objective=float(outputs),
             # f = 0 means code 0, with one output and with several
-            train_error=float(norms.active[1:].sum() / norms.active.sum()), test_error=test_error,
-        )  # fmt: skip
+            train_error=float(norms.active[1:].sum() / norms.active.sum()),
+            test_error=test_error,
+        )
 
     def stage(self, problem: Problem, state: SIMBAState) -> Steps[SIMBAState]:
         basis = self._basis(problem, state.landmarks, state.gamma)
@@ -211,10 +189,17 @@ class SIMBA(AbstractSolver[SIMBAState]):
         limit = math.inf if self.max_feature_accesses is None else self.max_feature_accesses
         done = yield from rounds(self._schedule(problem, state), primal, first, last, limit - state.accesses)
         after = replace(
-            state, u=primal.u, behind=primal.behind, banked=primal.banked, sums_of_b=primal.sums_of_b,
-            weight=primal.weight, round=done.round, stage=state.stage + 1,
-            accesses=state.accesses + done.accesses, accesses_nonzero=state.accesses_nonzero + done.entries,
-        )  # fmt: skip
+            state,
+            u=primal.u,
+            behind=primal.behind,
+            banked=primal.banked,
+            sums_of_b=primal.sums_of_b,
+            weight=primal.weight,
+            round=done.round,
+            stage=state.stage + 1,
+            accesses=state.accesses + done.accesses,
+            accesses_nonzero=state.accesses_nonzero + done.entries,
+        )
         return (yield from self._measured(problem, after, primal, basis))
 
     def finished(self, state: SIMBAState) -> bool:
@@ -226,9 +211,13 @@ class SIMBA(AbstractSolver[SIMBAState]):
         # in units of the largest row, where neither overflows
         norm = float(np.linalg.norm(state.coefficients * state.radius))
         extra = {
-            "rounds": float(state.round), "nu": state.nu, "margin": float(state.margins.min()), "norm": norm,
-            "zero_rows": float(state.n_zero), "validation_error": state.held_error,
-        }  # fmt: skip
+            "rounds": float(state.round),
+            "nu": state.nu,
+            "margin": float(state.margins.min()),
+            "norm": norm,
+            "zero_rows": float(state.n_zero),
+            "validation_error": state.held_error,
+        }
         accesses = (state.accesses, state.accesses_nonzero)
         size = int(np.count_nonzero(state.coefficients.any(axis=1)))
         errors, stale = (state.train_error, state.test_error), state.stale >= (self.patience or math.inf)
@@ -241,7 +230,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
             Outline(self._measuring(problem).norms(None), 1.0),
             Outline(self._rounds(problem, None), stages + self.features.reads_columns),
             Outline(self._measuring(problem).margins(None), stages),
-        ]  # fmt: skip
+        ]
         if problem.n_outputs > 1:
             passes.append(Outline(self._measuring(problem).errors(None, "train"), stages))
         if problem.has_test:
@@ -268,16 +257,27 @@ class SIMBA(AbstractSolver[SIMBAState]):
 
     def _operand(self, problem: Problem, basis: AbstractBasis) -> Operand:
         return Operand(
-            problem.n_outputs, len(self.nus), self.rows_per_round * problem.n_outputs, self.fit_intercept,
-            self._hold_out(problem), problem.seed, basis,
-        )  # fmt: skip
+            problem.n_outputs,
+            len(self.nus),
+            self.rows_per_round * problem.n_outputs,
+            self.fit_intercept,
+            self._hold_out(problem),
+            problem.seed,
+            basis,
+        )
 
     def _schedule(self, problem: Problem, state: SIMBAState) -> Schedule:
         return Schedule(
-            np.repeat(self.nus, problem.n_outputs), problem.n_rows - self.n_held_out(problem), problem.n_rows,
-            state.radius, self.columns_per_round * problem.n_outputs, self.selection_every, self.averaging,
-            self.fit_intercept, problem.seed,
-        )  # fmt: skip
+            np.repeat(self.nus, problem.n_outputs),
+            problem.n_rows - self.n_held_out(problem),
+            problem.n_rows,
+            state.radius,
+            self.columns_per_round * problem.n_outputs,
+            self.selection_every,
+            self.averaging,
+            self.fit_intercept,
+            problem.seed,
+        )
 
     def _rounds(self, problem: Problem, operand: Operand | None) -> Rounds:
         lanes, outputs = len(self.nus) * problem.n_outputs, problem.n_outputs
@@ -292,7 +292,10 @@ class SIMBA(AbstractSolver[SIMBAState]):
         groups = len(groups_of(problem.block_rows))
         row_bytes = problem.row_numbers * itemsize + 16
         return Rounds(
-            "rounds", open_simba, join, operand,
+            "rounds",
+            open_simba,
+            join,
+            operand,
             n_rounds=self._rounds_per_stage,
             state_bytes_per_row=9.0 * lanes + outputs + 8 + 2 * n_columns * share * (itemsize + 4),
             seconds_per_row=seconds,
@@ -301,25 +304,30 @@ class SIMBA(AbstractSolver[SIMBAState]):
                 workspace_bytes=COLUMN_BYTES + ROW_BYTES + lanes * 2**17,
                 # the driver's variables before the stage, now, and their average
                 driver_bytes=8 * size * (5 * lanes + 2 * outputs),
-                process_bytes=self.features.footprint(problem.layout).process_bytes, compiled=True,
+                process_bytes=self.features.footprint(problem.layout).process_bytes,
+                compiled=True,
                 driver_compiled=True,
             ),
-        )  # fmt: skip
+        )
 
     # -- measuring
 
     def _measured(
         self, problem: Problem, state: SIMBAState, primal: Primal, basis: AbstractBasis
-    ) -> Steps[SIMBAState]:  # fmt: skip
+    ) -> Steps[SIMBAState]:
         """The state with the best model so far and its figures."""
         outputs, candidates = problem.n_outputs, len(self.nus)
         n_held = self.n_held_out(problem)
         n_active = problem.n_rows - n_held
         w, b = primal.averaged()
         unscaled = LaneModel(
-            basis, np.ascontiguousarray(w.T) / state.radius, b, outputs, self._hold_out(problem),
+            basis,
+            np.ascontiguousarray(w.T) / state.radius,
+            b,
+            outputs,
+            self._hold_out(problem),
             problem.block_rows,
-        )  # fmt: skip
+        )
         found: Margins = yield self._measuring(problem).margins(unscaled)
         slacks = np.repeat(self.nus, outputs) * n_active
         gammas = np.array([found.best_margin(lane, slack) for lane, slack in enumerate(slacks.tolist())])
@@ -338,21 +346,28 @@ class SIMBA(AbstractSolver[SIMBAState]):
         improved = not n_held or state.stage == 1 or held[best] < state.held_error
         lanes = slice(best * outputs, (best + 1) * outputs)
         chosen = replace(
-            model, coefficients=np.ascontiguousarray(model.coefficients[:, lanes]),
-            intercepts=model.intercepts[lanes], hold_out=None,
-        )  # fmt: skip
+            model,
+            coefficients=np.ascontiguousarray(model.coefficients[:, lanes]),
+            intercepts=model.intercepts[lanes],
+            hold_out=None,
+        )
         test_error = None
         if problem.has_test:
             test: Mistakes = yield self._measuring(problem).errors(chosen, "test")
             test_error = int(test.active[0]) / test.n_active
         hinge = sum(found.hinge(lane, scales[lane]) / scales[lane] for lane in range(*lanes.indices(len(b))))
         return replace(
-            state, stale=0 if improved else state.stale + 1, coefficients=chosen.coefficients,
-            intercept=chosen.intercepts, margins=gammas[lanes], nu=self.nus[best],
+            state,
+            stale=0 if improved else state.stale + 1,
+            coefficients=chosen.coefficients,
+            intercept=chosen.intercepts,
+            margins=gammas[lanes],
+            nu=self.nus[best],
             held_error=float(held[best]),
-            objective=hinge / n_active, train_error=int(mistakes.active[best]) / n_active,
+            objective=hinge / n_active,
+            train_error=int(mistakes.active[best]) / n_active,
             test_error=test_error,
-        )  # fmt: skip
+        )
 
     def _measuring(self, problem: Problem) -> Measuring:
         footprint = self.features.with_exact_sums().footprint(problem.layout)

@@ -44,19 +44,27 @@ def snapshot_pass(problem: Problem, model: Model | None, footprint: Footprint) -
 def held_out_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
     """The error on the test split."""
     return Reduce(
-        "held out", measure, Sums.add, model, split="test", cost=pass_cost(problem, footprint),
+        "held out",
+        measure,
+        Sums.add,
+        model,
+        split="test",
+        cost=pass_cost(problem, footprint),
         measures_only=True,
-    )  # fmt: skip
+    )
 
 
 def pass_cost(problem: Problem, footprint: Footprint) -> Cost:
     """Of a pass that evaluates the kernel at the landmarks at every row."""
     size, outputs = footprint.size, problem.n_outputs
     return Cost(
-        workspace_bytes=footprint.tile_bytes + footprint.operand_bytes + footprint.process_bytes
-        + STRIP_NUMBERS * 64 + size * outputs * 16,
+        workspace_bytes=footprint.tile_bytes
+        + footprint.operand_bytes
+        + footprint.process_bytes
+        + STRIP_NUMBERS * 64
+        + size * outputs * 16,
         result_bytes=size * outputs * 8,
         flops_per_row=footprint.flops_per_row + 2.0 * size * outputs,
         entries_per_row=footprint.entries_per_row,
         compiled=footprint.is_compiled,
-    )  # fmt: skip
+    )

@@ -108,18 +108,22 @@ class SVRG(AbstractSolver[SVRGState]):
     features: AbstractFeatures
     nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |w|^2 / 2 against the mean loss")
     batch_size: int | None = parameter(
-        None, Whole(), NOTHING,
+        None,
+        Whole(),
+        NOTHING,
         help="B, rows of a step; none: 256, with a preconditioner a quarter of the features if that is more, "
         "at most n / 8",
-    )  # fmt: skip
+    )
     steps_per_stage: int | float | None = rows_of_stage("two passes, the usual 2 n / B steps")
     step_size: float | None = parameter(
         None, POSITIVE, NOTHING, help="eta; none: by the loss and the features"
     )
     precondition: bool | None = parameter(
-        None, FLAG, NOTHING,
+        None,
+        FLAG,
+        NOTHING,
         help="divide steps by a bound of the Hessian from a sample of rows; none: for up to 8192 features",
-    )  # fmt: skip
+    )
     damping: float | None = parameter(
         None, NOT_NEGATIVE, NOTHING, help="added to that bound; none: by the batch"
     )
@@ -135,8 +139,9 @@ class SVRG(AbstractSolver[SVRGState]):
     cost_of_pass = "n r (d + k) for the full gradient, n r (d + 2 k) + n r^2 / B for the inner loop"
     memory = "r k numbers, and r^2 with a preconditioner"
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("logistic", loss_names), **feature_parameters("random")
-    }  # fmt: skip
+        "loss": a_loss("logistic", loss_names),
+        **feature_parameters("random"),
+    }
 
     # -- what the problem decides
 
@@ -150,8 +155,9 @@ class SVRG(AbstractSolver[SVRGState]):
         if self.precondition and size > MOST_PRECONDITIONED:
             raise InputError(
                 f"is asked for {size} features, and is for at most {MOST_PRECONDITIONED}",
-                where="precondition", mend="use precondition=False, or fewer features",
-            )  # fmt: skip
+                where="precondition",
+                mend="use precondition=False, or fewer features",
+            )
         return size <= MOST_PRECONDITIONED if self.precondition is None else self.precondition
 
     def rows_of_batch(self, problem: Problem, size: int) -> int:
@@ -210,11 +216,21 @@ class SVRG(AbstractSolver[SVRGState]):
         targets = yield from target_scale(problem, self.risk)
         zero = np.zeros((basis.size, self.risk.n_outputs))
         state = SVRGState(
-            landmarks=landmarks, gamma=gamma, coefficients=zero, gradient=zero, largest=np.zeros(1),
-            stage=0, change=math.inf, objective=math.nan, train_error=math.nan,
-            test_error=None, center=targets.center, target_scale=targets.scale, variances=targets.variances,
+            landmarks=landmarks,
+            gamma=gamma,
+            coefficients=zero,
+            gradient=zero,
+            largest=np.zeros(1),
+            stage=0,
+            change=math.inf,
+            objective=math.nan,
+            train_error=math.nan,
+            test_error=None,
+            center=targets.center,
+            target_scale=targets.scale,
+            variances=targets.variances,
             absolute_errors=np.full(2, math.nan),
-        )  # fmt: skip
+        )
         return (yield from self._measured(problem, basis, state))
 
     def stage(self, problem: Problem, state: SVRGState) -> Steps[SVRGState]:
@@ -224,10 +240,14 @@ class SVRG(AbstractSolver[SVRGState]):
         footprint = self._footprint(problem, basis.size)
         visits = self._visits(problem, state.stage)
         pieces: Iterator[Piece] = yield inner_pass(
-            problem, Model(basis, state.coefficients, risk), footprint, visits,
+            problem,
+            Model(basis, state.coefficients, risk),
+            footprint,
+            visits,
             numbers=self.choice(problem).prepared_numbers(problem.layout, basis.size),
-            preconditioned=solve is not None, batch_size=batch,
-        )  # fmt: skip
+            preconditioned=solve is not None,
+            batch_size=batch,
+        )
         eta = self.eta(basis.size, batch, largest)
         ends = batch_ends(sum(visit.n_draws for visit in visits), batch)
         inner = InnerLoop(risk, state.coefficients, state.gradient, self.nu, eta, solve, basis.dtype, ends)
@@ -235,9 +255,11 @@ class SVRG(AbstractSolver[SVRGState]):
             for piece in pieces:
                 inner.consume(piece)
         after = replace(
-            state, coefficients=inner.coefficients, stage=state.stage + 1,
+            state,
+            coefficients=inner.coefficients,
+            stage=state.stage + 1,
             change=_relative_change(inner.coefficients, state.coefficients),
-        )  # fmt: skip
+        )
         with np.errstate(all="ignore"):
             return (yield from self._measured(problem, basis, after))
 
@@ -249,18 +271,26 @@ class SVRG(AbstractSolver[SVRGState]):
 
     def measures(self, state: SVRGState) -> Measures:
         return Measures(
-            state.objective, state.train_error, state.test_error, len(state.coefficients),
-            {"change": state.change, **figures_of_targets(state)}, converged=self._converged(state),
-        )  # fmt: skip
+            state.objective,
+            state.train_error,
+            state.test_error,
+            len(state.coefficients),
+            {"change": state.change, **figures_of_targets(state)},
+            converged=self._converged(state),
+        )
 
     def outline(self, problem: Problem) -> list[Outline]:
         size = self.expected_size(problem)
         footprint, preconditioned = self._footprint(problem, size), self.preconditioned(size)
         inner = inner_pass(
-            problem, None, footprint, self._visits(problem, 0),
+            problem,
+            None,
+            footprint,
+            self._visits(problem, 0),
             numbers=self.choice(problem).prepared_numbers(problem.layout, size),
-            preconditioned=preconditioned, batch_size=self.rows_of_batch(problem, size),
-        )  # fmt: skip
+            preconditioned=preconditioned,
+            batch_size=self.rows_of_batch(problem, size),
+        )
         passes = [
             *(Outline(step, times) for step, times in self.features.outline(problem.layout)),
             *target_outline(problem),
@@ -291,24 +321,32 @@ class SVRG(AbstractSolver[SVRGState]):
         footprint = self._footprint(problem, basis.size)
         w = state.coefficients
         figures = yield from measured(
-            problem, snapshot_pass(problem, model, footprint, first=first),
-            held_out_pass(problem, model, footprint), 0.5 * self.nu * float(np.einsum("ij,ij->", w, w)),
-        )  # fmt: skip
+            problem,
+            snapshot_pass(problem, model, footprint, first=first),
+            held_out_pass(problem, model, footprint),
+            0.5 * self.nu * float(np.einsum("ij,ij->", w, w)),
+        )
         return replace(
-            state, gradient=figures.sums.mean_gradient, objective=figures.objective,
+            state,
+            gradient=figures.sums.mean_gradient,
+            objective=figures.objective,
             largest=np.array([figures.sums.largest]) if first else state.largest,
-            train_error=figures.train_error, test_error=figures.test_error,
+            train_error=figures.train_error,
+            test_error=figures.test_error,
             absolute_errors=figures.absolute_errors,
-        )  # fmt: skip
+        )
 
     def _footprint(self, problem: Problem, size: int) -> Footprint:
         return replace(self.choice(problem).footprint(problem.layout), size=size)
 
     def _visits(self, problem: Problem, stage: int) -> tuple[Visit, ...]:
         return epoch_visits(
-            problem.block_rows, self.rows_of_stage(problem), seed=problem.seed, stage=stage,
+            problem.block_rows,
+            self.rows_of_stage(problem),
+            seed=problem.seed,
+            stage=stage,
             replace=self.order == "iid",
-        )  # fmt: skip
+        )
 
 
 def _relative_change(new: NDArray[np.float64], old: NDArray[np.float64]) -> float:

@@ -54,9 +54,14 @@ class TargetSummary:
         order = np.argsort(targets, kind="stable")
         points, masses = _shortened(targets[order], weights[order])
         return TargetSummary(
-            weight, mean, float(weights @ np.square(targets - mean)), float(targets.min()),
-            float(targets.max()), points, masses,
-        )  # fmt: skip
+            weight,
+            mean,
+            float(weights @ np.square(targets - mean)),
+            float(targets.min()),
+            float(targets.max()),
+            points,
+            masses,
+        )
 
     @staticmethod
     def add(first: TargetSummary, second: TargetSummary) -> TargetSummary:
@@ -68,10 +73,14 @@ class TargetSummary:
         order = np.argsort(points, kind="stable")
         points, masses = _shortened(points[order], np.concatenate([first.masses, second.masses])[order])
         return TargetSummary(
-            weight, first.mean + apart * (second.weight / weight),
+            weight,
+            first.mean + apart * (second.weight / weight),
             first.spread + second.spread + apart**2 * (first.weight * (second.weight / weight)),
-            min(first.least, second.least), max(first.largest, second.largest), points, masses,
-        )  # fmt: skip
+            min(first.least, second.least),
+            max(first.largest, second.largest),
+            points,
+            masses,
+        )
 
     @property
     def variance(self) -> float:
@@ -154,8 +163,10 @@ def target_scale(problem: Problem, risk: Risk) -> Steps[TargetScale]:
     if not math.isfinite(summary.variance):
         raise InputError(
             f"targets from {summary.least:.3g} to {summary.largest:.3g} are too large for their squares to "
-            "be numbers", where="y", mend="divide them by a power of ten",
-        )  # fmt: skip
+            "be numbers",
+            where="y",
+            mend="divide them by a power of ten",
+        )
     levels = risk.loss.levels
     center = np.array([summary.mean] if levels is None else [summary.quantile(level) for level in levels])
     if summary.largest == summary.least:

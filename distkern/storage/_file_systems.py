@@ -22,10 +22,20 @@ PAUSES = (0.25, 0.5, 1.0, 2.0, 4.0)
 PATIENCE = 60.0
 
 _OF_THE_NETWORK = {
-    errno.ECONNRESET, errno.ECONNREFUSED, errno.ECONNABORTED, errno.EPIPE, errno.ETIMEDOUT, errno.EBUSY,
-    errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN, errno.ENOTCONN, errno.EAGAIN,
+    errno.ECONNRESET,
+    errno.ECONNREFUSED,
+    errno.ECONNABORTED,
+    errno.EPIPE,
+    errno.ETIMEDOUT,
+    errno.EBUSY,
+    errno.EHOSTUNREACH,
+    errno.ENETUNREACH,
+    errno.EHOSTDOWN,
+    errno.ENETDOWN,
+    errno.ENOTCONN,
+    errno.EAGAIN,
     errno.EIO,
-}  # fmt: skip
+}
 #: packages that talk to stores; what they raise need not be an OSError
 _DRIVERS = ("botocore", "aiobotocore", "aiohttp", "s3fs", "gcsfs", "adlfs", "azure", "fsspec", "urllib3")
 _CREDENTIALS = {
@@ -105,20 +115,23 @@ def _refused(url: str, error: Exception) -> InputError | None:
     kinds = {kind.__name__ for kind in type(error).__mro__}
     if kinds & _CREDENTIALS:
         return InputError(
-            "the store wants to know who asks, and there are no credentials", where=redact_urls(url),
+            "the store wants to know who asks, and there are no credentials",
+            where=redact_urls(url),
             mend="set them in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, say), on every "
             "worker too",
-        )  # fmt: skip
+        )
     if isinstance(error, PermissionError) or getattr(error, "errno", None) in _DENIED:
         return InputError(
-            f"access is denied ({_reason(error)})", where=redact_urls(url),
+            f"access is denied ({_reason(error)})",
+            where=redact_urls(url),
             mend="check the credentials in the environment, here and on every worker",
-        )  # fmt: skip
+        )
     if isinstance(error, ValueError) and "endpoint" in str(error).lower():
         return InputError(
-            f"the address of the store is none ({_reason(error)})", where=redact_urls(url),
+            f"the address of the store is none ({_reason(error)})",
+            where=redact_urls(url),
             mend="set AWS_ENDPOINT_URL to http://HOST:PORT or https://HOST, or leave it unset",
-        )  # fmt: skip
+        )
     status = _status(error)
     if status is not None and status < 500 and status not in _TRY_LATER:
         return InputError(

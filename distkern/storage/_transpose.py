@@ -169,9 +169,7 @@ def _make_arrays(
     folder: Path, layouts: dict[str, Layout], shape: tuple[int, int], n_entries: int
 ) -> dict[str, AppendingWriter]:
     """The arrays of anndata's csc_matrix layout: rows of a group are its rows, not its columns."""
-    attributes = {
-        "encoding-type": "csc_matrix", "encoding-version": "0.1.0", "shape": [shape[1], shape[0]],
-    }  # fmt: skip
+    attributes = {"encoding-type": "csc_matrix", "encoding-version": "0.1.0", "shape": [shape[1], shape[0]]}
     group = chunks.create_group(folder, attributes)
     writers = {}
     for name, size, per_chunk, dtype in (

@@ -95,8 +95,7 @@ class StoredArrays:
 
 
 def save_arrays(
-    path: Location,
-    arrays: Mapping[str, NDArray[Any]] | Iterable[tuple[str, NDArray[Any]]],
+    path: Location, arrays: Mapping[str, NDArray[Any]] | Iterable[tuple[str, NDArray[Any]]]
 ) -> str:
     """Write arrays (numbers or booleans, any shape) as a zarr v3 group that appears whole or not at all.
 

@@ -215,9 +215,10 @@ def _no_room_to_stage(target: URLPlace, needed_bytes: int | None) -> InputError:
     folder = Path(tempfile.gettempdir())
     full = disk_full(folder, needed_bytes)
     return InputError(
-        f"is built in {folder} first, and {full.what}", where=str(target),
+        f"is built in {folder} first, and {full.what}",
+        where=str(target),
         mend="free some space there or set TMPDIR to another folder",
-    )  # fmt: skip
+    )
 
 
 def free_bytes(target: Path) -> int:

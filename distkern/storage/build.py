@@ -223,9 +223,16 @@ class Builder:
             )
         made = replace(options, scale=scaling.kind, sparse=is_sparse)
         return Manifest(
-            options.task, width, self.shape.names, classes, scaling, splits, made.to_json(), is_sparse,
+            options.task,
+            width,
+            self.shape.names,
+            classes,
+            scaling,
+            splits,
+            made.to_json(),
+            is_sparse,
             self.shape.target_name,
-        )  # fmt: skip
+        )
 
 
 def _code_counts(spool: Spool) -> NDArray[np.int64]:

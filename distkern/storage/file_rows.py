@@ -47,14 +47,20 @@ class FileRows:
     """
 
     def __init__(
-        self, sources: Sequence[Location], n_features: int, *, names: tuple[str, ...] | None = None,
-        scaling: Scaling | None = None, target_name: str | None = None, id: str | None = None,
-        target: str | None = None, format: str | None = None, header: bool | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        sources: Sequence[Location],
+        n_features: int,
+        *,
+        names: tuple[str, ...] | None = None,
+        scaling: Scaling | None = None,
+        target_name: str | None = None,
+        id: str | None = None,
+        target: str | None = None,
+        format: str | None = None,
+        header: bool | None = None,
+    ) -> None:
         self._files = expand(map(str, sources), format)
-        self._options = ReadOptions(
-            "none", target, header, id=id, features=names, ignored=target_name
-        )  # fmt: skip
+        self._options = ReadOptions("none", target, header, id=id, features=names, ignored=target_name)
         self.n_features = n_features
         self._scaling = scaling or Scaling()
         self.by_position: list[str] = []
@@ -97,6 +103,7 @@ class FileRows:
             if found is not None:
                 raise InputError(
                     f"a value is too large for 32-bit numbers after scaling ({self._scaling.kind})",
-                    where=chunk.place(start + found[0], found[1]), mend="correct the value",
-                )  # fmt: skip
+                    where=chunk.place(start + found[0], found[1]),
+                    mend="correct the value",
+                )
             yield FileBlock(rows, None if chunk.ids is None else chunk.ids[part])

@@ -148,9 +148,11 @@ class StoredGroup(AbstractGroup):
         ends = arrays["indptr"].values(first, end + 1, np.int64)
         start, stop = int(ends[0]), int(ends[-1])
         return SparseRows(
-            arrays["data"].values(start, stop, np.float32), arrays["indices"].values(start, stop, np.int32),
-            ends - start, self.n_rows,
-        )  # fmt: skip
+            arrays["data"].values(start, stop, np.float32),
+            arrays["indices"].values(start, stop, np.int32),
+            ends - start,
+            self.n_rows,
+        )
 
     @cached_property
     def _arrays(self) -> dict[str, ShardedReader]:

@@ -174,9 +174,10 @@ def _absent(folder: Place) -> InputError:
     if isinstance(folder, URLPlace):
         # the manifest is written last
         return InputError(
-            f"not a data set of distkern, or an unfinished one (no {FILE})", where=where,
+            f"not a data set of distkern, or an unfinished one (no {FILE})",
+            where=where,
             mend="make one with `distkern shard`, which replaces what a writer that died has left",
-        )  # fmt: skip
+        )
     return InputError(
         f"not a data set of distkern, or an unfinished one (no {FILE})",
         where=where,

@@ -153,10 +153,11 @@ def place_of(where: Location) -> Place:
         return Path(path)
     if "?" in text:
         raise InputError(
-            "has a question mark in it", where=redact_urls(text),
+            "has a question mark in it",
+            where=redact_urls(text),
             mend="give the URL of a folder or an object of a store, and what else the store needs to know in "
             "the environment",
-        )  # fmt: skip
+        )
     return URLPlace(text.rstrip("/"))
 
 

@@ -62,9 +62,15 @@ class PredictionStore(SharedFolder):
 
 @contextmanager
 def open_prediction_store(
-    path: Place, columns: list[str] | None, dtype: np.dtype[Any], n_rows: int, block_rows: int,
-    classes: list[Any], *, rows: bool = False,
-) -> Iterator[tuple[PredictionStore, Callable[[], None]]]:  # fmt: skip
+    path: Place,
+    columns: list[str] | None,
+    dtype: np.dtype[Any],
+    n_rows: int,
+    block_rows: int,
+    classes: list[Any],
+    *,
+    rows: bool = False,
+) -> Iterator[tuple[PredictionStore, Callable[[], None]]]:
     """The store of the predictions of ``n_rows`` rows in blocks of ``block_rows``, all but the last full, and
     what puts them into their place once all are there; otherwise as :func:`open_prediction_writer`."""
     check_place(path)
@@ -84,9 +90,15 @@ class _ZarrStore(PredictionStore):
     """A chunk is a block, so that no two processes write to one."""
 
     def __init__(
-        self, folder: Path, inner: tuple[int, ...], dtype: np.dtype[Any], n_rows: int, block_rows: int,
-        classes: list[Any], rows: bool,
-    ) -> None:  # fmt: skip
+        self,
+        folder: Path,
+        inner: tuple[int, ...],
+        dtype: np.dtype[Any],
+        n_rows: int,
+        block_rows: int,
+        classes: list[Any],
+        rows: bool,
+    ) -> None:
         super().__init__(folder)
         self._classes = np.asarray(classes) if dtype.kind in "OU" else None
         stored = dtype if self._classes is None else np.dtype(np.int32)

@@ -199,8 +199,11 @@ def check_place(path: Place, id: str | None = None) -> None:
             "a .npy file has no place for ids", where=str(path), mend="end the name in .csv or .zarr"
         )
     if path.suffix not in (".zarr", ".csv", ".npy"):
-        raise InputError(f"cannot write {path.suffix or 'a file without ending'!r}", where=str(path),
-                         mend="end the name in .zarr, .csv or .npy")  # fmt: skip
+        raise InputError(
+            f"cannot write {path.suffix or 'a file without ending'!r}",
+            where=str(path),
+            mend="end the name in .zarr, .csv or .npy",
+        )
 
 
 def header(columns: list[str] | None, rows: bool, id: str | None = None) -> list[str]:

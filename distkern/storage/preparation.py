@@ -55,14 +55,16 @@ def preparation_for(
         order = order_by_name(dataset.feature_names, names, where=where, whose="the training data")
     elif dataset.n_features != n_features:
         raise InputError(
-            f"{dataset.n_features} features where the model has {n_features}", where=where,
+            f"{dataset.n_features} features where the model has {n_features}",
+            where=where,
             mend="predict on data with the columns of the training data",
-        )  # fmt: skip
+        )
     stored = dataset.scaling if order is None else dataset.scaling.reordered(order)
     scaling = None if own is None or stored == own else own
     if scaling is not None and stored.kind != "none":
         raise InputError(
             f"its rows are stored scaled ({stored.kind}), not as those of the fit ({scaling.kind})",
-            where=where, mend="shard it with --scale none: the model will scale them",
-        )  # fmt: skip
+            where=where,
+            mend="shard it with --scale none: the model will scale them",
+        )
     return None if order is None and scaling is None else Preparation(order, scaling)

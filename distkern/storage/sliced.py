@@ -94,9 +94,10 @@ class SlicedParts(SharedFolder):
         """
         if not self.is_here():
             raise InputError(
-                "this worker does not see the folder in which the run keeps its rows", where=str(self.folder),
+                "this worker does not see the folder in which the run keeps its rows",
+                where=str(self.folder),
                 mend="train with --out in a folder that all workers see",
-            )  # fmt: skip
+            )
         for number in range(numbers):
             yield self._slice(place, number)
 

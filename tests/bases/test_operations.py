@@ -20,7 +20,7 @@ BASES = {
     "landmarks": lambda dtype, points: LandmarkBasis(RBF, points),
     "nystroem": lambda dtype, points: NystroemBasis(RBF, points),
     "random": lambda dtype, points: RandomFeatureBasis(RBF, 5, 48, 3, dtype=dtype, block_size=32),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("form", [np.asarray, SparseRows.of_dense])

@@ -109,19 +109,31 @@ def test_a_damaged_shard_met_by_a_worker_process(folder: Path, capfd: pytest.Cap
         (["evaluate", "d.zarr", "--data", "d.zarr"], ["d.zarr", "not a model", "folder that train wrote"]),
         (["evaluate", "m", "--data", "scaled.zarr"], ["scaled.zarr", "no test split", "--split train"]),
         (["evaluate", "m", "--data", "wide.zarr", "--split", "train"], ["wide.zarr", "3 features", "has 2"]),
-        (["predict", "m", "--data", "wide.zarr", "--split", "train", "--out", "p.csv"],
-         ["wide.zarr", "3 features where the model has 2"]),
+        (
+            ["predict", "m", "--data", "wide.zarr", "--split", "train", "--out", "p.csv"],
+            ["wide.zarr", "3 features where the model has 2"],
+        ),
         (["evaluate", "m", "--data", "text.zarr", "--split", "train"], ["text.zarr", "['x', 'y']", "[0, 1]"]),
         (["evaluate", "m", "--data", "scaled.zarr", "--split", "train"], ["scaled.zarr", "--scale none"]),
-        (["train", "--data", "numbers.zarr", "--algorithm", "csvrg", "--out", "new"],
-         ["numbers.zarr: the data set is for task 'regression', not classification; use an algorithm for "
-          "regression (dsg, svrg), or shard it again with --task classification"]),
-        (["plan", "--data", "d.zarr", "--algorithm", "simba"],
-         ["d.zarr: the data set has no feature-major copy", "d.zarr --columns`"]),
-        ([*TRAIN, "--set", "loss=foo"],
-         ["unknown value 'foo'; use one of: hinge, logistic, odm, squared_hinge"]),
-        ([*TRAIN, "--set", "loss=softmax"],
-         ["unknown value 'softmax'; use one of: hinge, logistic, odm, squared_hinge"]),
+        (
+            ["train", "--data", "numbers.zarr", "--algorithm", "csvrg", "--out", "new"],
+            [
+                "numbers.zarr: the data set is for task 'regression', not classification; use an algorithm "
+                "for regression (dsg, svrg), or shard it again with --task classification"
+            ],
+        ),
+        (
+            ["plan", "--data", "d.zarr", "--algorithm", "simba"],
+            ["d.zarr: the data set has no feature-major copy", "d.zarr --columns`"],
+        ),
+        (
+            [*TRAIN, "--set", "loss=foo"],
+            ["unknown value 'foo'; use one of: hinge, logistic, odm, squared_hinge"],
+        ),
+        (
+            [*TRAIN, "--set", "loss=softmax"],
+            ["unknown value 'softmax'; use one of: hinge, logistic, odm, squared_hinge"],
+        ),
         (["evaluate", "m", "--data", "numbers.zarr", "--split", "train"], ["numbers.zarr", "'regression'"]),
         (["predict", "m", "--data", "d.zarr", "--out", "p.txt"], ["--out", "p.txt", ".zarr, .csv, .npy"]),
         (["predict", "m", "--data", "d.zarr", "--out", "job.toml/p.csv"], ["toml/p.csv", "another place"]),
@@ -141,12 +153,27 @@ def test_a_damaged_shard_met_by_a_worker_process(folder: Path, capfd: pytest.Cap
         ([*TRAIN, "--memory-limit", "30MiB"], ["--memory-limit", "the limit is 30.0 MiB"]),
         ([*TRAIN, "--scheduler", "local", "--memory-limit", "30MiB"], ["--memory-limit", "30.0 MiB"]),
         (["plan", "--data", "d.zarr", "--memory-limit", "30MiB"], ["d.zarr", "--memory-limit"]),
-        (["evaluate", "m", "--data", "d.zarr", "--scheduler", "local", "--memory-limit", "30MiB"],
-         ["--memory-limit", "'evaluate' needs"]),
-        (["predict", "m", "--data", "d.zarr", "--out", "p.npy", "--scheduler", "local", "--memory-limit",
-          "30MiB"], ["--memory-limit", "'predict' needs"]),
+        (
+            ["evaluate", "m", "--data", "d.zarr", "--scheduler", "local", "--memory-limit", "30MiB"],
+            ["--memory-limit", "'evaluate' needs"],
+        ),
+        (
+            [
+                "predict",
+                "m",
+                "--data",
+                "d.zarr",
+                "--out",
+                "p.npy",
+                "--scheduler",
+                "local",
+                "--memory-limit",
+                "30MiB",
+            ],
+            ["--memory-limit", "'predict' needs"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_wrong_input(
     folder: Path, arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -54,8 +54,9 @@ def test_a_folder_is_trained_to_by_one_at_a_time(
     out = tmp_path / "m"
     running = subprocess.Popen(
         [sys.executable, "-m", "distkern", *arguments(data, out)],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         wait_until(lambda: (out / "checkpoints").is_dir() and any((out / "checkpoints").glob("stage-0*")))
         assert JobFolder(out).is_attached()
@@ -75,8 +76,10 @@ def test_a_folder_is_trained_to_by_one_at_a_time(
     assert stages == list(range(len(stages)))
     resumed = subprocess.Popen(
         [sys.executable, "-m", "distkern", *arguments(data, out, "--resume")],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         wait_until(JobFolder(out).is_attached)
         # somebody who thinks that it is dead takes over: it stops and writes no more
@@ -123,8 +126,11 @@ def test_a_run_that_was_killed_after_its_model_was_written_is_finished_by_resume
     assert "lam" in capsys.readouterr().err
     assert main(arguments(data, out, "--resume", stages=2)) == 0
     assert sorted(path.name for path in out.iterdir()) == [
-        "arrays", "metrics.jsonl", "model.json", "report.html"
-    ]  # fmt: skip
+        "arrays",
+        "metrics.jsonl",
+        "model.json",
+        "report.html",
+    ]
     assert (out / "model.json").read_bytes() == written
     # without the checkpoints, the model itself says of which job it is
     capsys.readouterr()

@@ -145,10 +145,7 @@ def test_the_estimator_of_a_job() -> None:
         (Job(data="d", params={"gama": 1.0}), "'gama'; did you mean 'gamma'"),
         (Job(data="d", params={"random_state": 1}), "--seed"),
         (Job(data="d", params={"gamma": -1.0}), "'gamma': is -1.0; use a number > 0 or 'median'"),
-        (
-            Job(data="d", params={"n_landmarks": "many"}),
-            "'n_landmarks': is 'many'; use a whole",
-        ),
+        (Job(data="d", params={"n_landmarks": "many"}), "'n_landmarks': is 'many'; use a whole"),
     ],
 )
 def test_wrong_names_get_the_nearest_right_one(job: Job, message: str) -> None:

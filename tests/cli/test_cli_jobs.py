@@ -117,8 +117,11 @@ def test_the_fetched_model_has_the_bits_of_one_trained_here(data: Path, runs: Pa
     assert main([*arguments, "--algorithm", "csvrg", *SETTINGS]) == 0
     np.testing.assert_array_equal(load_model(fetched).coef_, load_model(here).coef_)
     assert {path.name for path in fetched.iterdir()} == {
-        "model.json", "arrays", "metrics.jsonl", "report.html"
-    }  # fmt: skip
+        "model.json",
+        "arrays",
+        "metrics.jsonl",
+        "report.html",
+    }
     assert main(["fetch", identifier(runs), "--out", str(fetched), "--runs", str(runs)]) == 2
 
 
@@ -200,9 +203,15 @@ def test_ctrl_c_ends_the_looking_and_not_the_job(
     ],
 )
 def test_wrong_input_is_one_line(
-    data: Path, cluster: Processes, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str], arguments: list[str], words: str,
-) -> None:  # fmt: skip
+    data: Path,
+    cluster: Processes,
+    runs: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    words: str,
+) -> None:
     monkeypatch.chdir(tmp_path)
     known = {"DATA": str(data), "ADDRESS": cluster.address, "RUNS": str(runs), "RUNS/m": str(runs / "m")}
     assert main([known.get(word, word) for word in arguments]) == 2

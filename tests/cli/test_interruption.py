@@ -92,9 +92,11 @@ def test_an_interrupt_while_a_module_runs_text(tmp_path: Path) -> None:
     )
     paths = os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])
     ended = subprocess.run(
-        [sys.executable, "-m", "interrupted"], env={**os.environ, "PYTHONPATH": paths}, text=True,
+        [sys.executable, "-m", "interrupted"],
+        env={**os.environ, "PYTHONPATH": paths},
+        text=True,
         capture_output=True,
-    )  # fmt: skip
+    )
     assert (ended.returncode, ended.stderr) == (130, "distkern: interrupted\n")
 
 

@@ -111,9 +111,10 @@ def test_several_files_in_zarr(model: Path, tmp_path: Path, capsys: pytest.Captu
     parts[0].to_csv(folder / "a.csv", index=False)
     parts[1][parts[1].columns[::-1]].to_parquet(folder / "b.parquet")
     for name, sources in (
-        ("folder", [folder]), ("glob", [folder / "*.csv", folder / "b.*"]),
+        ("folder", [folder]),
+        ("glob", [folder / "*.csv", folder / "b.*"]),
         ("url", [f"file://{folder}/a.csv", f"file://{folder}/b.parquet"]),
-    ):  # fmt: skip
+    ):
         out = tmp_path / f"{name}.zarr"
         arguments = ["predict", str(model), *map(str, sources), "--id", "name", "--out", str(out), "--json"]
         assert main([*arguments, *HERE]) == 0
@@ -271,9 +272,15 @@ def test_rows_of_a_data_set_carry_their_number_in_the_source(model: Path, tmp_pa
 def test_stored_row_numbers(tmp_path: Path, sparse: bool, shuffle: bool) -> None:
     X = np.arange(1000, dtype=np.float32)[:, None] + 1
     data = write_dataset(
-        [(X[:400], None), (X[400:], None)], tmp_path / "d.zarr", test_chunks=[(X[::-1][:50], None)],
-        task="none", scale="none", sparse=sparse, shuffle=shuffle, rows_per_shard=300,
-    )  # fmt: skip
+        [(X[:400], None), (X[400:], None)],
+        tmp_path / "d.zarr",
+        test_chunks=[(X[::-1][:50], None)],
+        task="none",
+        scale="none",
+        sparse=sparse,
+        shuffle=shuffle,
+        rows_per_shard=300,
+    )
     assert open_dataset(tmp_path / "d.zarr").train.has_source_rows
     for block in range(data.train.n_blocks):
         reader = data.train.reader(block)

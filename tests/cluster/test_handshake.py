@@ -43,9 +43,13 @@ def server(answer: bytes | None, port: int = 0) -> Iterator[int]:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
     with LocalCluster(
-        n_workers=0, processes=False, protocol="tcp", host="127.0.0.1", dashboard_address="127.0.0.1:0",
+        n_workers=0,
+        processes=False,
+        protocol="tcp",
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
         scheduler_kwargs={"dashboard": False},
-    ) as started:  # fmt: skip
+    ) as started:
         yield started
 
 

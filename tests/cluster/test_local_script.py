@@ -43,9 +43,12 @@ def script(repository: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[
     """The script at work, and its scheduler's address."""
     port = free_port()
     command = ["sh", str(repository / "cluster" / "local.sh"), "2", "1GiB", str(port), str(free_port())]
-    with (tmp_path / "log").open("w") as log, subprocess.Popen(
-        command, env={**os.environ, "PATH": PATH}, stdout=log, stderr=log, text=True
-    ) as process:  # fmt: skip
+    with (
+        (tmp_path / "log").open("w") as log,
+        subprocess.Popen(
+            command, env={**os.environ, "PATH": PATH}, stdout=log, stderr=log, text=True
+        ) as process,
+    ):
         yield process, f"tcp://127.0.0.1:{port}"
         process.terminate()
 
@@ -58,11 +61,32 @@ def test_a_run_goes_on_by_itself_when_the_scheduler_is_killed(
     data, out = tmp_path / "d.zarr", tmp_path / "m"
     write_dataset([(X, X[:, 0] + X[:, 1] ** 2 > 0.5)], data, rows_per_shard=1000)
     run = subprocess.Popen(
-        [sys.executable, "-m", "distkern", "train", "--data", str(data), "--out", str(out), "--scheduler",
-         address, "--algorithm", "csvrg", "--set", "n_landmarks=60", "--set", "tol=0.0", "--set", "stages=70",
-         "--retries", "5"],
-        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "distkern",
+            "train",
+            "--data",
+            str(data),
+            "--out",
+            str(out),
+            "--scheduler",
+            address,
+            "--algorithm",
+            "csvrg",
+            "--set",
+            "n_landmarks=60",
+            "--set",
+            "tol=0.0",
+            "--set",
+            "stages=70",
+            "--retries",
+            "5",
+        ],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
     wait_for(lambda: list(out.glob("checkpoints/stage-*[3-9]")), 200)
     [scheduler] = children(process, "scheduler")
     os.kill(scheduler, signal.SIGKILL)
@@ -83,7 +107,11 @@ def test_what_cannot_start_is_given_up(repository: Path) -> None:
     ports = [str(free_port()), str(free_port())]
     run = subprocess.run(
         ["sh", str(repository / "cluster" / "local.sh"), "1", "no memory", *ports],
-        env={**os.environ, "PATH": PATH}, capture_output=True, text=True, timeout=250, check=False,
-    )  # fmt: skip
+        env={**os.environ, "PATH": PATH},
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
     assert run.returncode == 1
     assert "local.sh: the workers ended 5 times in a row" in run.stderr

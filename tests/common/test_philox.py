@@ -22,9 +22,11 @@ def _fill(key, counters, words, numbers):
 @cache
 def compiled():
     arguments = (
-        array_type(np.uint64, 1), array_type(np.uint64, 2), array_type(np.uint64, 2, writable=True),
+        array_type(np.uint64, 1),
+        array_type(np.uint64, 2),
+        array_type(np.uint64, 2, writable=True),
         array_type(np.float64, 2, writable=True),
-    )  # fmt: skip
+    )
     return compile_loop(_fill, arguments, helpers={"philox": philox, "unit": unit}, exact=True)
 
 
@@ -70,9 +72,11 @@ def _units(words, numbers):
 
 def test_the_ends_of_the_range():
     loop = compile_loop(
-        _units, (array_type(np.uint64, 1), array_type(np.float64, 1, writable=True)),
-        helpers={"unit": unit}, exact=True,
-    )  # fmt: skip
+        _units,
+        (array_type(np.uint64, 1), array_type(np.float64, 1, writable=True)),
+        helpers={"unit": unit},
+        exact=True,
+    )
     words = np.array([0, 2**11 - 1, 2**11, 2**64 - 1], np.uint64)
     numbers = np.empty(4)
     loop(words, numbers)

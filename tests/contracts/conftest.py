@@ -20,9 +20,15 @@ def few_rows(tmp_path_factory):
             generator = np.random.default_rng(0)
             X = np.where(generator.random((300, 6)) < 0.6, generator.random((300, 6)), 0.0)
             written[key] = write_dataset(
-                [(X.astype(np.float32), generator.integers(0, n_classes, 300))], folder / str(len(written)),
-                task=task, scale="none", test_fraction=0.2, rows_per_shard=24, columns=True, sparse=sparse,
-            )  # fmt: skip
+                [(X.astype(np.float32), generator.integers(0, n_classes, 300))],
+                folder / str(len(written)),
+                task=task,
+                scale="none",
+                test_fraction=0.2,
+                rows_per_shard=24,
+                columns=True,
+                sparse=sparse,
+            )
         return written[key]
 
     return data_set

@@ -86,18 +86,38 @@ def arc_cosine(x: Row, y: Row, degree: int = 1) -> float:
 
 #: of two rows, with the kernel's parameters by name; a new kernel's own goes here
 KERNELS: dict[str, Callable[..., float]] = {
-    **reference.KERNELS, "dot_product": dot_product, "polynomial": polynomial, "hellinger": hellinger,
-    "chi2": chi2, "intersection": intersection, "jensen_shannon": jensen_shannon, "skewed_chi2": skewed_chi2,
-    "skewed_intersection": skewed_intersection, "exponential_semigroup": exponential_semigroup,
-    "reciprocal_semigroup": reciprocal_semigroup, "arc_cosine": arc_cosine,
-}  # fmt: skip
+    **reference.KERNELS,
+    "dot_product": dot_product,
+    "polynomial": polynomial,
+    "hellinger": hellinger,
+    "chi2": chi2,
+    "intersection": intersection,
+    "jensen_shannon": jensen_shannon,
+    "skewed_chi2": skewed_chi2,
+    "skewed_intersection": skewed_intersection,
+    "exponential_semigroup": exponential_semigroup,
+    "reciprocal_semigroup": reciprocal_semigroup,
+    "arc_cosine": arc_cosine,
+}
 
 #: the kernels that users can rely on
 CONTRACT = {
-    "rbf", "laplacian", "cauchy", "matern", "dot_product", "polynomial", "hellinger", "chi2", "intersection",
-    "jensen_shannon", "skewed_chi2", "skewed_intersection", "exponential_semigroup", "reciprocal_semigroup",
+    "rbf",
+    "laplacian",
+    "cauchy",
+    "matern",
+    "dot_product",
+    "polynomial",
+    "hellinger",
+    "chi2",
+    "intersection",
+    "jensen_shannon",
+    "skewed_chi2",
+    "skewed_intersection",
+    "exponential_semigroup",
+    "reciprocal_semigroup",
     "arc_cosine",
-}  # fmt: skip
+}
 
 #: further parameters worth a try, beside the defaults and another value of each; nobody needs to be here
 VARIANTS: dict[str, list[dict[str, Any]]] = {

@@ -16,7 +16,8 @@ from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import executor_names, open_executor
 from distkern.engine.executors.base import Call
-from distkern.engine.plan import Extent, plan_reduce, plan_rounds
+from distkern.engine.plan import Extent, plan_reduce
+from distkern.engine.plan_rounds import plan_rounds
 from distkern.engine.tasks import Keep, load_visit
 from distkern.estimators.pegasos import PegasosClassifier
 from distkern.passes import Cost, Each, Reduce, Stream, Visit, whole_visits

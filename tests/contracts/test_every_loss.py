@@ -246,9 +246,20 @@ def test_compiled_inner_loop_gives_the_same_numbers(loss):
     for i in range(0, len(f), 53):
         v, b = np.array([[f[i]]]), np.zeros(1)
         a = loop(
-            np.ones((1, 1)), np.zeros(1, np.intp), np.array([[-0.3, 0.0]]), np.array([[y[i]]]),
-            np.array([weight]), v, 1.0, b, eta, lam, loss.parameters, 0, 1,
-        )  # fmt: skip
+            np.ones((1, 1)),
+            np.zeros(1, np.intp),
+            np.array([[-0.3, 0.0]]),
+            np.array([[y[i]]]),
+            np.array([weight]),
+            v,
+            1.0,
+            b,
+            eta,
+            lam,
+            loss.parameters,
+            0,
+            1,
+        )
         slopes = loss.derivative(np.array([f[i], -0.3]), y[i], loss.parameters)
         assert a * v[0, 0] == pytest.approx(
             (1 - eta) * f[i] - eta * lam * weight * (slopes[0] - slopes[1]), abs=1e-12

@@ -17,9 +17,17 @@ from distkern.solvers._cells.buckets import Machines
 
 KINDS = algorithms()
 SMALL = {
-    "n_features": 128, "block_size": 32, "batch_size": 64, "n_landmarks": 24, "stages": 3, "max_rounds": 300,
-    "patience": None, "max_cell_rows": 64, "search": None, "random_state": 0,
-}  # fmt: skip
+    "n_features": 128,
+    "block_size": 32,
+    "batch_size": 64,
+    "n_landmarks": 24,
+    "stages": 3,
+    "max_rounds": 300,
+    "patience": None,
+    "max_cell_rows": 64,
+    "search": None,
+    "random_state": 0,
+}
 
 
 def small(kind):
@@ -133,8 +141,10 @@ def test_the_training_error_is_what_the_score_says(name, counted):
         assert model.history_[-1]["train_error"] == pytest.approx(1 - model.score(X, y, **own), abs=1e-6)
         return
     residuals = np.asarray(model.predict(X)) - y
-    squared, absolute = (np.average(errors, **{"weights": weights} if own else {})
-                         for errors in (residuals**2, np.abs(residuals)))  # fmt: skip
+    squared, absolute = (
+        np.average(errors, **{"weights": weights} if own else {})
+        for errors in (residuals**2, np.abs(residuals))
+    )
     last = model.history_[-1]
     assert last["train_error"] == pytest.approx(squared, rel=1e-5)
     assert last["train_mae"] == pytest.approx(absolute, rel=1e-5)

@@ -16,9 +16,10 @@ from distkern.losses.base import AbstractLoss
 from distkern.solvers.base import AbstractSolver
 
 FAMILIES = [
-    ("distkern.losses", AbstractLoss), ("distkern.kernels", AbstractKernel),
+    ("distkern.losses", AbstractLoss),
+    ("distkern.kernels", AbstractKernel),
     ("distkern.solvers", AbstractSolver),
-]  # fmt: skip
+]
 PARTS = {kind for package, base in FAMILIES for kind in members(package, base).values()}
 PARAMETERS = [
     pytest.param(kind, name, id=f"{kind.__name__}-{name}")

@@ -22,12 +22,17 @@ from distkern.samplers import Draws, find_sampler, sampler_names
 HEAVY = ("exponential_semigroup", "matern")
 KERNELS = [
     *(find_kernel(name)() for name in feature_kernel_names() if name not in HEAVY),
-    find_kernel("rbf")(gamma=0.3), find_kernel("matern")(gamma=0.6), find_kernel("matern")(smoothness=0.5),
-    find_kernel("polynomial")(gamma=0.7, degree=2, offset=0.0), find_kernel("arc_cosine")(degree=0),
-    find_kernel("arc_cosine")(degree=2), find_kernel("skewed_chi2")(offset=0.3),
+    find_kernel("rbf")(gamma=0.3),
+    find_kernel("matern")(gamma=0.6),
+    find_kernel("matern")(smoothness=0.5),
+    find_kernel("polynomial")(gamma=0.7, degree=2, offset=0.0),
+    find_kernel("arc_cosine")(degree=0),
+    find_kernel("arc_cosine")(degree=2),
+    find_kernel("skewed_chi2")(offset=0.3),
     find_kernel("dot_product")(gamma=0.8, coefficients=(0.5, 0.0, 2.0)),
-    find_kernel("exponential_semigroup")(rate=0.3), find_kernel("reciprocal_semigroup")(offset=2.5),
-]  # fmt: skip
+    find_kernel("exponential_semigroup")(rate=0.3),
+    find_kernel("reciprocal_semigroup")(offset=2.5),
+]
 
 
 def suits(kernel, sampler):
@@ -64,8 +69,13 @@ def test_which_samplers_suit():
                 assert suits(kernel, sampler) == (kernel.name in rotations)
             assert suits(kernel, "quasi_monte_carlo") == (kernel.name not in no_numbers)
     assert {kernel.name for kernel in KERNELS if has_pairs(kernel)} >= {
-        "rbf", "laplacian", "cauchy", "matern", "skewed_chi2", "skewed_intersection"
-    }  # fmt: skip
+        "rbf",
+        "laplacian",
+        "cauchy",
+        "matern",
+        "skewed_chi2",
+        "skewed_intersection",
+    }
 
 
 def rows_of(kernel, n, d=5, seed=0, dtype=np.float64):

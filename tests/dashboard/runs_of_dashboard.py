@@ -17,11 +17,21 @@ FACTS = {
 def metrics(stage: int, **more: Any) -> dict[str, Any]:
     """A line of ``metrics.jsonl``."""
     return {
-        "stage": stage, "passes": 2.0 * stage + 1, "seconds": 3.0 * stage + 1, "objective": 1 + 0.5**stage,
-        "train_error": 0.3 * 0.5**stage, "test_error": 0.31 * 0.5**stage, "model_size": 100 + stage,
-        "feature_accesses": 10 * stage, "rows_read": 10, "bytes_read": 2**20, "peak_rss_bytes": 2**28,
-        "driver_peak_rss_bytes": 2**28, "worker_peak_rss_bytes": 2**27, **more,
-    }  # fmt: skip
+        "stage": stage,
+        "passes": 2.0 * stage + 1,
+        "seconds": 3.0 * stage + 1,
+        "objective": 1 + 0.5**stage,
+        "train_error": 0.3 * 0.5**stage,
+        "test_error": 0.31 * 0.5**stage,
+        "model_size": 100 + stage,
+        "feature_accesses": 10 * stage,
+        "rows_read": 10,
+        "bytes_read": 2**20,
+        "peak_rss_bytes": 2**28,
+        "driver_peak_rss_bytes": 2**28,
+        "worker_peak_rss_bytes": 2**27,
+        **more,
+    }
 
 
 def event(kind: str, time: float, **fields: Any) -> dict[str, Any]:
@@ -30,9 +40,14 @@ def event(kind: str, time: float, **fields: Any) -> dict[str, Any]:
 
 def started(time: float = 0.0, **more: Any) -> dict[str, Any]:
     fields = {
-        "algorithm": "csvrg", "n_rows": 1000, "n_features": 5, "stages": 4, "workers": 2, "dashboard": None,
+        "algorithm": "csvrg",
+        "n_rows": 1000,
+        "n_features": 5,
+        "stages": 4,
+        "workers": 2,
+        "dashboard": None,
         "resumed_from": None,
-    }  # fmt: skip
+    }
     return event("run_started", time, **{**fields, **more})
 
 
@@ -43,13 +58,24 @@ def a_pass(time: float, stage: int, *, steps: int = 4, name: str = "snapshot") -
     for step in range(1, steps + 1):
         share = step / steps
         yield event(
-            "pass_progress", time + step, tasks_done=step, rows_done=int(1000 * share),
-            bytes_done=int(8000 * share), **about,
-        )  # fmt: skip
+            "pass_progress",
+            time + step,
+            tasks_done=step,
+            rows_done=int(1000 * share),
+            bytes_done=int(8000 * share),
+            **about,
+        )
     yield event(
-        "pass_finished", time + steps, name=name, stage=stage, seconds=float(steps), rows=1000, bytes=8000,
-        mode="workers", split_seconds={"read": 1.0, "work": 2.0},
-    )  # fmt: skip
+        "pass_finished",
+        time + steps,
+        name=name,
+        stage=stage,
+        seconds=float(steps),
+        rows=1000,
+        bytes=8000,
+        mode="workers",
+        split_seconds={"read": 1.0, "work": 2.0},
+    )
 
 
 def whole_run(stages: int = 4, *, finished: bool = True) -> Iterator[dict[str, Any]]:

@@ -30,11 +30,16 @@ name => {
 def client() -> Iterator[Client]:
     with (
         LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
-            dashboard_address="127.0.0.1:0", worker_dashboard_address=None,
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            protocol="tcp",
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address=None,
         ) as cluster,
         Client(cluster, set_as_default=False) as connected,
-    ):  # fmt: skip
+    ):
         yield connected
 
 

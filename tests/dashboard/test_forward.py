@@ -116,12 +116,26 @@ def test_a_scheduler_that_is_gone_does_not_stop_the_run(error: Exception) -> Non
 
 def test_values_as_msgpack_takes_them() -> None:
     fields = {
-        "a": np.float32(0.5), "b": np.int64(3), "c": float("nan"), "d": [np.bool_(True), (1, 2)], "e": 2**80,
-        "f": np.zeros(3), 5: None, "g": {"h": np.float64("inf")}, "i": 2**40,
-    }  # fmt: skip
+        "a": np.float32(0.5),
+        "b": np.int64(3),
+        "c": float("nan"),
+        "d": [np.bool_(True), (1, 2)],
+        "e": 2**80,
+        "f": np.zeros(3),
+        5: None,
+        "g": {"h": np.float64("inf")},
+        "i": 2**40,
+    }
     made = plain(fields)
     assert msgpack.unpackb(msgpack.packb(made)) == made
     assert made == {
-        "a": 0.5, "b": 3, "c": None, "d": [True, [1, 2]], "e": float(2**80), "f": "[0. 0. 0.]", "5": None,
-        "g": {"h": None}, "i": 2**40,
-    }  # fmt: skip
+        "a": 0.5,
+        "b": 3,
+        "c": None,
+        "d": [True, [1, 2]],
+        "e": float(2**80),
+        "f": "[0. 0. 0.]",
+        "5": None,
+        "g": {"h": None},
+        "i": 2**40,
+    }

@@ -107,13 +107,18 @@ def test_a_driver_that_leaves_has_stopped_but_a_finished_run_stays_finished() ->
 @pytest.mark.parametrize(
     "record",
     [
-        None, 3, {}, {"run": FACTS}, {"run": {}, "events": [started()]}, {"run": FACTS, "events": []},
+        None,
+        3,
+        {},
+        {"run": FACTS},
+        {"run": {}, "events": [started()]},
+        {"run": FACTS, "events": []},
         {"run": FACTS, "events": [{"kind": "pass_started", "time": 0.0, "fields": {}}]},
         {"run": FACTS, "events": [{"kind": "pass_started", "time": 0.0, "fields": None}]},
         {"run": FACTS, "events": [{"kind": "stage_finished", "time": "x", "fields": {}}]},
         {"run": FACTS, "events": [event("stage_finished", 0.0, metrics=5)]},
     ],
-)  # fmt: skip
+)
 def test_records_of_another_form_are_counted_and_ignored(record: Any) -> None:
     kept = Histories()
     kept.add(record, 0.0)

@@ -141,9 +141,10 @@ def test_runs_of_the_same_name_are_told_apart_by_their_start(monkeypatch: pytest
     made, document = page(kept, {"run": [b"one", b"two", b"again"]})
     listed = [label.split("\n")[0] for label in made._list.labels]
     assert listed == [
-        "csvrg on digits.zarr to m (01:02:03)", "simba on digits.zarr to <n>",
+        "csvrg on digits.zarr to m (01:02:03)",
+        "simba on digits.zarr to <n>",
         "csvrg on digits.zarr to m (00:00:00)",
-    ]  # fmt: skip
+    ]
     for part in ("now", "time"):
         assert "csvrg on digits.zarr to m (00:00:00)<" in text(document, part)
         assert "csvrg on digits.zarr to m (01:02:03)<" in text(document, part)
@@ -183,9 +184,12 @@ def test_names_cannot_smuggle_in_html() -> None:
     evil = '<img src=x onerror="alert(1)">'
     facts = {"id": evil, "algorithm": evil, "data": evil, "out": evil}
     events = [
-        started(), *a_pass(0.0, 1, name=evil), event("worker_lost", 1.0, address=evil),
-        event("message", 1.0, text=evil), *list(a_pass(5.0, 1, name=evil))[:2],
-    ]  # fmt: skip
+        started(),
+        *a_pass(0.0, 1, name=evil),
+        event("worker_lost", 1.0, address=evil),
+        event("message", 1.0, text=evil),
+        *list(a_pass(5.0, 1, name=evil))[:2],
+    ]
     kept.add({"run": facts, "events": events}, 0.0)
     _, document = page(kept)
     shown = "".join(

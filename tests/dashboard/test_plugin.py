@@ -30,11 +30,16 @@ def client() -> Iterator[Client]:
     # threads: the run is not what is tested here
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
-            dashboard_address="127.0.0.1:0", worker_dashboard_address=None,
+            n_workers=2,
+            threads_per_worker=1,
+            processes=False,
+            protocol="tcp",
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address=None,
         ) as cluster,
         Client(cluster, set_as_default=False) as connected,
-    ):  # fmt: skip
+    ):
         yield connected
 
 
@@ -86,9 +91,15 @@ def test_a_client_that_leaves_has_stopped_its_run(client: Client) -> None:
     with Client(client.cluster, set_as_default=False) as other:
         listener = forwarder(other, {"id": "left"})
         EventLog([listener]).emit(
-            "run_started", algorithm="toy", n_rows=1, n_features=1, stages=1, workers=1, dashboard=None,
+            "run_started",
+            algorithm="toy",
+            n_rows=1,
+            n_features=1,
+            stages=1,
+            workers=1,
+            dashboard=None,
             resumed_from=None,
-        )  # fmt: skip
+        )
         assert plugin(client).histories.runs["left"].state == "running"
     wait_for(lambda: plugin(client).histories.runs["left"].state == "stopped")
 

@@ -19,9 +19,17 @@ TOKEN = "distkern-held-out-0123456789ab-map"
 
 @pytest.mark.parametrize(
     "key",
-    ["distkern-x-map", ("distkern-x-operand", 1), (TOKEN,), (TOKEN, "1"), ("mean-map", 1), 7, (None, 1),
-     ("distkern-x-fold-1", 0)],
-)  # fmt: skip
+    [
+        "distkern-x-map",
+        ("distkern-x-operand", 1),
+        (TOKEN,),
+        (TOKEN, "1"),
+        ("mean-map", 1),
+        7,
+        (None, 1),
+        ("distkern-x-fold-1", 0),
+    ],
+)
 def test_keys_of_others_are_passed_over(key: Any) -> None:
     tasks = Tasks()
     tasks.finished(key, "a")

@@ -19,7 +19,8 @@ from distkern.engine.dask.calls import LOST
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
-from distkern.engine.plan import Extent, plan_rounds
+from distkern.engine.plan import Extent
+from distkern.engine.plan_rounds import plan_rounds
 from distkern.solvers.base import Problem
 from toy import RoundsSolver, ToySource, toy_rounds
 
@@ -189,8 +190,17 @@ def test_workers_that_die_between_exchanges_and_before_checkpoints_change_nothin
 def test_without_the_scheduler_it_says_so(tmp_path):
     file = tmp_path / "scheduler.json"
     dask = [sys.executable, "-m", "dask"]
-    scheduler = start(*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-                      "--scheduler-file", str(file))  # fmt: skip
+    scheduler = start(
+        *dask,
+        "scheduler",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--no-dashboard",
+        "--scheduler-file",
+        str(file),
+    )
     worker = start(*dask, "worker", "--scheduler-file", str(file), "--nworkers", "2", "--no-dashboard")
     try:
         while not file.exists():
@@ -219,6 +229,9 @@ def exchange_for_ever(parties):
 
 def start(*command):
     return subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+    )

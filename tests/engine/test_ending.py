@@ -24,7 +24,7 @@ class Solver(ToySolver):
 def problem(shares=(), weighs_classes=False):
     return Problem(
         (100,), 2, 1, np.dtype(float), False, 0, class_shares=shares, weighs_classes=weighs_classes
-    )  # fmt: skip
+    )
 
 
 def end(objectives, *, error=0.1, shares=(0.5, 0.5), weighs_classes=False, solver=None, **given):
@@ -60,11 +60,17 @@ def test_what_does_not():
 @pytest.mark.parametrize(
     ("shares", "error", "weighs", "told"),
     [
-        ((0.9, 0.1), 0.0995, False, True), ((0.9, 0.1), 0.3, False, True), ((0.9, 0.1), 0.098, False, False),
-        ((0.9, 0.1), 0.3, True, False), ((0.9, 0.1), 0.1, True, True), ((0.9, 0.1), 0.9, True, True),
-        ((0.2, 0.5, 0.3), 0.5, False, True), ((0.2, 0.5, 0.3), 0.45, False, False), ((), 7.0, False, False),
+        ((0.9, 0.1), 0.0995, False, True),
+        ((0.9, 0.1), 0.3, False, True),
+        ((0.9, 0.1), 0.098, False, False),
+        ((0.9, 0.1), 0.3, True, False),
+        ((0.9, 0.1), 0.1, True, True),
+        ((0.9, 0.1), 0.9, True, True),
+        ((0.2, 0.5, 0.3), 0.5, False, True),
+        ((0.2, 0.5, 0.3), 0.45, False, False),
+        ((), 7.0, False, False),
     ],
-)  # fmt: skip
+)
 def test_a_model_that_has_learnt_nothing(shares, error, weighs, told):
     found = end([1.0, 0.5, 0.46], error=error, shares=shares, weighs_classes=weighs)
     assert bool(found.warnings) == told

@@ -49,8 +49,24 @@ def test_a_run_that_does_not_fit_keeps_less_and_gives_the_same_bits(path):
 def test_plan_says_what_it_does_less_of(path):
     data = dk.open_dataset(path)
     limit = plan(model(), data.train, scheduler="threads", workers=2).driver_bytes - 2**16
-    flags = ["--data", str(path), "--algorithm", "svrg", "--scheduler", "threads", "--workers", "2", "--seed",
-             "0", "--set", "n_features=64", "--set", "stages=1", "--memory-limit", str(limit)]  # fmt: skip
+    flags = [
+        "--data",
+        str(path),
+        "--algorithm",
+        "svrg",
+        "--scheduler",
+        "threads",
+        "--workers",
+        "2",
+        "--seed",
+        "0",
+        "--set",
+        "n_features=64",
+        "--set",
+        "stages=1",
+        "--memory-limit",
+        str(limit),
+    ]
     shown = CliRunner().invoke(plan_command, flags)
     assert shown.exit_code == 0, shown.output
     assert "of blocks are kept instead of" in " ".join(shown.output.split())

@@ -48,8 +48,9 @@ def test_memory_has_every_named_term():
     small = plan_reduce(step, extent, Machine("distributed", 2))
     bigger = plan_reduce(
         Reduce("sum", scaled_sum, add, cost=Cost(workspace_bytes=3 * 10**6, result_bytes=10**5)),
-        Extent((5000,), 1000), Machine("distributed", 2),
-    )  # fmt: skip
+        Extent((5000,), 1000),
+        Machine("distributed", 2),
+    )
     assert bigger.worker_bytes - small.worker_bytes == 2 * 10**6 + 2 * 4000 * 1000
 
 
@@ -99,9 +100,7 @@ def test_each_task_of_a_worker_takes_a_workspace():
 
 def test_compiled_loops_count_where_they_run_and_in_every_pass_of_the_run():
     plain = Reduce("sum", scaled_sum, add)
-    there, here = (
-        replace(plain, cost=Cost(compiled=True)), replace(plain, cost=Cost(driver_compiled=True))
-    )  # fmt: skip
+    there, here = (replace(plain, cost=Cost(compiled=True)), replace(plain, cost=Cost(driver_compiled=True)))
     extents = {"train": Extent((1000,), 100)}
     none, workers, driver = (
         plan_run([plain, step], extents, Machine("distributed", 2)) for step in (plain, there, here)
@@ -126,9 +125,11 @@ def test_the_state_of_rounds_counts_in_the_other_passes():
 
 def stream(features: int, landmarks: int, seconds: float = 1e-7) -> Stream:
     cost = Cost(
-        result_bytes=4 * landmarks, flops_per_row=2.0 * features * landmarks, entries_per_row=landmarks,
+        result_bytes=4 * landmarks,
+        flops_per_row=2.0 * features * landmarks,
+        entries_per_row=landmarks,
         driver_seconds_per_row=seconds,
-    )  # fmt: skip
+    )
     return Stream("inner loop", (Visit(0, 1000, 0, (0,)),), prepare, piece_rows=100, cost=cost)
 
 

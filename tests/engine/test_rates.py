@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from distkern.engine.budget import Machine
-from distkern.engine.plan import Extent, plan_pass
+from distkern.engine.plan import Extent
+from distkern.engine.plan_run import plan_pass
 from distkern.engine.rates import Experience, Rates, seconds_of
 from distkern.passes import Cost, Reduce, Rounds, Stream, Visit
 

@@ -18,7 +18,9 @@ from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
 from distkern.engine.party import Party, StalePartyError
-from distkern.engine.plan import Extent, plan_pass, plan_rounds
+from distkern.engine.plan import Extent
+from distkern.engine.plan_rounds import plan_rounds
+from distkern.engine.plan_run import plan_pass
 from distkern.engine.residents import Exchanging
 from distkern.passes import Cost, Derived, Message, Reduce
 from distkern.solvers.base import Problem
@@ -88,8 +90,12 @@ def test_the_mathematics_is_that_of_the_solver_alone(source, problem, scheduler)
 
 
 def die(folder, killed):
-    run(ToySource(), Problem(ToySource().block_rows, 2, 1, np.dtype(np.float32), has_test=False, seed=3),
-        folder=CheckpointFolder(folder, IDENTITY), solver=RoundsSolver(deadly=killed))  # fmt: skip
+    run(
+        ToySource(),
+        Problem(ToySource().block_rows, 2, 1, np.dtype(np.float32), has_test=False, seed=3),
+        folder=CheckpointFolder(folder, IDENTITY),
+        solver=RoundsSolver(deadly=killed),
+    )
 
 
 def test_the_driver_killed_in_an_exchange_and_resumed_gives_the_same_bits(source, problem, tmp_path):
@@ -135,8 +141,14 @@ def test_a_state_that_a_resumed_run_does_not_come_to_is_kept(source, problem, tm
         run(source, problem, solver=solver, folder=folder, listeners=[InterruptAt("checkpoint_saved", 1)])
     # this run writes checkpoints 2 and 3 without ever opening the state; the next needs it
     with pytest.raises(Interrupted):
-        run(source, problem, solver=solver, folder=folder, resume=True,
-            listeners=[InterruptAt("checkpoint_saved", 3)])  # fmt: skip
+        run(
+            source,
+            problem,
+            solver=solver,
+            folder=folder,
+            resume=True,
+            listeners=[InterruptAt("checkpoint_saved", 3)],
+        )
     same(run(source, problem, solver=solver, folder=folder, resume=True), whole)
 
 

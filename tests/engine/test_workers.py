@@ -24,7 +24,8 @@ from distkern.engine.dask.workers import explain_errors
 from distkern.engine.drive import Driver
 from distkern.engine.executors import cluster, open_executor
 from distkern.engine.executors.cluster import connect
-from distkern.engine.plan import Extent, plan_rounds
+from distkern.engine.plan import Extent
+from distkern.engine.plan_rounds import plan_rounds
 from distkern.estimators.pegasos import PegasosClassifier
 from distkern.passes import Each, Reduce
 from distkern.runs.run import evaluate, plan, train
@@ -42,11 +43,21 @@ def running() -> Iterator[str]:
     # this process takes more than that
     unwatched = {f"distributed.worker.memory.{action}": False for action in ("pause", "spill", "target")}
     # only the thread that has lifted a limit of BLAS can set it again, and this one's tasks run in others
-    with single_threaded(), dask.config.set(unwatched), LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
-        memory_limit="100MiB", dashboard_address="127.0.0.1:0", worker_dashboard_address=None,
-        scheduler_kwargs={"dashboard": False},
-    ) as started:  # fmt: skip
+    with (
+        single_threaded(),
+        dask.config.set(unwatched),
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            protocol="tcp",
+            host="127.0.0.1",
+            memory_limit="100MiB",
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address=None,
+            scheduler_kwargs={"dashboard": False},
+        ) as started,
+    ):
         yield started.scheduler_address
 
 
@@ -248,9 +259,16 @@ def test_data_that_a_worker_does_not_see(data: Dataset, tmp_path: Path, job: tup
     with Processes(tmp_path, 0, host="127.0.0.2") as processes:
         processes.add_worker(folder=elsewhere)
         run = distkern(
-            "train", "--data", path, "--out", str(tmp_path / "m"), "--scheduler", processes.address, *job,
+            "train",
+            "--data",
+            path,
+            "--out",
+            str(tmp_path / "m"),
+            "--scheduler",
+            processes.address,
+            *job,
             folder=data.path.parent,
-        )  # fmt: skip
+        )
     assert run.returncode == 2, run.stderr
     [line] = run.stderr.splitlines()[-1:]
     assert "worker tcp://127.0.0.1:" in line

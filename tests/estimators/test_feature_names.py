@@ -73,9 +73,12 @@ def test_a_data_set_in_another_order_is_put_in_order(
     data: Dataset, model: CSVRGClassifier, tmp_path: Path, kind: str, scale: str
 ) -> None:
     other = shard(
-        file(tmp_path, OTHER_ORDER, kind=kind), tmp_path / "o.zarr", target="label", scale=scale,
+        file(tmp_path, OTHER_ORDER, kind=kind),
+        tmp_path / "o.zarr",
+        target="label",
+        scale=scale,
         shuffle=False,
-    )  # fmt: skip
+    )
     X, y = rows()
     assert other.feature_names == tuple(OTHER_ORDER)
     assert model.score(other.train) == model.score(data.train) > 0.9
@@ -159,9 +162,14 @@ def test_random_features_match_columns_by_name(data: Dataset, tmp_path: Path) ->
 def test_files_of_one_data_set_are_put_into_one_order(tmp_path: Path) -> None:
     first, second = file(tmp_path, NAMES), file(tmp_path, OTHER_ORDER, seed=1, kind="parquet")
     made = shard(
-        [first, second], tmp_path / "d.zarr", test=second, target="label", scale="none", shuffle=False,
+        [first, second],
+        tmp_path / "d.zarr",
+        test=second,
+        target="label",
+        scale="none",
+        shuffle=False,
         sparse=False,
-    )  # fmt: skip
+    )
     stored = np.concatenate([np.asarray(made.train.reader(i)().features) for i in range(made.train.n_blocks)])
     expected = np.concatenate([rows(0)[0], rows(1)[0]]).astype(np.float32)
     np.testing.assert_array_equal(stored, expected)
@@ -177,9 +185,7 @@ def test_sparse_rows_are_put_in_order(tmp_path: Path) -> None:
     model = estimator().fit(given.train)
     model.feature_names_in_ = np.array([f"c{i}" for i in range(40)], dtype=object)
     order = random.permutation(40)
-    moved = write_dataset(
-        [(X[:, order], y)], tmp_path / "b.zarr", scale="none", shuffle=False, sparse=True
-    )  # fmt: skip
+    moved = write_dataset([(X[:, order], y)], tmp_path / "b.zarr", scale="none", shuffle=False, sparse=True)
     moved.feature_names = tuple(f"c{i}" for i in order)
     np.testing.assert_array_equal(
         np.asarray(model.decision_function(moved.train)), np.asarray(model.decision_function(given.train))

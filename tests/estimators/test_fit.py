@@ -104,8 +104,10 @@ def test_dask_weights_and_class_weights(binary):
         kept = weights > 0
         alone.fit(X[kept], y[kept], weights[kept])
         lazy = small(CSVRGClassifier, class_weight=class_weight)
-        lazy.fit(*(da.from_array(array[kept], chunks=(len(X), *array.shape[1:])) for array in (X, y)),
-                 sample_weight=da.from_array(weights[kept], chunks=len(X)))  # fmt: skip
+        lazy.fit(
+            *(da.from_array(array[kept], chunks=(len(X), *array.shape[1:])) for array in (X, y)),
+            sample_weight=da.from_array(weights[kept], chunks=len(X)),
+        )
         np.testing.assert_array_equal(alone.coef_, lazy.coef_)
 
 
@@ -183,8 +185,10 @@ def test_in_a_pipeline_and_a_search(binary):
     X, y = binary
     search = GridSearchCV(
         make_pipeline(MinMaxScaler(), small(CSVRGClassifier, stages=2)),
-        {"csvrgclassifier__gamma": [0.001, 1.0]}, cv=3, scheduler="synchronous",
-    )  # fmt: skip
+        {"csvrgclassifier__gamma": [0.001, 1.0]},
+        cv=3,
+        scheduler="synchronous",
+    )
     search.fit(X, y)
     assert search.best_params_ == {"csvrgclassifier__gamma": 1.0}
 

@@ -16,10 +16,26 @@ from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.description import sealed
 
 KEYS = {
-    "encoding-type", "encoding-version", "algorithm", "distkern-version", "numpy-version", "params",
-    "classes", "n_features", "feature_names", "target_name", "gamma", "n_iter", "scaling", "class_weights",
-    "mean_weight", "history", "ended", "arrays", "fingerprint",
-}  # fmt: skip
+    "encoding-type",
+    "encoding-version",
+    "algorithm",
+    "distkern-version",
+    "numpy-version",
+    "params",
+    "classes",
+    "n_features",
+    "feature_names",
+    "target_name",
+    "gamma",
+    "n_iter",
+    "scaling",
+    "class_weights",
+    "mean_weight",
+    "history",
+    "ended",
+    "arrays",
+    "fingerprint",
+}
 
 
 @pytest.mark.parametrize("kind", [CSVRGClassifier, AVMClassifier])

@@ -54,11 +54,15 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Dataset]:
     folder = tmp_path_factory.mktemp("data")
     return {
         form: write_dataset(
-            [(X[:1000], y[:1000])], folder / f"{form}.zarr", [(X[1000:], y[1000:])], rows_per_shard=130,
-            sparse=form == "sparse", scale="none",
+            [(X[:1000], y[:1000])],
+            folder / f"{form}.zarr",
+            [(X[1000:], y[1000:])],
+            rows_per_shard=130,
+            sparse=form == "sparse",
+            scale="none",
         )
         for form in ("dense", "sparse")
-    }  # fmt: skip
+    }
 
 
 def test_sparse_matrices_and_arrays_give_the_same_bits() -> None:

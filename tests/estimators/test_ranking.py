@@ -40,9 +40,16 @@ def drawn(name, n=20_000):
 
 
 NAMES = (
-    "skewed", "tied", "constant", "sorted", "tiny", "single precision", "infinite", "zeros of both signs",
+    "skewed",
+    "tied",
+    "constant",
+    "sorted",
+    "tiny",
+    "single precision",
+    "infinite",
+    "zeros of both signs",
     "one run above the other",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -29,11 +29,7 @@ def test_accuracy(frame: pd.DataFrame, label: str) -> None:
     model = dk.CSVRGClassifier(n_landmarks=10, stages=1, random_state=0).fit(X, y)
     plain = model.score(X, y)
     assert 0.6 < plain < 0.95
-    for rows, labels in (
-        (lazy[["a", "b"]], lazy[label]),
-        (lazy[["a", "b"]], y),
-        (X, lazy[label]),
-    ):
+    for rows, labels in ((lazy[["a", "b"]], lazy[label]), (lazy[["a", "b"]], y), (X, lazy[label])):
         assert model.score(rows, labels) == pytest.approx(plain, abs=1e-12)
     weighted = model.score(X, y, frame["weight"])
     assert weighted != pytest.approx(plain, abs=1e-6)

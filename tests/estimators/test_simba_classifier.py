@@ -52,11 +52,16 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Dataset]:
     folder = tmp_path_factory.mktemp("data")
     return {
         form: write_dataset(
-            [(X[:1000], y[:1000])], folder / f"{form}.zarr", [(X[1000:], y[1000:])], rows_per_shard=130,
-            sparse=form == "sparse", scale="none", columns=True,
+            [(X[:1000], y[:1000])],
+            folder / f"{form}.zarr",
+            [(X[1000:], y[1000:])],
+            rows_per_shard=130,
+            sparse=form == "sparse",
+            scale="none",
+            columns=True,
         )
         for form in ("dense", "sparse")
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture(scope="module")

@@ -215,8 +215,18 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     run("train", *job, *settings, "--out", model)
     figures = json.loads(run("evaluate", model, "--data", data, "--scheduler", "synchronous", "--json"))
     assert figures["accuracy"] > 0.85
-    run("predict", model, "--data", data, "--split", "test", "--out", str(tmp_path / "p.npy"), "--scheduler",
-        "synchronous")  # fmt: skip
+    run(
+        "predict",
+        model,
+        "--data",
+        data,
+        "--split",
+        "test",
+        "--out",
+        str(tmp_path / "p.npy"),
+        "--scheduler",
+        "synchronous",
+    )
     assert np.mean(np.load(tmp_path / "p.npy") == y[1000:]) == pytest.approx(figures["accuracy"])
     raw = str(tmp_path / "raw.zarr")
     run("shard", str(tmp_path / "t.svm"), "--out", raw, "--scale", "none", "--no-shuffle", "--sparse")

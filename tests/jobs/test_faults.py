@@ -99,10 +99,25 @@ def test_train_with_retries_outlives_its_scheduler(
 ) -> None:
     out = tmp_path / "m"
     run = subprocess.Popen(
-        [sys.executable, "-m", "distkern", "train", "--data", str(data), "--out", str(out), "--scheduler",
-         cluster.address, "--retries", "5", *SETTINGS],
-        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "distkern",
+            "train",
+            "--data",
+            str(data),
+            "--out",
+            str(out),
+            "--scheduler",
+            cluster.address,
+            "--retries",
+            "5",
+            *SETTINGS,
+        ],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
     wait_for(lambda: saved(out, 5))
     cluster.kill_scheduler()
     # longer than the client tries to reach it again

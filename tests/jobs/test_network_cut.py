@@ -65,9 +65,12 @@ def hosts() -> Iterator[list[str]]:
 def address(hosts: list[str], tmp_path: Path) -> Iterator[str]:
     """A scheduler here and a worker in each namespace."""
     settings = {
-        **os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "12s", "OMP_NUM_THREADS": "1",
-        "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "15s", "OPENBLAS_NUM_THREADS": "1",
-    }  # fmt: skip
+        **os.environ,
+        "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "12s",
+        "OMP_NUM_THREADS": "1",
+        "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "15s",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
     where = f"tcp://{NETWORK}.1:18786"
     dask = [sys.executable, "-m", "dask"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": settings}

@@ -28,9 +28,10 @@ def record(**changes: object) -> Record:
 def test_passwords_are_not_written(tmp_path: Path) -> None:
     secret = "hunter2"
     job = record(
-        data=f"https://me:{secret}@host/d.zarr", error=f"cannot open https://me:{secret}@host/d?token={secret}",
+        data=f"https://me:{secret}@host/d.zarr",
+        error=f"cannot open https://me:{secret}@host/d?token={secret}",
         description={"data": f"s3://key:{secret}@b/d", "password": secret, "params": {"gamma": 4.0}},
-    )  # fmt: skip
+    )
     folder = JobFolder(tmp_path)
     folder.write(job)
     LogFile(folder.log, folder.claim()).say(f"reading https://me:{secret}@host/d.zarr")

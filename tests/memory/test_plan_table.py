@@ -15,9 +15,13 @@ from distkern.storage.ingest import write_dataset
 
 #: rows, columns, classes, share of numbers that are not zero
 DATA = {
-    "narrow": (40_000, 20, 2, 1.0), "digits": (8000, 784, 10, 1.0), "middle": (4000, 2000, 2, 1.0),
-    "wide": (2000, 8000, 2, 1.0), "text": (8000, 8000, 2, 0.01), "texts": (8000, 8000, 10, 0.01),
-}  # fmt: skip
+    "narrow": (40_000, 20, 2, 1.0),
+    "digits": (8000, 784, 10, 1.0),
+    "middle": (4000, 2000, 2, 1.0),
+    "wide": (2000, 8000, 2, 1.0),
+    "text": (8000, 8000, 2, 0.01),
+    "texts": (8000, 8000, 10, 0.01),
+}
 #: what a plan may say at most, in measured peaks
 MOST = 1.5
 #: algorithm, data, scheduler, settings

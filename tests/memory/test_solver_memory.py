@@ -14,14 +14,15 @@ from distkern.storage.ingest import write_dataset
 from memory_processes import run
 
 #: rows, columns, classes, share of numbers that are not zero
-DATA = {
-    "narrow": (20_000, 20, 10, 1.0), "middle": (2000, 2000, 2, 1.0), "wide": (2000, 8000, 10, 0.01),
-}  # fmt: skip
+DATA = {"narrow": (20_000, 20, 10, 1.0), "middle": (2000, 2000, 2, 1.0), "wide": (2000, 8000, 10, 0.01)}
 SETTINGS = {
-    "CSVRGClassifier": {"n_landmarks": 128, "stages": 1}, "AVMClassifier": {"n_landmarks": 128, "stages": 1},
-    "SIMBAClassifier": {"nu": 0.1, "max_rounds": 200, "stages": 1}, "PegasosClassifier": {"stages": 1},
-    "DSGClassifier": {"n_features": 1024, "stages": 1}, "SVRGClassifier": {"n_features": 512, "stages": 1},
-}  # fmt: skip
+    "CSVRGClassifier": {"n_landmarks": 128, "stages": 1},
+    "AVMClassifier": {"n_landmarks": 128, "stages": 1},
+    "SIMBAClassifier": {"nu": 0.1, "max_rounds": 200, "stages": 1},
+    "PegasosClassifier": {"stages": 1},
+    "DSGClassifier": {"n_features": 1024, "stages": 1},
+    "SVRGClassifier": {"n_features": 512, "stages": 1},
+}
 #: what is done, in a process of its own: prints the peaks that were planned and those that were there
 DO = """
 import json, sys

@@ -30,9 +30,12 @@ def test_time_and_memory_are_of_all_tries(tmp_path: Path, monkeypatch: pytest.Mo
     write_dataset(digits.chunks(500), tmp_path / "d.zarr", test_chunks=digits.chunks(200, "test"))
     dataset = open_dataset(tmp_path / "d.zarr")
     job = Job(
-        algorithm="csvrg", data=str(tmp_path / "d.zarr"), out=str(tmp_path / "m"), scheduler="synchronous",
+        algorithm="csvrg",
+        data=str(tmp_path / "d.zarr"),
+        out=str(tmp_path / "m"),
+        scheduler="synchronous",
         params={"n_landmarks": 20, "gamma": 0.3, "stages": 3},
-    )  # fmt: skip
+    )
     monkeypatch.setattr("distkern.engine.drive.peak_resident_bytes", lambda: 3 * 2**30)
     with pytest.raises(OSError, match="the machine fails"):
         run_job(job, dataset, listeners=[stop_after_stage_1])

@@ -15,11 +15,19 @@ from distkern.samplers.fastfood import hadamard
 
 #: columns, sampler -> rms error of 1024 draws for the Gaussian kernel, s = median distance / sqrt(2)
 MEASURED = {
-    (8, "monte_carlo"): 0.0176, (8, "orthogonal"): 0.0105, (8, "quasi_monte_carlo"): 0.0057,
-    (8, "fastfood"): 0.0232, (54, "monte_carlo"): 0.0192, (54, "orthogonal"): 0.0105,
-    (54, "quasi_monte_carlo"): 0.0118, (54, "fastfood"): 0.0243, (256, "monte_carlo"): 0.0192,
-    (256, "orthogonal"): 0.0102, (256, "quasi_monte_carlo"): 0.0151, (256, "fastfood"): 0.0251,
-}  # fmt: skip
+    (8, "monte_carlo"): 0.0176,
+    (8, "orthogonal"): 0.0105,
+    (8, "quasi_monte_carlo"): 0.0057,
+    (8, "fastfood"): 0.0232,
+    (54, "monte_carlo"): 0.0192,
+    (54, "orthogonal"): 0.0105,
+    (54, "quasi_monte_carlo"): 0.0118,
+    (54, "fastfood"): 0.0243,
+    (256, "monte_carlo"): 0.0192,
+    (256, "orthogonal"): 0.0102,
+    (256, "quasi_monte_carlo"): 0.0151,
+    (256, "fastfood"): 0.0251,
+}
 #: in the plane a seed says little: figures of one
 MEASURED_ONCE = {"monte_carlo": 0.0173, "orthogonal": 0.0117, "quasi_monte_carlo": 0.0008, "fastfood": 0.0118}
 

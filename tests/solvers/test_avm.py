@@ -30,12 +30,18 @@ def assert_equals_plain_loop(solver: AVM, case: Case) -> list:
     total = sum(len(piece) for piece in pieces)
     smoothness = 1 + solver.parts.lam * case.scaled_weights.max() * loss.curvature
     last, average = reference.avm(
-        reference.LOSSES[loss.name], solver.parts.lam, smoothness if math.isfinite(smoothness) else 0.0,
-        K_rows, K_landmarks, case.signs, case.scaled_weights, pieces,
+        reference.LOSSES[loss.name],
+        solver.parts.lam,
+        smoothness if math.isfinite(smoothness) else 0.0,
+        K_rows,
+        K_landmarks,
+        case.signs,
+        case.scaled_weights,
+        pieces,
         tail_start=total // 2 if solver.average else total,
         radius=math.sqrt(2 * loss.norm_bound * solver.parts.lam) if solver.projection else None,
         project_after=project_after,
-    )  # fmt: skip
+    )
     expected = average if solver.average else last
     np.testing.assert_allclose(states[-1].coefficients, expected, atol=1e-10, rtol=1e-10)
     value = reference.objective(

@@ -224,9 +224,7 @@ def test_weights_are_repetitions_and_zero_is_absence(loss):
     repeated = np.repeat(np.arange(60), weights.astype(int))
     first = solve_cell(settings, x, targets, weights, seed=0)
     second = solve_cell(settings, x[repeated], targets[repeated], None, seed=0)
-    np.testing.assert_allclose(
-        predict_cell(settings, first, x), predict_cell(settings, second, x), atol=2e-3
-    )  # fmt: skip
+    np.testing.assert_allclose(predict_cell(settings, first, x), predict_cell(settings, second, x), atol=2e-3)
 
 
 def test_a_cell_of_equal_rows_is_two_rows():

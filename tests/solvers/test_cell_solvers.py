@@ -70,9 +70,13 @@ def generic(kernel, y, costs, loss):
     # from where it thinks that it cannot go on it often can, with a fresh approximation of the curvature
     for _ in range(30):
         found = minimize(
-            objective, best, jac=True, bounds=bounds, method="L-BFGS-B",
+            objective,
+            best,
+            jac=True,
+            bounds=bounds,
+            method="L-BFGS-B",
             options={"maxiter": 20000, "maxfun": 40000, "ftol": 0, "gtol": 1e-8, "maxcor": 40},
-        )  # fmt: skip
+        )
         best = found.x
         coefficients = sign * (best[:n] - best[n:])
         if primal(kernel, y, costs, loss, coefficients) + found.fun < -1e-6 * found.fun:

@@ -30,11 +30,13 @@ def rows(n_rows, n_features=3, seed=0):
 def test_half_spaces_cut_rows_into_equal_parts(kind):
     X = rows(1000)[0]
     X = {
-        "normal": X, "sorted": np.sort(X, axis=0), "skewed": np.exp(4 * X),
+        "normal": X,
+        "sorted": np.sort(X, axis=0),
+        "skewed": np.exp(4 * X),
         "on a line": np.outer(X[:, 0], [1.0, 2.0, 3.0]).astype(np.float32),
         "mostly equal": np.where(np.arange(1000)[:, None] % 10, X[:1], X),
         "two values": np.sign(X[:, :1]) * [[1, 1, 1]],
-    }[kind].astype(np.float32)  # fmt: skip
+    }[kind].astype(np.float32)
     tree = Tree.fit(X, 100, 0)
     leaves = tree.leaves(X)
     counts = np.bincount(leaves, minlength=tree.n_leaves)
@@ -288,8 +290,13 @@ def test_more_rows_than_the_sample_are_tried_on_whole_cells(tmp_path):
     data = write_dataset([(X, y)], tmp_path / "d.zarr", scale="none", test_fraction=0.25)
     model = CellClassifier(search="quick", max_cell_rows=1000, random_state=0)
     assert [step.name for step in plan(model, data.train, test=data.test).passes] == [
-        "sample", "count", "move", "tune", "solve", "held-out"
-    ]  # fmt: skip
+        "sample",
+        "count",
+        "move",
+        "tune",
+        "solve",
+        "held-out",
+    ]
     train(model, data.train, test=data.test, out=tmp_path / "m", scheduler="threads", workers=2)
     assert not (tmp_path / "m" / "tuned").exists()
     given = {"gamma": "median", "C": 10.0, "transform": "none", "metric": "none"}

@@ -50,9 +50,11 @@ print(-v[0, 0], sum(loop.stats.cache_hits.values()), loop.stats.cache_path)
 
 def in_another_process(folder):
     environment = {
-        **os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1",
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(folder / "cache"),
+        "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]),
-    }  # fmt: skip
+    }
     done = subprocess.run(
         [sys.executable, "-c", STEP], env=environment, capture_output=True, text=True, check=True, cwd=folder
     )
@@ -148,10 +150,12 @@ def test_pieces_at_odd_addresses_are_aligned(offset):
 
     generator = np.random.default_rng(0)
     piece = Piece(
-        shifted(generator.random((5, 3), dtype=np.float32)), shifted(np.arange(5)),
-        shifted(generator.random((5, 2), dtype=np.float32)), shifted(np.ones((5, 1), np.float32)),
+        shifted(generator.random((5, 3), dtype=np.float32)),
+        shifted(np.arange(5)),
+        shifted(generator.random((5, 2), dtype=np.float32)),
+        shifted(np.ones((5, 1), np.float32)),
         shifted(generator.random(5)),
-    )  # fmt: skip
+    )
     assert not piece.values.flags.aligned
     for name, array in vars(piece.aligned()).items():
         assert array.flags.aligned

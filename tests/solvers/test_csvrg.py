@@ -28,11 +28,18 @@ def assert_equals_plain_loop(solver: CSVRG, case: Case, *, kernel: str = "rbf", 
             for stage in range(solver.stages)
         ]
     expected = reference.csvrg(
-        reference.LOSSES[loss.name], solver.parts.lam, solver.eta(case.problem), K_rows, K_landmarks,
-        case.signs, case.scaled_weights, runner.sampled,
+        reference.LOSSES[loss.name],
+        solver.parts.lam,
+        solver.eta(case.problem),
+        K_rows,
+        K_landmarks,
+        case.signs,
+        case.scaled_weights,
+        runner.sampled,
         radius=math.sqrt(2 * loss.norm_bound * solver.parts.lam) if solver.projection else None,
-        project_every=32 * len(states[0].landmarks), chosen=chosen,
-    )  # fmt: skip
+        project_every=32 * len(states[0].landmarks),
+        chosen=chosen,
+    )
     assert len(states) == solver.stages + 1
     for state, sigma in zip(states[1:], expected, strict=True):
         np.testing.assert_allclose(state.coefficients, sigma, atol=1e-10, rtol=1e-10)
@@ -55,12 +62,7 @@ def assert_equals_plain_loop(solver: CSVRG, case: Case, *, kernel: str = "rbf", 
 def test_equals_the_plain_loop(loss, option, order):
     case = overlapping(60)
     solver = CSVRG(
-        case.parts(loss, n_landmarks=12),
-        stages=3,
-        steps_per_stage=150,
-        option=option,
-        order=order,
-        tol=0.0,
+        case.parts(loss, n_landmarks=12), stages=3, steps_per_stage=150, option=option, order=order, tol=0.0
     )
     states = assert_equals_plain_loop(solver, case)
     assert states[-1].objective < 0.95 * states[0].objective
@@ -113,9 +115,12 @@ def test_equals_the_plain_loop_with_steps_that_forget_everything():
     """a = (1 - eta)^t underflows within a few steps."""
     case = overlapping(30)
     solver = CSVRG(
-        case.parts("squared_hinge", lam=0.4, n_landmarks=5), stages=2, steps_per_stage=60,
-        step_size=0.999, tol=0.0,
-    )  # fmt: skip
+        case.parts("squared_hinge", lam=0.4, n_landmarks=5),
+        stages=2,
+        steps_per_stage=60,
+        step_size=0.999,
+        tol=0.0,
+    )
     assert_equals_plain_loop(solver, case)
 
 
@@ -130,11 +135,7 @@ def relative_gaps(states, value):
 def test_linear_convergence_to_the_exact_optimum_when_every_row_is_a_landmark(loss):
     case = overlapping(500, 4)
     solver = CSVRG(
-        case.parts(loss, lam=16.0, diameter=0.0),
-        stages=14,
-        steps_per_stage=2.0,
-        step_size=None,
-        tol=0.0,
+        case.parts(loss, lam=16.0, diameter=0.0), stages=14, steps_per_stage=2.0, step_size=None, tol=0.0
     )
     states, _ = run_stages(solver, case)
     K, _ = case.grams(case.features)
@@ -205,8 +206,7 @@ def test_gap_falls_with_the_diameter():
     gaps, sizes = [], []
     for diameter in (2.0, 1.0, 0.5, 0.25):
         states, _ = run_stages(
-            CSVRG(case.parts(lam=16.0, diameter=diameter), stages=20, steps_per_stage=3.0, tol=1e-7),
-            case,
+            CSVRG(case.parts(lam=16.0, diameter=diameter), stages=20, steps_per_stage=3.0, tol=1e-7), case
         )
         gaps.append(states[-1].objective / optimum - 1)
         sizes.append(len(states[-1].landmarks))

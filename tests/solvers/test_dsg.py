@@ -64,11 +64,18 @@ def plain_dsg(solver, blocks, z, asked):
 @pytest.mark.parametrize(
     ("loss", "classes", "options"),
     [
-        ("square", 0, {}), ("huber", 0, {"delta": 0.3}), ("absolute", 0, {}), ("epsilon_insensitive", 0, {}),
-        ("quantile", 0, {"quantiles": (0.2, 0.8)}), ("logistic", 2, {}), ("hinge", 4, {}),
-        ("squared_hinge", 2, {}), ("softmax", 3, {}), ("odm", 2, {}),
+        ("square", 0, {}),
+        ("huber", 0, {"delta": 0.3}),
+        ("absolute", 0, {}),
+        ("epsilon_insensitive", 0, {}),
+        ("quantile", 0, {"quantiles": (0.2, 0.8)}),
+        ("logistic", 2, {}),
+        ("hinge", 4, {}),
+        ("squared_hinge", 2, {}),
+        ("softmax", 3, {}),
+        ("odm", 2, {}),
     ],
-)  # fmt: skip
+)
 def test_equals_the_plain_loop(loss, classes, options, precondition):
     blocks = waves(classes=classes)
     outputs = find_loss(loss)(**options).n_outputs(classes)
@@ -85,9 +92,7 @@ def test_equals_the_plain_loop(loss, classes, options, precondition):
     if loss not in ("hinge", "absolute", "epsilon_insensitive", "quantile"):
         # where slopes do not jump with the last bit
         np.testing.assert_allclose(
-            solver.model_coefficients(rough),
-            average,
-            atol=1e-5 * np.abs(average).max(),
+            solver.model_coefficients(rough), average, atol=1e-5 * np.abs(average).max()
         )
 
 
@@ -168,10 +173,17 @@ def test_error_falls_like_one_over_t():
     logs = []
     for seed in range(3):
         solver = DSG(
-            Risk(find_loss("square")()), KernelChoice(find_kernel("rbf"), gamma), n_features=64 * 512,
-            block_size=64, batch_size=64, nu=nu, steps=StepRule(1.5 / nu, 1.0),
-            precondition=False, average=False, stages=8,
-        )  # fmt: skip
+            Risk(find_loss("square")()),
+            KernelChoice(find_kernel("rbf"), gamma),
+            n_features=64 * 512,
+            block_size=64,
+            batch_size=64,
+            nu=nu,
+            steps=StepRule(1.5 / nu, 1.0),
+            precondition=False,
+            average=False,
+            stages=8,
+        )
         states, _ = train(solver, blocks, seed=seed)
         z = features_of(solver, states[-1], points, seed=seed)
         by_step = {state.step: state for state in states}
@@ -225,9 +237,14 @@ def test_cdsg_inequality_on_numbers_by_hand():
 def test_cdsg_reuses_blocks():
     """With the variance set to nothing, blocks of opposite residuals are used again, by a second message."""
     solver = dsg(
-        variant="cdsg", precondition=False, feature_variance=1e-12, batch_size=8, steps_per_stage=400,
-        n_features=800, steps=StepRule(0.3, 0.0),
-    )  # fmt: skip
+        variant="cdsg",
+        precondition=False,
+        feature_variance=1e-12,
+        batch_size=8,
+        steps_per_stage=400,
+        n_features=800,
+        steps=StepRule(0.3, 0.0),
+    )
     states, runner = train(solver, waves())
     final = states[-1]
     reused = [message for message, _ in runner.asked if message.candidates[0] < message.n_blocks]

@@ -11,7 +11,8 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
-from distkern.engine.plan import Extent, plan_pass
+from distkern.engine.plan import Extent
+from distkern.engine.plan_run import plan_pass
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import Problem
 from feature_problems import RowsSource, dsg, problem_of, same, train, waves

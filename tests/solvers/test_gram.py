@@ -62,9 +62,14 @@ def test_matrices_and_gradients_are_those_of_all_values(kind, sparse, strip_byte
     risk = Risk(find_loss("square")(), mean_weight=weights.mean())
     grams = Grams(weighed_twice, 2, constant=True, strip_bytes=strip_bytes)
     basis, matrices, sums, steps, outline = made(
-        blocks, problem, features, risk, grams,
-        lambda size: np.random.default_rng(1).standard_normal((size, 1)), np.array([0.3]),
-    )  # fmt: skip
+        blocks,
+        problem,
+        features,
+        risk,
+        grams,
+        lambda size: np.random.default_rng(1).standard_normal((size, 1)),
+        np.array([0.3]),
+    )
     z = np.empty((ROWS, basis.size))
     basis.fill(X, z)
     z = np.column_stack([z, np.ones(ROWS)])

@@ -91,10 +91,15 @@ def test_equals_the_plain_loop(loss, batch_size, averaging):
     assert_equals_plain_loop(solver, case)
 
 
-@pytest.mark.parametrize("options", [
-    {"projection": False}, {"fit_intercept": False}, {"order": "iid"},
-    {"steps_per_stage": 1.5, "batch_size": 4},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"projection": False},
+        {"fit_intercept": False},
+        {"order": "iid"},
+        {"steps_per_stage": 1.5, "batch_size": 4},
+    ],
+)
 def test_equals_the_plain_loop_with_options(options):
     case = overlapping(60, 3)
     assert_equals_plain_loop(pegasos(case, lam=0.02, stages=2, **options), case)

@@ -69,9 +69,15 @@ def test_equals_algorithm_1_written_out(fit_intercept, averaging, batch):
     draws = draws_of(runner, blocks)
     assert len(draws) == 200
     u, q, w, b = plain_loop(
-        rows, y, 0.05, draws, fit_intercept=fit_intercept, averaging=averaging, selection_every=16,
+        rows,
+        y,
+        0.05,
+        draws,
+        fit_intercept=fit_intercept,
+        averaging=averaging,
+        selection_every=16,
         stage_rounds=100,
-    )  # fmt: skip
+    )
     last = states[-1]
     np.testing.assert_allclose(last.u[0], u, rtol=1e-9, atol=1e-12)
     found = np.concatenate(
@@ -97,8 +103,9 @@ def test_the_gap_to_the_optimum_is_what_the_rounds_promise(fit_intercept):
     for seed in range(10):
         states, _ = run(
             simba(nus=(0.1,), max_rounds=1600, stages=1, fit_intercept=fit_intercept, averaging=0),
-            blocks, seed=seed,
-        )  # fmt: skip
+            blocks,
+            seed=seed,
+        )
         last = states[-1]
         # the model in units of the largest norm, with |w| <= 1
         w, b = last.coefficients[:, 0] * last.radius, last.intercept[0]
@@ -112,10 +119,14 @@ def test_the_gap_to_the_optimum_is_what_the_rounds_promise(fit_intercept):
     assert np.mean(gaps) < 0.125 * promised
 
 
-@pytest.mark.parametrize("settings", [
-    {}, {"nus": (0.01, 0.05, 0.2), "validation_fraction": 0.2, "patience": 3},
-    {"rows_per_round": 4, "columns_per_round": 4},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"nus": (0.01, 0.05, 0.2), "validation_fraction": 0.2, "patience": 3},
+        {"rows_per_round": 4, "columns_per_round": 4},
+    ],
+)
 def test_the_same_bits_however_the_rows_are_dealt_out_and_stored(settings):
     dense, _ = run(simba(**settings), margin_rows(dtype="float32"))
     sparse_blocks = margin_rows(dtype="float32", sparse=True)
@@ -229,13 +240,22 @@ def test_rows_of_zeros_are_counted_and_harmless():
         run(simba(), blocks)
 
 
-@pytest.mark.parametrize(("settings", "where"), [
-    ({"nus": (-0.1,)}, "nu"), ({"nus": (1.5,)}, "nu"), ({"nus": ()}, "nu"), ({"max_rounds": 0}, "max_rounds"),
-    ({"rows_per_round": 0}, "rows_per_round"), ({"validation_fraction": 1.0}, "validation_fraction"),
-    ({"max_feature_accesses": -5}, "max_feature_accesses"), ({"averaging": -1}, "averaging"),
-    ({"nus": (0.1, 0.2)}, "validation_fraction"), ({"patience": 3}, "validation_fraction"),
-    ({"features": LANDMARKS}, "features"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("settings", "where"),
+    [
+        ({"nus": (-0.1,)}, "nu"),
+        ({"nus": (1.5,)}, "nu"),
+        ({"nus": ()}, "nu"),
+        ({"max_rounds": 0}, "max_rounds"),
+        ({"rows_per_round": 0}, "rows_per_round"),
+        ({"validation_fraction": 1.0}, "validation_fraction"),
+        ({"max_feature_accesses": -5}, "max_feature_accesses"),
+        ({"averaging": -1}, "averaging"),
+        ({"nus": (0.1, 0.2)}, "validation_fraction"),
+        ({"patience": 3}, "validation_fraction"),
+        ({"features": LANDMARKS}, "features"),
+    ],
+)
 def test_refuses_what_makes_no_sense(settings, where):
     with pytest.raises(InputError) as caught:
         simba(**settings)

@@ -21,7 +21,7 @@ from distkern.passes import Stream
 from distkern.solvers.base import Problem, Trouble
 from distkern.solvers.risk import Risk
 from distkern.solvers.svrg import SVRG
-from feature_problems import features_of_kind
+from feature_problems import arrays_bytes, features_of_kind
 from reference import PlainRunner, cut_blocks
 
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
@@ -124,8 +124,7 @@ def test_converges_linearly_to_the_exact_minimum(loss, precondition):
     w, minimum = exact(loss, outputs, z, targets_of(subject, blocks), subject.nu, options=options)
     gaps = np.array([state.objective - minimum for state in states])
     # the last digits of the objective are rounding
-    floor = 1e-14
-    assert np.all(gaps[2:] < 0.6 * gaps[1:-1] + floor), gaps
+    assert np.all(gaps[2:] < 0.6 * gaps[1:-1] + 1e-14), gaps
     assert gaps[-1] < 1e-9 * gaps[0]
     assert np.abs(states[-1].coefficients - w).max() < 1e-3 * np.abs(w).max()
     assert states[-1].change < states[2].change < states[1].change
@@ -173,9 +172,14 @@ def test_equals_plain_loops(order, loss, classes, outputs, precondition):
     blocks = rows(300, classes=classes, weights=weights, sizes=[120, 77, 103])
     risk = Risk(find_loss(loss)(), outputs, None, float(weights.mean()))
     subject = solver(
-        risk=risk, precondition=precondition, order=order, stages=2, batch_size=70, steps_per_stage=1.5,
+        risk=risk,
+        precondition=precondition,
+        order=order,
+        stages=2,
+        batch_size=70,
+        steps_per_stage=1.5,
         damping=1e-3,
-    )  # fmt: skip
+    )
     states, runner = train(subject, blocks)
     z, y, s = features_of(subject, states[0], blocks), targets_of(subject, blocks), weights / weights.mean()
     eta, inverse = 0.5, np.eye(16)
@@ -312,12 +316,17 @@ def test_defaults_suit_the_size():
 @pytest.mark.parametrize(
     ("settings", "where"),
     [
-        ({"nu": -1.0}, "nu"), ({"nu": np.nan}, "nu"), ({"damping": -1.0}, "damping"),
-        ({"tol": -1.0}, "tol"), ({"step_size": 0.0}, "step_size"),
-        ({"steps_per_stage": 0}, "steps_per_stage"), ({"batch_size": 0}, "batch_size"),
-        ({"stages": 0}, "stages"), ({"order": "sorted"}, "order"),
+        ({"nu": -1.0}, "nu"),
+        ({"nu": np.nan}, "nu"),
+        ({"damping": -1.0}, "damping"),
+        ({"tol": -1.0}, "tol"),
+        ({"step_size": 0.0}, "step_size"),
+        ({"steps_per_stage": 0}, "steps_per_stage"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"stages": 0}, "stages"),
+        ({"order": "sorted"}, "order"),
     ],
-)  # fmt: skip
+)
 def test_values_out_of_range_are_refused(settings, where):
     with pytest.raises(InputError, match=f"^{where}: (is|unknown value) .*; use"):
         solver(**settings)
@@ -359,15 +368,6 @@ def test_the_seed_changes_the_features():
     blocks = rows(classes=2)
     first, second = (train(solver("logistic"), blocks, seed=seed)[0][-1] for seed in (0, 1))
     assert not np.array_equal(first.coefficients, second.coefficients)
-
-
-def arrays_bytes(result):
-    """Of all arrays in a result, however deep."""
-    if isinstance(result, np.ndarray):
-        return result.nbytes
-    if dataclasses.is_dataclass(result):
-        result = tuple(vars(result).values())
-    return sum(map(arrays_bytes, result)) if isinstance(result, tuple) else 0
 
 
 @pytest.mark.parametrize("kind", ["random", "linear", "nystroem", "landmarks"])

@@ -15,7 +15,8 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
-from distkern.engine.plan import Extent, plan_pass
+from distkern.engine.plan import Extent
+from distkern.engine.plan_run import plan_pass
 from distkern.features.kernel_choice import KernelChoice
 from distkern.features.random import Random
 from distkern.kernels import find_kernel
@@ -26,10 +27,7 @@ from distkern.solvers.svrg import SVRG
 from feature_problems import RowsSource, problem_of, same, waves
 
 RBF = KernelChoice(find_kernel("rbf"), "median")
-SOLVER = SVRG(
-    Risk(find_loss("softmax")(), 3), Random(RBF, 128), nu=1e-4, stages=3, tol=0.0,
-    batch_size=300,
-)  # fmt: skip
+SOLVER = SVRG(Risk(find_loss("softmax")(), 3), Random(RBF, 128), nu=1e-4, stages=3, tol=0.0, batch_size=300)
 
 
 def blocks_of():

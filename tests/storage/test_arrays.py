@@ -115,7 +115,7 @@ def resealed(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
         (lambda arrays: arrays["coefficients"].pop("shape"), "field required"),
         (lambda arrays: arrays["empty"].update(shape=[0, 2**70]), "no array has type"),
     ],
-)  # fmt: skip
+)
 def test_an_edited_description_is_refused_before_memory_is_taken(
     tmp_path: Path, change: Callable[[dict[str, Any]], object], message: str
 ) -> None:

@@ -133,8 +133,10 @@ def test_plain_zarr_reads_a_sparse_copy_in_the_layout_of_anndata(
         group = zarr.open_group(data.path / FOLDER / str(number), mode="r")
         expected = table(data.train, blocks)
         assert dict(group.attrs) == {
-            "encoding-type": "csc_matrix", "encoding-version": "0.1.0", "shape": list(expected.shape),
-        }  # fmt: skip
+            "encoding-type": "csc_matrix",
+            "encoding-version": "0.1.0",
+            "shape": list(expected.shape),
+        }
         arrays: Any = [group[name][...] for name in ("data", "indices", "indptr")]
         assert [array.dtype.name for array in arrays] == ["float32", "int32", "int64"]
         assert_array_equal(sparse.csc_array(tuple(arrays), shape=expected.shape).toarray(), expected)

@@ -106,8 +106,10 @@ def test_another_process_reads_the_same_without_heavy_imports(data: Dataset, tmp
         [sys.executable, "-c", code],
         cwd=tmp_path,
         env={"PYTHONPATH": str(Path(distkern.__file__).parents[1])},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     expected = table(data.train, data.train.groups[1])[:, 4:6].sum(dtype="f8")
     total, imported = run.stdout.splitlines()
     assert float(total) == pytest.approx(expected)

@@ -83,8 +83,11 @@ def test_a_killed_run_goes_on_with_what_is_not_there(tmp_path: Path) -> None:
         path = os.pathsep.join([str(tests), *filter(None, [os.environ.get("PYTHONPATH")])])
         return subprocess.run(
             [sys.executable, "-c", KILLED, str(tmp_path / "parts"), str(deadly)],
-            env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     killed = run(3)
     assert killed.returncode == -signal.SIGKILL

@@ -49,9 +49,10 @@ def test_any_order_gives_the_same_files(
         for start in starts:
             writer.write(values[start : start + block_rows], keys[start : start + block_rows])
         writer.commit()
-    with open_prediction_store(
-        made, columns, values.dtype, n_rows, block_rows, LABELS, rows=True
-    ) as (store, commit):  # fmt: skip
+    with open_prediction_store(made, columns, values.dtype, n_rows, block_rows, LABELS, rows=True) as (
+        store,
+        commit,
+    ):
         # one task runs twice, as that of a killed worker does
         for number in [*generator.permutation(len(starts)), 0]:
             sent, part = pickle.loads(pickle.dumps(store)), slice(starts[number], starts[number] + block_rows)
@@ -65,9 +66,7 @@ def test_any_order_gives_the_same_files(
 
 def test_without_commit_nothing_is_left(tmp_path: Path) -> None:
     for ending in (".zarr", ".csv", ".npy"):
-        with open_prediction_store(
-            tmp_path / f"p{ending}", None, np.dtype(float), 3, 2, []
-        ) as (store, _):  # fmt: skip
+        with open_prediction_store(tmp_path / f"p{ending}", None, np.dtype(float), 3, 2, []) as (store, _):
             store.put(0, (0, np.ones(2), None))
         assert list(tmp_path.iterdir()) == []
     refused = pytest.raises(InputError, match=r"p.txt: cannot write '.txt'; end the name in")

@@ -63,8 +63,10 @@ def test_everything_from_s3_to_s3_has_the_bits_of_local_files(
     theirs = open_dataset(f"{bucket}/d.zarr/")
     fitted = run(theirs, bucket / "runs" / "m")
     assert {entry.name for entry in (bucket / "runs" / "m").iterdir()} == {
-        "arrays", "metrics.jsonl", "model.json",
-    }  # fmt: skip
+        "arrays",
+        "metrics.jsonl",
+        "model.json",
+    }
     loaded, wanted = load_model(f"{bucket}/runs/m"), load_model(our_model)
     for model in (fitted, loaded):
         assert model.coef_.tobytes() == wanted.coef_.tobytes()
@@ -74,7 +76,7 @@ def test_everything_from_s3_to_s3_has_the_bits_of_local_files(
     figures = [
         evaluate(model, split, scheduler="threads")
         for model, split in ((loaded, theirs.test), (wanted, ours.test))
-    ]  # fmt: skip
+    ]
     for figure in figures:
         figure.pop("seconds")
     assert figures[0] == figures[1]
@@ -256,9 +258,12 @@ def test_a_job_in_s3_and_no_key_anywhere(
 ) -> None:
     data, out = make(bucket / "d.zarr").path, bucket / "runs" / "m"
     description = {
-        "algorithm": "csvrg", "data": str(data), "out": str(out), "scheduler": "tcp://h:1",
+        "algorithm": "csvrg",
+        "data": str(data),
+        "out": str(out),
+        "scheduler": "tcp://h:1",
         "params": {"n_landmarks": 16, "stages": STAGES, "tol": 0.0},
-    }  # fmt: skip
+    }
     folder = JobFolder(out)
     folder.write(Record("j-1", "csvrg", str(data), str(out), description=description))
     from distkern.jobs.index import JobIndex

@@ -43,10 +43,25 @@ def test_processes_whose_server_is_killed(killed: str, local: tuple[Dataset, Pat
         system.put(str(local[0].path), "some-bucket/d.zarr", recursive=True)
         results: list[Any] = []
         command = (
-            "train", "--data", "s3://some-bucket/d.zarr", "--out", "s3://some-bucket/m", "--algorithm",
-            "csvrg", "--scheduler", "local", "--workers", "2", "--no-dashboard", "--set", "n_landmarks=16",
-            "--set", "stages=400", "--set", "tol=0.0",
-        )  # fmt: skip
+            "train",
+            "--data",
+            "s3://some-bucket/d.zarr",
+            "--out",
+            "s3://some-bucket/m",
+            "--algorithm",
+            "csvrg",
+            "--scheduler",
+            "local",
+            "--workers",
+            "2",
+            "--no-dashboard",
+            "--set",
+            "n_landmarks=16",
+            "--set",
+            "stages=400",
+            "--set",
+            "tol=0.0",
+        )
         thread = threading.Thread(
             target=lambda: results.append(distkern(*command, timeout=120, **environment))
         )
@@ -83,9 +98,12 @@ def test_processes_whose_server_is_killed(killed: str, local: tuple[Dataset, Pat
 
 @pytest.mark.slow
 def test_a_job_on_a_cluster_that_shares_nothing_but_s3(
-    bucket: URLPlace, road: Road, local: tuple[Dataset, Path], tmp_path: Path,
+    bucket: URLPlace,
+    road: Road,
+    local: tuple[Dataset, Path],
+    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     """Submitted by a job file, run, looked at and fetched: all through S3."""
     from cluster_processes import Processes
 

@@ -59,11 +59,15 @@ def test_sparse_and_dense_shards_hold_the_same_rows(
     made = [
         write_dataset(
             [(features[:200], LABELS[:200]), (sparse.csr_array(features[200:]), LABELS[200:])],
-            tmp_path / f"{form}.zarr", test_fraction=0.1, scale=scale, rows_per_shard=rows_per_shard,
-            shuffle=shuffle, sparse=form,
+            tmp_path / f"{form}.zarr",
+            test_fraction=0.1,
+            scale=scale,
+            rows_per_shard=rows_per_shard,
+            shuffle=shuffle,
+            sparse=form,
         )
         for form in (True, False)
-    ]  # fmt: skip
+    ]
     assert [data.is_sparse for data in made] == [True, False]
     for name in ("train", "test"):
         (found, codes), (expected, others) = (rows_of(getattr(data, name)) for data in made)

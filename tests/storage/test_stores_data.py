@@ -31,9 +31,11 @@ from distkern.storage.places import Place, URLPlace, place_of
 
 def test_arrays_come_back(url: URLPlace) -> None:
     arrays = {
-        "a": np.arange(6.0).reshape(2, 3), "empty": np.zeros((0, 3), np.float32), "one": np.array(3),
+        "a": np.arange(6.0).reshape(2, 3),
+        "empty": np.zeros((0, 3), np.float32),
+        "one": np.array(3),
         "flags": np.array([True, False]),
-    }  # fmt: skip
+    }
     for _ in range(2):
         save_arrays(url, arrays)
         found = load_arrays(url)
@@ -96,8 +98,12 @@ def rows(n: int = 400, d: int = 6) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_data_set_has_the_same_bits_at_a_url(url: URLPlace, tmp_path: Path, sparse: bool) -> None:
     options: dict[str, Any] = {
-        "test_fraction": 0.25, "rows_per_shard": 70, "sparse": sparse, "scale": "none", "columns": True,
-    }  # fmt: skip
+        "test_fraction": 0.25,
+        "rows_per_shard": 70,
+        "sparse": sparse,
+        "scale": "none",
+        "columns": True,
+    }
     here = write_dataset([rows()], tmp_path / "d.zarr", **options)
     there = write_dataset([rows()], url, **options)
     assert there.fingerprint == here.fingerprint
@@ -274,6 +280,9 @@ def test_the_command_line_from_url_to_url(
         assert main(["inspect", path]) == 0
     assert main(["inspect", f"{url}/nothing"]) == 2
     assert {entry.name for entry in place_of(model).iterdir()} == {
-        "arrays", "metrics.jsonl", "model.json", "report.html",
-    }  # fmt: skip
+        "arrays",
+        "metrics.jsonl",
+        "model.json",
+        "report.html",
+    }
     assert isinstance(open_dataset(data), Dataset)

@@ -66,9 +66,21 @@ def command(name: str, data: Path, out: Path, options: argparse.Namespace, *flag
     """Run a distkern command as a user would."""
     settings = [part for setting in SETTINGS for part in ("--set", setting)]
     arguments = [
-        sys.executable, "-m", "distkern", name, "--data", str(data), "--out", str(out), "--workers", "2",
-        "--memory-limit", options.memory_limit, *settings, *flags,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "distkern",
+        name,
+        "--data",
+        str(data),
+        "--out",
+        str(out),
+        "--workers",
+        "2",
+        "--memory-limit",
+        options.memory_limit,
+        *settings,
+        *flags,
+    ]
     done = subprocess.run(arguments, check=True, stdout=subprocess.PIPE, text=True)
     return done.stdout
 

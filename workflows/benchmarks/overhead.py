@@ -37,9 +37,14 @@ def main() -> None:
     train = distkern.open_dataset(options.data).train
     settings = {"gamma": 4.0, "lam": 1024.0, "theta": 0.8, "mu": 0.4}
     model = distkern.CSVRGClassifier(
-        **settings, n_landmarks=options.landmarks, landmarks="uniform", stages=options.stages,
-        steps_per_stage=1.0, tol=0.0, random_state=0,
-    )  # fmt: skip
+        **settings,
+        n_landmarks=options.landmarks,
+        landmarks="uniform",
+        stages=options.stages,
+        steps_per_stage=1.0,
+        tol=0.0,
+        random_state=0,
+    )
     blocks = [train.reader(index)() for index in range(train.n_blocks)]
     features = np.concatenate([block.features for block in blocks])
     signs = (2 * np.concatenate([block.targets for block in blocks]) - 1).astype(np.float32)
@@ -74,9 +79,11 @@ def run_twin(twin: Twin, features: np.ndarray, signs: np.ndarray, stages: int) -
 
 def report(options, train, ours, theirs, passes) -> None:  # type: ignore[no-untyped-def]
     """Medians and ratios pair by pair."""
-    print(f"{train.n_rows:,} rows x {train.n_features}, {options.landmarks} landmarks, "
-          f"{options.stages} stages, {options.scheduler} with {options.workers} workers, "
-          f"{options.repeats} pairs")  # fmt: skip
+    print(
+        f"{train.n_rows:,} rows x {train.n_features}, {options.landmarks} landmarks, "
+        f"{options.stages} stages, {options.scheduler} with {options.workers} workers, "
+        f"{options.repeats} pairs"
+    )
     ratios = [mine / other for mine, (other, _) in zip(ours, theirs, strict=True)]
     line("fit", np.median(ours), np.median([other for other, _ in theirs]), ratios)
     mine = [np.median([e["seconds"] for e in run if e["name"] == "snapshot"]) for run in passes]
@@ -88,15 +95,19 @@ def report(options, train, ours, theirs, passes) -> None:  # type: ignore[no-unt
         chosen = [event for event in passes[-1] if event["name"] == name]
         split = {key: sum(e["split_seconds"][key] for e in chosen) for key in chosen[0]["split_seconds"]}
         words = ", ".join(f"{key} {value:.3f}" for key, value in split.items())
-        print(f"  {name}: {len(chosen)} passes, {sum(e['seconds'] for e in chosen):.3f} s "
-              f"({chosen[0]['mode']}); busy seconds: {words}")  # fmt: skip
+        print(
+            f"  {name}: {len(chosen)} passes, {sum(e['seconds'] for e in chosen):.3f} s "
+            f"({chosen[0]['mode']}); busy seconds: {words}"
+        )
     print("  twin: " + ", ".join(f"{key} {value:.3f}" for key, value in theirs[-1][1].items()))
 
 
 def line(name: str, mine: float, other: float, ratios: list[float]) -> None:
     """One comparison."""
-    print(f"{name}: {mine:.3f} s against {other:.3f} s, ratio {np.median(ratios):.2f} "
-          f"({min(ratios):.2f} .. {max(ratios):.2f})")  # fmt: skip
+    print(
+        f"{name}: {mine:.3f} s against {other:.3f} s, ratio {np.median(ratios):.2f} "
+        f"({min(ratios):.2f} .. {max(ratios):.2f})"
+    )
 
 
 if __name__ == "__main__":

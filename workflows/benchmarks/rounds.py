@@ -43,9 +43,15 @@ def main() -> None:
     options = parser.parse_args()
     train = data(options).train
     model = SIMBAClassifier(
-        nu=0.01, max_rounds=options.rounds, stages=2, patience=None, validation_fraction=0.0,
-        rows_per_round=options.batch, columns_per_round=options.batch, random_state=0,
-    )  # fmt: skip
+        nu=0.01,
+        max_rounds=options.rounds,
+        stages=2,
+        patience=None,
+        validation_fraction=0.0,
+        rows_per_round=options.batch,
+        columns_per_round=options.batch,
+        random_state=0,
+    )
     found = {}
     for here in (False, True):
         with open_executor("local", workers=options.workers) as executor, blas.single_threaded():
@@ -55,9 +61,10 @@ def main() -> None:
             model.fit_with(train, executor=executor, listeners=[events.append])
             found[here] = model.coef_.copy()
             rounds = [
-                event.fields for event in events
+                event.fields
+                for event in events
                 if event.kind == "pass_finished" and event.fields["name"] == "rounds"
-            ]  # fmt: skip
+            ]
             report(options, rounds[-1])
             if not here:
                 latency(model, train, executor)

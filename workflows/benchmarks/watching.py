@@ -38,9 +38,13 @@ def main() -> None:
     options = parser.parse_args()
     train = distkern.open_dataset(options.data).train
     model = distkern.CSVRGClassifier(
-        gamma=4.0, n_landmarks=options.landmarks, landmarks="uniform", stages=options.stages, tol=0.0,
+        gamma=4.0,
+        n_landmarks=options.landmarks,
+        landmarks="uniform",
+        stages=options.stages,
+        tol=0.0,
         random_state=0,
-    )  # fmt: skip
+    )
     shares = []
     with open_executor("local", workers=options.workers, dashboard=True) as executor:
         dashboard.install(executor.client)
@@ -52,9 +56,12 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 facts = {"algorithm": "csvrg", "out": folder, "data": options.data}
                 clock = Clock(
-                    [Terminal(io.StringIO()), MetricsFile(Path(folder, "metrics.jsonl")),
-                     dashboard.forwarder(executor.client, facts)]
-                )  # fmt: skip
+                    [
+                        Terminal(io.StringIO()),
+                        MetricsFile(Path(folder, "metrics.jsonl")),
+                        dashboard.forwarder(executor.client, facts),
+                    ]
+                )
                 start = time.perf_counter()
                 model.fit_with(
                     train, executor=executor, listeners=[clock], checkpoints=Path(folder, "checkpoints")

@@ -62,9 +62,15 @@ def main() -> None:
     )
     ranges = RANGES | (OF_ODM if model.loss == "odm" else {})
     search = RandomizedSearchCV(
-        model, ranges, n_iter=options.candidates, random_state=options.seed, refit=False,
-        cv=ShuffleSplit(1, test_size=1 / 3, random_state=options.seed), scheduler="threads", n_jobs=2,
-    )  # fmt: skip
+        model,
+        ranges,
+        n_iter=options.candidates,
+        random_state=options.seed,
+        refit=False,
+        cv=ShuffleSplit(1, test_size=1 / 3, random_state=options.seed),
+        scheduler="threads",
+        n_jobs=2,
+    )
     search.fit(features, codes)
     order = np.argsort(-search.cv_results_["mean_test_score"])
     for rank in order[:5]:

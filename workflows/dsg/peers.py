@@ -54,8 +54,11 @@ def classify(options: argparse.Namespace, dataset) -> None:  # type: ignore[no-u
             )
             for at in range(0, len(fresh), _TILE)
         )
-        print(f"alpha {alpha:g}: {rows / len(features):.2f} passes in {seconds:.0f} s, "
-              f"test error {wrong / len(fresh):.4f} on {len(fresh):,} rows", flush=True)  # fmt: skip
+        print(
+            f"alpha {alpha:g}: {rows / len(features):.2f} passes in {seconds:.0f} s, "
+            f"test error {wrong / len(fresh):.4f} on {len(fresh):,} rows",
+            flush=True,
+        )
 
 
 def regress(options: argparse.Namespace, dataset) -> None:  # type: ignore[no-untyped-def]

@@ -54,9 +54,11 @@ def main() -> None:
     for variant, curve in best.items():
         last = curve[-1]
         reached = next((line for line in curve if line["objective"] <= target), None)
-        there = ("not reached", "") if reached is None else (
-            f"{reached['model_size']:,}", f"{reached['training_seconds']:.1f}"
-        )  # fmt: skip
+        there = (
+            ("not reached", "")
+            if reached is None
+            else (f"{reached['model_size']:,}", f"{reached['training_seconds']:.1f}")
+        )
         print(
             f"| {variant} | {steps[variant]:g} | {last['objective']:.4f} | {last['test_error']:.2%} | "
             f"{last['model_size']:,} | {last['training_seconds']:.1f} | {there[0]} | {there[1]} |"
@@ -78,18 +80,37 @@ def run(options: argparse.Namespace, variant: str, step: float) -> list[dict[str
     out = options.out / "runs" / f"{Path(options.data).stem}-{variant}-{step:g}"
     if not (out / "model.json").exists():
         settings = [
-            f"variant={variant}", f"step_size={step}", f"gamma={options.gamma}", f"loss={options.loss}",
-            f"n_features={options.features}", "batch_size=4096", "block_size=256", "damping=1e-4",
-            "stages=16", f"steps_per_stage={4096 * options.batches // 16}",
-        ]  # fmt: skip
+            f"variant={variant}",
+            f"step_size={step}",
+            f"gamma={options.gamma}",
+            f"loss={options.loss}",
+            f"n_features={options.features}",
+            "batch_size=4096",
+            "block_size=256",
+            "damping=1e-4",
+            "stages=16",
+            f"steps_per_stage={4096 * options.batches // 16}",
+        ]
         chosen = [part for setting in settings for part in ("--set", setting)]
         done = subprocess.run(
             [
-                sys.executable, "-m", "distkern", "train", "--data", options.data, "--algorithm", "dsg",
-                "--out", str(out), "--scheduler", "threads", *chosen,
+                sys.executable,
+                "-m",
+                "distkern",
+                "train",
+                "--data",
+                options.data,
+                "--algorithm",
+                "dsg",
+                "--out",
+                str(out),
+                "--scheduler",
+                "threads",
+                *chosen,
             ],
-            stdout=subprocess.DEVNULL, check=False,
-        )  # fmt: skip
+            stdout=subprocess.DEVNULL,
+            check=False,
+        )
         if done.returncode:
             return []
     return [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]

@@ -91,11 +91,27 @@ def run(options: argparse.Namespace, family: str, settings: list[str], seed: int
         chosen = [part for setting in settings for part in ("--set", setting)]
         subprocess.run(
             [
-                sys.executable, "-m", "distkern", "train", "--data", options.data, "--algorithm", algorithm,
-                "--out", str(out), "--seed", str(seed), "--scheduler", "threads", "--resume", *chosen,
+                sys.executable,
+                "-m",
+                "distkern",
+                "train",
+                "--data",
+                options.data,
+                "--algorithm",
+                algorithm,
+                "--out",
+                str(out),
+                "--seed",
+                str(seed),
+                "--scheduler",
+                "threads",
+                "--resume",
+                *chosen,
             ],
-            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
     lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
     return [line for line in lines if line["feature_accesses"] > 0]
 

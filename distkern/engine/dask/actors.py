@@ -133,9 +133,14 @@ class ActorParties(AbstractParties):
             place.epoch = uuid.uuid4().hex
             place.key = f"distkern-party-{place.epoch}"
             place.future = self._client.submit(
-                Party, place.epoch, key=place.key, actor=True, workers=[place.address],
-                allow_other_workers=False, pure=False,
-            )  # fmt: skip
+                Party,
+                place.epoch,
+                key=place.key,
+                actor=True,
+                workers=[place.address],
+                allow_other_workers=False,
+                pure=False,
+            )
             if self._calls.made(place.future, place.address) and self._fill(place):
                 return
             self._report(place)

@@ -43,9 +43,10 @@ class DaskArraySource(AbstractSource):
             )
         if not isinstance(features._meta, np.ndarray):
             raise InputError(
-                f"the blocks of the Dask array are of {type(features._meta).__name__}", where="X",
+                f"the blocks of the Dask array are of {type(features._meta).__name__}",
+                where="X",
                 mend="write them to a sharded data set (write_dataset), or fit to a SciPy matrix",
-            )  # fmt: skip
+            )
         if len(features.chunks[1]) > 1:
             features = features.rechunk({1: -1})
         rows = features.chunks[0]

@@ -9,9 +9,7 @@ import dask
 
 from distkern.common.errors import InputError
 
-_CA, _CERT, _KEY = (
-    f"distributed.comm.tls.{name}" for name in ("ca-file", "client.cert", "client.key")
-)  # fmt: skip
+_CA, _CERT, _KEY = (f"distributed.comm.tls.{name}" for name in ("ca-file", "client.cert", "client.key"))
 #: what a handshake runs into where the other end talks in the open
 _NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG", "HTTP_REQUEST")
 
@@ -53,18 +51,20 @@ def refused(address: str, error: ssl.SSLError) -> InputError:
         return _no_way_in(address, f"its certificate is not the authority's: {error.verify_message}")
     if error.reason in _NOT_TLS:
         return InputError(
-            "this scheduler does not speak TLS", where=f"--scheduler {address}",
+            "this scheduler does not speak TLS",
+            where=f"--scheduler {address}",
             mend=f"give tcp://{address.removeprefix('tls://')}",
-        )  # fmt: skip
+        )
     reason = (error.reason or str(error)).replace("_", " ").lower()
     return _no_way_in(address, f"it does not take this certificate: {reason}")
 
 
 def _no_way_in(address: str, reason: str) -> InputError:
     return InputError(
-        f"no way into this scheduler: {reason}", where=f"--scheduler {address}",
+        f"no way into this scheduler: {reason}",
+        where=f"--scheduler {address}",
         mend="give --tls-ca, --tls-cert and --tls-key, or set DASK_CONFIG to settings that name them",
-    )  # fmt: skip
+    )
 
 
 def _context() -> ssl.SSLContext:
@@ -91,9 +91,10 @@ def _context() -> ssl.SSLContext:
                 ) from None
             reason = (error.reason or "not a PEM file").replace("_", " ").lower()
             raise InputError(
-                f"{file}: {reason}", where=option,
+                f"{file}: {reason}",
+                where=option,
                 mend="give PEM files: the authority's certificate, one's own, and the key that belongs to it",
-            ) from None  # fmt: skip
+            ) from None
         except OSError as error:
             raise InputError(f"{file}: {error.strerror}", where=option, mend="give a file to read") from None
     return context

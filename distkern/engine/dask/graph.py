@@ -38,7 +38,7 @@ def reduce_graph(
         items = [block_argument(source, block, graph) for block in blocks]
         graph[key] = Task(
             key, *within, reduce_group, step.map, step.combine, plan.keep, TaskRef(operand), *items
-        )  # fmt: skip
+        )
         leaves.append(key)
     level, depth = leaves, 0
     while len(level) > FAN_IN:

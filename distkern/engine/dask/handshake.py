@@ -64,9 +64,10 @@ def _listen(plain: socket.socket, context: ssl.SSLContext | None, address: str, 
                 return
             if context is None and _speaks_tls(address):
                 raise InputError(
-                    "this scheduler takes tls:// only", where=f"--scheduler {address}",
+                    "this scheduler takes tls:// only",
+                    where=f"--scheduler {address}",
                     mend=f"give tls://{address.removeprefix('tcp://')}, --tls-ca, --tls-cert and --tls-key",
-                )  # fmt: skip
+                )
             # a scheduler may be too busy to greet
             if _says_something(talking, max(0.1, seconds - 2 * _TRY)):
                 return
@@ -74,8 +75,9 @@ def _listen(plain: socket.socket, context: ssl.SSLContext | None, address: str, 
         raise refused(address, error) from error
     raise InputError(
         "something answers there, but no Dask scheduler (its dashboard, perhaps?)",
-        where=f"--scheduler {address}", mend="give the address that `dask scheduler` prints, often port 8786",
-    )  # fmt: skip
+        where=f"--scheduler {address}",
+        mend="give the address that `dask scheduler` prints, often port 8786",
+    )
 
 
 def _says_something(talking: socket.socket, seconds: float) -> bool:

@@ -46,9 +46,14 @@ class JobScheduler:
         return answers
 
     def submit(
-        self, function: Callable[..., dict[str, Any]], *arguments: Any, name: str, submission: int,
-        retries: int, facts: Mapping[str, Any],
-    ) -> None:  # fmt: skip
+        self,
+        function: Callable[..., dict[str, Any]],
+        *arguments: Any,
+        name: str,
+        submission: int,
+        retries: int,
+        facts: Mapping[str, Any],
+    ) -> None:
         """Run a driver on some worker, also when this client is gone.
 
         Parameters
@@ -104,7 +109,7 @@ class JobScheduler:
 
 def _driver(
     function: Callable[..., dict[str, Any]], arguments: tuple[Any, ...], key: str, stop: str
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Runs on a worker: a driver, with the worker's client as the active one."""
     worker = get_worker()
     # a driver waits for tasks that need a thread: it must not take one away

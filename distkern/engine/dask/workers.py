@@ -69,10 +69,11 @@ def _compare(address: str, found: dict[str, str], expected: dict[str, str]) -> N
 def _other_packages(address: str, said: str, expected: dict[str, str]) -> InputError:
     own = " and ".join(f"{name} {version}" for name, version in expected.items())
     return InputError(
-        said, where=f"worker {address}",
+        said,
+        where=f"worker {address}",
         mend=f"this run needs workers with {own}: end that one or start it with these, and run this again "
         "(with --resume if it had begun)",
-    )  # fmt: skip
+    )
 
 
 @contextmanager
@@ -99,7 +100,7 @@ def explain_errors(client: Client) -> Iterator[None]:
             f"worker {', '.join(blind)} does not see this file as it is here ({error.what})",
             where=error.where,
             mend="let all of them see the data there, or end those that do not; it need not be made again",
-        ) from error  # fmt: skip
+        ) from error
     except (DistkernError, OSError, CancelledError):
         # of the run, or of a scheduler that is gone and cannot be asked
         raise

@@ -270,9 +270,11 @@ def configured_scheduler() -> str:
     """What Dask is configured to use for arrays, "threads" by default."""
     name = dask.config.get("scheduler", None)
     aliases = {
-        "sync": "synchronous", "single-threaded": "synchronous", "threading": "threads",
+        "sync": "synchronous",
+        "single-threaded": "synchronous",
+        "threading": "threads",
         "multiprocessing": "processes",
-    }  # fmt: skip
+    }
     if not isinstance(name, str):
         return "threads"
     return aliases.get(name.lower(), name.lower())

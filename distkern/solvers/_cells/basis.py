@@ -48,9 +48,15 @@ class CellBasis(AbstractBasis):
     """
 
     def __init__(
-        self, places: Places, settings: CellSettings, machines: Loads, name: str, n_outputs: int,
-        bucket_bytes: int, dtype: DTypeLike,
-    ) -> None:  # fmt: skip
+        self,
+        places: Places,
+        settings: CellSettings,
+        machines: Loads,
+        name: str,
+        n_outputs: int,
+        bucket_bytes: int,
+        dtype: DTypeLike,
+    ) -> None:
         self.places, self.settings, self.machines = places, settings, machines
         self._name, self._n_outputs, self._bucket_bytes = name, n_outputs, bucket_bytes
         self._dtype = np.dtype(dtype)
@@ -109,9 +115,16 @@ def placing_bytes(itemsize: int = 4) -> int:
 
 
 def cell_basis(
-    places: Places, settings: CellSettings, parts: Loads, machines: NDArray[np.uint8], bucket_bytes: int,
-    n_outputs: int, dtype: DTypeLike, *, in_memory: bool = False,
-) -> CellBasis:  # fmt: skip
+    places: Places,
+    settings: CellSettings,
+    parts: Loads,
+    machines: NDArray[np.uint8],
+    bucket_bytes: int,
+    n_outputs: int,
+    dtype: DTypeLike,
+    *,
+    in_memory: bool = False,
+) -> CellBasis:
     """The basis of machines that are known by their fingerprints (n_buckets, 32)."""
     name = "" if in_memory else sha256(machines.tobytes()).hexdigest()
     return CellBasis(places, settings, parts, name, n_outputs, bucket_bytes, dtype)

@@ -12,13 +12,7 @@ from numpy.typing import NDArray
 from distkern.common.rng import Purpose, stream
 from distkern.common.stores import SliceStore
 from distkern.common.types import Block, Floats
-from distkern.solvers._cells.machine import (
-    CellMachine,
-    CellSettings,
-    kernel_matrix,
-    predict_cell,
-    solve_cell,
-)
+from distkern.solvers._cells.machine import CellMachine, CellSettings, kernel_matrix, predict_cell, solve_cell
 from distkern.solvers._cells.tree import Tree
 from distkern.solvers.measuring import Sums, sums_and_slopes
 from distkern.solvers.risk import Risk
@@ -71,10 +65,15 @@ def solve_bucket(
         unsolved += not machine.converged
     arrays = Machines.pack(tree, found)
     record = {
-        "losses": sums.losses, "errors": sums.errors.tolist(), "weight": sums.weight, "norm": norm,
-        "support": len(arrays["support"]), "cells": len(found), "unsolved": unsolved,
+        "losses": sums.losses,
+        "errors": sums.errors.tolist(),
+        "weight": sums.weight,
+        "norm": norm,
+        "support": len(arrays["support"]),
+        "cells": len(found),
+        "unsolved": unsolved,
         "bytes": sum(array.nbytes for array in arrays.values()),
-    }  # fmt: skip
+    }
     return record, arrays
 
 
@@ -175,12 +174,14 @@ class Machines:
     def pack(tree: Tree, cells: list[CellMachine]) -> dict[str, NDArray[Any]]:
         """The arrays from which :meth:`of` makes them."""
         return {
-            "directions": tree.directions, "thresholds": tree.thresholds, "children": tree.children,
+            "directions": tree.directions,
+            "thresholds": tree.thresholds,
+            "children": tree.children,
             "support": np.concatenate([cell.rows for cell in cells]),
             "coefficients": np.concatenate([cell.coefficients for cell in cells]),
             "constants": np.stack([cell.constants for cell in cells]),
             "ends": np.cumsum([len(cell.rows) for cell in cells]),
-        }  # fmt: skip
+        }
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Machines:
@@ -203,8 +204,9 @@ class Machines:
                 support = slice(int(self.ends[cell - 1]) if cell else 0, int(self.ends[cell]))
                 machine = CellMachine(
                     self.support[support].astype(rows.dtype, copy=False),
-                    self.coefficients[support].astype(rows.dtype, copy=False), self.constants[cell],
-                )  # fmt: skip
+                    self.coefficients[support].astype(rows.dtype, copy=False),
+                    self.constants[cell],
+                )
                 found[inside] = predict_cell(settings, machine, rows[inside])
         return found
 

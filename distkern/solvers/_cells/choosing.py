@@ -125,7 +125,7 @@ class Given:
         assert isinstance(kernel, AbstractScaledKernel)
         return Chosen(
             found.map, float(kernel.gamma), found.setting.cost, found.score, found.plain, found.edges
-        )  # fmt: skip
+        )
 
 
 def choosing_bytes(n_rows: int, sample_bytes: int, *, searched: bool) -> int:

@@ -112,9 +112,19 @@ def _sweeps(
     for sweep in range(_MOST_SWEEPS):
         order = generator.permutation(active)
         kept, worst, _ = loop(
-            kernel, rows.targets, float(rows.flat), rows.rising, rows.falling, rows.above, rows.below,
-            dual, values, order, slack, _LEAST * tolerance,
-        )  # fmt: skip
+            kernel,
+            rows.targets,
+            float(rows.flat),
+            rows.rising,
+            rows.falling,
+            rows.above,
+            rows.below,
+            dual,
+            values,
+            order,
+            slack,
+            _LEAST * tolerance,
+        )
         whole = len(active) == n_rows
         active, slack = order[:kept], max(worst, tolerance)
         if worst <= tolerance or not kept:

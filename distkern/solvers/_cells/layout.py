@@ -126,10 +126,11 @@ class Layout:
         size = self.sample_rows * (self.problem.n_features * self.problem.dtype.itemsize + 16)
         cost = Cost(
             workspace_bytes=self._block_bytes + 64 * max(self.problem.block_rows) * self.problem.n_outputs,
-            result_bytes=size, total_result_bytes=size,
+            result_bytes=size,
+            total_result_bytes=size,
             driver_bytes=choosing_bytes(self.problem.n_rows, size, searched=self.searched),
             driver_compiled=self.searched and not self.quadratic,
-        )  # fmt: skip
+        )
         return Reduce("sample", sample_block, Sample.add, operand, cost=cost)
 
     def counting(self, places: Places | None) -> Reduce[NDArray[np.int64]]:
@@ -149,19 +150,21 @@ class Layout:
         )
         return Each("move", move_rows, range(len(self.parts)), store, self.parts, places, cost=cost)
 
-    def solving(
-        self, items: Sequence[tuple[int, int]], store: Store | None, operand: Solving | None
-    ) -> Each:  # fmt: skip
+    def solving(self, items: Sequence[tuple[int, int]], store: Store | None, operand: Solving | None) -> Each:
         """The machines of each bucket."""
         problem = self.problem
         cost = Cost(
             workspace_bytes=most_bytes(
-                self.cell_rows, self.bucket_rows, 4 * problem.n_features, problem.n_outputs,
+                self.cell_rows,
+                self.bucket_rows,
+                4 * problem.n_features,
+                problem.n_outputs,
                 quadratic=self.quadratic,
             ),
-            result_bytes=self.machine_bytes, compiled=True,
+            result_bytes=self.machine_bytes,
+            compiled=True,
             flops_per_row=4.0 * self.cell_rows * problem.n_features,
-        )  # fmt: skip
+        )
         return Each("solve", solve_bucket, items, store, operand=operand, cost=cost)
 
     @property
@@ -169,14 +172,10 @@ class Layout:
         """Whether width and C are tried on whole cells: only where these are not what was searched on."""
         return self.searched and self.problem.n_rows > self.sample_rows
 
-    def tuning(
-        self, items: Sequence[tuple[int, int]], store: Store | None, operand: Tuning | None
-    ) -> Each:  # fmt: skip
+    def tuning(self, items: Sequence[tuple[int, int]], store: Store | None, operand: Tuning | None) -> Each:
         """Errors of some machines of one cell of each of some buckets."""
         cost = replace(self.solving(items, store, None).cost, result_bytes=4096)
-        return Each(
-            "tune", try_cell, items, store, operand=operand, record_bytes=4096, cost=cost
-        )  # fmt: skip
+        return Each("tune", try_cell, items, store, operand=operand, record_bytes=4096, cost=cost)
 
     @property
     def machine_bytes(self) -> int:
@@ -193,8 +192,9 @@ class Layout:
         function = measure_zero if isinstance(operand, Zero) else measure
         cost = Cost(
             workspace_bytes=placing_bytes() + self._block_bytes,
-            result_bytes=256, process_bytes=KEPT_BYTES + 2 * self.machine_bytes,
-        )  # fmt: skip
+            result_bytes=256,
+            process_bytes=KEPT_BYTES + 2 * self.machine_bytes,
+        )
         return Reduce("held-out", function, Sums.add, operand, "test", cost=cost, measures_only=True)
 
 

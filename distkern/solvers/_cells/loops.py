@@ -90,8 +90,17 @@ def descend(dtype: np.dtype[Any]) -> Callable[..., tuple[int, float, int]]:
 
     numbers, written = array_type(np.float64, 1), array_type(np.float64, 1, writable=True)
     arguments = (
-        array_type(dtype, 2), numbers, numba.float64, numbers, numbers, numbers, numbers, written,
-        array_type(dtype, 1, writable=True), array_type(np.intp, 1, writable=True), numba.float64,
+        array_type(dtype, 2),
+        numbers,
         numba.float64,
-    )  # fmt: skip
+        numbers,
+        numbers,
+        numbers,
+        numbers,
+        written,
+        array_type(dtype, 1, writable=True),
+        array_type(np.intp, 1, writable=True),
+        numba.float64,
+        numba.float64,
+    )
     return compile_loop(_descend, arguments)

@@ -87,9 +87,13 @@ def solve_cell(
 
 
 def solve_costs(
-    settings: CellSettings, rows: Floats, targets: Array, weights: Array | None, seed: int,
+    settings: CellSettings,
+    rows: Floats,
+    targets: Array,
+    weights: Array | None,
+    seed: int,
     costs_of_one: Sequence[float],
-) -> list[CellMachine]:  # fmt: skip
+) -> list[CellMachine]:
     """As :func:`solve_cell`, for several C in place of the settings' own, with one kernel matrix for all."""
     importance = np.ones(len(rows)) if weights is None else weights
     if not importance.all():
@@ -122,9 +126,15 @@ def solve_costs(
             for output in asked:
                 wanted = centred[:, output]
                 found = solve_dual(
-                    kernel, wanted, costs, settings.loss, seed=seed, tolerance=settings.tolerance,
-                    turns=settings.turns, start=_cancelled(settings.loss, wanted, costs, places),
-                )  # fmt: skip
+                    kernel,
+                    wanted,
+                    costs,
+                    settings.loss,
+                    seed=seed,
+                    tolerance=settings.tolerance,
+                    turns=settings.turns,
+                    start=_cancelled(settings.loss, wanted, costs, places),
+                )
                 coefficients[:, output] = found.coefficients
                 gap, converged = max(gap, found.gap / found.primal), converged and found.converged
         support = coefficients.any(axis=1)

@@ -58,12 +58,16 @@ def places_to_arrays(places: Places) -> dict[str, NDArray[Any]]:
     transform, tree = places.map.transform, places.tree
     return {
         "transform": np.array([TRANSFORMS.index(transform.kind)]),
-        "shift": transform.shift, "factor": transform.factor,
+        "shift": transform.shift,
+        "factor": transform.factor,
         "quantiles": np.empty((0, 0)) if transform.quantiles is None else transform.quantiles,
-        "factors": places.map.factors, "width": np.array([places.map.width]),
-        "directions": tree.directions, "thresholds": tree.thresholds, "children": tree.children,
+        "factors": places.map.factors,
+        "width": np.array([places.map.width]),
+        "directions": tree.directions,
+        "thresholds": tree.thresholds,
+        "children": tree.children,
         "bucket_of_leaf": places.bucket_of_leaf,
-    }  # fmt: skip
+    }
 
 
 def places_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Places:

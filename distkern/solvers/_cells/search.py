@@ -99,13 +99,16 @@ class Choice:
 def maps_of(
     transforms: Sequence[TransformKind] = ("none", "standard", "normal", "ranks"),
     metrics: Sequence[tuple[MetricKind, int]] = (
-        ("none", 1), ("diagonal", 1), ("diagonal", 3), ("full", 1), ("full", 3), ("mixed", 3),
+        ("none", 1),
+        ("diagonal", 1),
+        ("diagonal", 3),
+        ("full", 1),
+        ("full", 3),
+        ("mixed", 3),
     ),
-) -> tuple[MapChoice, ...]:  # fmt: skip
+) -> tuple[MapChoice, ...]:
     """All pairs of a transform and a (metric, rounds)."""
-    return tuple(
-        MapChoice(transform, kind, rounds) for transform in transforms for kind, rounds in metrics
-    )  # fmt: skip
+    return tuple(MapChoice(transform, kind, rounds) for transform in transforms for kind, rounds in metrics)
 
 
 def quick_maps() -> tuple[MapChoice, ...]:
@@ -156,9 +159,13 @@ class _Sample:
         return self.maps[key]
 
     def scores(
-        self, choice: MapChoice, points: Iterable[tuple[KernelSpec, float]], costs: Sequence[float],
-        n_learned: int, n_held_out: int,
-    ) -> dict[Setting, Array]:  # fmt: skip
+        self,
+        choice: MapChoice,
+        points: Iterable[tuple[KernelSpec, float]],
+        costs: Sequence[float],
+        n_learned: int,
+        n_held_out: int,
+    ) -> dict[Setting, Array]:
         """Losses of held-out rows, of one map with some kernels and widths, all costs with each matrix."""
         mapping = self.map(choice, n_learned)
         learned = mapping.apply(self.rows[:n_learned])
@@ -250,21 +257,21 @@ def search(
             best |= sample.scores(leader.map, points, near, n_learned, n_held_out)
         leaders = _leaders(best, n_kept)
         n_tried.append(len(best))
-    plain = Setting(
-        MapChoice(), space.kernels[0], _middle(space.widths), _middle(space.costs)
-    )  # fmt: skip
+    plain = Setting(MapChoice(), space.kernels[0], _middle(space.widths), _middle(space.costs))
     n_learned, n_held_out = sizes[-1], rungs[-1][1]
     if plain not in best:
-        best |= sample.scores(
-            plain.map, [(plain.kernel, plain.width)], [plain.cost], n_learned, n_held_out
-        )  # fmt: skip
+        best |= sample.scores(plain.map, [(plain.kernel, plain.width)], [plain.cost], n_learned, n_held_out)
     if plain.map in space.maps:
         leaders = _leaders(best, rungs[-1][2])
     chosen = _simplest(best, leaders)
     return Choice(
-        chosen, sample.map(chosen.map, n_learned), _mean(best[chosen]), _mean(best[plain]),
-        _edges(chosen, space), tuple(n_tried),
-    )  # fmt: skip
+        chosen,
+        sample.map(chosen.map, n_learned),
+        _mean(best[chosen]),
+        _mean(best[plain]),
+        _edges(chosen, space),
+        tuple(n_tried),
+    )
 
 
 def _leaders(losses: dict[Setting, Array], n_kept: int) -> list[Setting]:
@@ -309,9 +316,7 @@ def _around(value: float, values: Sequence[float], half_steps: Sequence[int]) ->
     step = (values[-1] / values[0]) ** (0.5 / (len(values) - 1))
     near = [value * step**power for power in half_steps]
     # rounding aside, the ends of the range are in it
-    return [
-        float(f"{each:.4g}") for each in near if values[0] * 0.999 <= each <= values[-1] * 1.001
-    ]  # fmt: skip
+    return [float(f"{each:.4g}") for each in near if values[0] * 0.999 <= each <= values[-1] * 1.001]
 
 
 def _middle(values: Sequence[float]) -> float:
@@ -323,7 +328,8 @@ def _edges(setting: Setting, space: Space) -> tuple[str, ...]:
     return tuple(
         name
         for name, value, values in (
-            ("width", setting.width, space.widths), ("cost", setting.cost, space.costs),
+            ("width", setting.width, space.widths),
+            ("cost", setting.cost, space.costs),
         )
         if len(values) > 1 and (value <= values[0] * 1.01 or value >= values[-1] * 0.99)
-    )  # fmt: skip
+    )

@@ -56,9 +56,7 @@ def _errors(rows: Block, operand: Tuning) -> NDArray[np.float64]:
     errors = np.zeros((len(operand.gammas), len(operand.costs)))
     for place, gamma in enumerate(operand.gammas):
         kernel: Any = settings.kernel
-        tried = replace(
-            settings, kernel=replace(kernel, gamma=gamma), tolerance=_TOLERANCE, turns=_TURNS
-        )  # fmt: skip
+        tried = replace(settings, kernel=replace(kernel, gamma=gamma), tolerance=_TOLERANCE, turns=_TURNS)
         machines = solve_costs(
             tried, np.asarray(learned.features), targets, weights, operand.solving.seed, operand.costs
         )

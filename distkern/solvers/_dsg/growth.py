@@ -32,13 +32,15 @@ class Growth:
 
     def __init__(
         self, settings: DSGSettings, problem: Problem, basis: RandomFeatureBasis, state: DSGState
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._settings, self._basis, self._problem = settings, basis, problem
         # the arrays are changed in place
         self.now = replace(
-            state, coefficients=state.coefficients.copy(), average=state.average.copy(),
+            state,
+            coefficients=state.coefficients.copy(),
+            average=state.average.copy(),
             betas=state.betas.copy(),
-        )  # fmt: skip
+        )
         self._seen = Sums.none(settings.risk)
         # whoever answers may have been opened just now
         self._changed = set(range(state.n_blocks))
@@ -62,9 +64,12 @@ class Growth:
         self._update(chosen, eta, sums)
         seen = self._seen
         self.now = now = replace(
-            self.now, step=t, cursor=cursor, batch_loss=seen.losses / seen.n_rows,
+            self.now,
+            step=t,
+            cursor=cursor,
+            batch_loss=seen.losses / seen.n_rows,
             batch_error=float(seen.mean_errors[0]),
-        )  # fmt: skip
+        )
         if settings.average:
             used = now.n_blocks * settings.block_size
             current, weight = now.average[:used], average_weight(t)

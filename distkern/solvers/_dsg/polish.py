@@ -51,14 +51,16 @@ def check_polish(polish: str | None, risk: Risk, n_features: int) -> None:
         return
     if not math.isfinite(risk.loss.curvature):
         raise InputError(
-            f"{risk.loss.name!r} has a slope that jumps, so no Newton step bounds it", where="polish",
+            f"{risk.loss.name!r} has a slope that jumps, so no Newton step bounds it",
+            where="polish",
             mend="use polish=None, or a smooth loss such as 'squared_hinge', 'logistic' or 'huber'",
-        )  # fmt: skip
+        )
     if polish == "exact" and n_features > MOST_EXACT_FEATURES:
         raise InputError(
-            f"'exact' is for at most {MOST_EXACT_FEATURES} features, not {n_features}", where="polish",
+            f"'exact' is for at most {MOST_EXACT_FEATURES} features, not {n_features}",
+            where="polish",
             mend="use polish='sweeps'",
-        )  # fmt: skip
+        )
 
 
 def sweep(
@@ -219,7 +221,9 @@ def _sweep_rounds(
     itemsize, outputs = problem.dtype.itemsize, risk.n_outputs
     groups = len(groups_of(problem.block_rows))
     return Rounds(
-        "sweeps", open_sweeps, join,
+        "sweeps",
+        open_sweeps,
+        join,
         None if basis is None else SweepOperand(basis, risk, n_blocks),
         n_rounds=n_blocks + 1,
         state_bytes_per_row=float(outputs * itemsize),
@@ -227,10 +231,12 @@ def _sweep_rounds(
         answer_bytes=8 * width * (outputs * groups + width),
         cost=Cost(
             workspace_bytes=max(problem.block_rows) * (problem.row_numbers + 4 * outputs) * itemsize
-            + n_blocks * width * outputs * itemsize + 32 * width**2 + 2**21,
+            + n_blocks * width * outputs * itemsize
+            + 32 * width**2
+            + 2**21,
             process_bytes=process_bytes,
         ),
-    )  # fmt: skip
+    )
 
 
 def polish_outline(

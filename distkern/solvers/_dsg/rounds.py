@@ -79,10 +79,12 @@ def add_parts(parts: tuple[Part, ...]) -> Part:
     total = replace(first, gram=None if first.gram is None else first.gram.astype(np.float64))
     for part in parts[1:]:
         total = Part(
-            Sums.add(total.sums, part.sums), total.slopes + part.slopes, total.squares + part.squares,
+            Sums.add(total.sums, part.sums),
+            total.slopes + part.slopes,
+            total.squares + part.squares,
             {block: columns + part.columns[block] for block, columns in total.columns.items()},
             None if total.gram is None or part.gram is None else total.gram + part.gram.astype(np.float64),
-        )  # fmt: skip
+        )
     return total
 
 
@@ -139,9 +141,12 @@ class Follower(AbstractFollower):
             columns[candidate] = total
         exact = look.slopes.astype(np.float64)
         return Part(
-            look.sums, exact.sum(axis=0), float(np.square(exact).sum()),
-            columns, None if gram is None else gram.total(basis.dtype).astype(basis.dtype),
-        )  # fmt: skip
+            look.sums,
+            exact.sum(axis=0),
+            float(np.square(exact).sum()),
+            columns,
+            None if gram is None else gram.total(basis.dtype).astype(basis.dtype),
+        )
 
 
 def answer_bytes(basis: RandomFeatureBasis, n_outputs: int, n_candidates: int, gram: bool) -> int:

@@ -45,9 +45,10 @@ class StepRule:
         if self(1) * nu < 1:
             return
         raise InputError(
-            f"the first step times nu is {self(1) * nu:.3g}, and must be below 1", where="step0",
+            f"the first step times nu is {self(1) * nu:.3g}, and must be below 1",
+            where="step0",
             mend=f"use step0 < {(1 + self.step1) / nu:.3g}",
-        )  # fmt: skip
+        )
 
     def hint(self) -> str:
         """What to set when the steps were too large."""

@@ -19,7 +19,7 @@ from distkern.common.parameters import (
     Whole,
     Words,
     parameter,
-)  # fmt: skip
+)
 from distkern.features.kernel_choice import KernelChoice
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import Problem, rows_of_stage
@@ -89,14 +89,17 @@ class DSGSettings(Declared):
     nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |f|^2 / 2 against the mean loss")
     steps: StepRule | None = None
     variant: str = parameter(
-        "dsg", Words("dsg", "udsg", "cdsg", "gdsg"),
+        "dsg",
+        Words("dsg", "udsg", "cdsg", "gdsg"),
         help="dsg: a new block each step; udsg: every other step in an old one; cdsg: in an old one where "
         "its inequality allows; gdsg: of some blocks that with the largest gradient (not in the papers)",
-    )  # fmt: skip
+    )
     udsg_pattern: tuple[int, int] = parameter(
-        (1, 1), Numbers(Whole(0), length=2),
-        help="so many steps in new blocks, then so many in old ones", variant=("udsg",),
-    )  # fmt: skip
+        (1, 1),
+        Numbers(Whole(0), length=2),
+        help="so many steps in new blocks, then so many in old ones",
+        variant=("udsg",),
+    )
     n_candidates: int = parameter(8, Whole(), help="old blocks to choose from", variant=("gdsg",))
     largest_reuse: float = parameter(
         4.0, POSITIVE, help="largest step in an old block, in those of new ones", variant=("cdsg",)
@@ -114,10 +117,12 @@ class DSGSettings(Declared):
         True, FLAG, help="the model is the average of the iterates, late ones weighing most"
     )
     polish: str | None = parameter(
-        None, Words("sweeps", "exact"), NOTHING,
+        None,
+        Words("sweeps", "exact"),
+        NOTHING,
         help="sweeps: Newton steps in one block after the other over all rows; exact: the minimiser over the "
         "features in use, up to 8192 of them",
-    )  # fmt: skip
+    )
     n_sweeps: int = parameter(2, Whole(), help="stages of sweeps", polish=("sweeps",))
     stages: int = parameter(10, Whole(), help="the steps are cut into so many, measured after each")
     steps_per_stage: int | float | None = rows_of_stage("until there are n_features, 32 steps at least")

@@ -51,10 +51,24 @@ def close(step: int, radius: float, power: int, scale: Any, banked: Any, norms: 
 
 
 def _dense(
-    values: Any, targets: Any, weights: Any, v: Any, early: Any, scale: Any, banked: Any, norms: Any,
-    total: Any, step: int, offset: float, lam: float, radius: float, power: int, batch: int, bias: Any,
+    values: Any,
+    targets: Any,
+    weights: Any,
+    v: Any,
+    early: Any,
+    scale: Any,
+    banked: Any,
+    norms: Any,
+    total: Any,
+    step: int,
+    offset: float,
+    lam: float,
+    radius: float,
+    power: int,
+    batch: int,
+    bias: Any,
     parameters: Any,
-) -> int:  # fmt: skip
+) -> int:
     n_rows, size = values.shape
     outputs = targets.shape[1]
     dots, moves = np.empty(outputs), np.empty((min(batch, n_rows), outputs))
@@ -99,10 +113,26 @@ def _dense(
 
 
 def _sparse(
-    data: Any, indices: Any, indptr: Any, targets: Any, weights: Any, v: Any, early: Any, scale: Any,
-    banked: Any, norms: Any, total: Any, step: int, offset: float, lam: float, radius: float, power: int,
-    batch: int, bias: Any, parameters: Any,
-) -> int:  # fmt: skip
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    targets: Any,
+    weights: Any,
+    v: Any,
+    early: Any,
+    scale: Any,
+    banked: Any,
+    norms: Any,
+    total: Any,
+    step: int,
+    offset: float,
+    lam: float,
+    radius: float,
+    power: int,
+    batch: int,
+    bias: Any,
+    parameters: Any,
+) -> int:
     n_rows, outputs = targets.shape
     size = v.shape[0] - 1
     dots, moves = np.empty(outputs), np.empty((min(batch, n_rows), outputs))
@@ -166,9 +196,12 @@ def dense_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[
 def sparse_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., int]:
     """As :func:`dense_loop`, with ``data``, ``indices`` and ``indptr`` of sparse rows for ``values``."""
     arguments = (
-        array_type(dtype, 1), array_type(np.int32, 1), array_type(np.int64, 1), array_type(dtype, 2),
+        array_type(dtype, 1),
+        array_type(np.int32, 1),
+        array_type(np.int64, 1),
+        array_type(dtype, 2),
         array_type(np.float64, 1),
-    )  # fmt: skip
+    )
     return _compiled(_sparse, arguments, loss)
 
 
@@ -180,9 +213,22 @@ def _compiled(
     matrix, vector = (array_type(np.float64, dimensions, writable=True) for dimensions in (2, 1))
     number, count = numba.float64, numba.int64
     arguments = (
-        *rows, matrix, matrix, vector, vector, vector, vector, count, number, number, number, count, count,
-        number, numba.types.UniTuple(number, len(loss.parameters)),
-    )  # fmt: skip
+        *rows,
+        matrix,
+        matrix,
+        vector,
+        vector,
+        vector,
+        vector,
+        count,
+        number,
+        number,
+        number,
+        count,
+        count,
+        number,
+        numba.types.UniTuple(number, len(loss.parameters)),
+    )
     helpers: dict[str, Callable[..., Any]] = {
         "derivative": type(loss).derivative,
         "shrink": shrink,

@@ -54,9 +54,12 @@ class SparsePiece:
         """As :meth:`DensePiece.loop_arguments`."""
         dtype = self.data.dtype
         return _aligned(
-            (self.data, dtype), (self.indices, np.dtype(np.int32)), (self.indptr, np.dtype(np.int64)),
-            (self.signs, dtype), (self.weights, np.dtype(np.float64)),
-        )  # fmt: skip
+            (self.data, dtype),
+            (self.indices, np.dtype(np.int32)),
+            (self.indptr, np.dtype(np.int64)),
+            (self.signs, dtype),
+            (self.weights, np.dtype(np.float64)),
+        )
 
 
 def _aligned(*arrays: tuple[NDArray[Any], np.dtype[Any]]) -> tuple[NDArray[Any], ...]:

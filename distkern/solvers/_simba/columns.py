@@ -172,10 +172,12 @@ class SparseColumnReader(AbstractColumnReader):
         for place in range(len(columns)):
             spans = [slice(part.indptr[place], part.indptr[place + 1]) for part in parts]
             data = np.concatenate([part.data[span] for part, span in zip(parts, spans, strict=True)])
-            places = np.concatenate([
-                part.indices[span] + np.int32(offset)
-                for part, span, offset in zip(parts, spans, self._offsets, strict=False)
-            ])  # fmt: skip
+            places = np.concatenate(
+                [
+                    part.indices[span] + np.int32(offset)
+                    for part, span, offset in zip(parts, spans, self._offsets, strict=False)
+                ]
+            )
             yield _sparse(data, places)
 
     def _parts(self, columns: NDArray[np.int64]) -> list[SparseRows]:

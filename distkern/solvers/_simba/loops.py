@@ -66,9 +66,24 @@ def _add_up(q, signs, strips, signed, sums):  # type: ignore[no-untyped-def]
 
 
 def _update(  # type: ignore[no-untyped-def]
-    q, signs, marks, rest_rows, rests, strips, dots, cursors, data, places, starts, dense, coefficients, b,
-    eta, signed, sums,
-):  # fmt: skip
+    q,
+    signs,
+    marks,
+    rest_rows,
+    rests,
+    strips,
+    dots,
+    cursors,
+    data,
+    places,
+    starts,
+    dense,
+    coefficients,
+    b,
+    eta,
+    signed,
+    sums,
+):
     n_columns = starts.shape[0] - 1
     for column in range(n_columns):
         cursors[column] = starts[column]
@@ -257,11 +272,24 @@ def update_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
     """
     array, _, number, flag = _types()
     arguments = (
-        array("f8", 2), array("i1", 2), array("u1", 2), array("i8", 1), array("f8", 1, writable=False),
-        array("i8", 1), array("f8", 1), array("i8", 1), array(dtype, 1, writable=False),
-        array("i4", 1, writable=False), array("i8", 1, writable=False), flag,
-        array("f8", 2, writable=False), array("f8", 1, writable=False), number, flag, array("f8", 3),
-    )  # fmt: skip
+        array("f8", 2),
+        array("i1", 2),
+        array("u1", 2),
+        array("i8", 1),
+        array("f8", 1, writable=False),
+        array("i8", 1),
+        array("f8", 1),
+        array("i8", 1),
+        array(dtype, 1, writable=False),
+        array("i4", 1, writable=False),
+        array("i8", 1, writable=False),
+        flag,
+        array("f8", 2, writable=False),
+        array("f8", 1, writable=False),
+        number,
+        flag,
+        array("f8", 3),
+    )
     return compile_loop(_update, arguments, helpers={"strip_sums": strip_sums}, exact=True)
 
 
@@ -287,9 +315,18 @@ def race_loop() -> Callable[..., None]:
 
     array, whole, _, _ = _types()
     arguments = (
-        array("f8", 2), array("f8", 3), array("i8", 1), array("i8", 1), array("i8", 1), numba.uint64, whole,
-        whole, array("f8", 1), array("i8", 1), array("i8", 1),
-    )  # fmt: skip
+        array("f8", 2),
+        array("f8", 3),
+        array("i8", 1),
+        array("i8", 1),
+        array("i8", 1),
+        numba.uint64,
+        whole,
+        whole,
+        array("f8", 1),
+        array("i8", 1),
+        array("i8", 1),
+    )
     return compile_loop(_race, arguments, helpers={"philox": philox, "unit": unit}, exact=True)
 
 
@@ -298,9 +335,13 @@ def count_loop() -> Callable[..., None]:
     """Histogram of positive keys: bins of 2^shift from low on, and how many lie above them."""
     array, _, _, _ = _types()
     arguments = (
-        array("i8", 2), array("i1", 1, writable=False), array("i8", 1, writable=False),
-        array("i8", 1, writable=False), array("i8", 1), array("i8", 2),
-    )  # fmt: skip
+        array("i8", 2),
+        array("i1", 1, writable=False),
+        array("i8", 1, writable=False),
+        array("i8", 1, writable=False),
+        array("i8", 1),
+        array("i8", 2),
+    )
     return compile_loop(_count, arguments, exact=True)
 
 
@@ -309,9 +350,14 @@ def gather_loop() -> Callable[..., None]:
     """Positive keys of the first bin with their rows, lane after lane."""
     array, _, _, _ = _types()
     arguments = (
-        array("i8", 2), array("i1", 1, writable=False), array("i8", 1, writable=False),
-        array("i8", 1, writable=False), array("i8", 1), array("i8", 1), array("i8", 1),
-    )  # fmt: skip
+        array("i8", 2),
+        array("i1", 1, writable=False),
+        array("i8", 1, writable=False),
+        array("i8", 1, writable=False),
+        array("i8", 1),
+        array("i8", 1),
+        array("i8", 1),
+    )
     return compile_loop(_gather, arguments, exact=True)
 
 
@@ -320,7 +366,13 @@ def mark_loop() -> Callable[..., None]:
     """Mark the rows before a place in the order (key falling, group, row), and find the row at the place."""
     array, _, _, _ = _types()
     arguments = (
-        array("i8", 2), array("i8", 1), array("i8", 1), array("i8", 1, writable=False),
-        array("i8", 1, writable=False), array("i8", 1, writable=False), array("u1", 2), array("i8", 1),
-    )  # fmt: skip
+        array("i8", 2),
+        array("i8", 1),
+        array("i8", 1),
+        array("i8", 1, writable=False),
+        array("i8", 1, writable=False),
+        array("i8", 1, writable=False),
+        array("u1", 2),
+        array("i8", 1),
+    )
     return compile_loop(_mark, arguments, exact=True)

@@ -118,9 +118,10 @@ class Norms:
         """
         if self.largest < _SMALLEST_NORM:
             raise InputError(
-                "all features of all training rows are zero, or too small to be squared", where="the data",
+                "all features of all training rows are zero, or too small to be squared",
+                where="the data",
                 mend="give rows with features, or scale them",
-            )  # fmt: skip
+            )
         if not np.isfinite(self.largest):
             raise InputError(
                 "the norm of a training row is beyond all numbers", where="the data", mend="scale the data"
@@ -131,7 +132,7 @@ class Norms:
             "all rows of a class are held out" if n_held else "no row can be held out to choose by",
             where="validation_fraction",
             mend="give more rows, another seed or another fraction, or 0 with one nu and patience none",
-        )  # fmt: skip
+        )
 
 
 def measure_norms(block: Block, model: LaneModel) -> Norms:
@@ -183,9 +184,10 @@ class Margins:
     def add(first: Margins, second: Margins) -> Margins:
         """Of the rows of both."""
         return Margins(
-            first.counts + second.counts, first.sums + second.sums,
+            first.counts + second.counts,
+            first.sums + second.sums,
             Mistakes.add(first.mistakes, second.mistakes),
-        )  # fmt: skip
+        )
 
     def best_margin(self, lane: int, slack: float) -> float:
         """max{g : sum_i [g - m_i]_+ <= slack}: the value of (3) at this (w, b) with the best slacks.

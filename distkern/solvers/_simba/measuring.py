@@ -15,7 +15,7 @@ from distkern.solvers._simba.measure import (
     measure_margins,
     measure_mistakes,
     measure_norms,
-)  # fmt: skip
+)
 from distkern.solvers._simba.messages import HoldOut
 from distkern.solvers.base import Problem
 
@@ -52,10 +52,14 @@ class Measuring:
         train = split == "train"
         lanes = self.problem.n_outputs * (self.n_candidates if train else 1)
         return Reduce(
-            "errors" if train else "held out", measure_mistakes, Mistakes.add, model, split=split,
+            "errors" if train else "held out",
+            measure_mistakes,
+            Mistakes.add,
+            model,
+            split=split,
             cost=self._cost(lanes, 16 * self.n_candidates),
             measures_only=not (train and self.hold_out.fraction),
-        )  # fmt: skip
+        )
 
     def _cost(self, lanes: int, result_bytes: int) -> Cost:
         footprint = self.footprint

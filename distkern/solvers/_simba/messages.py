@@ -96,11 +96,14 @@ class Answer:
             theirs if wins else own for own, theirs, wins in zip(self.rows, other.rows, later, strict=True)
         )
         return Answer(
-            np.concatenate([self.sums, other.sums]), self.entries + other.entries,
-            np.where(later, other.keys, self.keys), np.where(later, other.groups, self.groups),
+            np.concatenate([self.sums, other.sums]),
+            self.entries + other.entries,
+            np.where(later, other.keys, self.keys),
+            np.where(later, other.groups, self.groups),
             np.where(later[:, None], other.masses, self.masses),
-            np.where(later[:, None], other.signs, self.signs), rows,
-        )  # fmt: skip
+            np.where(later[:, None], other.signs, self.signs),
+            rows,
+        )
 
 
 @dataclass(frozen=True)
@@ -139,9 +142,11 @@ class Selected:
     def joined(self, other: Selected) -> Selected:
         """With the answer of later groups."""
         return Selected(
-            self.above + other.above, self.counts + other.counts, np.concatenate([self.ties, other.ties]),
+            self.above + other.above,
+            self.counts + other.counts,
+            np.concatenate([self.ties, other.ties]),
             np.concatenate([self.candidates, other.candidates]),
-        )  # fmt: skip
+        )
 
 
 def join(first: Any, second: Any) -> Any:

@@ -32,16 +32,22 @@ class Primal:
 
     def __init__(
         self, basis: AbstractBasis, u: Array, behind: Array, banked: Array, sums_of_b: Array, weight: float
-    ) -> None:  # fmt: skip
+    ) -> None:
         lanes, size = u.shape
         n_chunks, n_spans = -(-size // loops.CHUNK), -(-size // loops.CHUNK**2)
         self.u, self.behind, self.banked = u.copy(), behind.copy(), banked.copy()
         self.sums_of_b, self.weight, self.totals = sums_of_b.copy(), weight, np.empty(lanes)
         self._basis, self._all_columns = basis, np.arange(size, dtype=np.int32)
         self._vectors = loops.Vectors(
-            self.u, self.behind, self.banked, np.empty(lanes), np.empty((lanes, n_chunks)),
-            np.empty((lanes, n_spans)), np.zeros(n_chunks, np.int64), np.empty(n_chunks, np.int64),
-        )  # fmt: skip
+            self.u,
+            self.behind,
+            self.banked,
+            np.empty(lanes),
+            np.empty((lanes, n_chunks)),
+            np.empty((lanes, n_spans)),
+            np.zeros(n_chunks, np.int64),
+            np.empty(n_chunks, np.int64),
+        )
         loops.refresh_loop()(self._vectors)
         self._add_rows = loops.add_rows_loop(basis.dtype)
 
@@ -64,9 +70,17 @@ class Primal:
         """
         data, indices, indptr = self._compressed([row for row in answer.rows if row is not None])
         self._add_rows(
-            self._vectors, data, indices, indptr, aligned(answer.masses), aligned(answer.signs), self.totals,
-            t, step, weight,
-        )  # fmt: skip
+            self._vectors,
+            data,
+            indices,
+            indptr,
+            aligned(answer.masses),
+            aligned(answer.signs),
+            self.totals,
+            t,
+            step,
+            weight,
+        )
         self.sums_of_b += weight * b
         self.weight += weight
         return int(indptr[-1])
@@ -87,9 +101,10 @@ class Primal:
         together = self._basis.values(rows[0] if len(rows) == 1 else stacked(rows))
         if isinstance(together, SparseRows):
             return (
-                aligned(together.data.astype(self._basis.dtype, copy=False)), aligned(together.indices),
+                aligned(together.data.astype(self._basis.dtype, copy=False)),
+                aligned(together.indices),
                 aligned(together.indptr),
-            )  # fmt: skip
+            )
         n_rows, size = together.shape
         indices = self._all_columns if n_rows == 1 else np.tile(self._all_columns, n_rows)
         indptr = np.arange(n_rows + 1, dtype=np.int64) * size

@@ -83,7 +83,7 @@ def _biases(sums, totals, b):  # type: ignore[no-untyped-def]
 
 def _add_rows(  # type: ignore[no-untyped-def]
     v, data, indices, indptr, masses, signs, totals, t, step, weight
-):  # fmt: skip
+):
     lanes, size = v.u.shape
     n_draws, outputs = signs.shape
     n_chunks, n_spans = v.chunks.shape[1], v.spans.shape[1]
@@ -207,10 +207,17 @@ def add_rows_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
     import numba
 
     arguments = (
-        _vectors(), array_type(dtype, 1), array_type(np.int32, 1), array_type(np.int64, 1),
-        array_type(np.float64, 2), array_type(np.int8, 2), array_type(np.float64, 1), numba.int64,
-        numba.float64, numba.float64,
-    )  # fmt: skip
+        _vectors(),
+        array_type(dtype, 1),
+        array_type(np.int32, 1),
+        array_type(np.int64, 1),
+        array_type(np.float64, 2),
+        array_type(np.int8, 2),
+        array_type(np.float64, 1),
+        numba.int64,
+        numba.float64,
+        numba.float64,
+    )
     return compile_loop(_add_rows, arguments, helpers={"squares": squares, "total": total}, exact=True)
 
 
@@ -220,7 +227,5 @@ def draw_columns_loop() -> Callable[..., int]:
     import numba
 
     matrix, wholes = array_type(np.float64, 2, writable=True), array_type(np.int64, 1, writable=True)
-    arguments = (
-        _vectors(), numba.uint64, numba.int64, numba.int64, numba.float64, wholes, matrix,
-    )  # fmt: skip
+    arguments = (_vectors(), numba.uint64, numba.int64, numba.int64, numba.float64, wholes, matrix)
     return compile_loop(_draw_columns, arguments, helpers={"philox": philox, "unit": unit}, exact=True)

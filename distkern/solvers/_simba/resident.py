@@ -16,12 +16,7 @@ from distkern.common.sparse import Rows
 from distkern.common.types import AbstractGroup, GroupOpener
 from distkern.passes import AbstractResident
 from distkern.solvers._simba import loops as loops
-from distkern.solvers._simba.columns import (
-    COLUMN_BYTES,
-    AbstractColumnReader,
-    RowReader,
-    column_reader,
-)  # fmt: skip
+from distkern.solvers._simba.columns import COLUMN_BYTES, AbstractColumnReader, RowReader, column_reader
 from distkern.solvers._simba.messages import (
     COUNT,
     GATHER,
@@ -36,7 +31,7 @@ from distkern.solvers._simba.messages import (
     Slacks,
     Update,
     aligned,
-)  # fmt: skip
+)
 
 #: q is kept above this; q adds up to about n
 FLOOR = 1e-60
@@ -76,9 +71,12 @@ class _Segment:
     """Consecutive groups whose arrays lie one after the other; no number depends on who lies with whom."""
 
     def __init__(
-        self, groups: dict[int, AbstractGroup], operand: Operand, column_bytes: int,
+        self,
+        groups: dict[int, AbstractGroup],
+        operand: Operand,
+        column_bytes: int,
         saved: Mapping[int, dict[str, NDArray[Any]]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.operand = operand
         self.numbers = np.array(list(groups), dtype=np.int64)
         rows = [group.n_rows for group in groups.values()]
@@ -127,18 +125,37 @@ class _Segment:
         places = np.empty(0, np.int32) if columns is None else columns.places
         starts = np.zeros(1, np.int64) if columns is None else columns.starts
         loops.update_loop(self.operand.basis.dtype)(
-            self.q, self.signs, self.marks, self.rest_rows, self.rests, self.strips, self.dots,
-            np.empty(len(starts) - 1, np.int64), data, places, starts,
-            columns is not None and columns.dense, aligned(update.coefficients), aligned(update.b),
-            update.eta, self.operand.fit_intercept, self.sums,
-        )  # fmt: skip
+            self.q,
+            self.signs,
+            self.marks,
+            self.rest_rows,
+            self.rests,
+            self.strips,
+            self.dots,
+            np.empty(len(starts) - 1, np.int64),
+            data,
+            places,
+            starts,
+            columns is not None and columns.dense,
+            aligned(update.coefficients),
+            aligned(update.b),
+            update.eta,
+            self.operand.fit_intercept,
+            self.sums,
+        )
         return 0 if columns is None else columns.n_entries
 
     def _mark(self, slacks: Slacks) -> None:
         loops.mark_loop()(
-            self.keys, self.offsets, self.numbers, aligned(slacks.keys), aligned(slacks.groups),
-            aligned(slacks.ties), self.marks, self.rest_rows,
-        )  # fmt: skip
+            self.keys,
+            self.offsets,
+            self.numbers,
+            aligned(slacks.keys),
+            aligned(slacks.groups),
+            aligned(slacks.ties),
+            self.marks,
+            self.rest_rows,
+        )
         self.rests[:] = slacks.rests
 
     def group_sums(self) -> NDArray[np.float64]:
@@ -234,9 +251,18 @@ class SimbaResident(AbstractResident):
         groups, places = np.full(n_draws, -1, np.int64), np.zeros(n_draws, np.int64)
         if draw_for is not None:
             loops.race_loop()(
-                segment.q, segment.sums, segment.strips, segment.group_strips, segment.numbers, operand.seed,
-                int(Purpose.ROW_DRAWS), draw_for, keys, groups, places,
-            )  # fmt: skip
+                segment.q,
+                segment.sums,
+                segment.strips,
+                segment.group_strips,
+                segment.numbers,
+                operand.seed,
+                int(Purpose.ROW_DRAWS),
+                draw_for,
+                keys,
+                groups,
+                places,
+            )
         masses, signs = segment.q[:, places].T.copy(), segment.signs[:, places].T.copy()
         place_of = np.searchsorted(segment.numbers, np.maximum(groups, segment.numbers[0]))
         return _Drawn(segment.group_sums(), keys, groups, masses, signs, places - segment.offsets[place_of])
@@ -257,10 +283,13 @@ class _Drawn:
         later = other.keys < self.keys
         wide = later[:, None]
         return _Drawn(
-            np.concatenate([self.sums, other.sums]), np.where(later, other.keys, self.keys),
-            np.where(later, other.groups, self.groups), np.where(wide, other.masses, self.masses),
-            np.where(wide, other.signs, self.signs), np.where(later, other.places, self.places),
-        )  # fmt: skip
+            np.concatenate([self.sums, other.sums]),
+            np.where(later, other.keys, self.keys),
+            np.where(later, other.groups, self.groups),
+            np.where(wide, other.masses, self.masses),
+            np.where(wide, other.signs, self.signs),
+            np.where(later, other.places, self.places),
+        )
 
 
 def open_simba(

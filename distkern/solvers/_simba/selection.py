@@ -22,7 +22,7 @@ from distkern.solvers._simba.messages import (
     Select,
     Selected,
     Slacks,
-)  # fmt: skip
+)
 from distkern.solvers.base import Steps
 
 _BITS = int(np.log2(N_BINS))

@@ -68,9 +68,15 @@ def batch_ends(n_rows: int, batch_size: int) -> list[int]:
 
 
 def inner_pass(
-    problem: Problem, model: Model | None, footprint: Footprint, visits: tuple[Visit, ...],
-    *, numbers: int, preconditioned: bool, batch_size: int,
-) -> Stream[Piece]:  # fmt: skip
+    problem: Problem,
+    model: Model | None,
+    footprint: Footprint,
+    visits: tuple[Visit, ...],
+    *,
+    numbers: int,
+    preconditioned: bool,
+    batch_size: int,
+) -> Stream[Piece]:
     """The rows of a stage, with their features, which take up so many ``numbers`` a row."""
     size, outputs, itemsize = footprint.size, problem.n_outputs, problem.dtype.itemsize
     rows = piece_rows(problem, numbers)
@@ -102,9 +108,16 @@ class InnerLoop:
     """
 
     def __init__(
-        self, risk: Risk, start: Array, gradient: Array, nu: float, eta: float, solve: Solve | None,
-        dtype: np.dtype[np.floating], ends: Sequence[int],
-    ) -> None:  # fmt: skip
+        self,
+        risk: Risk,
+        start: Array,
+        gradient: Array,
+        nu: float,
+        eta: float,
+        solve: Solve | None,
+        dtype: np.dtype[np.floating],
+        ends: Sequence[int],
+    ) -> None:
         self._risk, self._start, self._gradient = risk, start, gradient
         self._nu, self._eta, self._solve, self._dtype = float(nu), float(eta), solve, dtype
         self._ends = deque(ends)

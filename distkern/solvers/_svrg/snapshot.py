@@ -29,9 +29,14 @@ def snapshot_pass(
 def held_out_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
     """The error on the test split."""
     return Reduce(
-        "held out", measure, Sums.add, model, split="test", cost=pass_cost(problem, footprint, 1),
+        "held out",
+        measure,
+        Sums.add,
+        model,
+        split="test",
+        cost=pass_cost(problem, footprint, 1),
         measures_only=True,
-    )  # fmt: skip
+    )
 
 
 def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:

@@ -1,0 +1,56 @@
+"""The state of SIMBA between stages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class SIMBAState:
+    """Lanes are candidates of nu times outputs, lane = candidate * n_outputs + output.
+
+    Attributes
+    ----------
+    gamma : of the kernel, 1 without one
+    landmarks : (0, n_features)
+    radius : the largest norm of a training row's features, in units of the features
+    n_zero : training rows without features
+    u, behind : (n_lanes, size) float64, ``banked`` and ``sums_of_b`` (n_lanes,), and ``weight``: see
+        :class:`~distkern.solvers._simba.primal.Primal`
+    round : rounds done
+    stage : stages done, and ``stale`` of them since the fewest held-out rows were mistaken
+    accesses, accesses_nonzero : features looked at by the rounds, size a row and n a column; the rows' and
+        columns' own numbers
+    coefficients, intercept : (size, n_outputs) and (n_outputs,) of the model: of the best stage and candidate
+    margins : (n_outputs,) of the model, in units of the largest norm
+    nu : of the model
+    held_error : of the model on the held-out rows, NaN without any
+    objective, train_error, test_error : of the model, on the training rows that are not held out
+    """
+
+    gamma: float
+    landmarks: NDArray[Any]
+    radius: float
+    n_zero: int
+    u: NDArray[np.float64]
+    behind: NDArray[np.float64]
+    banked: NDArray[np.float64]
+    sums_of_b: NDArray[np.float64]
+    weight: float
+    round: int
+    stage: int
+    stale: int
+    accesses: int
+    accesses_nonzero: int
+    coefficients: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    margins: NDArray[np.float64]
+    nu: float
+    held_error: float
+    objective: float
+    train_error: float
+    test_error: float | None
