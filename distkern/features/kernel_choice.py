@@ -67,7 +67,7 @@ class KernelChoice:
     """A kernel whose gamma may still have to be read off the data."""
 
     kind: type[AbstractKernel]
-    gamma: float | str | None
+    gamma: float | str
     parameters: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -93,8 +93,6 @@ class KernelChoice:
         if not self.has_gamma:
             return 1.0
         if not isinstance(self.gamma, str):
-            if self.gamma is None:
-                raise InputError("is not given", where="gamma", mend="give a number or a rule")
             return float(self.gamma)
         if parse_rule(self.gamma)[0] == "scale":
             found: Moments = yield _moments_pass(layout)

@@ -36,11 +36,11 @@ def margin_loss_names() -> list[str]:
     return [name for name in loss_names("binary") if issubclass(find_loss(name), AbstractElementwiseLoss)]
 
 
-def dual_loss_names(target_kind: str) -> list[str]:
-    """Names of the losses for targets of a kind whose conjugate is known: those of the machines in cells."""
+def dual_loss_names(*target_kinds: str) -> list[str]:
+    """Names of the losses, or of those for targets of the given kinds, whose conjugate is known: those of the machines in cells."""
     from distkern.losses.conjugate import AbstractDualLoss
 
-    return [name for name in loss_names(target_kind) if issubclass(find_loss(name), AbstractDualLoss)]
+    return [name for name in loss_names(*target_kinds) if issubclass(find_loss(name), AbstractDualLoss)]
 
 
 def margin_loss(loss: AbstractLoss) -> AbstractElementwiseLoss:

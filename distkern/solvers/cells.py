@@ -15,6 +15,7 @@ from distkern.common.parameters import NOTHING, POSITIVE, Parameter, Whole, Word
 from distkern.features.kernel_choice import GAMMA, KernelChoice
 from distkern.kernels import AbstractTileKernel, landmark_kernel_names, require
 from distkern.kernels.matern import HalfInteger
+from distkern.losses import dual_loss_names
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.buckets import Solving
@@ -27,6 +28,7 @@ from distkern.solvers._cells.transform import TRANSFORMS
 from distkern.solvers._cells.tree import Tree
 from distkern.solvers._cells.tuning import COSTS, GAMMAS, N_CELLS, Tuning
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
+from distkern.solvers.hyperparameters import a_loss
 from distkern.solvers.measuring import Model, Sums
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
@@ -103,30 +105,30 @@ class Cells(AbstractSolver[CellsState]):
 
     risk: Risk
     kernel: KernelChoice
-    C: float | None = parameter(
-        None,
+    C: float | str = parameter(
+        "auto",
         POSITIVE,
-        NOTHING,
-        help="weight of the losses against 1/2 |w|^2: larger fits closer; none: searched, or 10",
+        Words("auto"),
+        help="weight of the losses against 1/2 |w|^2: larger fits closer; auto: searched, or 10",
     )
-    transform: str | None = parameter(
-        None,
-        Words(*TRANSFORMS),
-        NOTHING,
+    scale: str = parameter(
+        "auto",
+        Words("auto", *TRANSFORMS),
         help="of each column: standard: to mean 0 and variance 1; ranks: to its ranks; normal: to normal "
-        "quantiles; none given: searched, or as it is",
+        "quantiles; none: as it is; auto: searched, or none",
     )
     metric: str | None = parameter(
-        None,
-        Words("none", "diagonal", "full", "mixed"),
+        "auto",
+        Words("auto", "diagonal", "full", "mixed"),
         NOTHING,
-        help="in which distances are measured, learned from gradients; none given: searched, or Euclidean",
+        help="in which distances are measured, learned from gradients; none: Euclidean; auto: searched, or "
+        "Euclidean",
     )
     search: str | None = parameter(
         "full",
         Words("full", "quick"),
         NOTHING,
-        help="how what is not given of transform, metric, gamma and C is chosen, on rows that are held out "
+        help="how what is auto of scale, metric, gamma and C is chosen, on rows that are held out "
         "of a sample, then of a few cells; none: it is not",
     )
     max_cell_rows: int = parameter(
@@ -135,12 +137,13 @@ class Cells(AbstractSolver[CellsState]):
 
     name = "cells"
     choices: ClassVar[Mapping[str, Parameter]] = {
+        "loss": a_loss("hinge", dual_loss_names),
         "kernel": Parameter("matern", (Words(of=landmark_kernel_names),), "the kernel"),
         "gamma": replace(
             GAMMA,
-            default=None,
-            kinds=(*GAMMA.kinds, NOTHING),
-            help="of the kernel, over mapped rows: a number, or a rule that reads it off them; none: "
+            default="auto",
+            kinds=(*GAMMA.kinds, Words("auto")),
+            help="of the kernel, over mapped rows: a number, or a rule that reads it off them; auto: "
             "searched, or 'median'",
         ),
         "smoothness": Parameter(
@@ -156,7 +159,7 @@ class Cells(AbstractSolver[CellsState]):
     def __post_init__(self) -> None:
         super().__post_init__()
         gamma = self.kernel.gamma
-        if self.search is not None and gamma is not None and not str(gamma).startswith("median"):
+        if self.search is not None and not str(gamma).startswith(("auto", "median")):
             raise InputError(
                 f"{gamma!r} is of rows whose map the search chooses",
                 where="gamma",
@@ -176,7 +179,7 @@ class Cells(AbstractSolver[CellsState]):
             test_error = float(errors[1][0])
         for place, found in enumerate(errors):
             absolute[place] = found[1] if len(found) > 1 else math.nan
-        given = Given(self.kernel, self.C, self.transform, self.metric, self.search)
+        given = Given(self.kernel, self.C, self.scale, self.metric, self.search)
         chosen = given.choose(risk, sample, problem.seed)
         tree = Tree.fit(chosen.map.apply(sample.features), layout.leaf_sample, problem.seed, _FIRST_TREE)
         places = Places(chosen.map, tree, np.zeros(tree.n_leaves, dtype=np.int32))
@@ -278,8 +281,8 @@ class Cells(AbstractSolver[CellsState]):
     ) -> Steps[CellsState]:
         """The gamma and the C that do best on held-out rows of some cells, around what the sample gave."""
         assert problem.workplace is not None
-        gammas = tuple(state.gamma * factor for factor in (GAMMAS if self.kernel.gamma is None else (1.0,)))
-        costs = tuple(state.cost * factor for factor in (COSTS if self.C is None else (1.0,)))
+        gammas = tuple(state.gamma * factor for factor in (GAMMAS if self.kernel.gamma == "auto" else (1.0,)))
+        costs = tuple(state.cost * factor for factor in (COSTS if self.C == "auto" else (1.0,)))
         numbers = np.unique(np.linspace(0, len(state.rows_of_bucket) - 1, N_CELLS).astype(int)).tolist()
         items = [(number, int(state.rows_of_bucket[number])) for number in numbers]
         store = problem.workplace.arrays("tuned")
@@ -329,7 +332,7 @@ class Cells(AbstractSolver[CellsState]):
         )
 
     def step_hint(self) -> str:
-        return f"C={(self.C or 10.0) / 10:g}"
+        return f"C={(10.0 if isinstance(self.C, str) else self.C) / 10:g}"
 
     def mend(self, trouble: Trouble) -> str:
         if trouble is Trouble.IDLE:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -119,7 +120,7 @@ def test_a_damaged_shard_met_by_a_worker_process(folder: Path, capfd: pytest.Cap
             ["train", "--data", "numbers.zarr", "--algorithm", "csvrg", "--out", "new"],
             [
                 "numbers.zarr: the data set is for task 'regression', not classification; use an algorithm "
-                "for regression (dsg, svrg), or shard it again with --task classification"
+                "for regression (cells, dsg, svrg), or shard it again with --task classification"
             ],
         ),
         (
@@ -205,11 +206,7 @@ def test_no_scheduler_at_the_address(
 ) -> None:
     from distkern.engine.executors import cluster
 
-    class Impatient(cluster.Client):
-        def __init__(self, *arguments: object, **options: object) -> None:
-            super().__init__(*arguments, **(options | {"timeout": "1s"}))
-
-    monkeypatch.setattr(cluster, "Client", Impatient)
+    monkeypatch.setattr(cluster, "greet", partial(cluster.greet, patience=1.0))
     refused(capsys, [*TRAIN, "--scheduler", "tcp://127.0.0.1:1"], "tcp://127.0.0.1:1", "`dask scheduler`")
 
 

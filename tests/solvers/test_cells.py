@@ -257,7 +257,7 @@ def test_what_is_not_given_is_searched(search, tmp_path):
 
 def test_what_is_given_is_not_searched():
     X, y = noisy_columns(600)
-    given = {"C": 7.0, "transform": "ranks", "metric": "full", "gamma": "median/2"}
+    given = {"C": 7.0, "scale": "ranks", "metric": "full", "gamma": "median/2"}
     model = CellClassifier(search="quick", random_state=0, **given).fit(X, y)
     assert model.cost_ == 7.0
     assert model.places_.map.transform.kind == "ranks"
@@ -272,9 +272,9 @@ def test_what_is_given_is_not_searched():
 
 def test_a_metric_and_a_transform_without_a_search():
     X, y = noisy_columns(2000)
-    model = Classifier(transform="standard", metric="diagonal", random_state=0).fit(X[:1500], y[:1500])
+    model = Classifier(scale="standard", metric="diagonal", random_state=0).fit(X[:1500], y[:1500])
     assert model.score(X[1500:], y[1500:]) > 0.93
-    regressor = Regressor(transform="normal", metric="mixed", random_state=0)
+    regressor = Regressor(scale="normal", metric="mixed", random_state=0)
     assert (
         regressor.fit(X, np.sin(2 * X[:, 0]) + X[:, 1] / 100).score(X, np.sin(2 * X[:, 0]) + X[:, 1] / 100)
         > 0.9
@@ -299,7 +299,7 @@ def test_more_rows_than_the_sample_are_tried_on_whole_cells(tmp_path):
     ]
     train(model, data.train, test=data.test, out=tmp_path / "m", scheduler="threads", workers=2)
     assert not (tmp_path / "m" / "tuned").exists()
-    given = {"gamma": "median", "C": 10.0, "transform": "none", "metric": "none"}
+    given = {"gamma": "median", "C": 10.0, "scale": "none", "metric": None}
     plain = CellClassifier(search=None, max_cell_rows=1000, random_state=0, **given).fit(data.train)
     assert 1 - model.history_[-1]["test_error"] > plain.score(data.test) + 0.005
     again = CellClassifier(search="quick", max_cell_rows=1000, random_state=0).fit(data.train)

@@ -183,7 +183,7 @@ def test_a_server_that_stays_away_ends_the_run_which_goes_on_later(
     # every pass reads from the store
     monkeypatch.setattr(budget, "CACHE_BYTES", 0)
     dataset, out = make(bucket / "d.zarr"), bucket / "m"
-    with pytest.raises(StoreError, match=f"{bucket}/d.zarr.*does not answer.*--resume") as caught:
+    with pytest.raises(StoreError, match=f"{bucket}/.*does not answer.*--resume") as caught:
         run(dataset, out, listeners=[at("pass_started", 2, road.cut)])
     assert SECRET not in str(caught.value)
     assert KEY not in str(caught.value)

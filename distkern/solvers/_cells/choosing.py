@@ -64,11 +64,11 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Given:
-    """What the user has said; None for what is to be chosen."""
+    """What the user has said; "auto" of what is to be chosen."""
 
     kernel: KernelChoice
-    C: float | None
-    transform: Any
+    C: float | str
+    scale: Any
     metric: Any
     search: str | None
 
@@ -83,15 +83,15 @@ class Given:
 
     def _as_given(self, rows: Block, targets: Array) -> Chosen:
         features = np.asarray(rows.features)
-        transform: Any = self.transform or "none"
-        metric: Any = self.metric or "none"
+        transform: Any = "none" if self.scale == "auto" else self.scale
+        metric: Any = "none" if self.metric in (None, "auto") else self.metric
         if transform == metric == "none":
             mapping = centred(features)
         else:
             choice = MapChoice(transform, metric, _ROUNDS)
             mapping = CellMap.fit(choice, features[:_METRIC_ROWS], targets[:_METRIC_ROWS])
-        cost = _COST if self.C is None else self.C
-        rule = self.kernel.gamma or "median"
+        cost = _COST if isinstance(self.C, str) else self.C
+        rule = "median" if self.kernel.gamma == "auto" else self.kernel.gamma
         if not isinstance(rule, str):
             return Chosen(mapping, float(rule), cost)
         if parse_rule(rule)[0] == "median":
@@ -108,15 +108,15 @@ class Given:
         quick = self.search == "quick"
         maps = [
             choice
-            for choice in (quick_maps() if quick and not (self.transform or self.metric) else maps_of())
-            if self.transform in (None, choice.transform) and self.metric in (None, choice.metric)
+            for choice in (quick_maps() if quick and self.scale == self.metric == "auto" else maps_of())
+            if self.scale in ("auto", choice.transform) and (self.metric or "none") in ("auto", choice.metric)
         ]
         spec = KernelSpec(self.kernel.kind.name, tuple(self.kernel.parameters.items()))
         widths = Space.widths
-        if self.kernel.gamma is not None:
+        if self.kernel.gamma != "auto":
             # a rule's width is that of exp(-|x|^2 / width^2) at the median distance
             widths = (math.sqrt(2.0) / parse_rule(str(self.kernel.gamma))[1],)
-        costs = costs_of(risk.loss) if self.C is None else (self.C,)
+        costs = costs_of(risk.loss) if isinstance(self.C, str) else (self.C,)
         space = Space(tuple(maps), (spec,), widths, costs)
         found: Choice = search(
             np.asarray(rows.features), targets, risk.weights(rows), risk.loss, space, seed, quick=quick
