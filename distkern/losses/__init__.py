@@ -37,7 +37,7 @@ def margin_loss_names() -> list[str]:
 
 
 def dual_loss_names(*target_kinds: str) -> list[str]:
-    """Names of the losses, or of those for targets of the given kinds, whose conjugate is known: those of the machines in cells."""
+    """Like :func:`loss_names`, of losses whose conjugate is known: those of the machines in cells."""
     from distkern.losses.conjugate import AbstractDualLoss
 
     return [name for name in loss_names(*target_kinds) if issubclass(find_loss(name), AbstractDualLoss)]
