@@ -102,7 +102,7 @@ def deviations(kernel, sampler, *, n_seeds=300, n_features=128):
 
 
 @every_pair
-def test_products_of_features_are_the_kernel_in_the_mean(kernel, sampler):
+def test_products_of_features_are_the_kernel_on_average(kernel, sampler):
     """Within 3 standard errors, which a constant wrong by a fifth would leave."""
     mean, error, exact = deviations(kernel, sampler)
     assert np.all(np.abs(mean - exact) < 3 * error + 1e-9)
