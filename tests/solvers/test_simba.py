@@ -95,7 +95,7 @@ def test_equals_algorithm_1_written_out(fit_intercept, averaging, batch):
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_the_gap_to_the_optimum_is_what_the_rounds_promise(fit_intercept):
-    """eps = C sqrt(log n / T) with C = 0.25 for every one of 10 seeds, and half of that in the mean."""
+    """eps = C sqrt(log n / T) with C = 0.25 for every one of 10 seeds, and half of that on average."""
     blocks = margin_rows(40, 5, noise=0.05, blocks=4)
     rows, y = signed(blocks)
     best = optimum(rows, y, 0.1, fit_intercept=fit_intercept)
