@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import distkern.engine.plan as plan_module
+import distkern.engine.plan_rounds as plan_rounds_module
 from distkern.common.errors import CorruptDataError
 from distkern.engine.budget import MIB, Machine
 from distkern.engine.checkpoint import CheckpointFolder
@@ -373,7 +374,7 @@ def test_an_outline_with_rounds_is_planned(problem, source):
 def test_parties_are_contiguous_and_cover_the_groups_once(n_parties, block_rows):
     machine = Machine("distributed", n_parties, same_host=False)
     plan = plan_rounds(toy_rounds(), Extent(block_rows, 8), machine)
-    n_groups = len(plan_module.groups_of(block_rows))
+    n_groups = len(plan_rounds_module.groups_of(block_rows))
     assert [group for party in plan.parties for group in party] == list(range(n_groups))
     assert len(plan.parties) == min(n_parties, n_groups)
     assert all(plan.parties)
@@ -394,6 +395,6 @@ def test_memory_has_every_named_term():
 
 
 def test_examples_of_the_planner():
-    results = doctest.testmod(plan_module)
-    assert results.attempted >= 8
-    assert results.failed == 0
+    results = [doctest.testmod(module) for module in (plan_module, plan_rounds_module)]
+    assert sum(result.attempted for result in results) >= 8
+    assert all(result.failed == 0 for result in results)

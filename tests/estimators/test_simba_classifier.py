@@ -191,7 +191,7 @@ def test_the_same_bits_on_local_workers(
     kind: str, form: str, datasets: dict[str, Dataset], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # an exchange that costs nothing is worth it even for few rows
-    monkeypatch.setattr("distkern.engine.plan.EXCHANGE_SECONDS", -1.0)
+    monkeypatch.setattr("distkern.engine.plan_rounds.EXCHANGE_SECONDS", -1.0)
     data = datasets[form]
     planned = plan(small(kind, max_rounds=150), data.train, scheduler="local", workers=2)
     assert "rounds on 2 workers" in [step.mode for step in planned.passes]

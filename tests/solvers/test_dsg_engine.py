@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import distkern.engine.plan as plan_module
+import distkern.engine.plan_rounds as plan_module
 from distkern.common.errors import DivergenceError
 from distkern.engine.budget import MIB, Machine
 from distkern.engine.checkpoint import CheckpointFolder
