@@ -159,16 +159,13 @@ def pass_text(step: PassView) -> str:
     """How far a pass is, in numbers."""
     if step.finished:
         return f"done in {in_time(step.heard - step.started)}"
-    if step.is_rounds:
-        text = f"{step.tasks_done:,} of {step.tasks:,} rounds"
-    else:
-        text = f"{step.tasks_done:,} of {step.tasks:,} tasks, {step.rows_done:,} of {step.rows:,} rows"
-    if step.rows_done and step.heard > step.started:
-        rate = step.rows_per_second
-        if not step.is_rounds:
-            text += f", {short_number(rate)} rows/s, {in_bytes(step.bytes_per_second)}/s"
-        text += f", {in_time(max(step.rows - step.rows_done, 0) / rate)} left"
-    return text
+    text = f"{step.tasks_done:,} of {step.tasks:,} {'rounds' if step.unit == 'rounds' else 'tasks'}"
+    if step.unit == "rows":
+        text += f", {step.rows_done:,} of {step.rows:,} rows"
+        if step.seconds_left is not None:
+            text += f", {short_number(step.rows_per_second)} rows/s, {in_bytes(step.bytes_per_second)}/s"
+    left = step.seconds_left
+    return text if left is None else f"{text}, {in_time(left)} left"
 
 
 def strip(run: RunHistory, step: PassView) -> str:
@@ -199,7 +196,7 @@ def workers(cluster: ClusterView, runs: Sequence[RunHistory]) -> str:
         order = {worker: place for place, worker in enumerate(run.tasks.by_worker)}
     # a run that has finished has no pass under way; where all have, it is the last pass of each
     current = [run for run in runs if run.state == "running"] or runs
-    counted = [run for run in current if run.step is not None and not run.step.is_rounds]
+    counted = [run for run in current if run.step is not None and run.step.unit != "rounds"]
     rows = []
     for worker in cluster.workers[:MOST_WORKERS]:
         swatch = (

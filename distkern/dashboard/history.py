@@ -32,6 +32,7 @@ class PassView:
     bytes_done: int = 0
     heard: float = 0.0
     finished: bool = False
+    unit: str = "rows"
 
     @property
     def rows_per_second(self) -> float:
@@ -44,9 +45,11 @@ class PassView:
         return self.bytes_done / max(self.heard - self.started, 1e-9)
 
     @property
-    def is_rounds(self) -> bool:
-        """Whether it is rounds over state that stays where it is: they read nothing and have no tasks."""
-        return self.bytes == 0
+    def seconds_left(self) -> float | None:
+        """At the rate so far; None before anything is done."""
+        if not self.tasks_done or self.heard <= self.started:
+            return None
+        return (self.heard - self.started) * (self.tasks - self.tasks_done) / self.tasks_done
 
     @property
     def share(self) -> float:
@@ -151,6 +154,7 @@ class RunHistory:
             int(event["bytes"]),
             event.time,
             heard=event.time,
+            unit=str(event.fields.get("unit", "rows")),
         )
 
     def _pass_progress(self, event: Event) -> None:

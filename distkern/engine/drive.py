@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -71,17 +71,24 @@ class Driver:
     executor : where the passes run
     events : who is told
     checkpoints : where the state is kept after each stage; None keeps none
-    workplace : where tasks store; None: beside the checkpoints, or in a temporary folder where there are none
     """
 
     sources: Mapping[str, AbstractSource]
     executor: AbstractExecutor
     events: EventLog = field(default_factory=EventLog)
     checkpoints: CheckpointFolder | None = None
-    workplace: RunWorkplace | None = None
 
-    def run(self, solver: AbstractSolver[Any], problem: Problem, *, resume: bool = False) -> Outcome:
+    def run(
+        self,
+        solver: AbstractSolver[Any],
+        problem: Problem,
+        *,
+        resume: bool = False,
+        take: Callable[[Any, RunWorkplace], None] | None = None,
+    ) -> Outcome:
         """Stages until the solver has finished; with ``resume``, from the newest checkpoint if there is one.
+
+        ``take`` is given the last state and what tasks stored, which may be gone when the run is over.
 
         Raises
         ------
@@ -100,8 +107,11 @@ class Driver:
         self._real_targets = problem.real_targets
         allocator.return_large_arrays()
         try:
-            with blas.single_threaded(), self._stores() as workplace:
-                return self._run(solver, replace(problem, workplace=workplace), resume)
+            with blas.single_threaded(), RunWorkplace(self.checkpoints) as workplace:
+                outcome = self._run(solver, replace(problem, workplace=workplace), resume)
+                if take is not None:
+                    take(outcome.state, workplace)
+                return outcome
         except KeyboardInterrupt as interrupt:
             self._tell_stop(INTERRUPTED)
             raise Interrupted(self._farewell()) from interrupt
@@ -114,13 +124,6 @@ class Driver:
             self._derived.clear()
             forget()
             self.executor.forget_blocks()
-
-    def _stores(self) -> AbstractContextManager[RunWorkplace]:
-        if self.workplace is not None:
-            return nullcontext(self.workplace)
-        if self.checkpoints is not None:
-            return RunWorkplace(self.checkpoints.path.parent, self.checkpoints.identity)
-        return RunWorkplace(None, {})
 
     def _run(self, solver: AbstractSolver[Any], problem: Problem, resume: bool) -> Outcome:
         started = time.perf_counter()

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 KINDS: dict[str, tuple[str, ...]] = {
     "run_planned": ("seconds",),  # that the run is predicted to take, before it starts
     "run_started": ("algorithm", "n_rows", "n_features", "stages", "workers", "dashboard", "resumed_from"),
-    "pass_started": ("name", "stage", "tasks", "rows", "bytes"),
+    "pass_started": ("name", "stage", "tasks", "rows", "bytes", "unit"),  # "rows", "rounds" or "tasks"
     "pass_progress": ("name", "stage", "tasks_done", "tasks", "rows_done", "rows", "bytes_done"),
     "pass_finished": ("name", "stage", "seconds", "rows", "bytes", "mode", "split_seconds"),
     "stage_finished": ("metrics",),  # one line of metrics.jsonl

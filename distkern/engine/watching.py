@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from distkern.engine.plan import PassPlan
 from distkern.engine.streaming import StreamClock
-from distkern.passes import Pass
+from distkern.passes import Pass, Rounds
 
 if TYPE_CHECKING:
     from distkern.engine.drive import Driver
@@ -30,6 +30,7 @@ class Watch:
             tasks=tasks,
             rows=plan.rows,
             bytes=plan.bytes_read,
+            unit="rounds" if isinstance(step, Rounds) else "rows" if plan.rows else "tasks",
         )
 
     def progress(self, tasks_done: int) -> None:

@@ -6,31 +6,31 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Self
+from typing import Self
 
-from distkern.storage.description import as_read, fingerprint
-from distkern.storage.parts import ArrayParts
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.storage.description import fingerprint
+from distkern.storage.parts import ArrayParts, SlicedParts
 from distkern.storage.places import Place
-from distkern.storage.sliced import SlicedParts
 
 
 class RunWorkplace:
-    """Stores in a folder, or in one in this host's ``TMPDIR`` that is gone when the context closes.
+    """Stores in a run's folder, or in one in this host's ``TMPDIR`` that is gone when the context closes.
 
     Parameters
     ----------
-    folder : of the run; None for a temporary one, which is made when it is first asked for
-    identity : what the run is a function of: results of another run do not count
+    checkpoints : of the run, beside which it stores: results of a run of another identity do not count; None
+        for a temporary folder, which is made when it is first asked for
 
     Attributes
     ----------
     stays : what is stored is there after the context has closed
     """
 
-    def __init__(self, folder: Place | None, identity: Mapping[str, Any]) -> None:
-        self._folder = folder
-        self.stays = folder is not None
-        self._of = fingerprint(as_read(identity))
+    def __init__(self, checkpoints: CheckpointFolder | None) -> None:
+        self._folder = None if checkpoints is None else checkpoints.path.parent
+        self.stays = checkpoints is not None
+        self._of = "" if checkpoints is None else fingerprint(checkpoints.identity)
         self._stack = ExitStack()
 
     def arrays(self, name: str) -> ArrayParts:

@@ -225,11 +225,8 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             sources = {"train": data.source} | ({} if test is None else {"test": test})
             identity = self._identity(data, problem)
             folder = None if checkpoints is None else CheckpointFolder(checkpoints, identity)
-            place = None if checkpoints is None else checkpoints.parent
-            workplace = stack.enter_context(RunWorkplace(place, identity))
-            driver = Driver(sources, executor, events, folder, workplace)
-            outcome = driver.run(solver, problem, resume=resume)
-            self._take_parts(outcome.state, workplace)
+            driver = Driver(sources, executor, events, folder)
+            outcome = driver.run(solver, problem, resume=resume, take=self._take_parts)
         self._keep_data(data)
         self.n_features_in_, self.seed_ = problem.n_features, problem.seed
         self.ended_ = outcome.ending.reason

@@ -95,7 +95,7 @@ class Heartbeat:
         if event.kind == "pass_started":
             self._facts = {**self._facts, "stage": event["stage"], "pass": event["name"], "done": 0.0}
         elif event.kind == "pass_progress":
-            self._facts = {**self._facts, "done": round(event["rows_done"] / max(1, event["rows"]), 3)}
+            self._facts = {**self._facts, "done": round(event["tasks_done"] / max(1, event["tasks"]), 3)}
         elif event.kind == "run_started":
             self._facts = {**self._facts, "stages": event["stages"]}
 

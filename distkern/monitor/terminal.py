@@ -30,7 +30,8 @@ class Terminal:
         self._task: TaskID | None = None
         self._started = 0.0
         self._printed = 0.0
-        self._in_rounds = False
+        self._unit = "rows"
+        self._found: int | None = None
         self._headed = False
         self._stages: int | None = None
         self._stage_end: float | None = None
@@ -105,24 +106,28 @@ class Terminal:
     def _pass_started(self, event: Event) -> None:
         self.clear()
         self._started = self._printed = event.time
-        # rounds go over rows that lie with the processes, and count themselves
-        self._in_rounds = not event["bytes"]
-        self.show(self._describe(event), 0, event["rows"])
+        self._unit, self._found = event["unit"], None
+        self.show(self._describe(event), 0, event["tasks"])
 
     def _pass_progress(self, event: Event) -> None:
         elapsed = max(event.time - self._started, 1e-9)
-        rows = event["rows_done"] / elapsed
-        if self._in_rounds:
-            rates = f"{event['tasks_done'] / elapsed:,.0f} rounds/s"
+        done, total = event["tasks_done"], event["tasks"]
+        if self._found is None:
+            # tasks that a killed run has left done are told at once
+            self._found = done if self._unit == "tasks" else 0
+        rate = (done - self._found) / elapsed
+        if self._unit == "tasks":
+            rates = f"{done:,} of {total:,} tasks"
+        elif self._unit == "rounds":
+            rates = f"{rate:,.0f} rounds/s"
         else:
-            rates = f"{rows:,.0f} rows/s {in_bytes(event['bytes_done'] / elapsed)}/s"
+            rates = f"{event['rows_done'] / elapsed:,.0f} rows/s {in_bytes(event['bytes_done'] / elapsed)}/s"
         if self._progress is not None:
-            self.show(self._describe(event), event["rows_done"], event["rows"], rates)
+            self.show(self._describe(event), done, total, rates)
         elif event.time - self._printed >= PLAIN_INTERVAL:
             self._printed = event.time
-            share = event["rows_done"] / max(event["rows"], 1)
-            left = (event["rows"] - event["rows_done"]) / rows if rows > 0 else 0.0
-            self.line(f"{self._describe(event)}: {100 * share:.0f} %, {rates}, {in_time(left)} left")
+            left = f", {in_time((total - done) / rate)} left" if rate > 0 else ""
+            self.line(f"{self._describe(event)}: {100 * done / max(total, 1):.0f} %, {rates}{left}")
 
     def _describe(self, event: Event) -> str:
         stage = event.fields.get("stage")

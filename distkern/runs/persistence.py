@@ -13,12 +13,11 @@ from distkern.common.errors import InputError
 from distkern.common.version import __version__
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import write_text_atomic
-from distkern.storage.description import Description, as_read, sealed_text
+from distkern.storage.description import Description, as_read
 from distkern.storage.places import Location, Place, place_of, remove_tree
 from distkern.storage.scaling import Scaling
 
-_VERSION = 2
-_DESCRIPTION = Description("distkern-model", "a model", _VERSION, _VERSION, "train it again")
+_DESCRIPTION = Description("distkern-model", "a model", 2, 2, "train it again")
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,6 @@ def save_model(model: Any, path: Place) -> None:
     model. The folder may hold other things already (``metrics.jsonl``, ``checkpoints``).
     """
     description = {
-        "encoding-type": _DESCRIPTION.encoding,
-        "encoding-version": _VERSION,
         "algorithm": model.name,
         "distkern-version": __version__,
         "numpy-version": np.__version__,
@@ -83,7 +80,7 @@ def save_model(model: Any, path: Place) -> None:
         remove_tree(path / "arrays")
     model._save_parts(path)
     description["arrays"] = save_arrays(path / "arrays", model._arrays())
-    write_text_atomic(path / "model.json", sealed_text(description))
+    write_text_atomic(path / "model.json", _DESCRIPTION.text(description))
 
 
 def refuse_other_model(folder: Place, model: Any) -> None:
@@ -168,11 +165,9 @@ def _read(folder: Place) -> dict[str, Any]:
             else "give the folder that train wrote",
         )
     try:
-        content = _DESCRIPTION.parse(file.read_bytes(), str(file))
+        return _DESCRIPTION.open(file.read_bytes(), str(file))[0]
     except OSError as error:
         raise _DESCRIPTION.damaged(f"it cannot be read: {error.strerror}", str(file)) from None
-    _DESCRIPTION.unseal(content, str(file))
-    return content
 
 
 def _params(model: Any) -> dict[str, Any]:

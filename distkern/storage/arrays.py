@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.storage import chunks
 from distkern.storage.atomic import staged_folder
-from distkern.storage.description import Description, sealed
+from distkern.storage.description import Description
 from distkern.storage.places import Location, Place, absolute, is_whole
 
-_VERSION = 2
-_DESCRIPTION = Description(
-    "distkern-arrays", "stored arrays", _VERSION, _VERSION, "make them again or restore them from a copy"
-)
+_AGAIN = "make them again or restore them from a copy"
+_DESCRIPTION = Description("distkern-arrays", "stored arrays", 2, 2, _AGAIN)
 _CHUNK_BYTES = 64 * 2**20
 #: of an array: the name of a folder in the same folder
 _NAME = re.compile(r"\w[\w.-]*")
@@ -115,9 +113,7 @@ def save_arrays(
             stored[name] = asdict(_save(group, staged.path, name, values))
             # the next array may be made before this name is bound to it
             del values
-        content = sealed(
-            {"encoding-type": _DESCRIPTION.encoding, "encoding-version": _VERSION, "arrays": stored}
-        )
+        content = _DESCRIPTION.seal({"arrays": stored})
         group.update_attributes(content)
         staged.commit()
     fingerprint: str = content["fingerprint"]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.storage._sharded import Layout
-from distkern.storage.description import Description, sealed_text
+from distkern.storage.description import Description
 from distkern.storage.places import Place
 
-TYPE, VERSION = "distkern-columns", 1
+_DESCRIPTION = Description("distkern-columns", "the feature-major copy", 1, 1, "")
 #: the copy's folder inside that of its data set, and the manifest in it
 FOLDER, FILE = "columns", "manifest.json"
 
@@ -98,14 +98,9 @@ class ColumnsManifest:
 
     def to_text(self) -> str:
         """The file's content."""
-        content: dict[str, Any] = {
-            "encoding-type": TYPE,
-            "encoding-version": VERSION,
-            "copy_of": self.copy_of,
-            "n_features": self.n_features,
-            "groups": [group.to_json() for group in self.groups],
-        }
-        return sealed_text(content)
+        groups = [group.to_json() for group in self.groups]
+        content = {"copy_of": self.copy_of, "n_features": self.n_features, "groups": groups}
+        return _DESCRIPTION.text(content)
 
 
 def read_columns(folder: Place, copy_of: str, group_rows: tuple[int, ...]) -> ColumnsManifest | None:
@@ -126,14 +121,13 @@ def read_columns(folder: Place, copy_of: str, group_rows: tuple[int, ...]) -> Co
     """
     file = folder / FOLDER / FILE
     where = str(file)
-    description = Description(TYPE, "the feature-major copy", VERSION, VERSION, make_again(folder))
+    description = replace(_DESCRIPTION, again=make_again(folder))
     try:
-        content = description.parse(file.read_bytes(), where)
+        content, _ = description.open(file.read_bytes(), where)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise description.damaged(f"it cannot be read: {error.strerror}", where) from error
-    description.unseal(content, where)
     manifest = description.read(ColumnsManifest, content, where)
     if manifest.copy_of != copy_of:
         raise CorruptDataError(

@@ -29,12 +29,6 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
     return {**content, "fingerprint": fingerprint(content)}
 
 
-def sealed_text(content: Mapping[str, Any], *, ensure_ascii: bool = True) -> str:
-    """What a file with the content and its fingerprint holds."""
-    # through JSON first: the fingerprint is of what a reader will find
-    return json.dumps(sealed(as_read(content)), indent=1, ensure_ascii=ensure_ascii) + "\n"
-
-
 def as_read(content: Mapping[str, Any]) -> dict[str, Any]:
     """The content as it is read from the JSON that it is written to: lists for tuples, strings for keys."""
     return cast("dict[str, Any]", json.loads(json.dumps(content)))
@@ -106,6 +100,21 @@ class Description:
     oldest: int
     newest: int
     again: str
+
+    def seal(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """The content with type, version (the newest, unless it has one) and ``fingerprint``."""
+        # through JSON first: the fingerprint is of what a reader will find
+        kind: Mapping[str, Any] = {"encoding-type": self.encoding, "encoding-version": self.newest}
+        return sealed(as_read({**kind, **content}))
+
+    def text(self, content: Mapping[str, Any], *, ensure_ascii: bool = True) -> str:
+        """What a file with the sealed content holds."""
+        return json.dumps(self.seal(content), indent=1, ensure_ascii=ensure_ascii) + "\n"
+
+    def open(self, text: str | bytes, where: str) -> tuple[dict[str, Any], str]:
+        """The content that a text seals, and its fingerprint; raises as :meth:`unseal`."""
+        content = self.parse(text, where)
+        return content, self.unseal(content, where)
 
     def unseal(self, content: dict[str, Any], where: str) -> str:
         """Check type, version and fingerprint; return the fingerprint, which ``content`` then lacks.

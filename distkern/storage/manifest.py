@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from distkern.common.errors import InputError
-from distkern.storage.description import Description, fingerprint, sealed_text
+from distkern.storage.description import Description
 from distkern.storage.places import Place, URLPlace
 from distkern.storage.scaling import Scaling
 
-TYPE = "distkern-dataset"
 #: of data sets with dense rows, and with sparse rows; the higher one is the newest this version reads
 DENSE_VERSION, VERSION = 1, 2
 FILE = "manifest.json"
-_DESCRIPTION = Description(TYPE, "a data set", DENSE_VERSION, VERSION, "make one with `distkern shard`")
+_DESCRIPTION = Description(
+    "distkern-dataset", "a data set", DENSE_VERSION, VERSION, "make one with `distkern shard`"
+)
 #: name of the array of the rows' numbers in their source
 SOURCE_ROWS = "source_rows"
 
@@ -109,7 +110,6 @@ class Manifest:
 
     def _content(self) -> dict[str, Any]:
         return {
-            "encoding-type": TYPE,
             "encoding-version": VERSION if self.is_sparse else DENSE_VERSION,
             **({"features": "csr_matrix"} if self.is_sparse else {}),
             "task": self.task,
@@ -131,11 +131,12 @@ class Manifest:
     @property
     def fingerprint(self) -> str:
         """SHA-256 over the content: it changes when any value, label or option does."""
-        return fingerprint(self._content())
+        digest: str = _DESCRIPTION.seal(self._content())["fingerprint"]
+        return digest
 
     def to_text(self) -> str:
         """The file's content."""
-        return sealed_text(self._content(), ensure_ascii=False)
+        return _DESCRIPTION.text(self._content(), ensure_ascii=False)
 
 
 def read_manifest(folder: Place) -> tuple[Manifest, str]:
@@ -158,8 +159,7 @@ def read_manifest(folder: Place) -> tuple[Manifest, str]:
         raise _absent(folder) from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where=str(file), mend="check it") from error
-    content = _DESCRIPTION.parse(text, str(file))
-    digest = _DESCRIPTION.unseal(content, where)
+    content, digest = _DESCRIPTION.open(text, str(file))
     content["is_sparse"] = content.get("features") == "csr_matrix"
     return _DESCRIPTION.read(Manifest, content, str(file)), digest
 

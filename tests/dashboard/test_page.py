@@ -154,7 +154,7 @@ def test_rounds_have_no_tasks_to_count() -> None:
     kept = histories()
     run = kept.runs["one"]
     run.tasks.finished(("distkern-snapshot-00-map", 0), "tcp://a:1")
-    begun = {"name": "rounds", "stage": 4, "tasks": 2, "rows": 1000, "bytes": 0}
+    begun = {"name": "rounds", "stage": 4, "tasks": 2, "rows": 1000, "bytes": 0, "unit": "rounds"}
     kept.add({"run": FACTS, "events": [event("pass_started", 50.0, **begun)]}, 0.0)
     _, document = page(kept, {"run": [b"one"]})
     assert "<td>-</td><td>1</td></tr>" in text(document, "workers")

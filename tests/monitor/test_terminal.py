@@ -54,7 +54,9 @@ def a_run() -> list[Event]:
             0.0,
         ),
         Event(
-            "pass_started", {"name": "gradient", "stage": 2, "tasks": 10, "rows": 1000, "bytes": 4096000}, 0.0
+            "pass_started",
+            {"name": "gradient", "stage": 2, "tasks": 10, "rows": 1000, "bytes": 4096000, "unit": "rows"},
+            0.0,
         ),
         progress(0.1, 1.0),
         progress(0.5, 12.0),
@@ -111,7 +113,7 @@ def test_a_terminal_gets_bars_and_the_same_lines() -> None:
             if event.kind == "pass_progress":
                 assert terminal._progress is not None
                 [task] = terminal._progress.tasks
-                assert (task.completed, task.total) == (event["rows_done"], 1000)
+                assert (task.completed, task.total) == (event["tasks_done"], 10)
                 assert "rows/s" in task.fields["rates"]
         assert terminal._progress is not None
         assert terminal._progress.tasks == []
@@ -151,8 +153,23 @@ def test_the_rows_fit_80_columns_and_time_left_is_that_of_the_run() -> None:
 def test_rounds_are_counted_as_rounds() -> None:
     stream = io.StringIO()
     with Terminal(stream) as terminal:
-        start = {"name": "rounds", "stage": 2, "tasks": 2000, "rows": 1000, "bytes": 0}
+        start = {"name": "rounds", "stage": 2, "tasks": 2000, "rows": 1000, "bytes": 0, "unit": "rounds"}
         terminal(Event("pass_started", start, 0.0))
         done = {"tasks_done": 1000, "tasks": 2000, "rows_done": 500, "rows": 1000, "bytes_done": 0}
         terminal(Event("pass_progress", {"name": "rounds", "stage": 2, **done}, 20.0))
     assert stream.getvalue() == "stage 2: rounds: 50 %, 50 rounds/s, 20.0 s left\n"
+
+
+def test_tasks_without_rows_are_counted_and_those_that_were_done_before_do_not_hasten_the_rest() -> None:
+    stream = io.StringIO()
+    with Terminal(stream) as terminal:
+        start = {"name": "solve", "stage": 1, "tasks": 40, "rows": 0, "bytes": 0, "unit": "tasks"}
+        terminal(Event("pass_started", start, 0.0))
+        for done, at in ((10, 0.1), (10, 11.0), (20, 30.0), (21, 31.0), (40, 60.0)):
+            fields = {"tasks_done": done, "tasks": 40, "rows_done": 0, "rows": 0, "bytes_done": 0}
+            terminal(Event("pass_progress", {"name": "solve", "stage": 1, **fields}, at))
+    assert stream.getvalue().splitlines() == [
+        "stage 1: solve: 25 %, 10 of 40 tasks",
+        "stage 1: solve: 50 %, 20 of 40 tasks, 1 min 0 s left",
+        "stage 1: solve: 100 %, 40 of 40 tasks, 0.0 s left",
+    ]

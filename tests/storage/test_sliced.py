@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from distkern.common.errors import CorruptDataError, InputError
-from distkern.storage.sliced import SlicedParts
+from distkern.storage.parts import SlicedParts
 
 LAYOUT = {"features": ("<f4", (2,)), "targets": ("<i4", ())}
 OFFSETS = np.array([0, 3, 3, 5])
