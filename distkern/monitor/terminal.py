@@ -136,8 +136,9 @@ class Terminal:
         of = "" if self._stages is None else f" of {self._stages}"
         left = self._left
         if left is not None and self._stage_end is not None:
-            left = max(0.0, left - (event.time - self._stage_end))
-        rest = "" if left is None else f", about {in_time(left)} left"
+            left -= event.time - self._stage_end
+        # what was predicted is used up where a stage takes longer
+        rest = "" if left is None or left <= 0 else f", about {in_time(left)} left"
         return f"stage {stage}{of}{rest}: {event['name']}"
 
     def _pass_finished(self, event: Event) -> None:
