@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from distkern.estimators.cells import CellClassifier, CellRegressor
     from distkern.estimators.csvrg import CSVRGClassifier
     from distkern.estimators.dsg import DSGClassifier, DSGRegressor
+    from distkern.estimators.newton import NewtonClassifier, NewtonRegressor
     from distkern.estimators.pegasos import PegasosClassifier
     from distkern.estimators.random_features import RandomFeatures
     from distkern.estimators.simba import SIMBAClassifier
@@ -34,6 +35,8 @@ __all__ = [
     "DSGRegressor",
     "Dataset",
     "InputError",
+    "NewtonClassifier",
+    "NewtonRegressor",
     "PegasosClassifier",
     "RandomFeatures",
     "SIMBAClassifier",
@@ -54,6 +57,8 @@ _HOMES = {
     "DSGRegressor": "distkern.estimators.dsg",
     "Dataset": "distkern.storage.dataset",
     "InputError": "distkern.common.errors",
+    "NewtonClassifier": "distkern.estimators.newton",
+    "NewtonRegressor": "distkern.estimators.newton",
     "PegasosClassifier": "distkern.estimators.pegasos",
     "RandomFeatures": "distkern.estimators.random_features",
     "SIMBAClassifier": "distkern.estimators.simba",

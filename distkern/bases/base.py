@@ -172,6 +172,14 @@ class AbstractBasis(ABC):
         norms: NDArray[np.float64] = np.square(columns).sum(axis=0)
         return norms
 
+    def metric_product(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """M coef, (size, n_outputs), of the norm |w|^2 = coef' M coef of models; M is I unless said."""
+        return coefficients
+
+    def add_metric(self, matrix: NDArray[np.float64], weight: float) -> None:
+        """matrix += weight M, (size, size)."""
+        matrix[np.diag_indices(self.size)] += weight
+
     def columns(self, features: Rows, columns: Indices) -> Floats:
         """Some functions at all rows, (n_columns, n_rows), in the order of ``columns``."""
         raise NotImplementedError(f"{type(self).__name__} has no single columns")

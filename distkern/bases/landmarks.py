@@ -81,3 +81,18 @@ class LandmarkBasis(AbstractBasis):
         values = basis.combine(basis.landmarks, coefficients).astype(np.float64)
         norms: NDArray[np.float64] = np.maximum(np.einsum("ij,ij->j", coefficients, values), 0.0)
         return norms
+
+
+class KernelSpan(LandmarkBasis):
+    """The same functions, whose combinations have the norm of the kernel's space: M = k(C, C).
+
+    Models over :class:`~distkern.bases.nystroem.NystroemBasis` are these, with other coefficients: there M is
+    I, and every row's values cost r^2 operations more.
+    """
+
+    def metric_product(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._exact.combine(self._exact.landmarks, coefficients).astype(np.float64)
+
+    def add_metric(self, matrix: NDArray[np.float64], weight: float) -> None:
+        for tile in self._exact.tiles(self._exact.landmarks):
+            matrix[tile.rows] += weight * tile.values

@@ -2,41 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from distkern.estimators.features import AbstractFeatureEstimator
-from distkern.estimators.functional import (
-    CLASSIFIER,
-    REGRESSOR,
-    AbstractFunctionalClassifier,
-    AbstractFunctionalEstimator,
-    AbstractFunctionalRegressor,
-)
+from distkern.estimators.explicit import AbstractExplicitClassifier, AbstractExplicitRegressor
+from distkern.estimators.functional import CLASSIFIER, REGRESSOR
 from distkern.solvers.hyperparameters import hyperparameters_of
-from distkern.solvers.svrg import SVRG, SVRGState
-from distkern.solvers.targets import Scaled
+from distkern.solvers.svrg import SVRG
 
 
-class AbstractSVRG(AbstractFeatureEstimator, AbstractFunctionalEstimator):
-    """What the classifier and the regressor share."""
-
-    def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> SVRG:
-        return SVRG(
-            self._risk_for(self._least_outputs(), class_weights, mean_weight),
-            self.feature_choice(),
-            **self.values_of(SVRG),
-        )
-
-    def _keep(self, state: SVRGState) -> None:
-        self.landmarks_, self.gamma_ = state.landmarks, state.gamma
-        self._keep_coefficients(state.coefficients, state)
-
-    def _squared_norm(self) -> float:
-        return float(np.einsum("ij,ij->", self.coef_, self.coef_))
-
-
-class SVRGClassifier(AbstractSVRG, AbstractFunctionalClassifier):
+class SVRGClassifier(AbstractExplicitClassifier):
     """Linear classifier over features of a kernel, by variance-reduced gradients (cdsg.txt, Section 5).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2 with linear convergence for smooth losses; the
@@ -51,10 +23,11 @@ class SVRGClassifier(AbstractSVRG, AbstractFunctionalClassifier):
     """
 
     name = "svrg"
+    solver_type = SVRG
     hyperparameters = hyperparameters_of(SVRG, **CLASSIFIER)
 
 
-class SVRGRegressor(AbstractSVRG, AbstractFunctionalRegressor):
+class SVRGRegressor(AbstractExplicitRegressor):
     """Linear regressor over features of a kernel, by variance-reduced stochastic gradients.
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
@@ -62,9 +35,5 @@ class SVRGRegressor(AbstractSVRG, AbstractFunctionalRegressor):
     """
 
     name = "svrg_regressor"
+    solver_type = SVRG
     hyperparameters = hyperparameters_of(SVRG, **REGRESSOR)
-
-    def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Scaled) -> None:
-        last = len(coefficients) - self.feature_choice().with_constant().n_constant
-        super()._keep_coefficients(coefficients[:last], state)
-        self.intercept_ += state.target_scale * coefficients[last:].sum(axis=0)

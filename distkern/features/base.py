@@ -119,6 +119,10 @@ class AbstractFeatures(Declared, ABC):
         """The same with a constant feature, where no combination of the features is about constant."""
         return self
 
+    def spanning(self) -> Self:
+        """The same models, with the same norm, over the functions of which a row's values cost least."""
+        return self
+
     def with_exact_sums(self) -> Self:
         """The same with sums whose bits do not depend on the form of the rows, where there are such."""
         return self

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from distkern.bases.base import rows_of_wide_tile
+from distkern.bases.base import AbstractBasis, rows_of_wide_tile
+from distkern.bases.landmarks import KernelSpan
 from distkern.bases.nystroem import NystroemBasis, row_bytes
 from distkern.common.sparse import Rows
 from distkern.features.base import Footprint
@@ -16,17 +17,30 @@ from distkern.landmarks.base import Layout
 
 @dataclass(frozen=True)
 class Nystroem(AbstractLandmarkFeatures):
-    """z(x) = K_LL^(-1/2) k(L, x) for landmarks L: products are those of the kernel's projection on them."""
+    """z(x) = K_LL^(-1/2) k(L, x) for landmarks L: products are those of the kernel's projection on them.
+
+    Parameters
+    ----------
+    plain : the functions k(L, x) themselves, with the norm of the kernel's space, see
+        :class:`~distkern.bases.landmarks.KernelSpan`
+    """
+
+    plain: bool = False
 
     name: ClassVar[str] = "nystroem"
     meaning: ClassVar[str] = "Nystroem features of the kernel at landmarks"
 
-    def basis_at(self, kernel: AbstractKernel, points: Rows) -> NystroemBasis:
-        return NystroemBasis(kernel, points)
+    def basis_at(self, kernel: AbstractKernel, points: Rows) -> AbstractBasis:
+        return KernelSpan(kernel, points) if self.plain else NystroemBasis(kernel, points)
+
+    def spanning(self) -> Self:
+        return replace(self, plain=True)
 
     def footprint(self, layout: Layout) -> Footprint:
         plain, itemsize = super().footprint(layout), layout.dtype.itemsize
         size = plain.size
+        if self.plain:
+            return plain
         return replace(
             plain,
             operand_bytes=plain.operand_bytes + size * size * (8 + itemsize),

@@ -1,5 +1,7 @@
 """Losses: one file each, found by name."""
 
+import math
+
 from distkern.losses.base import AbstractElementwiseLoss, AbstractLoss
 from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 
@@ -8,6 +10,7 @@ __all__ = [
     "AbstractElementwiseLoss",
     "AbstractLoss",
     "Conjugate",
+    "curved_loss_names",
     "dual_loss_names",
     "find_loss",
     "loss_names",
@@ -29,6 +32,11 @@ def loss_names(*target_kinds: str) -> list[str]:
 
     known = members("distkern.losses", AbstractLoss)  # type: ignore[type-abstract]
     return [name for name, kind in known.items() if not target_kinds or kind.target_kind in target_kinds]
+
+
+def curved_loss_names(*target_kinds: str) -> list[str]:
+    """Like :func:`loss_names`, of losses whose slope does not jump: those that Newton's method can take."""
+    return [name for name in loss_names(*target_kinds) if math.isfinite(find_loss(name)().curvature)]
 
 
 def margin_loss_names() -> list[str]:

@@ -49,6 +49,26 @@ class AbstractLoss(Declared, ABC):
     def row_slopes(self, predictions: Floats, targets: Floats) -> Floats:
         """dl/df of each row: (n, k), in the predictions' dtype."""
 
+    def row_curvatures(self, predictions: Floats, targets: Floats) -> Floats:
+        """d2l/df_j2 of each row: (n, k) >= 0, in the predictions' dtype; at a kink of the slope, of one side.
+
+        Raises
+        ------
+        InputError
+            If the slope jumps, so that the loss has none that says how it bends.
+        """
+        from distkern.losses import curved_loss_names
+
+        raise InputError(
+            f"{self.name!r} has no second derivative",
+            where="loss",
+            mend=f"use one of: {', '.join(curved_loss_names(self.target_kind))}",
+        )
+
+    def coupling(self, n_outputs: int) -> float:
+        """About how many times its diagonal the Hessian of a row is in the direction of its slopes."""
+        return 1.0
+
     def n_outputs(self, n_classes: int = 0) -> int:
         """Outputs that a model needs: one for each class that competes or is told from the rest.
 
@@ -131,6 +151,11 @@ class AbstractElementwiseLoss(AbstractLoss):
     def derivative(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
         """dl/df at (f, y), elementwise; at a kink, one between the two sides', of the smallest modulus."""
 
+    @staticmethod
+    def second_derivative(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
+        """d2l/df2 at (f, y), elementwise, of a loss with a finite :attr:`curvature`."""
+        raise NotImplementedError
+
     @property
     def norm_bound(self) -> float:
         """Largest value of -f l'(f, y): the optimum of 1/2|w|^2 + (lam/m) sum l has |w|^2 <= lam * this.
@@ -147,3 +172,9 @@ class AbstractElementwiseLoss(AbstractLoss):
     def row_slopes(self, predictions: Floats, targets: Floats) -> Floats:
         slopes: Floats = self.derivative(predictions, targets, self.parameters)
         return slopes
+
+    def row_curvatures(self, predictions: Floats, targets: Floats) -> Floats:
+        if not math.isfinite(self.curvature):
+            return super().row_curvatures(predictions, targets)
+        curvatures: Floats = self.second_derivative(predictions, targets, self.parameters)
+        return curvatures.astype(predictions.dtype, copy=False)

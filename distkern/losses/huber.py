@@ -62,6 +62,10 @@ class Huber(AbstractDualLoss):
     def derivative(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
         return np.maximum(np.minimum(prediction - target, parameters[0]), -parameters[0])
 
+    @staticmethod
+    def second_derivative(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
+        return 1.0 * (np.abs(prediction - target) < parameters[0])
+
     @property
     def curvature(self) -> float:
         return 1.0

@@ -43,6 +43,11 @@ class Logistic(AbstractElementwiseLoss):
         totals = chances.sum(axis=1, keepdims=True)
         return np.where(totals > 0, chances / np.where(totals > 0, totals, 1.0), 1.0 / chances.shape[1])
 
+    @staticmethod
+    def second_derivative(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
+        power = np.exp(-np.abs(prediction))
+        return power / (1.0 + power) ** 2
+
     @property
     def curvature(self) -> float:
         return 0.25

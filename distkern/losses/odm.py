@@ -50,6 +50,12 @@ class OptimalMarginDistribution(AbstractDualLoss):
         above = np.maximum(0.0, margin - 1.0 - theta)
         return 2.0 * scale * target * (mu * above - below)
 
+    @staticmethod
+    def second_derivative(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
+        theta, mu, scale = parameters
+        margin = target * prediction
+        return 2.0 * scale * ((margin <= 1.0 - theta) + mu * (margin > 1.0 + theta))
+
     @property
     def curvature(self) -> float:
         return 2.0 / (1.0 - self.theta) ** 2 * max(1.0, self.mu)

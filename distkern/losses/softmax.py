@@ -35,6 +35,14 @@ class Softmax(AbstractLoss):
         """p."""
         return _shares(np.asarray(predictions, dtype=np.float64)).astype(np.float64, copy=False)
 
+    def row_curvatures(self, predictions: Floats, targets: Floats) -> Floats:
+        shares = _shares(predictions)
+        return shares * (1 - shares)
+
+    def coupling(self, n_outputs: int) -> float:
+        """k / (k - 1), which is exact where all p are alike, as slopes sum to 0."""
+        return n_outputs / (n_outputs - 1)
+
     @property
     def curvature(self) -> float:
         """The largest eigenvalue of diag(p) - p p^T: 1/2, where two classes share all the probability."""

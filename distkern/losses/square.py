@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from distkern.losses.base import Numbers
 from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 
@@ -27,6 +29,10 @@ class Square(AbstractDualLoss):
     @property
     def levels(self) -> None:
         return None
+
+    @staticmethod
+    def second_derivative(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
+        return np.ones_like(prediction)
 
     @property
     def curvature(self) -> float:

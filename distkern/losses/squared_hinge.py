@@ -25,6 +25,10 @@ class SquaredHinge(AbstractDualLoss):
     def derivative(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
         return -2.0 * target * np.maximum(0.0, 1.0 - target * prediction)
 
+    @staticmethod
+    def second_derivative(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
+        return 2.0 * (target * prediction < 1.0)
+
     @property
     def curvature(self) -> float:
         return 2.0

@@ -61,11 +61,26 @@ def by_rows(model: Model, rows: Block, values: Floats) -> Weighed:
 
 def with_slopes(model: Model, rows: Block, values: Floats) -> Weighed:
     """Z' S Z, and with the losses and errors of the model Z' G, G its slopes s dl/df."""
-    coefficients = model.coefficients.astype(values.dtype, copy=False)
-    predictions: Floats = np.empty((rows.n_rows, coefficients.shape[1]), dtype=values.dtype)
-    multiply(values, coefficients, predictions)
-    sums, slopes = sums_and_slopes(model.risk, rows, predictions)
+    sums, slopes = sums_and_slopes(model.risk, rows, _predictions(model, values))
     return Weighed((model.risk.weights(rows),), sums, slopes)
+
+
+def with_curvatures(model: Model, rows: Block, values: Floats) -> Weighed:
+    """Z' S_j Z for each output j, S_j its s d2l/df_j2, and what :func:`with_slopes` gives.
+
+    Where fewer matrices are asked for than there are outputs, they are of the first ones.
+    """
+    predictions = _predictions(model, values)
+    sums, slopes = sums_and_slopes(model.risk, rows, predictions)
+    bends = model.risk.curvatures(predictions, model.risk.targets(rows), model.risk.weights(rows))
+    return Weighed(tuple(bends.T), sums, slopes)
+
+
+def _predictions(model: Model, values: Floats) -> Floats:
+    coefficients = model.coefficients.astype(values.dtype, copy=False)
+    predictions: Floats = np.empty((len(values), coefficients.shape[1]), dtype=values.dtype)
+    multiply(values, coefficients, predictions)
+    return predictions
 
 
 @dataclass(frozen=True)
@@ -226,12 +241,12 @@ def gram_sums(block: Block, operand: _Operand) -> GramSums:
         share = (tile.values.T @ right).astype(np.float64)
         if grams.constant:
             ones = np.ones(len(tile.values))
-            weights = np.array([ones if own is None else own for own in found.weights])
+            weights = np.array([ones if own is None else own for own in found.weights[: grams.n_matrices]])
             share = np.vstack([share, right.sum(axis=0, dtype=np.float64)])
             edges = np.column_stack([weights.astype(tile.values.dtype) @ tile.values, weights.sum(axis=1)])
             border = edges if border is None else border + edges
         gradient = share if gradient is None else gradient + share
-        return found.weights
+        return found.weights[: grams.n_matrices]
 
     found = model.basis.gram(rows.features, weigh, grams.n_matrices, operand.strip)
     return GramSums(tuple(one.parts for one in found), border, replace(sums, gradient=gradient))
@@ -271,11 +286,15 @@ def factorised(gram: Array, shift: float, least: float = _LEAST_FACTORISED) -> A
         added *= 10.0
 
 
-def solved(gram: Array, shift: float) -> Solve:
-    """b -> (gram + shift I)^-1 b by a Cholesky factor, for few b; ``gram`` stays as it is."""
+def solved(gram: Array, shift: float, *, overwrite: bool = False) -> Solve:
+    """b -> (gram + shift I)^-1 b by a Cholesky factor, for few b.
+
+    ``gram`` stays as it is, or is overwritten if it is in Fortran order and may be.
+    """
     from scipy.linalg import cho_solve
 
-    return partial(cho_solve, (factorised(np.array(gram, order="F"), shift), True))
+    own = gram if overwrite else np.array(gram, order="F")
+    return partial(cho_solve, (factorised(own, shift), True))
 
 
 def inverted(gram: Array, shift: float) -> Solve:

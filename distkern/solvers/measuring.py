@@ -193,6 +193,13 @@ def measured(
     The objective is ``regulariser`` + ``strength`` times the mean loss.
     """
     sums: Sums = yield train
+    return (yield from figures_of(problem, sums, held_out, regulariser, strength))
+
+
+def figures_of(
+    problem: Problem, sums: Sums, held_out: Reduce[Sums], regulariser: float, strength: float = 1.0
+) -> Steps[Figures]:
+    """The same of training rows whose sums are known."""
     errors = [sums.mean_errors]
     if problem.has_test:
         test: Sums = yield held_out

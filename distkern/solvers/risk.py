@@ -94,6 +94,13 @@ class Risk:
             slopes = slopes * weights.astype(slopes.dtype)[:, None]
         return slopes
 
+    def curvatures(
+        self, predictions: Floats, targets: Floats, weights: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        """s_i d2l/df2 of each row, (n_rows, n_outputs)."""
+        bends = self.loss.row_curvatures(predictions, targets).astype(np.float64)
+        return bends if weights is None else bends * weights[:, None]
+
     def errors(self, predictions: Floats, block: Block) -> NDArray[np.float64]:
         """[weight of the rows of another class than predicted]; for real targets [sum of (f - y)^2, sum of
         |f - y|], each row with its weight.

@@ -15,25 +15,16 @@ from distkern.bases.base import AbstractBasis
 from distkern.common.errors import InputError
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
 from distkern.common.sparse import Rows
-from distkern.features import AbstractFeatures, Footprint
 from distkern.losses import loss_names
 from distkern.passes import Derived, Visit, epoch_visits
 from distkern.solvers._svrg.inner import InnerLoop, Piece, batch_ends, inner_pass
 from distkern.solvers._svrg.precondition import preconditioner, sampled_grams
-from distkern.solvers._svrg.snapshot import held_out_pass, snapshot_pass
-from distkern.solvers.base import (
-    AbstractSolver,
-    Measures,
-    Outline,
-    Problem,
-    Steps,
-    order_of_rows,
-    rows_of_stage,
-)
+from distkern.solvers._svrg.snapshot import snapshot_pass
+from distkern.solvers.base import Measures, Outline, Problem, Steps, order_of_rows, rows_of_stage
+from distkern.solvers.explicit import AbstractExplicit, held_out_pass
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
 from distkern.solvers.measuring import Model, measured
-from distkern.solvers.risk import Risk
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 #: features up to which steps are preconditioned unless the user says otherwise, and may be at all
@@ -74,7 +65,7 @@ class SVRGState:
 
 
 @dataclass(frozen=True)
-class SVRG(AbstractSolver[SVRGState]):
+class SVRG(AbstractExplicit[SVRGState]):
     """Variance-reduced mini-batch gradients over random, Nystroem or linear features.
 
     Minimises nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k): k outputs share the features. A stage takes
@@ -89,23 +80,12 @@ class SVRG(AbstractSolver[SVRGState]):
     SVRG, up to 1 / (2 L) for batches. For a loss whose slope jumps, c is taken for 1; the steps then end at a
     noise of their own size and not in the minimum.
 
-    Real targets (of a problem that says so) are centred and scaled first, see
-    :func:`~distkern.solvers.targets.target_scale`: f, the objective and nu are of what comes of it, which has
-    no unit; errors are mean squared errors in the units of the targets.
-    Linear features of such a problem have a constant one beside.
-
-    Parameters
-    ----------
-    risk : loss, outputs, weights
-    features : which features
     Raises
     ------
     InputError
         If a number is out of range, or ``precondition`` is asked for more than 8192 features.
     """
 
-    risk: Risk
-    features: AbstractFeatures
     nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |w|^2 / 2 against the mean loss")
     batch_size: int | None = parameter(
         None,
@@ -197,18 +177,6 @@ class SVRG(AbstractSolver[SVRGState]):
             return "a tenth of the present one, or a larger batch_size"
         return f"step_size={self.step_size / 10:.3g}"
 
-    def choice(self, problem: Problem) -> AbstractFeatures:
-        """The features; with linear ones of real targets a constant one."""
-        return self.features.with_constant() if problem.real_targets else self.features
-
-    def basis(self, problem: Problem, landmarks: Rows, gamma: float) -> AbstractBasis:
-        """z."""
-        return self.choice(problem).basis(problem.layout, landmarks, gamma)
-
-    def expected_size(self, problem: Problem) -> int:
-        """Features, an upper bound."""
-        return self.choice(problem).expected_size(problem.layout)
-
     def init(self, problem: Problem) -> Steps[SVRGState]:
         self.preconditioned(self.expected_size(problem))
         landmarks, gamma = yield from self.features.begin(problem.layout)
@@ -237,7 +205,7 @@ class SVRG(AbstractSolver[SVRGState]):
         basis, solve = yield Derived("metric", partial(self._metric, problem, state))
         risk = scaled_risk(self.risk, state.center, state.target_scale)
         batch, largest = self.rows_of_batch(problem, basis.size), float(state.largest[0])
-        footprint = self._footprint(problem, basis.size)
+        footprint = self.footprint(problem, basis.size)
         visits = self._visits(problem, state.stage)
         pieces: Iterator[Piece] = yield inner_pass(
             problem,
@@ -281,7 +249,7 @@ class SVRG(AbstractSolver[SVRGState]):
 
     def outline(self, problem: Problem) -> list[Outline]:
         size = self.expected_size(problem)
-        footprint, preconditioned = self._footprint(problem, size), self.preconditioned(size)
+        footprint, preconditioned = self.footprint(problem, size), self.preconditioned(size)
         inner = inner_pass(
             problem,
             None,
@@ -311,14 +279,14 @@ class SVRG(AbstractSolver[SVRGState]):
         if not self.preconditioned(size):
             return basis, None
         shift = self.shift(size, self.rows_of_batch(problem, size), float(state.largest[0]))
-        footprint = self._footprint(problem, size)
+        footprint = self.footprint(problem, size)
         return basis, (yield from preconditioner(problem, basis, self.risk, footprint, self.curvature, shift))
 
     def _measured(self, problem: Problem, basis: AbstractBasis, state: SVRGState) -> Steps[SVRGState]:
         """The state with the gradient, the objective and the errors at it."""
         first = state.stage == 0
         model = Model(basis, state.coefficients, scaled_risk(self.risk, state.center, state.target_scale))
-        footprint = self._footprint(problem, basis.size)
+        footprint = self.footprint(problem, basis.size)
         w = state.coefficients
         figures = yield from measured(
             problem,
@@ -335,9 +303,6 @@ class SVRG(AbstractSolver[SVRGState]):
             test_error=figures.test_error,
             absolute_errors=figures.absolute_errors,
         )
-
-    def _footprint(self, problem: Problem, size: int) -> Footprint:
-        return replace(self.choice(problem).footprint(problem.layout), size=size)
 
     def _visits(self, problem: Problem, stage: int) -> tuple[Visit, ...]:
         return epoch_visits(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from distkern.bases import LandmarkBasis, NystroemBasis, RandomFeatureBasis
+from distkern.bases.landmarks import KernelSpan
 from distkern.bases.linear import LinearBasis
 from distkern.common.sparse import SparseRows, converted
 from distkern.kernels import find_kernel
@@ -53,3 +54,18 @@ def test_all_operations_are_products_with_the_table_of_values(name, dtype, form)
     np.testing.assert_allclose(gradient, exact.T @ (g * (exact @ w)), atol=100 * sums)
     assert seen == list(range(len(ROWS)))
     assert basis.values(rows[:3]).dtype == basis.combine(rows[:3], w).dtype == dtype
+
+
+@pytest.mark.parametrize("form", [np.asarray, SparseRows.of_dense])
+@pytest.mark.parametrize("name", [*BASES, "span"])
+def test_the_metric_is_that_of_the_norm(name, form):
+    rows = form(ROWS.astype(np.float32))
+    basis = KernelSpan(RBF, rows[:20]) if name == "span" else BASES[name](np.dtype(np.float32), rows[:20])
+    metric, wanted = np.ones((basis.size, basis.size)), np.eye(basis.size)
+    if name == "span":
+        apart = np.square(ROWS[:20, None].astype(np.float32).astype(float) - ROWS[None, :20]).sum(axis=2)
+        wanted = np.exp(-0.3 * apart)
+    basis.add_metric(metric, 2.5)
+    np.testing.assert_allclose(metric, 1 + 2.5 * wanted, atol=1e-6)
+    w = np.random.default_rng(2).standard_normal((basis.size, 3))
+    np.testing.assert_allclose(basis.metric_product(w), wanted @ w, atol=1e-6)

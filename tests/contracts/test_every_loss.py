@@ -17,6 +17,7 @@ from distkern.losses import (
     AbstractDualLoss,
     AbstractElementwiseLoss,
     AbstractLoss,
+    curved_loss_names,
     find_loss,
     loss_names,
     margin_loss,
@@ -86,6 +87,31 @@ def test_slope_is_the_fourth_order_difference_of_the_value(loss):
 
 
 @every_loss
+def test_curvature_is_the_fourth_order_difference_of_the_slope(loss):
+    f, y = rows(loss)
+    if not math.isfinite(loss.curvature):
+        with pytest.raises(InputError, match=f"'{loss.name}' has no second derivative; use one of: "):
+            loss.row_curvatures(f, y)
+        assert loss.name not in curved_loss_names()
+        return
+    assert loss.name in curved_loss_names(loss.target_kind)
+    bends, h = loss.row_curvatures(f, y), 1e-3
+    assert bends.min() >= 0
+    assert bends.max() <= loss.curvature * (1 + 1e-12)
+    for j in range(f.shape[1]):
+        step = h * (np.arange(f.shape[1]) == j)
+        parts = [loss.row_slopes(f + k * step, y)[:, j] for k in (-2, -1, 1, 2)]
+        difference = (parts[0] - 8 * parts[1] + 8 * parts[2] - parts[3]) / (12 * h)
+        around = [loss.row_curvatures(f + k * step, y)[:, j] for k in (-3, 0, 3)]
+        smooth = np.abs(np.diff(around, n=2, axis=0))[0] < 2e-5
+        assert smooth.mean() > 0.95
+        np.testing.assert_allclose(bends[smooth, j], difference[smooth], atol=1e-8, rtol=1e-9)
+        # at a kink, that of one side
+        sides = np.sort([loss.row_curvatures(f + k * step, y)[:, j] for k in (-1e-3, 1e-3)], axis=0)
+        assert np.all((sides[0] - 1e-4 <= bends[:, j]) & (bends[:, j] <= sides[1] + 1e-4))
+
+
+@every_loss
 def test_slope_at_a_kink_is_one_of_the_smallest_modulus(loss):
     f, y = rows(loss)
     sides = np.abs([loss.row_slopes(f + h, y) for h in (-1e-9, 1e-9)])
@@ -117,7 +143,10 @@ def test_rows_are_sums_over_outputs(loss):
 @every_loss
 def test_single_precision_stays_single(loss):
     f, y = (array.astype(np.float32) for array in rows(loss))
-    for function, shape in ((loss.row_values, f.shape[:1]), (loss.row_slopes, f.shape)):
+    functions = [(loss.row_values, f.shape[:1]), (loss.row_slopes, f.shape)]
+    if math.isfinite(loss.curvature):
+        functions.append((loss.row_curvatures, f.shape))
+    for function, shape in functions:
         result = function(f, y)
         assert result.dtype == np.float32
         assert result.shape == shape
@@ -135,6 +164,8 @@ def test_large_predictions_do_not_overflow(loss, dtype):
         with warnings.catch_warnings(), np.errstate(all="warn", under="ignore"):
             warnings.simplefilter("error")
             values, slopes = loss.row_values(scale * f, y), loss.row_slopes(scale * f, y)
+            if math.isfinite(loss.curvature):
+                assert np.all(np.isfinite(loss.row_curvatures(scale * f, y)))
         assert np.all(np.isfinite(values))
         assert np.all(values >= 0)
         assert np.all(np.isfinite(slopes))

@@ -14,6 +14,7 @@ from formulas import formula
 from distkern.estimators.coreset import AbstractCoresetClassifier
 from distkern.runs.algorithms import algorithms
 from distkern.solvers._cells.buckets import Machines
+from small import taken
 
 KINDS = algorithms()
 SMALL = {
@@ -32,11 +33,7 @@ SMALL = {
 
 def small(kind):
     known = kind().get_params()
-    given = {name: value for name, value in SMALL.items() if name in known}
-    if known.get("features") == "linear":
-        del given["n_features"]
-    if "features" in known:
-        given.pop("n_landmarks", None)
+    given = {name: SMALL[name] for name in taken(kind, {}) if name in SMALL}
     if "validation_fraction" in known:
         # rows that are held out to choose by are not in the objective
         given |= {"nu": 0.1, "validation_fraction": 0.0}
@@ -71,7 +68,7 @@ def norm(model):
     if hasattr(model, "n_blocks_"):
         # features of each block are normalised by themselves
         return squares * -(-model.n_features // min(model.block_size, model.n_features))
-    if isinstance(model, AbstractCoresetClassifier):
+    if isinstance(model, AbstractCoresetClassifier) or getattr(model, "features", "") == "nystroem":
         apart = ((model.landmarks_[:, None] - model.landmarks_[None]) ** 2).sum(axis=2).astype(float)
         return float(np.einsum("ij,ik,kj->", model.coef_, np.exp(-model.gamma_ * apart), model.coef_))
     return squares + (float(np.square(model.intercept_).sum()) if model.name == "pegasos" else 0.0)

@@ -1,0 +1,54 @@
+"""What the estimators of solvers over explicit features share."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.estimators.features import AbstractFeatureEstimator
+from distkern.estimators.functional import (
+    AbstractFunctionalClassifier,
+    AbstractFunctionalEstimator,
+    AbstractFunctionalRegressor,
+)
+from distkern.solvers.explicit import AbstractExplicit
+from distkern.solvers.targets import Scaled
+
+
+class AbstractExplicitEstimator(AbstractFeatureEstimator, AbstractFunctionalEstimator):
+    """A model that is linear in features, found by one of these solvers."""
+
+    solver_type: ClassVar[type[AbstractExplicit[Any]]]
+
+    def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> AbstractExplicit[Any]:
+        return self.solver_type(
+            self._risk_for(self._least_outputs(), class_weights, mean_weight),
+            self.feature_choice(),
+            **self.values_of(self.solver_type),
+        )
+
+    def _keep(self, state: Any) -> None:
+        self.landmarks_, self.gamma_ = state.landmarks, state.gamma
+        self._keep_coefficients(state.coefficients, state)
+
+    def _squared_norm(self) -> float:
+        return float(np.einsum("ij,ij->", self.coef_, self.basis(np.float64).metric_product(self.coef_)))
+
+
+class AbstractExplicitClassifier(AbstractExplicitEstimator, AbstractFunctionalClassifier):
+    """A classifier of that kind."""
+
+
+class AbstractExplicitRegressor(AbstractExplicitEstimator, AbstractFunctionalRegressor):
+    """A regressor of that kind; the coefficient of a constant feature becomes part of the intercept.
+
+    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
+    unit.
+    """
+
+    def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Scaled) -> None:
+        last = len(coefficients) - self.feature_choice().with_constant().n_constant
+        super()._keep_coefficients(coefficients[:last], state)
+        self.intercept_ += state.target_scale * coefficients[last:].sum(axis=0)

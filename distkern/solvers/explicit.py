@@ -1,0 +1,83 @@
+"""What the solvers over explicit features share: which features, which basis, what it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from distkern.bases.base import AbstractBasis
+from distkern.bases.random_features import STRIP_ROWS, tile_is_large
+from distkern.common.sparse import Rows
+from distkern.features import AbstractFeatures, Footprint
+from distkern.passes import Cost, Reduce
+from distkern.solvers.base import AbstractSolver, Problem
+from distkern.solvers.measuring import Model, Sums, measure
+from distkern.solvers.risk import Risk
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True)
+class AbstractExplicit(AbstractSolver[State]):
+    """Minimises nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k): k outputs share the features.
+
+    Real targets (of a problem that says so) are centred and scaled first, see
+    :func:`~distkern.solvers.targets.target_scale`: f, the objective and nu are of what comes of it, which has
+    no unit; errors are mean squared errors in the units of the targets. Linear features of such a problem
+    have a constant one beside.
+
+    Parameters
+    ----------
+    risk : loss, outputs, weights
+    features : which features
+    """
+
+    risk: Risk
+    features: AbstractFeatures
+
+    def choice(self, problem: Problem) -> AbstractFeatures:
+        """The features; with linear ones of real targets a constant one."""
+        return self.features.with_constant() if problem.real_targets else self.features
+
+    def basis(self, problem: Problem, landmarks: Rows, gamma: float) -> AbstractBasis:
+        """z."""
+        return self.choice(problem).basis(problem.layout, landmarks, gamma)
+
+    def expected_size(self, problem: Problem) -> int:
+        """Features, an upper bound."""
+        return self.choice(problem).expected_size(problem.layout)
+
+    def footprint(self, problem: Problem, size: int) -> Footprint:
+        """What evaluating so many features takes."""
+        return replace(self.choice(problem).footprint(problem.layout), size=size)
+
+
+def held_out_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+    """The error on the test split."""
+    return Reduce(
+        "held out",
+        measure,
+        Sums.add,
+        model,
+        split="test",
+        cost=pass_cost(problem, footprint, 1),
+        measures_only=True,
+    )
+
+
+def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:
+    """Of a pass in which the features are multiplied or summed ``uses`` times."""
+    size, itemsize, outputs = footprint.size, problem.dtype.itemsize, problem.n_outputs
+    # where a tile of all features is too large they are made for every use
+    times = max(1, uses) if tile_is_large(size, itemsize) else max(1, uses // 2)
+    return Cost(
+        workspace_bytes=footprint.summing_bytes
+        + STRIP_ROWS * outputs * 48
+        + 2 * size * outputs * (8 + itemsize)
+        + footprint.operand_bytes,
+        result_bytes=size * outputs * 8,
+        flops_per_row=times * footprint.flops_per_row + 2.0 * uses * size * outputs,
+        entries_per_row=times * footprint.entries_per_row,
+        process_bytes=footprint.process_bytes,
+        compiled=footprint.is_compiled,
+    )

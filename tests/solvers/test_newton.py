@@ -1,0 +1,254 @@
+"""Newton's method over explicit features: against optima found by others, in float64, and what it refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+from sklearn.svm import LinearSVC
+
+import distkern as dk
+from distkern.common.errors import InputError
+from distkern.features.linear import Linear
+from distkern.features.nystroem import Nystroem
+from distkern.losses import find_loss, loss_names
+from distkern.solvers import newton
+from distkern.solvers._newton.line import LENGTHS
+from distkern.solvers.base import Problem, Trouble
+from distkern.solvers.newton import Newton
+from distkern.solvers.risk import Risk
+from reference import PlainRunner, cut_blocks
+
+NU = 1e-3
+
+
+def rows(n=900, d=4, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.standard_normal((n, d))
+    values = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * generator.standard_t(2, n)
+    return X, values, generator.uniform(0.2, 3.0, n)
+
+
+def minimum(loss, z, targets, s, nu):
+    """The minimum of nu/2 |w|^2 + mean s l(z w, y) by scipy's L-BFGS, w (r, k)."""
+    risk, (n, r), k = Risk(loss, targets.shape[1]), z.shape, targets.shape[1]
+
+    def objective(flat):
+        w = flat.reshape(r, k)
+        f = z @ w
+        value = risk.values(f, targets, s).mean() + 0.5 * nu * np.sum(w**2)
+        return value, (z.T @ risk.slopes(f, targets, s) / n + nu * w).ravel()
+
+    options = {"maxiter": 5000, "maxfun": 10000, "ftol": 1e-16, "gtol": 1e-11, "maxcor": 50}
+    found = minimize(objective, np.zeros(r * k), jac=True, method="L-BFGS-B", options=options)
+    return found.x.reshape(r, k), float(found.fun)
+
+
+def features_of(model, X):
+    """z of rows, so that the norm is |w|^2, by the eigenvectors of the kernels at the landmarks."""
+    if model.features != "nystroem":
+        return np.asarray(model.basis(np.float64).values(X))
+    kernels = dk.kernel_matrix(np.vstack([model.landmarks_, X]), model.landmarks_, gamma=model.gamma_)
+    r = len(model.landmarks_)
+    eigenvalues, vectors = np.linalg.eigh(kernels[:r])
+    return kernels[r:] @ (vectors / np.sqrt(eigenvalues)) @ vectors.T
+
+
+@pytest.mark.parametrize("features", ["nystroem", "random", "linear"])
+@pytest.mark.parametrize(
+    ("loss", "classes"),
+    [("squared_hinge", 2), ("logistic", 2), ("odm", 2), ("squared_hinge", 3), ("odm", 3), ("softmax", 3)],
+)
+def test_classifiers_end_at_the_minimum(features, loss, classes):
+    X, values, weights = rows()
+    y = np.searchsorted(np.quantile(values, np.arange(1, classes) / classes), values)
+    # of a Hessian of which blocks are taken convergence is linear
+    tol = 1e-7 if loss == "softmax" else 1e-9
+    sizes = {"linear": {}, "random": {"n_features": 40}, "nystroem": {"n_landmarks": 30}}[features]
+    model = dk.NewtonClassifier(
+        loss=loss, features=features, nu=NU, tol=tol, stages=60, random_state=0, **sizes
+    ).fit(X, y, sample_weight=weights)
+    own, other = (1.0, 0.0) if loss == "softmax" else (1.0, -1.0)
+    codes = np.arange(classes) if classes > 2 else 1
+    targets = np.where(y[:, None] == codes, own, other)
+    z = features_of(model, X)
+    w, least = minimum(find_loss(loss)(), z, targets, weights / weights.mean(), NU)
+    assert model.ended_ == "converged"
+    assert model.history_[-1]["objective"] == pytest.approx(least, rel=100 * tol)
+    f = model.decision_function(X)
+    np.testing.assert_allclose(f.reshape(len(X), -1), z @ w, atol=2e-3 * np.abs(f).max())
+
+
+@pytest.mark.parametrize("features", ["nystroem", "linear"])
+@pytest.mark.parametrize("loss", ["square", "huber"])
+def test_regressors_end_at_the_minimum(features, loss):
+    X, values, weights = rows()
+    y = 50 + 20 * values
+    sizes = {} if features == "linear" else {"n_landmarks": 30}
+    given = {"delta": 5.0} if loss == "huber" else {}
+    model = dk.NewtonRegressor(
+        loss=loss, features=features, nu=NU, tol=1e-10, stages=60, random_state=0, **sizes, **given
+    ).fit(X, y, sample_weight=weights)
+    scale, center = model.target_scale_, model.target_center_
+    z = np.column_stack([X, np.ones(len(X))]) if features == "linear" else features_of(model, X)
+    targets = ((y - center) / scale)[:, None]
+    own = find_loss(loss)(**({"delta": 5.0 / scale} if given else {}))
+    w, least = minimum(own, z, targets, weights / weights.mean(), NU)
+    assert model.ended_ == "converged"
+    assert model.history_[-1]["objective"] == pytest.approx(least, rel=1e-9)
+    np.testing.assert_allclose(model.predict(X), center + scale * (z @ w)[:, 0], rtol=1e-4)
+    if loss == "square":
+        assert len(model.history_) == 2
+        ridge = Ridge(alpha=NU * len(X), fit_intercept=False).fit(z, targets[:, 0], weights / weights.mean())
+        np.testing.assert_allclose(model.predict(X), center + scale * ridge.predict(z), atol=1e-7)
+
+
+def test_all_rows_as_landmarks_are_kernel_ridge_regression():
+    X, values, _ = rows(200)
+    model = dk.NewtonRegressor(gamma=0.5, n_landmarks=200, nu=1e-2, random_state=0).fit(X, values)
+    expected = KernelRidge(alpha=1e-2 * 200, kernel="rbf", gamma=0.5)
+    expected.fit(X, (values - values.mean()) / values.std())
+    np.testing.assert_allclose(
+        model.predict(X), values.mean() + values.std() * expected.predict(X), atol=1e-8
+    )
+
+
+def test_linear_classifier_is_that_of_liblinear():
+    X, values, _ = rows()
+    y = (values > 0).astype(int)
+    model = dk.NewtonClassifier(loss="squared_hinge", features="linear", nu=1e-2, tol=1e-9).fit(X, y)
+    # C sum l + 1/2 |w|^2
+    C = 1 / (1e-2 * len(X))
+    peer = LinearSVC(loss="squared_hinge", dual=False, fit_intercept=False, C=C, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(model.coef_.ravel(), peer.coef_.ravel(), atol=1e-6)
+
+
+def solver(loss="squared_hinge", outputs=1, **given):
+    return Newton(Risk(find_loss(loss)(), outputs), Linear(), **given)
+
+
+def train(subject, blocks, outputs=1):
+    first = blocks[0].features
+    sizes = tuple(block.n_rows for block in blocks)
+    problem = Problem(sizes, first.shape[1], outputs, first.dtype, False, 0)
+    runner = PlainRunner(blocks)
+    states = [runner.run(subject.init(problem))]
+    while not subject.finished(states[-1]):
+        states.append(runner.run(subject.stage(problem, states[-1])))
+    return states, runner
+
+
+def few_blocks(n=300, dtype=np.float64):
+    X, values, _ = rows(n)
+    return cut_blocks(X.astype(dtype), (values > 0).astype(np.int32), (n // 2, n - n // 2))
+
+
+def test_a_full_step_costs_the_pass_of_the_next_matrix_and_no_other():
+    states, runner = train(solver(tol=1e-9), few_blocks())
+    # a matrix where each step starts, and the last end is measured alone
+    assert [state.length for state in states[1:]] == [1.0] * (len(states) - 1)
+    assert runner.made == ["Newton matrix"] * (len(states) - 1) + ["line search"]
+    gains = -np.diff([state.objective for state in states])
+    # near the minimum the objective is the parabola that the step is made by
+    assert gains[-1] == pytest.approx(states[-1].decrement, rel=1e-2, abs=1e-14)
+    assert states[-1].converged
+
+
+def test_a_step_that_is_too_long_is_searched(monkeypatch):
+    blocks = few_blocks()
+    plain = train(solver(tol=1e-9), blocks)[0]
+    bend = Newton._bend
+    # of a matrix that is an eighth of the Hessian steps are eight times too long
+    monkeypatch.setattr(Newton, "_bend", lambda self, stage: bend(self, stage) / 8)
+    states, runner = train(solver(tol=1e-9, nu=1e-12, stages=40), blocks)
+    assert states[1].length == 0.125
+    assert states[1].objective == pytest.approx(plain[1].objective, rel=1e-4)
+    assert runner.made[:4] == ["Newton matrix", "Newton matrix", "line search", "Newton matrix"]
+    assert np.all(np.diff([state.objective for state in states]) < 1e-12)
+    assert states[-1].objective == pytest.approx(plain[-1].objective, rel=1e-6)
+
+
+def test_the_best_length_of_those_tried_is_taken():
+    blocks = few_blocks()
+    subject = solver(stages=1)
+    states, _ = train(subject, blocks)
+    before = states[0]
+    objectives = []
+    for length in LENGTHS:
+        w = before.coefficients + length * before.direction
+        losses = [subject.risk.losses(block.features @ w, block) for block in blocks]
+        objectives.append(sum(losses) / 300 + 0.5 * subject.nu * np.sum(w**2))
+    assert states[1].objective == pytest.approx(min(objectives), rel=1e-12)
+    assert LENGTHS[int(np.argmin(objectives))] == states[1].length
+
+
+def test_strips_of_a_matrix_change_nothing(monkeypatch):
+    blocks = few_blocks()
+    whole, _ = train(solver(), blocks)
+    monkeypatch.setattr(newton, "_STRIP_BYTES", 64)
+    strips, runner = train(solver(), blocks)
+    assert runner.made.count("Newton matrix") == 2 * (len(whole) - 1)
+    np.testing.assert_allclose(strips[-1].coefficients, whole[-1].coefficients, rtol=1e-10)
+
+
+def test_where_no_step_is_lower_the_run_ends_and_says_so(monkeypatch):
+    blocks = few_blocks()
+    monkeypatch.setattr(newton, "solved", lambda *given, **options: lambda right: -right)
+    subject = solver(stages=9)
+    states, _ = train(subject, blocks)
+    assert len(states) == 2
+    assert states[1].length == 0.0
+    assert states[1].objective == states[0].objective
+    measures = subject.measures(states[1])
+    assert not measures.converged
+    assert "no step lowers the objective" in measures.shortfall
+
+
+@pytest.mark.parametrize("name", ["hinge", "absolute", "epsilon_insensitive", "quantile"])
+def test_losses_without_curvature_are_refused(name):
+    loss = find_loss(name)()
+    with pytest.raises(
+        InputError, match=f"'{name}' has no second derivative; use one of: .*(squared_hinge|huber)"
+    ):
+        Newton(Risk(loss, len(loss.levels or (0,))), Linear())
+    kind = dk.NewtonClassifier if loss.target_kind == "binary" else dk.NewtonRegressor
+    assert name in loss_names()
+    with pytest.raises(InputError, match=rf"unknown value '{name}'; use one of: .*(squared_hinge|square)"):
+        kind(loss=name).fit(np.eye(4), [0, 1, 0, 1])
+
+
+def test_what_the_mends_say():
+    assert "nu" in solver().mend(Trouble.DIVERGED)
+    assert "stages" in solver().mend(Trouble.UNFINISHED)
+
+
+def test_saved_models_predict_the_same(tmp_path):
+    X, values, _ = rows(300)
+    for model in (
+        dk.NewtonClassifier(n_landmarks=20, random_state=0).fit(X, values > 0),
+        dk.NewtonRegressor(features="random", n_features=30, random_state=0).fit(X, values),
+    ):
+        model.save(tmp_path / model.name)
+        again = dk.load_model(tmp_path / model.name)
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_nystroem_features_are_worked_on_as_kernels():
+    """The same model in other coordinates: that of Ridge on the features themselves."""
+    X, values, _ = rows(400)
+    model = dk.NewtonRegressor(n_landmarks=40, nu=NU, random_state=0).fit(X, values)
+    kind = model.feature_choice()
+    assert kind.plain
+    problem = Problem((400,), 4, 1, np.dtype(np.float64), False, 0)
+    made = dataclasses.replace(kind, plain=False).basis(problem.layout, model.landmarks_, model.gamma_)
+    z, center, scale = made.values(X), values.mean(), values.std()
+    ridge = Ridge(alpha=NU * 400, fit_intercept=False).fit(z, (values - center) / scale)
+    np.testing.assert_allclose(model.predict(X), center + scale * ridge.predict(z), rtol=1e-7, atol=1e-7)
+    assert (
+        kind.footprint(problem.layout).flops_per_row
+        < 0.2 * Nystroem(kind.kernel, 40).footprint(problem.layout).flops_per_row
+    )
