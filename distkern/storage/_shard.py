@@ -1,23 +1,19 @@
-"""How the features of a shard are stored, dense or sparse: writers, and a reader that checks every byte."""
+"""How the features of a shard are stored, dense or sparse."""
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import CorruptDataError, InputError
+from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows, count_nonzero, stacked
 from distkern.formats.base import first_not_finite
 from distkern.storage import chunks
-from distkern.storage.places import Place, URLPlace
 from distkern.storage.scaling import Scaling
 
 #: anndata's name and version of the layout (its "Sparse arrays" on disk)
@@ -134,73 +130,3 @@ class SparseFeatureWriter(AbstractFeatureWriter):
 
 def _parts(rows: SparseRows) -> dict[str, NDArray[Any]]:
     return {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
-
-
-@dataclass(frozen=True, slots=True)
-class StoredShard:
-    """A shard of the data set with this fingerprint, to read."""
-
-    fingerprint: str
-    index: int
-    rows: int
-    rows_per_shard: int
-
-    def array(self, folder: Place, checksum: int, dtype: str, inner: tuple[int, ...]) -> NDArray[Any]:
-        """The shard's chunk of an array of all rows."""
-        index = (self.index,) + (0,) * len(inner)
-        values = self._chunk(folder, checksum, dtype, (self.rows_per_shard, *inner), index)
-        if isinstance(folder, URLPlace):
-            values = values[: self.rows]
-        if len(values) != self.rows:
-            raise chunks.damaged(f"{len(values)} rows instead of {self.rows}", folder / "zarr.json")
-        return values
-
-    def sparse_rows(
-        self, folder: Place, checksums: tuple[int, ...], entries: int, n_features: int
-    ) -> SparseRows:
-        """The shard's own group, whole."""
-        group = folder / str(self.index)
-        expected = (
-            ("data", "float32", entries),
-            ("indices", "int32", entries),
-            ("indptr", "int64", self.rows + 1),
-        )
-        data, indices, indptr = (
-            self._chunk(group / name, checksum, dtype, (size,), (0,)) if size else np.empty(0, dtype)
-            for (name, dtype, size), checksum in zip(expected, checksums, strict=True)
-        )
-        return SparseRows(data, indices, indptr, n_features)
-
-    def _chunk(
-        self, folder: Place, checksum: int, dtype: str, chunk_shape: tuple[int, ...], index: tuple[int, ...]
-    ) -> NDArray[Any]:
-        size = math.prod(chunk_shape) * np.dtype(dtype).itemsize + chunks.CRC_BYTES
-        if isinstance(folder, URLPlace):
-            # the manifest says all that the description of the array does
-            stored = chunks.verified_chunk(chunks.chunk_file(folder, *index), checksum, size)
-            # arrays that are read may be written to
-            return stored.view(dtype).reshape(chunk_shape).copy()
-        # a whole chunk of another shard or of an older data set has a right checksum, but not this one
-        file = chunks.chunk_file(folder, *index)
-        if chunks.stored_checksum(file, size) != checksum:
-            raise chunks.damaged("the chunk is not the one that was written", file)
-        try:
-            array = _array(str(folder), self.fingerprint)
-        except (OSError, ValueError, KeyError) as error:
-            raise CorruptDataError(
-                "the description of the array is missing or damaged",
-                where=str(folder / "zarr.json"),
-                mend="shard the data again",
-            ) from error
-        if array.chunks != chunk_shape or array.dtype != np.dtype(dtype):
-            raise chunks.damaged("the description of the array was changed", folder / "zarr.json")
-        return chunks.read_block(array, folder, *index)
-
-
-@lru_cache(maxsize=64)
-def _array(folder: str, fingerprint: str) -> Any:
-    """An open array, kept because opening costs more than a small read.
-
-    The fingerprint is in the key so that a data set that replaced another is opened anew.
-    """
-    return chunks.open_array(Path(folder))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import google_crc32c
 import numpy as np
-import zarr
 from numpy.typing import DTypeLike, NDArray
-from zarr.codecs import BytesCodec, Crc32cCodec
 
-from distkern.common.errors import CorruptDataError, InputError
+from distkern.common.errors import CorruptDataError
 from distkern.storage.places import Place, URLPlace, read_range, size_of_file
 
-Group: TypeAlias = zarr.Group
+if TYPE_CHECKING:
+    # not loaded by who only reads: it takes 19 MiB and a second
+    import zarr
+
+Group: TypeAlias = "zarr.Group"
 Array: TypeAlias = Any  # zarr.Array is generic over private metadata classes
 
 CRC_BYTES = 4
@@ -28,6 +30,8 @@ def crc32c(values: NDArray[Any], start: int = 0) -> int:
 
 def create_group(path: Path, attributes: dict[str, Any] | None = None) -> Group:
     """A new zarr v3 group at ``path``."""
+    import zarr
+
     return zarr.create_group(path, zarr_format=3, attributes=attributes)
 
 
@@ -45,6 +49,8 @@ def create_array(
     could not be told from one that is lost. With ``shards`` the array is in zarr's sharding codec, and
     ``chunks`` are the inner chunks.
     """
+    from zarr.codecs import BytesCodec, Crc32cCodec
+
     return group.create_array(
         name,
         shape=tuple(shape),
@@ -59,11 +65,6 @@ def create_array(
     )
 
 
-def open_array(path: Path) -> Array:
-    """An existing array, to read."""
-    return zarr.open_array(path, mode="r", zarr_format=3)
-
-
 @overload
 def chunk_file(array_folder: Path, *index: int) -> Path: ...
 @overload
@@ -73,31 +74,14 @@ def chunk_file(array_folder: Place, *index: int) -> Place:
     return array_folder / "/".join(("c", *map(str, index)))
 
 
-def stored_checksum(file: Place, size: int | None = None) -> int:
-    """The crc32c that a chunk's file ends with, which covers everything before it.
-
-    Raises
-    ------
-    CorruptDataError
-        If the file is missing or, where ``size`` is given, does not have that many bytes.
-    """
-    try:
-        end = size_of_file(file)
-        _check_size(end, size, file)
-        return int.from_bytes(read_range(file, end - CRC_BYTES, end), "little")
-    except (FileNotFoundError, NotADirectoryError):
-        raise damaged("the chunk is missing", file) from None
-    except OSError as error:
-        raise damaged(f"the chunk cannot be read ({error.strerror})", file) from error
-
-
-def _check_size(end: int, size: int | None, file: Place) -> None:
-    if end < CRC_BYTES or (size is not None and end != size):
-        raise damaged(f"the chunk has {end} bytes instead of {size or 'its values'}", file)
+def stored_checksum(file: Place) -> int:
+    """The crc32c that the file of a chunk that was just written ends with, of everything before it."""
+    size = size_of_file(file)
+    return int.from_bytes(read_range(file, size - CRC_BYTES, size), "little")
 
 
 def verified_chunk(file: Place, checksum: int, size: int) -> NDArray[np.uint8]:
-    """The bytes of a chunk without its checksum, got with one question; they cannot be written to.
+    """The bytes of a chunk without its checksum, got with one question.
 
     Raises
     ------
@@ -107,8 +91,11 @@ def verified_chunk(file: Place, checksum: int, size: int) -> NDArray[np.uint8]:
     try:
         if isinstance(file, Path):
             # a file of another length is not read
-            _check_size(size_of_file(file), size, file)
-        content = file.read_bytes()
+            _check_size(file.stat().st_size, size, file)
+            content = np.fromfile(file, np.uint8)
+        else:
+            # a copy, because arrays that are read may be written to
+            content = np.frombuffer(bytearray(file.read_bytes()), np.uint8)
     except (FileNotFoundError, NotADirectoryError):
         raise damaged("the chunk is missing", file) from None
     except OSError as error:
@@ -116,27 +103,15 @@ def verified_chunk(file: Place, checksum: int, size: int) -> NDArray[np.uint8]:
     _check_size(len(content), size, file)
     if int.from_bytes(content[-CRC_BYTES:], "little") != checksum:
         raise damaged("the chunk is not the one that was written", file)
-    values = np.frombuffer(content, dtype=np.uint8, count=size - CRC_BYTES)
+    values = content[:-CRC_BYTES]
     if crc32c(values) != checksum:
         raise damaged("the stored values are damaged (their checksum is wrong)", file)
     return values
 
 
-def read_block(array: Array, array_folder: Place, *index: int) -> NDArray[Any]:
-    """One chunk of an array, cut to the array's shape; a wrong checksum raises :class:`CorruptDataError`."""
-    try:
-        return np.asarray(array.get_block_selection(index))
-    except InputError:
-        raise
-    except (ValueError, RuntimeError, OSError) as error:
-        raise damaged(
-            f"the stored values are damaged ({_reason(error)})", chunk_file(array_folder, *index)
-        ) from error
-
-
-def _reason(error: Exception) -> str:
-    # zarr's own message shows both checksums as raw bytes
-    return "their checksum is wrong" if "checksum" in str(error) else str(error)
+def _check_size(found: int, size: int, file: Place) -> None:
+    if found != size:
+        raise damaged(f"the chunk has {found} bytes instead of {size}", file)
 
 
 def damaged(what: str, where: Place | str) -> CorruptDataError:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.storage._sharded import Layout
-from distkern.storage.description import Description
+from distkern.storage.description import Description, without_absent
 from distkern.storage.places import Place
 
 _DESCRIPTION = Description("distkern-columns", "the feature-major copy", 1, 1, "")
@@ -61,11 +61,7 @@ class GroupEntry:
         }
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "rows": self.rows,
-            **({} if self.entries is None else {"entries": self.entries}),
-            "checksums": {name: list(sums) for name, sums in self.checksums.items()},
-        }
+        return without_absent(asdict(self), "entries")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from distkern.common.errors import InputError
-from distkern.storage.description import Description
+from distkern.storage.description import Description, without_absent
 from distkern.storage.places import Place, URLPlace
 from distkern.storage.scaling import Scaling
 
@@ -46,16 +46,7 @@ class ShardEntry:
             raise ValueError("checksums that are not those of a shard")
 
     def to_json(self) -> dict[str, Any]:
-        checksums = self.features_crc32c
-        return {
-            "rows": self.rows,
-            **({} if self.entries is None else {"entries": self.entries}),
-            "features_crc32c": checksums if isinstance(checksums, int) else list(checksums),
-            "targets_crc32c": self.targets_crc32c,
-            "source_rows_crc32c": self.source_rows_crc32c,
-            "nonzero": self.nonzero,
-            "class_counts": None if self.class_counts is None else list(self.class_counts),
-        }
+        return without_absent(asdict(self), "entries")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +105,9 @@ class Manifest:
             **({"features": "csr_matrix"} if self.is_sparse else {}),
             "task": self.task,
             "n_features": self.n_features,
-            "feature_names": None if self.feature_names is None else list(self.feature_names),
+            "feature_names": self.feature_names,
             **({} if self.target_name is None else {"target_name": self.target_name}),
-            "classes": None if self.classes is None else list(self.classes),
+            "classes": self.classes,
             "scaling": self.scaling.to_json(),
             "splits": {
                 name: {

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from distkern.common.sparse import Rows
+from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import Block
+from distkern.storage import chunks
 from distkern.storage.manifest import SOURCE_ROWS, ShardEntry
-from distkern.storage.places import place_of
-
-if TYPE_CHECKING:
-    from distkern.storage._shard import StoredShard
+from distkern.storage.places import Place, place_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,54 +35,72 @@ class ShardReader:
     target_type: str | None
 
     def __call__(self) -> Block:
-        folder = place_of(self.path) / self.split
-        shard = self._shard
         checksums = self.entry.features_crc32c
         features: Rows
         if isinstance(checksums, int):
-            features = shard.array(folder / "features", checksums, "float32", (self.n_features,))
+            features = self._array("features", checksums, np.float32, self.n_features)
         else:
-            entries = self.entry.entries or 0
-            features = shard.sparse_rows(folder / "features", checksums, entries, self.n_features)
+            features = self._sparse_rows(checksums, self.entry.entries or 0)
         return Block(features, self.targets(), None, self.index)
 
     def targets(self) -> NDArray[Any] | None:
         """The targets alone, as in the block."""
         if self.target_type is None or self.entry.targets_crc32c is None:
             return None
-        folder = place_of(self.path) / self.split / "targets"
-        return self._shard.array(folder, self.entry.targets_crc32c, self.target_type, ())
+        return self._array("targets", self.entry.targets_crc32c, self.target_type)
 
     def source_rows(self) -> NDArray[np.int64] | None:
         """(n_rows,) the number of each row in its source, counted from 0 over all its files; None if the data
         set does not know them."""
         if self.entry.source_rows_crc32c is None:
             return None
-        folder = place_of(self.path) / self.split / SOURCE_ROWS
-        return self._shard.array(folder, self.entry.source_rows_crc32c, "int64", ())
+        return self._array(SOURCE_ROWS, self.entry.source_rows_crc32c, np.int64)
 
     def feature_files(self) -> list[tuple[str, int, int]]:
         """Path, size and crc32c of the chunk files of the features.
 
         Dense: one. Sparse: data and indices (neither if the shard has no entries), then indptr.
         """
-        from distkern.storage.chunks import CRC_BYTES, chunk_file
-
-        folder = place_of(self.path) / self.split / "features"
-        checksums = self.entry.features_crc32c
+        folder, checksums = self._folder / "features", self.entry.features_crc32c
         if isinstance(checksums, int):
-            size = 4 * self.rows_per_shard * self.n_features + CRC_BYTES
-            return [(str(chunk_file(folder, self.index, 0)), size, checksums)]
+            size = 4 * self.rows_per_shard * self.n_features + chunks.CRC_BYTES
+            return [(str(chunks.chunk_file(folder, self.index, 0)), size, checksums)]
         entries = self.entry.entries or 0
         sizes = {"data": 4 * entries, "indices": 4 * entries, "indptr": 8 * (self.entry.rows + 1)}
         return [
-            (str(chunk_file(folder / str(self.index) / name, 0)), size + CRC_BYTES, checksum)
+            (str(chunks.chunk_file(folder / str(self.index) / name, 0)), size + chunks.CRC_BYTES, checksum)
             for (name, size), checksum in zip(sizes.items(), checksums, strict=True)
             if size
         ]
 
     @property
-    def _shard(self) -> StoredShard:
-        from distkern.storage._shard import StoredShard
+    def _folder(self) -> Place:
+        return place_of(self.path) / self.split
 
-        return StoredShard(self.fingerprint, self.index, self.entry.rows, self.rows_per_shard)
+    def _array(self, name: str, checksum: int, dtype: DTypeLike, *inner: int) -> NDArray[Any]:
+        """The shard's chunk of an array of all rows; the last chunk is stored full as well."""
+        file = chunks.chunk_file(self._folder / name, self.index, *(0 for _ in inner))
+        values = _values(file, checksum, dtype, math.prod((self.rows_per_shard, *inner)))
+        return values.reshape(-1, *inner)[: self.entry.rows]
+
+    def _sparse_rows(self, checksums: tuple[int, ...], entries: int) -> SparseRows:
+        """The shard's own group, whole."""
+        group = self._folder / "features" / str(self.index)
+        expected = (
+            ("data", np.float32, entries),
+            ("indices", np.int32, entries),
+            ("indptr", np.int64, self.entry.rows + 1),
+        )
+        data, indices, indptr = (
+            _values(chunks.chunk_file(group / name, 0), checksum, dtype, size)
+            for (name, dtype, size), checksum in zip(expected, checksums, strict=True)
+        )
+        return SparseRows(data, indices, indptr, self.n_features)
+
+
+def _values(file: Place, checksum: int, dtype: DTypeLike, size: int) -> NDArray[Any]:
+    """The chunk of the manifest, which says of it all that the description of the array does."""
+    if not size:
+        return np.empty(0, dtype)
+    n_bytes = size * np.dtype(dtype).itemsize + chunks.CRC_BYTES
+    return chunks.verified_chunk(file, checksum, n_bytes).view(dtype)
