@@ -10,15 +10,16 @@ from small import taken
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 
 #: a hundred fits to a handful of rows each need few features and rounds
-SMALL = {"n_features": 64, "block_size": 32, "n_landmarks": 32, "max_rounds": 400, "search": None}
+SMALL = {"n_features": 64, "block_size": 32, "n_landmarks": 32, "max_rounds": 200, "search": None}
+#: thousands of passes over a handful of rows are as good after some hundred
+STEPS = {"csvrg": {"steps_per_stage": 1000}, "pegasos": {"steps_per_stage": 1000, "lam": 0.01}}
 
 
 def few(kind):
     """The defaults but for what a fit takes long by."""
     names = taken(kind, {})
     settings = {name: value for name, value in SMALL.items() if name in names}
-    # thousands of passes over a handful of rows are as good after some hundred
-    return kind(**settings, **({"steps_per_stage": 3000} if kind.name == "csvrg" else {}))
+    return kind(**settings, **STEPS.get(kind.name, {}))
 
 
 @parametrize_with_checks([few(kind) for kind in algorithms().values()])
