@@ -86,7 +86,7 @@ HOMES = {
     "dask": ("engine/executors", "engine/dask", "dashboard"),
     "distributed": ("engine/executors", "engine/dask", "dashboard"),
     "bokeh": ("dashboard",),
-    "dask_ml": (),
+    "dask_ml": ("engine/dask",),
     "zarr": ("storage",),
     "click": ("cli",),
     "pydantic": ("cli", "storage"),

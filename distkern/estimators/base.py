@@ -14,7 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows
 from distkern.common.types import Floats
-from distkern.engine.dask.arrays import DaskArraySource, aligned, as_array, is_dask
+from distkern.engine.dask.arrays import DaskArraySource, is_dask
+from distkern.engine.dask.scores import accuracy
 from distkern.engine.executors import open_executor
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.losses import find_loss
@@ -139,12 +140,7 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
                 return float(evaluate_split(self._fitted(), X, executor)["accuracy"])
         predicted = self.predict(X)
         if is_dask(predicted, y):
-            predicted = as_array(predicted)
-            y, sample_weight = (aligned(array, predicted.chunks[0]) for array in (y, sample_weight))
-            matches = predicted == y
-            if sample_weight is None:
-                return float(matches.mean())
-            return float((matches * sample_weight).sum() / sample_weight.sum())
+            return accuracy(y, predicted, sample_weight)
         from sklearn.metrics import accuracy_score
 
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))

@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 
 from distkern.common.sparse import Rows
 from distkern.engine.dask.arrays import DaskArraySource, is_dask
+from distkern.engine.dask.scores import r2
 from distkern.engine.executors import open_executor
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.passes import Reduce
@@ -86,7 +87,7 @@ class AbstractRegressor(RegressorMixin, AbstractEstimator):  # type: ignore[misc
                 return float(evaluate_split(self._fitted(), X, executor)["r2"])
         predicted = self.predict(X)
         if is_dask(predicted, y):
-            predicted, y = np.asarray(predicted), np.asarray(y)
+            return r2(y, predicted, sample_weight)
         from sklearn.metrics import r2_score
 
         return float(r2_score(y, predicted, sample_weight=sample_weight))
