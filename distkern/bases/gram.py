@@ -39,7 +39,11 @@ class GramSum:
             values = apply(np.multiply, values, np.sqrt(weights).astype(values.dtype)[:, None], into=scaled)
         for own, part in zip(self._columns, self.parts, strict=True):
             share: Floats = scratch("gram share", part.shape, values.dtype)
-            matmul(values[:, own.start :].T, values[:, own], into=share)
+            # the same array to both sides: half the products
+            width = own.stop - own.start
+            matmul(values[:, own].T, values[:, own], into=share[:width])
+            if len(share) > width:
+                matmul(values[:, own.stop :].T, values[:, own], into=share[width:])
             part += share
 
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from distkern.bases.base import AbstractBasis
+from distkern.bases.coordinates import Coordinates
 from distkern.common.parameters import Declared, Parameter
 from distkern.common.sparse import Rows
 from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
@@ -39,6 +40,7 @@ class Footprint:
     summed_row_bytes : the same where a row's features are only summed, so that not all need exist at once
     flops_per_row, entries_per_row : of making z(x), as in :class:`~distkern.passes.Cost`; 0 where the
         features are the rows themselves
+    driver_bytes : what the driver makes them by
     """
 
     size: int
@@ -51,6 +53,7 @@ class Footprint:
     summed_row_bytes: int
     flops_per_row: float
     entries_per_row: float
+    driver_bytes: int = 0
 
     @property
     def tile_bytes(self) -> int:
@@ -122,6 +125,10 @@ class AbstractFeatures(Declared, ABC):
     def spanning(self) -> Self:
         """The same models, with the same norm, over the functions of which a row's values cost least."""
         return self
+
+    def coordinates(self, basis: AbstractBasis) -> Coordinates:
+        """Those in which Gram matrices of such a basis are summed."""
+        return Coordinates(basis)
 
     def with_exact_sums(self) -> Self:
         """The same with sums whose bits do not depend on the form of the rows, where there are such."""

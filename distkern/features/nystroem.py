@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from distkern.bases.base import AbstractBasis, rows_of_wide_tile
+from distkern.bases.coordinates import Coordinates, KernelCoordinates
 from distkern.bases.landmarks import KernelSpan
 from distkern.bases.nystroem import NystroemBasis, row_bytes
 from distkern.common.sparse import Rows
@@ -36,11 +37,21 @@ class Nystroem(AbstractLandmarkFeatures):
     def spanning(self) -> Self:
         return replace(self, plain=True)
 
+    def coordinates(self, basis: AbstractBasis) -> Coordinates:
+        return KernelCoordinates(basis) if isinstance(basis, KernelSpan) else Coordinates(basis)
+
     def footprint(self, layout: Layout) -> Footprint:
         plain, itemsize = super().footprint(layout), layout.dtype.itemsize
         size = plain.size
         if self.plain:
-            return plain
+            # as if all were made orthonormal, which is for the widest kernels
+            return replace(
+                plain,
+                operand_bytes=plain.operand_bytes + 2 * size * size * itemsize,
+                row_bytes=row_bytes(size, layout.row_numbers, itemsize),
+                flops_per_row=plain.flops_per_row + float(size * size),
+                driver_bytes=32 * size * size,
+            )
         return replace(
             plain,
             operand_bytes=plain.operand_bytes + size * size * (8 + itemsize),

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+import numpy as np
+
 from distkern.bases.base import AbstractBasis
 from distkern.bases.random_features import STRIP_ROWS, tile_is_large
 from distkern.common.sparse import Rows
+from distkern.common.types import Block
 from distkern.features import AbstractFeatures, Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.measuring import Model, Sums, measure
+from distkern.solvers.measuring import Model, Sums, measure, measure_gradient, sums_and_slopes
 from distkern.solvers.risk import Risk
 
 State = TypeVar("State")
@@ -52,6 +55,22 @@ class AbstractExplicit(AbstractSolver[State]):
         return replace(self.choice(problem).footprint(problem.layout), size=size)
 
 
+def gradient_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+    """The losses, the errors and the gradient."""
+    return Reduce("gradient", measure_gradient, Sums.add, model, cost=pass_cost(problem, footprint, 2))
+
+
+def zero_pass(problem: Problem, risk: Risk | None, split: str = "train") -> Reduce[Sums]:
+    """The losses and errors of the model 0, of which no features are made."""
+    cost = Cost(workspace_bytes=64 * max(problem.block_rows) * (problem.n_outputs + 1))
+    return Reduce("start", _measure_zero, Sums.add, risk, split=split, cost=cost)
+
+
+def _measure_zero(block: Block, risk: Risk) -> Sums:
+    predictions = np.zeros((block.n_rows, risk.n_outputs), dtype=block.features.dtype)
+    return sums_and_slopes(risk, block, predictions, slopes=False)[0]
+
+
 def held_out_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
     """The error on the test split."""
     return Reduce(
@@ -76,6 +95,7 @@ def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:
         + 2 * size * outputs * (8 + itemsize)
         + footprint.operand_bytes,
         result_bytes=size * outputs * 8,
+        driver_bytes=footprint.driver_bytes,
         flops_per_row=times * footprint.flops_per_row + 2.0 * uses * size * outputs,
         entries_per_row=times * footprint.entries_per_row,
         process_bytes=footprint.process_bytes,

@@ -185,7 +185,7 @@ class Grams:
             + footprint.operand_bytes,
             result_bytes=8 * (self.n_matrices * (max(areas) + size + 1) + (size + 1) * outputs),
             # the matrices, which are filled strip by strip
-            driver_bytes=8 * self.n_matrices * (size + self.constant) ** 2,
+            driver_bytes=8 * self.n_matrices * (size + self.constant) ** 2 + footprint.driver_bytes,
             flops_per_row=share * (footprint.flops_per_row + 2.0 * self.n_matrices * max(areas)),
             entries_per_row=share * footprint.entries_per_row,
             process_bytes=footprint.process_bytes,

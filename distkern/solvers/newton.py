@@ -5,48 +5,50 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
+from distkern.bases.coordinates import Coordinates
 from distkern.common.parameters import NOT_NEGATIVE, Parameter, Whole, parameter
 from distkern.common.sparse import Rows
+from distkern.features import Footprint
 from distkern.losses import curved_loss_names
-from distkern.solvers._newton.line import LENGTHS, LineSums, line_pass
+from distkern.passes import Derived
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.explicit import AbstractExplicit, held_out_pass
-from distkern.solvers.gram import Grams, solved, with_curvatures, with_slopes
+from distkern.solvers.descent import BoundedMetric, Point, descend
+from distkern.solvers.explicit import AbstractExplicit, gradient_pass, held_out_pass, zero_pass
+from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_slopes
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
-from distkern.solvers.measuring import Model, Sums, figures_of
-from distkern.solvers.risk import Risk
+from distkern.solvers.measuring import Model, Sums, figures_of, measured
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 Array = NDArray[np.float64]
 
-#: of what a quadratic function would lose over a step, what the objective has to lose
-_DESCENT = 0.1
-#: of the objective, what is lost to the rounding of predictions in single precision
-_ROUNDING = 1e-7
 #: of a pass's result: the half of a matrix of 5,800 functions
 _STRIP_BYTES = 128 * 2**20
+#: steps from a matrix on
+_LEAST_STEPS, _MOST_STEPS = 3, 12
+#: products that take the time of an exponential (measured)
+_FLOPS_OF_ENTRY = 90.0
 _STUCK = "no step lowers the objective any more, in the precision of the features: set a larger nu, or tol"
 
 
 @dataclass(frozen=True)
 class NewtonState:
-    """A model with the figures at it, and the step from there on.
+    """A model with the figures at it.
 
     Attributes
     ----------
     landmarks : (n_landmarks, n_features), without rows where the features have none
     gamma : of the kernel
     coefficients : (r, k), w
-    direction : (r, k), d = -H^-1 g at w
-    decrement : -g . d / 2, what the objective would fall by over d if it were quadratic
-    converged : the last step was to gain no more than the tolerance
-    length : of the last step, in units of its direction; 0 where no length made the objective less
+    decrement : what the next step would lower the objective by, see
+        :class:`~distkern.solvers.descent.Descent`
+    steps : of the last stage
     stage : stages done
     center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
     absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
@@ -55,10 +57,8 @@ class NewtonState:
     landmarks: Rows
     gamma: float
     coefficients: Array
-    direction: Array
     decrement: float
-    converged: bool
-    length: float
+    steps: int
     stage: int
     objective: float
     train_error: float
@@ -71,34 +71,36 @@ class NewtonState:
 
 @dataclass(frozen=True)
 class Newton(AbstractExplicit[NewtonState]):
-    """Newton's method, damped, over Nystroem, random or linear features.
+    """Newton's method over Nystroem, random or linear features.
 
-    Minimises F(w) = nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k), by steps w <- w + t d,
+    Minimises F(w) = nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k). A stage makes at its w, in one pass,
+    the Hessian, whose block of each output j is, and the gradient
 
-        H_j d_j = -g_j,    H_j = Z' diag(s l_jj'') Z / n + nu I,    g_j = Z' (s l_j') / n + nu w_j,
+        H_j = Z' diag(s l_jj'') Z / n + nu I,    g_j = Z' (s l_j') / n + nu w_j,
 
-    for each output j, with the generalised second derivative where l' has kinks (Mangasarian 2002; Keerthi
-    and DeCoste 2005 for the squared hinge). One pass gives the matrices, the gradient, the objective and the
-    errors at w + d, so that a full step that is good enough costs no pass of its own. One that is not, and
-    the last one, is measured by a pass that gives the objective at twelve lengths t at once. Products are in
-    the precision of the rows, sums in float64, and the driver factorises.
+    with the generalised second derivative where l' has kinks (Mangasarian 2002; Keerthi and DeCoste 2005 for
+    the squared hinge), and factorises it. From there on it takes steps w <- w - t B g, B made of H^-1 and of
+    the steps since by BFGS, each of which is one more pass that makes no matrix; t = 1 unless that is too
+    long, see :func:`~distkern.solvers.descent.descend`. They end with the tolerance, or when there were as
+    many as take the time of the next matrix, at least 3 and at most 12. Products are in the precision of the
+    rows, sums in float64.
 
-    The square loss takes one step. At w = 0 losses of classes are bent alike for every output and row, and of
-    losses of real targets the bound of l'' is taken there, so the first round makes one matrix, later ones
-    make k. Of losses whose outputs hang together (softmax) the
-    blocks H_j of the Hessian are taken, times k / (k - 1).
+    At w = 0 losses of classes are bent alike for every output and row, and of losses of real targets the
+    bound of l'' is taken there, so the first stage makes one matrix, later ones make k. For the square loss
+    it is the Hessian everywhere, and the first step ends at the minimum, up to rounding. Of losses whose
+    outputs hang together (softmax) the blocks H_j are taken, times k / (k - 1).
 
-    Nystroem features are not made: it works on the kernels k(L, x) themselves, with K_LL in the place of I.
+    Nystroem features are not made: it works on the kernels k(L, x) themselves, whose norm is that of K_LL,
+    and makes as many of them orthonormal as single precision asks for, see
+    :class:`~distkern.bases.coordinates.KernelCoordinates`.
     """
 
     nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |w|^2 / 2 against the mean loss")
     stages: int = parameter(
-        20, Whole(), help="at most this many steps; each makes a Gram matrix of all rows for each output"
+        10, Whole(), help="at most this many; each makes a Gram matrix of all rows, or one for each output"
     )
     tol: float = parameter(
-        1e-3,
-        NOT_NEGATIVE,
-        help="the step that is to lower the objective by no more than this share of it is the last",
+        3e-4, NOT_NEGATIVE, help="stop once a step would lower the objective by no more than this share of it"
     )
 
     name = "newton"
@@ -123,89 +125,121 @@ class Newton(AbstractExplicit[NewtonState]):
 
     def init(self, problem: Problem) -> Steps[NewtonState]:
         landmarks, gamma = yield from self.features.begin(problem.layout)
-        basis = self.basis(problem, landmarks, gamma)
         targets = yield from target_scale(problem, self.risk)
-        zero = np.zeros((basis.size, self.risk.n_outputs))
-        state = NewtonState(
+        risk = scaled_risk(self.risk, targets.center, targets.scale)
+        figures = yield from measured(
+            problem, zero_pass(problem, risk), zero_pass(problem, risk, "test"), 0.0
+        )
+        size = self.basis(problem, landmarks, gamma).size
+        return NewtonState(
             landmarks=landmarks,
             gamma=gamma,
-            coefficients=zero,
-            direction=zero,
-            decrement=0.0,
-            converged=False,
-            length=0.0,
+            coefficients=np.zeros((size, risk.n_outputs)),
+            decrement=math.nan,
+            steps=0,
             stage=0,
-            objective=math.inf,
-            train_error=math.nan,
-            test_error=None,
+            objective=figures.objective,
+            train_error=figures.train_error,
+            test_error=figures.test_error,
             center=targets.center,
             target_scale=targets.scale,
             variances=targets.variances,
-            absolute_errors=np.full(2, math.nan),
+            absolute_errors=figures.absolute_errors,
         )
-        found = yield from self._round(problem, basis, state, zero)
-        assert found is not None, "any objective is less than infinity"
-        return found
 
     def stage(self, problem: Problem, state: NewtonState) -> Steps[NewtonState]:
+        coordinates: Coordinates = yield Derived("coordinates", partial(self._coordinates, problem, state))
         basis = self.basis(problem, state.landmarks, state.gamma)
-        after, is_last = replace(state, stage=state.stage + 1, length=1.0), self._is_last(state)
-        if not is_last:
-            found = yield from self._round(problem, basis, after, state.coefficients + state.direction)
-            if found is not None:
-                return found
-        sums, length = yield from self._search(problem, basis, state)
-        after = replace(after, length=length)
-        if not length:
-            return after
-        at = state.coefficients + length * state.direction
-        if is_last:
-            converged = self.risk.loss.is_quadratic or self._is_small(state)
-            return (yield from self._at(problem, basis, replace(after, converged=converged), at, sums))
-        found = yield from self._round(problem, basis, replace(after, decrement=0.0), at)
-        return replace(after, length=0.0) if found is None else found
+        footprint = self.footprint(problem, basis.size)
+        risk = scaled_risk(self.risk, state.center, state.target_scale)
+
+        def measure(at: Array) -> Steps[Point]:
+            model = Model(basis, coordinates.outward(at), risk)
+            sums: Sums = yield gradient_pass(problem, model, footprint)
+            return self._point(coordinates, at, sums, coordinates.gradient(sums.mean_gradient))
+
+        at, own = coordinates.inward(state.coefficients), coordinates.basis
+        of_matrix = replace(footprint, size=own.size)
+        grams = self._grams(state.stage)
+        matrices, sums = yield from grams.matrices(problem, Model(own, at, risk), of_matrix)
+        metric = BoundedMetric(self._inverse(own, matrices, state.stage, problem.n_rows))
+        start = self._point(coordinates, at, sums, sums.mean_gradient)
+        found = yield from descend(measure, start, metric, self.most_steps(footprint), self.tol)
+        coefficients = coordinates.outward(found.point.at)
+        last = Model(basis, coefficients, risk)
+        figures = yield from figures_of(
+            problem,
+            found.point.sums,
+            held_out_pass(problem, last, footprint),
+            found.point.value - found.point.sums.losses / problem.n_rows,
+        )
+        return replace(
+            state,
+            coefficients=coefficients,
+            decrement=found.decrement,
+            steps=found.steps,
+            stage=state.stage + 1,
+            objective=figures.objective,
+            train_error=figures.train_error,
+            test_error=figures.test_error,
+            absolute_errors=figures.absolute_errors,
+        )
 
     def finished(self, state: NewtonState) -> bool:
-        stuck = state.stage > 0 and state.length == 0.0
-        return state.stage >= self.stages or state.converged or stuck
+        return state.stage >= self.stages or self._converged(state) or self._stuck(state)
+
+    def _converged(self, state: NewtonState) -> bool:
+        return 0.0 <= state.decrement <= self.tol * abs(state.objective)
+
+    def _stuck(self, state: NewtonState) -> bool:
+        """Whether another stage would begin with the same matrix as the last."""
+        return state.stage > 0 and (state.steps == 0 or self.risk.loss.is_quadratic)
 
     def measures(self, state: NewtonState) -> Measures:
-        stuck = state.stage > 0 and state.length == 0.0
+        converged = self._converged(state)
         return Measures(
             state.objective,
             state.train_error,
             state.test_error,
             len(state.coefficients),
-            {"decrement": state.decrement, "length": state.length, **figures_of_targets(state)},
-            converged=state.converged,
-            shortfall=_STUCK if stuck else "",
+            {"decrement": state.decrement, "steps": float(state.steps), **figures_of_targets(state)},
+            converged=converged,
+            shortfall=_STUCK if self._stuck(state) and not converged else "",
         )
 
     def outline(self, problem: Problem) -> list[Outline]:
         footprint = self.footprint(problem, self.expected_size(problem))
-        steps = 1 if self.risk.loss.is_quadratic else self.stages
+        stages = 1 if self.risk.loss.is_quadratic else self.stages
         passes = [
             *(Outline(step, times) for step, times in self.features.outline(problem.layout)),
             *target_outline(problem),
-            self._grams(problem, 0).outline(problem, footprint),
-            Outline(line_pass(problem, None, footprint), 1),
+            Outline(zero_pass(problem, None), 1),
+            self._grams(0).outline(problem, footprint),
+            Outline(gradient_pass(problem, None, footprint), stages * self.most_steps(footprint)),
         ]
-        if steps > 1:
-            later = self._grams(problem, 1).outline(problem, footprint)
-            passes.append(replace(later, times=later.times * (steps - 1)))
+        if stages > 1:
+            later = self._grams(1).outline(problem, footprint)
+            passes.append(replace(later, times=later.times * (stages - 1)))
         if problem.has_test:
-            passes.append(Outline(held_out_pass(problem, None, footprint), steps + 1))
+            passes.append(Outline(zero_pass(problem, None, "test"), 1))
+            passes.append(Outline(held_out_pass(problem, None, footprint), stages))
         return passes
 
-    # -- its parts
+    def most_steps(self, footprint: Footprint) -> int:
+        """Steps from a matrix on: about as many as their passes take the time of making the next one."""
+        if self.risk.loss.is_quadratic:
+            return _MOST_STEPS
+        size, outputs = footprint.size, self.risk.n_outputs
+        a_pass = footprint.flops_per_row + _FLOPS_OF_ENTRY * footprint.entries_per_row + 4.0 * size * outputs
+        return int(np.clip(outputs * size**2 / a_pass, _LEAST_STEPS, _MOST_STEPS))
 
-    def _grams(self, problem: Problem, stage: int) -> Grams:
-        """The matrices of a round: one for each output, at first one for all, which are bent alike there."""
+    def _grams(self, stage: int) -> Grams:
+        """The matrices of a stage: one for each output, at first one for all, which are bent alike there."""
         weigh, n_matrices = (with_curvatures, self.risk.n_outputs) if stage else (with_slopes, 1)
         return Grams(weigh, n_matrices, strip_bytes=_STRIP_BYTES, name="Newton matrix")
 
     def _bend(self, stage: int) -> float:
-        """What a round's matrices are multiplied by."""
+        """What a stage's matrices are multiplied by."""
         loss, outputs = self.risk.loss, self.risk.n_outputs
         if stage:
             return loss.coupling(outputs)
@@ -214,78 +248,32 @@ class Newton(AbstractExplicit[NewtonState]):
             return loss.curvature
         return loss.coupling(outputs) * float(loss.row_curvatures(*np.zeros((2, 1, outputs)))[0, 0])
 
-    def _is_small(self, state: NewtonState) -> bool:
-        return state.decrement <= self.tol * abs(state.objective)
-
-    def _is_last(self, state: NewtonState) -> bool:
-        """Whether the step from a state on is the last one, so that no matrix is needed at its end."""
-        return state.stage + 1 >= self.stages or self.risk.loss.is_quadratic or self._is_small(state)
-
-    def _round(
-        self, problem: Problem, basis: AbstractBasis, state: NewtonState, at: Array
-    ) -> Steps[NewtonState | None]:
-        """The state at other coefficients, with the step from there; None if too little was gained."""
-        risk, footprint = self._scaled(state), self.footprint(problem, basis.size)
-        grams, model = self._grams(problem, state.stage), Model(basis, at, risk)
-        matrices, sums = yield from grams.matrices(problem, model, footprint)
-        metric = basis.metric_product(at)
-        value = sums.losses / problem.n_rows + 0.5 * self.nu * float(np.einsum("ij,ij->", at, metric))
-        # not so of what is no number
-        if not value <= state.objective - _DESCENT * state.decrement + _ROUNDING * abs(state.objective):
-            return None
-        gradient = sums.mean_gradient + self.nu * metric
-        direction = np.empty_like(at)
-        for number, matrix in enumerate(matrices):
-            matrix *= self._bend(state.stage) / problem.n_rows
+    def _inverse(self, basis: AbstractBasis, matrices: list[Array], stage: int, n_rows: int) -> Solve:
+        """g -> H^-1 g, in the memory of the matrices."""
+        solves = []
+        for matrix in matrices:
+            matrix *= self._bend(stage) / n_rows
             basis.add_metric(matrix, self.nu)
-            own = slice(number, number + 1) if len(matrices) > 1 else slice(None)
-            direction[:, own] = -solved(matrix, 0.0, overwrite=True)(gradient[:, own])
-        if risk.loss.target_kind == "classes":
-            # what all outputs share changes no loss, and is 0 at the minimum
-            direction -= direction.mean(axis=1, keepdims=True)
-        decrement = -0.5 * float(np.einsum("ij,ij->", gradient, direction))
-        after = replace(state, direction=direction, decrement=decrement)
-        return (yield from self._at(problem, basis, after, at, sums))
+            solves.append(solved(matrix, 0.0, overwrite=True))
 
-    def _search(
-        self, problem: Problem, basis: AbstractBasis, state: NewtonState
-    ) -> Steps[tuple[Sums, float]]:
-        """The best length of a step, with the sums there; 0 if all make the objective larger."""
-        model = Model(basis, state.coefficients, self._scaled(state))
-        found: LineSums = yield line_pass(
-            problem, model, self.footprint(problem, basis.size), state.direction
-        )
-        values = []
-        for length, sums in zip(LENGTHS, found.sums, strict=True):
-            regulariser = self._regulariser(basis, state.coefficients + length * state.direction)
-            values.append(sums.losses / problem.n_rows + regulariser)
-        rounding = _ROUNDING * abs(state.objective)
-        best = int(np.argmin(np.where(np.isfinite(values), values, np.inf)))
-        full = LENGTHS.index(1.0)
-        if values[full] <= values[best] + rounding:
-            best = full
-        enough = values[best] <= state.objective + rounding
-        return found.sums[best], LENGTHS[best] if enough else 0.0
+        def solve(right: Array) -> Array:
+            found = np.empty_like(right)
+            for number, one in enumerate(solves):
+                own = slice(number, number + 1) if len(solves) > 1 else slice(None)
+                found[:, own] = one(right[:, own])
+            if self.risk.loss.target_kind == "classes":
+                # what all outputs share changes no loss, and is 0 at the minimum
+                found -= found.mean(axis=1, keepdims=True)
+            return found
 
-    def _at(
-        self, problem: Problem, basis: AbstractBasis, state: NewtonState, at: Array, sums: Sums
-    ) -> Steps[NewtonState]:
-        """The state at coefficients where the sums are known."""
-        model, footprint = Model(basis, at, self._scaled(state)), self.footprint(problem, basis.size)
-        figures = yield from figures_of(
-            problem, sums, held_out_pass(problem, model, footprint), self._regulariser(basis, at)
-        )
-        return replace(
-            state,
-            coefficients=at,
-            objective=figures.objective,
-            train_error=figures.train_error,
-            test_error=figures.test_error,
-            absolute_errors=figures.absolute_errors,
-        )
+        return solve
 
-    def _regulariser(self, basis: AbstractBasis, at: Array) -> float:
-        return 0.5 * self.nu * float(np.einsum("ij,ij->", at, basis.metric_product(at)))
+    def _coordinates(self, problem: Problem, state: NewtonState) -> Steps[Coordinates]:
+        yield from ()
+        choice = self.choice(problem)
+        return choice.coordinates(choice.basis(problem.layout, state.landmarks, state.gamma))
 
-    def _scaled(self, state: NewtonState) -> Risk:
-        return scaled_risk(self.risk, state.center, state.target_scale)
+    def _point(self, coordinates: Coordinates, at: Array, sums: Sums, gradient: Array) -> Point:
+        metric = coordinates.basis.metric_product(at)
+        regulariser = 0.5 * self.nu * float(np.einsum("ij,ij->", at, metric))
+        return Point(at, sums.losses / sums.n_rows + regulariser, gradient + self.nu * metric, sums)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +17,7 @@ from distkern.features.random import footprint_of_random
 from distkern.passes import Cost, Message, Reduce, Rounds
 from distkern.solvers._dsg.sweeps import SweepAsk, SweepOperand, join, open_sweeps, total
 from distkern.solvers.base import Outline, Problem, Steps
+from distkern.solvers.descent import BoundedMetric
 from distkern.solvers.gram import Grams, inverted, solved, with_slopes
 from distkern.solvers.measuring import Model, Sums, measure_gradient
 from distkern.solvers.risk import Risk
@@ -30,7 +30,6 @@ _ORDER = 3
 _MOST_PASSES = 150
 #: of an exact polish: what the objective may be above its minimum, divided by it
 TOLERANCE = 1e-7
-_MEMORY = 20
 #: of what the slope promises, what a step has to reach; what of the objective is lost to rounding
 _DESCENT, _ROUNDING, _SHORTEST = 1e-4, 1e-9, 0.05
 #: the metric of an exact polish, and the gradient where it starts
@@ -160,40 +159,6 @@ def exact_polish(
                 return best, n_passes, 0.5 * decrement / max(value, np.finfo(float).tiny)
         point = (best + length * direction).astype(basis.dtype).astype(np.float64)
     return best, first + _MOST_PASSES - 1, max(0.5 * decrement / value, 2 * TOLERANCE)
-
-
-class BoundedMetric:
-    """The inverse Hessian as far as it is known: that of a bound, and what the last steps have shown."""
-
-    def __init__(self, inverse: Callable[[Array], Array]) -> None:
-        self._inverse = inverse
-        self._pairs: list[tuple[Array, Array]] = []
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether there is nothing but the bound."""
-        return not self._pairs
-
-    def forget(self) -> None:
-        """Go back to the bound."""
-        self._pairs.clear()
-
-    def learn(self, step: Array, change: Array) -> None:
-        """That the gradient changed so over a step; passed over where it shows no curvature."""
-        if np.einsum("ij,ij->", step, change) > 0:
-            self._pairs = [*self._pairs, (step, change)][-_MEMORY:]
-
-    def solve(self, gradient: Array) -> Array:
-        """The inverse Hessian times the gradient, by the two loops of Nocedal."""
-        q, shares = gradient.copy(), []
-        for step, change in reversed(self._pairs):
-            share = np.einsum("ij,ij->", step, q) / np.einsum("ij,ij->", step, change)
-            q -= share * change
-            shares.append(share)
-        q = self._inverse(q)
-        for (step, change), share in zip(self._pairs, reversed(shares), strict=True):
-            q += (share - np.einsum("ij,ij->", change, q) / np.einsum("ij,ij->", step, change)) * step
-        return q
 
 
 def _gradient_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:

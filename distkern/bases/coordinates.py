@@ -1,0 +1,222 @@
+"""Coordinates in which the models over a basis are found: those of its functions, or better ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.bases.base import AbstractBasis, rows_of_wide_tile
+from distkern.bases.landmarks import LandmarkBasis
+from distkern.common.errors import InputError
+from distkern.common.sparse import Rows
+from distkern.common.tiles import apply, copied, greatest, matmul, scratch
+from distkern.common.types import Floats
+
+Array = NDArray[np.float64]
+
+#: residuals of landmarks below this share of the largest kernel value are rounding, by the bytes of a number
+_CUT = {4: 1e-5, 8: 1e-13}
+#: what a product of values of mean square 1 is rounded by in a sum over all rows, for the root of r
+_NOISE = {4: 1e-6, 8: 1e-16}
+#: of the functions, those whose residuals may drown in it: steps make up for few directions
+_DROWNED = 0.02
+#: functions that are made orthonormal at once
+_PANEL = 256
+
+
+class Coordinates:
+    """Those of the functions themselves: coef = c.
+
+    Attributes
+    ----------
+    basis : whose values are summed, and in whose norm coefficients c are regularised
+    """
+
+    basis: AbstractBasis
+
+    def __init__(self, basis: AbstractBasis) -> None:
+        self.basis = basis
+
+    def outward(self, own: Array) -> Array:
+        """T c, (size, n_outputs): the coefficients of the functions, for c."""
+        return own
+
+    def inward(self, coefficients: Array) -> Array:
+        """c of coefficients that are T c."""
+        return coefficients
+
+    def gradient(self, outer: Array) -> Array:
+        """T' g: the gradient in c, of the one in the coefficients."""
+        return outer
+
+
+class KernelCoordinates(Coordinates):
+    """Of kernels at landmarks, by a Cholesky factor K_PP = L L' with pivots (Higham 1990).
+
+    Landmarks P are those that no combination of others is up to rounding; the rest have coefficients 0. With
+    the first q of them, as many as it takes to see the last ones, the functions are
+
+        z_1 = L_11^-1 k_1,    z_2 = D (k_2 - L_21 z_1),
+
+    orthonormal ones and residuals of norm 1: single precision sees both, where the Gram matrix of nearly
+    equal kernels is rounding in all directions but a few.
+
+    Parameters
+    ----------
+    kernels : at r landmarks
+
+    Raises
+    ------
+    InputError
+        If the kernel is 0 at all landmarks.
+    """
+
+    def __init__(self, kernels: LandmarkBasis) -> None:
+        from scipy.linalg.lapack import dpstrf
+
+        itemsize = kernels.dtype.itemsize
+        exact = LandmarkBasis(kernels.kernel, kernels.landmarks.astype(np.float64))
+        gram = np.empty((exact.size, exact.size), order="F")
+        for tile in exact.tiles(exact.landmarks):
+            gram[:, tile.rows] = tile.values.T
+        largest = float(gram.diagonal().max())
+        if not largest > 0.0:
+            raise InputError(f"kernel {kernels.kernel.name} is 0 at all landmarks", where="landmarks")
+        square = float(np.square(gram).mean())
+        factor, order, rank, _ = dpstrf(gram, lower=1, tol=_CUT[itemsize] * largest, overwrite_a=1)
+        factor = np.tril(factor[:rank, :rank])
+        first = _orthonormal(factor, square / largest**2, _NOISE[itemsize])
+        self._size, self._kept, self._first = exact.size, order[:rank] - 1, first
+        self._factor = factor
+        rest = factor[first:, first:]
+        self._lengths = np.sqrt(np.einsum("ij,ij->i", rest, rest))
+        self._rest = rest / self._lengths[:, None]
+        points = LandmarkBasis(kernels.kernel, kernels.landmarks[self._kept])
+        super().__init__(OrthonormalKernels(points, factor, first, self._lengths, self._rest))
+
+    def outward(self, own: Array) -> Array:
+        from scipy.linalg import solve_triangular
+
+        last = own[self._first :] / self._lengths[:, None]
+        lower, cross = self._factor[: self._first, : self._first], self._factor[self._first :, : self._first]
+        found = np.zeros((self._size, own.shape[1]))
+        ahead = own[: self._first] - cross.T @ last
+        found[self._kept[: self._first]] = solve_triangular(lower, ahead, trans=1, lower=True)
+        found[self._kept[self._first :]] = last
+        return found
+
+    def inward(self, coefficients: Array) -> Array:
+        kept = coefficients[self._kept]
+        factor, last = self._factor[:, : self._first], kept[self._first :]
+        return np.vstack([factor.T @ kept, self._lengths[:, None] * last])
+
+    def gradient(self, outer: Array) -> Array:
+        from scipy.linalg import solve_triangular
+
+        kept = outer[self._kept]
+        lower, cross = self._factor[: self._first, : self._first], self._factor[self._first :, : self._first]
+        ahead = solve_triangular(lower, kept[: self._first], lower=True)
+        return np.vstack([ahead, (kept[self._first :] - cross @ ahead) / self._lengths[:, None]])
+
+
+def _orthonormal(factor: Array, square: float, noise: float) -> int:
+    """q: as few as let the noise of the residuals' Gram matrix be less than the squared last residuals.
+
+    The mean square of a residual's values is taken for that of the kernel, ``square``, times the squared
+    share of its norm that is left.
+    """
+    columns = np.square(factor).sum(axis=0)
+    left = np.cumsum(columns[::-1])[::-1] / np.arange(len(columns), 0, -1)
+    last = np.square(factor[-1 - int(_DROWNED * len(factor)), -1 - int(_DROWNED * len(factor))])
+    drowned = noise * math.sqrt(len(factor)) * square * np.square(left) > last**2
+    return int(np.count_nonzero(drowned))
+
+
+class OrthonormalKernels(AbstractBasis):
+    """The functions z of :class:`KernelCoordinates`.
+
+    Parameters
+    ----------
+    kernels : at the landmarks P, in their order
+    factor : L
+    first : q
+    lengths : 1 / D
+    rest : the factor of the residuals' Gram matrix
+    """
+
+    def __init__(
+        self, kernels: LandmarkBasis, factor: Array, first: int, lengths: Array, rest: Array
+    ) -> None:
+        self.kernels, self.first, self._rest = kernels, first, rest
+        self._cross = factor[:, :first].astype(self.dtype)
+        self._scales = (1.0 / lengths).astype(self.dtype)
+        self._panels = [
+            np.linalg.inv(factor[own, own]).T.astype(self.dtype, order="C") for own in self._starts()
+        ]
+
+    def _starts(self) -> Iterator[slice]:
+        for start in range(0, self.first, _PANEL):
+            yield slice(start, min(start + _PANEL, self.first))
+
+    @property
+    def size(self) -> int:
+        return self.kernels.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.kernels.dtype
+
+    @property
+    def process_bytes(self) -> int:
+        return self.kernels.process_bytes
+
+    @property
+    def is_compiled(self) -> bool:
+        return self.kernels.is_compiled
+
+    @property
+    def tile_rows(self) -> int:
+        return rows_of_wide_tile(self.size, self.dtype.itemsize)
+
+    def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
+        self.kernels.fill(features, values)
+        for own, inverse in zip(self._starts(), self._panels, strict=True):
+            left = self._residuals(values, own)
+            copied(matmul(left, inverse, into=scratch("panel", left.shape, self.dtype)), into=left)
+        if self.first:
+            rest = self._residuals(values, slice(self.first, self.size))
+            apply(np.multiply, rest, self._scales, into=rest)
+        else:
+            apply(np.multiply, values, self._scales, into=values)
+        if nearest is not None:
+            greatest(values, into=nearest)
+
+    def _residuals(self, values: Floats, own: slice) -> Floats:
+        """Some columns less what the orthonormal ones before them explain."""
+        left = values[:, own]
+        before = min(own.start, self.first)
+        if before and left.shape[1]:
+            share: Floats = scratch("explained", left.shape, self.dtype)
+            matmul(values[:, :before], self._cross[own, :before].T, into=share)
+            apply(np.subtract, left, share, into=left)
+        return left
+
+    def metric_product(self, coefficients: Array) -> Array:
+        last = coefficients[self.first :]
+        return np.vstack([coefficients[: self.first], self._rest @ (self._rest.T @ last)])
+
+    def add_metric(self, matrix: Array, weight: float) -> None:
+        places = np.arange(self.first)
+        matrix[places, places] += weight
+        for start in range(self.first, self.size, _PANEL):
+            own = slice(start, min(start + _PANEL, self.size))
+            rows = self._rest[start - self.first : own.stop - self.first]
+            matrix[own, self.first :] += weight * (rows @ self._rest.T)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # workers only make values
+        return {name: value for name, value in vars(self).items() if name != "_rest"}

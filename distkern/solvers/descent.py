@@ -1,0 +1,130 @@
+"""BFGS of limited memory in a metric that is factorised once (Nocedal 1980)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.solvers.base import Steps
+from distkern.solvers.gram import Solve
+from distkern.solvers.measuring import Sums
+
+Array = NDArray[np.float64]
+
+_MEMORY = 20
+#: of what the slope promises, what a step has to reach; of the objective, what is lost to rounding
+_DESCENT, _ROUNDING = 0.1, 1e-7
+#: a step that is too long is made so many times shorter, at least and at most
+_SHORTER = (0.1, 0.6)
+_SHORTEST = 1e-3
+
+
+@dataclass(frozen=True)
+class Point:
+    """Coefficients (r, k), and what a pass has found there: the objective and its gradient (r, k)."""
+
+    at: Array
+    value: float
+    gradient: Array
+    sums: Sums
+
+
+class BoundedMetric:
+    """The inverse Hessian as far as it is known: that of a bound, and what the last steps have shown."""
+
+    def __init__(self, inverse: Solve) -> None:
+        self._inverse = inverse
+        self._pairs: list[tuple[Array, Array]] = []
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is nothing but the bound."""
+        return not self._pairs
+
+    def forget(self) -> None:
+        """Go back to the bound."""
+        self._pairs.clear()
+
+    def learn(self, step: Array, change: Array) -> None:
+        """That the gradient changed so over a step; passed over where it shows no curvature."""
+        if np.einsum("ij,ij->", step, change) > 0:
+            self._pairs = [*self._pairs, (step, change)][-_MEMORY:]
+
+    def solve(self, gradient: Array) -> Array:
+        """The inverse Hessian times the gradient, by the two loops of Nocedal."""
+        q, shares = gradient.copy(), []
+        for step, change in reversed(self._pairs):
+            share = np.einsum("ij,ij->", step, q) / np.einsum("ij,ij->", step, change)
+            q -= share * change
+            shares.append(share)
+        q = self._inverse(q)
+        for (step, change), share in zip(self._pairs, reversed(shares), strict=True):
+            q += (share - np.einsum("ij,ij->", change, q) / np.einsum("ij,ij->", step, change)) * step
+        return q
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Where steps have led.
+
+    Attributes
+    ----------
+    decrement : -g . d / 2 there, d the next step: what it would lower the objective by if that were a
+        parabola and the metric its Hessian
+    steps : taken
+    """
+
+    point: Point
+    decrement: float
+    steps: int
+
+
+def descend(
+    measure: Callable[[Array], Steps[Point]], start: Point, metric: BoundedMetric, most: int, tolerance: float
+) -> Steps[Descent]:
+    """At most so many steps, until the decrement is at most ``tolerance`` times the objective.
+
+    Each step is a pass, unless it is too long: then shorter ones are tried, at the minimum of the cubic
+    through the values and slopes at both ends, and at last those of the metric alone.
+    """
+    best, steps = start, 0
+    direction = -metric.solve(best.gradient)
+    while steps < most and (steps == 0 or -0.5 * _inner(best.gradient, direction) > tolerance * best.value):
+        slope, length = _inner(best.gradient, direction), 1.0
+        while True:
+            tried = yield from measure(best.at + length * direction)
+            if tried.value <= best.value + _DESCENT * length * slope + _ROUNDING * abs(best.value):
+                break
+            length *= _shorter(
+                best.value, tried.value, length * slope, length * _inner(tried.gradient, direction)
+            )
+            if length < _SHORTEST:
+                break
+        if length < _SHORTEST:
+            if metric.is_plain:
+                break
+            metric.forget()
+        else:
+            metric.learn(tried.at - best.at, tried.gradient - best.gradient)
+            best, steps = tried, steps + 1
+        direction = -metric.solve(best.gradient)
+    return Descent(best, -0.5 * _inner(best.gradient, direction), steps)
+
+
+def _inner(left: Array, right: Array) -> float:
+    return float(np.einsum("ij,ij->", left, right))
+
+
+def _shorter(start: float, end: float, slope: float, end_slope: float) -> float:
+    """Where in [0, 1] the cubic with these values and slopes at 0 and 1 is least, within bounds."""
+    if not math.isfinite(end + end_slope):
+        return _SHORTER[0]
+    both = slope + end_slope - 3.0 * (end - start)
+    root = math.sqrt(max(both * both - slope * end_slope, 0.0))
+    below = end_slope - slope + 2.0 * root
+    place = 1.0 - (end_slope + root - both) / below if below else _SHORTER[1]
+    return min(max(place, _SHORTER[0]), _SHORTER[1])
