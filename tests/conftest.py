@@ -6,12 +6,14 @@ import atexit
 import os
 import signal
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 import distkern
+from distkern.engine.executors import AbstractExecutor, open_executor
 
 # the same examples every time, and no deadline on a busy machine
 settings.register_profile("distkern", derandomize=True, deadline=None)
@@ -45,6 +47,13 @@ def datasets() -> Path:
     if not folder.is_dir():
         pytest.skip("the real data sets (../shared/datasets) are not on this machine")
     return folder
+
+
+@pytest.fixture(scope="session")
+def local_workers() -> Iterator[AbstractExecutor]:
+    """Two worker processes on this host, for tests that leave them alive: starting them takes seconds."""
+    with open_executor("local", workers=2) as opened:
+        yield opened
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 
 from distkern.common.types import AbstractGroup, AbstractSource, groups_of
 from distkern.engine.batches import as_rounds
+from distkern.engine.executors import open_executor
 from distkern.features import find_features
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
@@ -19,6 +21,12 @@ from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG
 from distkern.solvers.risk import Risk
 from reference import PlainRunner, cut_blocks
+
+
+def executor_of(scheduler, workers):
+    """A context with the executor of that name, or with one that stays open."""
+    named = isinstance(scheduler, str)
+    return open_executor(scheduler, workers=workers) if named else nullcontext(scheduler)
 
 
 class Group(AbstractGroup):

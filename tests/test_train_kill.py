@@ -26,18 +26,24 @@ KILLS = 20
 SETTINGS = ("n_landmarks=60", "stages=6", "tol=0.0", "lam=64.0", "steps_per_stage=1.0")
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    """Enough rows for a run of some seconds, in 12 shards."""
+def made(folder: Path, rows: int) -> Dataset:
+    """24 times ``rows`` training rows in 12 shards, and some test rows."""
 
     def chunks(n_chunks: int, offset: int):
         for number in range(n_chunks):
             generator = np.random.default_rng(offset + number)
-            features = generator.normal(size=(10_000, 12)).astype(np.float32)
+            features = generator.normal(size=(rows, 12)).astype(np.float32)
             yield features, (np.abs(features[:, :4]).sum(axis=1) > 3.0).astype(int)
 
-    folder = tmp_path_factory.mktemp("kill")
-    return write_dataset(chunks(24, 0), folder / "d.zarr", test_chunks=chunks(2, 100), rows_per_shard=20_000)
+    return write_dataset(
+        chunks(24, 0), folder / "d.zarr", test_chunks=chunks(2, 100), rows_per_shard=2 * rows
+    )
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """Enough rows for a run of some seconds."""
+    return made(tmp_path_factory.mktemp("kill"), 10_000)
 
 
 def start(data: Dataset, out: Path, *flags: str) -> subprocess.Popen[str]:
@@ -77,8 +83,8 @@ def model_of(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return model.coef_, model.landmarks_
 
 
-def test_the_bits_do_not_depend_on_scheduler_or_workers(data: Dataset, tmp_path: Path) -> None:
-    found = []
+def test_the_bits_do_not_depend_on_scheduler_or_workers(tmp_path: Path) -> None:
+    data, found = made(tmp_path, 1000), []
     for scheduler, workers in [
         ("synchronous", 1),
         ("threads", 1),

@@ -43,6 +43,9 @@ NAMES = executor_names()
 
 @pytest.fixture(scope="module", params=[pytest.param(name, id=name) for name in NAMES])
 def executor(request):
+    if request.param == "local":
+        yield request.getfixturevalue("local_workers")
+        return
     with open_executor(request.param, workers=2) as opened:
         yield opened
 

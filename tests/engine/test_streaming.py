@@ -29,6 +29,9 @@ MODES = [
 
 @pytest.fixture(scope="module", params=["threads", "processes", "local"])
 def executor(request):
+    if request.param == "local":
+        yield request.getfixturevalue("local_workers")
+        return
     with open_executor(request.param, workers=2) as opened:
         yield opened
 

@@ -16,6 +16,7 @@ from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
 from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.executors import AbstractExecutor
 from distkern.runs.persistence import load_model
 from distkern.runs.run import evaluate, plan, train
 from distkern.runs.scoring import predict_to
@@ -124,10 +125,12 @@ def test_the_same_bits_on_every_scheduler(kind: str, form: str, datasets: dict[s
 @pytest.mark.parametrize(
     ("kind", "form"), [("linear", "sparse"), pytest.param("random", "dense", marks=pytest.mark.slow)]
 )
-def test_the_same_bits_on_local_workers(kind: str, form: str, datasets: dict[str, Dataset]) -> None:
+def test_the_same_bits_on_local_workers(
+    kind: str, form: str, datasets: dict[str, Dataset], local_workers: AbstractExecutor
+) -> None:
     data = datasets[form]
     expected = train(small(kind), data.train, scheduler="synchronous")
-    model = train(small(kind), data.train, scheduler="local", workers=2)
+    model = small(kind).fit_with(data.train, executor=local_workers)
     np.testing.assert_array_equal(model.coef_, expected.coef_)
     assert model.history_[-1]["objective"] == expected.history_[-1]["objective"]
 

@@ -17,6 +17,7 @@ from test_pegasos_classifier import topics
 from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.executors import AbstractExecutor
 from distkern.estimators.simba import SIMBAClassifier
 from distkern.runs.persistence import load_model
 from distkern.runs.run import evaluate, plan, train
@@ -188,15 +189,24 @@ def test_the_same_bits_on_every_scheduler(kind: str, form: str, datasets: dict[s
     ("kind", "form"), [("search", "sparse"), pytest.param("random", "dense", marks=pytest.mark.slow)]
 )
 def test_the_same_bits_on_local_workers(
-    kind: str, form: str, datasets: dict[str, Dataset], monkeypatch: pytest.MonkeyPatch
+    kind: str,
+    form: str,
+    datasets: dict[str, Dataset],
+    local_workers: AbstractExecutor,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # an exchange that costs nothing is worth it even for few rows
     monkeypatch.setattr("distkern.engine.plan_rounds.EXCHANGE_SECONDS", -1.0)
     data = datasets[form]
-    planned = plan(small(kind, max_rounds=150), data.train, scheduler="local", workers=2)
-    assert "rounds on 2 workers" in [step.mode for step in planned.passes]
     expected = train(small(kind, max_rounds=150), data.train, scheduler="synchronous")
-    same(train(small(kind, max_rounds=150), data.train, scheduler="local", workers=2), expected)
+    modes: list[str] = []
+    model = small(kind, max_rounds=150).fit_with(
+        data.train,
+        executor=local_workers,
+        listeners=[lambda event: modes.append(event.fields.get("mode", ""))],
+    )
+    assert "rounds on 2 workers" in modes
+    same(model, expected)
 
 
 @every_kind

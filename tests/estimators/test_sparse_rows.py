@@ -111,17 +111,21 @@ def test_weights_and_several_classes() -> None:
 @pytest.mark.parametrize(
     ("landmarks", "machines"),
     [
-        ("uniform", (("threads", 3), ("local", 2))),
+        ("uniform", (("threads", 3), ("shared", 2))),
         ("coverage", (("processes", 2), ("threads", 2))),
         pytest.param("coverage", (("local", 1), ("local", 3)), marks=pytest.mark.slow),
     ],
 )
-def test_the_same_bits_on_every_scheduler(data: Dataset, landmarks: str, machines: Any) -> None:
+def test_the_same_bits_on_every_scheduler(
+    data: Dataset, landmarks: str, machines: Any, request: pytest.FixtureRequest
+) -> None:
     expected = train(small(landmarks=landmarks), data.train, test=data.test, scheduler="synchronous")
     for scheduler, workers in machines:
-        model = train(
-            small(landmarks=landmarks), data.train, test=data.test, scheduler=scheduler, workers=workers
-        )
+        model = small(landmarks=landmarks)
+        if scheduler == "shared":
+            model.fit_with(data.train, test=data.test, executor=request.getfixturevalue("local_workers"))
+        else:
+            train(model, data.train, test=data.test, scheduler=scheduler, workers=workers)
         np.testing.assert_array_equal(model.coef_, expected.coef_)
         assert model.landmarks_.keys() == expected.landmarks_.keys()
         figures = ("objective", "train_error", "test_error")

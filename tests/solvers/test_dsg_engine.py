@@ -10,12 +10,11 @@ from distkern.engine.budget import MIB, Machine
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
-from distkern.engine.executors import open_executor
 from distkern.engine.plan import Extent
 from distkern.engine.plan_run import plan_pass
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import Problem
-from feature_problems import RowsSource, dsg, problem_of, same, train, waves
+from feature_problems import RowsSource, dsg, executor_of, problem_of, same, train, waves
 
 SOLVER = dsg("logistic", variant="gdsg", polish="sweeps", n_sweeps=2, batch_size=2100)
 
@@ -26,7 +25,7 @@ def rows():
 
 def run(scheduler, folder=None, *, resume=False, listener=None, solver=SOLVER, workers=2):
     blocks = rows()
-    with open_executor(scheduler, workers=workers) as executor:
+    with executor_of(scheduler, workers) as executor:
         events = EventLog([listener] if listener else [])
         driver = Driver({"train": RowsSource(blocks)}, executor, events, folder)
         return driver.run(solver, problem_of(blocks), resume=resume)
@@ -38,10 +37,10 @@ def test_the_same_bits_in_one_process(scheduler, monkeypatch):
     same(run(scheduler, workers=3).state, train(SOLVER, rows())[0][-1])
 
 
-def test_the_same_bits_on_workers(monkeypatch):
+def test_the_same_bits_on_workers(local_workers, monkeypatch):
     monkeypatch.setattr(plan_module, "EXCHANGE_SECONDS", 0.0)
     modes = []
-    outcome = run("local", listener=lambda event: modes.append(event.fields.get("mode")))
+    outcome = run(local_workers, listener=lambda event: modes.append(event.fields.get("mode")))
     assert any("rounds on 2 workers" in str(mode) for mode in modes)
     same(outcome.state, train(SOLVER, rows())[0][-1])
 
