@@ -151,7 +151,8 @@ class OrthonormalKernels(AbstractBasis):
     def __init__(
         self, kernels: LandmarkBasis, factor: Array, first: int, lengths: Array, rest: Array
     ) -> None:
-        self.kernels, self.first, self._rest = kernels, first, rest
+        self.kernels, self.first, self._rest, self._lengths = kernels, first, rest, lengths
+        self._below = factor[first:, :first]
         self._cross = factor[:, :first].astype(self.dtype)
         self._scales = (1.0 / lengths).astype(self.dtype)
         self._panels = [
@@ -210,13 +211,16 @@ class OrthonormalKernels(AbstractBasis):
         return np.vstack([coefficients[: self.first], self._rest @ (self._rest.T @ last)])
 
     def add_metric(self, matrix: Array, weight: float) -> None:
-        places = np.arange(self.first)
+        first = self.first
+        places = np.arange(first)
         matrix[places, places] += weight
-        for start in range(self.first, self.size, _PANEL):
-            own = slice(start, min(start + _PANEL, self.size))
-            rows = self._rest[start - self.first : own.stop - self.first]
-            matrix[own, self.first :] += weight * (rows @ self._rest.T)
+        exact = LandmarkBasis(self.kernels.kernel, self.kernels.landmarks.astype(np.float64))
+        for tile in exact.tiles(exact.landmarks[first:]):
+            own = self._below[tile.rows]
+            share = tile.values[:, first:] - own @ self._below.T
+            share *= weight / self._lengths[tile.rows, None]
+            matrix[first:][tile.rows, first:] += share / self._lengths
 
     def __getstate__(self) -> dict[str, Any]:
         # workers only make values
-        return {name: value for name, value in vars(self).items() if name != "_rest"}
+        return {name: value for name, value in vars(self).items() if name not in ("_rest", "_below")}

@@ -41,6 +41,7 @@ class Footprint:
     flops_per_row, entries_per_row : of making z(x), as in :class:`~distkern.passes.Cost`; 0 where the
         features are the rows themselves
     driver_bytes : what the driver makes them by
+    gram_flops_per_row : of making those whose Gram matrix is summed, beside
     """
 
     size: int
@@ -54,6 +55,7 @@ class Footprint:
     flops_per_row: float
     entries_per_row: float
     driver_bytes: int = 0
+    gram_flops_per_row: float = 0.0
 
     @property
     def tile_bytes(self) -> int:

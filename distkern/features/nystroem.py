@@ -49,7 +49,7 @@ class Nystroem(AbstractLandmarkFeatures):
                 plain,
                 operand_bytes=plain.operand_bytes + 2 * size * size * itemsize,
                 row_bytes=row_bytes(size, layout.row_numbers, itemsize),
-                flops_per_row=plain.flops_per_row + float(size * size),
+                gram_flops_per_row=float(size * size),
                 driver_bytes=32 * size * size,
             )
         return replace(

@@ -186,7 +186,8 @@ class Grams:
             result_bytes=8 * (self.n_matrices * (max(areas) + size + 1) + (size + 1) * outputs),
             # the matrices, which are filled strip by strip
             driver_bytes=8 * self.n_matrices * (size + self.constant) ** 2 + footprint.driver_bytes,
-            flops_per_row=share * (footprint.flops_per_row + 2.0 * self.n_matrices * max(areas)),
+            flops_per_row=share
+            * (footprint.flops_per_row + footprint.gram_flops_per_row + 2.0 * self.n_matrices * max(areas)),
             entries_per_row=share * footprint.entries_per_row,
             process_bytes=footprint.process_bytes,
             compiled=footprint.is_compiled,
@@ -286,15 +287,16 @@ def factorised(gram: Array, shift: float, least: float = _LEAST_FACTORISED) -> A
         added *= 10.0
 
 
-def solved(gram: Array, shift: float, *, overwrite: bool = False) -> Solve:
+def solved(gram: Array, shift: float, *, overwrite: bool = False, least: float = _LEAST_FACTORISED) -> Solve:
     """b -> (gram + shift I)^-1 b by a Cholesky factor, for few b.
 
-    ``gram`` stays as it is, or is overwritten if it is in Fortran order and may be.
+    ``gram`` stays as it is, or is overwritten if it is in Fortran order and may be. ``least`` as of
+    :func:`factorised`.
     """
     from scipy.linalg import cho_solve
 
     own = gram if overwrite else np.array(gram, order="F")
-    return partial(cho_solve, (factorised(own, shift), True))
+    return partial(cho_solve, (factorised(own, shift, least), True))
 
 
 def inverted(gram: Array, shift: float) -> Solve:

@@ -32,6 +32,8 @@ Array = NDArray[np.float64]
 _STRIP_BYTES = 128 * 2**20
 #: steps from a matrix on
 _LEAST_STEPS, _MOST_STEPS = 3, 12
+#: of the mean of a matrix's diagonal, what its rounding is at least, by the bytes of a number
+_LEAST = {4: 1e-8, 8: 1e-15}
 #: products that take the time of an exponential (measured)
 _FLOPS_OF_ENTRY = 90.0
 _STUCK = "no step lowers the objective any more, in the precision of the features: set a larger nu, or tol"
@@ -254,7 +256,7 @@ class Newton(AbstractExplicit[NewtonState]):
         for matrix in matrices:
             matrix *= self._bend(stage) / n_rows
             basis.add_metric(matrix, self.nu)
-            solves.append(solved(matrix, 0.0, overwrite=True))
+            solves.append(solved(matrix, 0.0, overwrite=True, least=_LEAST[basis.dtype.itemsize]))
 
         def solve(right: Array) -> Array:
             found = np.empty_like(right)
