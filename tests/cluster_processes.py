@@ -110,6 +110,30 @@ def distkern(
     )
 
 
+def start_distkern(*arguments: str) -> subprocess.Popen[str]:
+    """The command line at work in a process and session of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "distkern", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(process: subprocess.Popen[str], seconds: float = 300) -> str:
+    """Wait until it has ended well; what it said on standard error."""
+    _, errors = process.communicate(timeout=seconds)
+    assert process.returncode == 0, errors
+    return errors
+
+
+def settings_of(**settings: object) -> list[str]:
+    """Hyperparameters as flags."""
+    given = (f"{name}={'none' if value is None else value}" for name, value in settings.items())
+    return [part for setting in given for part in ("--set", setting)]
+
+
 def wait_for(holds: object, seconds: float = 60.0) -> None:
     """Wait until ``holds()`` is true."""
     assert callable(holds)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import distkern
-from cluster_processes import Processes
+from cluster_processes import Processes, finish, settings_of, start_distkern
 from distkern.estimators.simba import SIMBAClassifier
 from distkern.runs.persistence import load_model
 from distkern.runs.run import train
@@ -50,38 +47,12 @@ def whole(data: Dataset) -> SIMBAClassifier:
 
 
 def start(data: Dataset, out: Path, address: str, *flags: str) -> subprocess.Popen[str]:
-    given = [f"{name}={'none' if value is None else value}" for name, value in SETTINGS.items()]
-    settings = [part for setting in given for part in ("--set", setting)]
-    return subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "distkern",
-            "train",
-            "--data",
-            str(data.path),
-            "--out",
-            str(out),
-            "--algorithm",
-            "simba",
-            "--seed",
-            "3",
-            "--scheduler",
-            address,
-            *settings,
-            *flags,
-        ],
-        env={**os.environ, "PYTHONPATH": str(Path(distkern.__file__).parents[1])},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    job = ("--data", str(data.path), "--out", str(out), "--algorithm", "simba", "--seed", "3")
+    return start_distkern("train", *job, "--scheduler", address, *settings_of(**SETTINGS), *flags)
 
 
-def finish(process: subprocess.Popen[str], out: Path, whole: SIMBAClassifier) -> None:
-    _, errors = process.communicate(timeout=240)
-    assert process.returncode == 0, errors
+def check(process: subprocess.Popen[str], out: Path, whole: SIMBAClassifier) -> None:
+    finish(process)
     model = load_model(out)
     np.testing.assert_array_equal(model.coef_, whole.coef_)
     np.testing.assert_array_equal(model.intercept_, whole.intercept_)
@@ -111,7 +82,7 @@ def test_workers_killed_in_the_middle_of_rounds(
             if stage > 1:
                 # the first time, the others take over
                 cluster.add_worker()
-        finish(process, tmp_path / "m", whole)
+        check(process, tmp_path / "m", whole)
 
 
 def test_a_driver_killed_in_the_middle_of_rounds(
@@ -123,4 +94,4 @@ def test_a_driver_killed_in_the_middle_of_rounds(
         time.sleep(0.3)
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        finish(start(data, tmp_path / "m", cluster.address, "--resume"), tmp_path / "m", whole)
+        check(start(data, tmp_path / "m", cluster.address, "--resume"), tmp_path / "m", whole)

@@ -7,14 +7,13 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import distkern
+from cluster_processes import finish, settings_of, start_distkern
 from distkern import CSVRGClassifier
 from distkern.common.errors import InputError
 from distkern.runs.persistence import load_model
@@ -23,7 +22,7 @@ from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 
 KILLS = 20
-SETTINGS = ("n_landmarks=60", "stages=6", "tol=0.0", "lam=64.0", "steps_per_stage=1.0")
+SETTINGS = settings_of(n_landmarks=60, stages=6, tol=0.0, lam=64.0, steps_per_stage=1.0)
 
 
 def made(folder: Path, rows: int) -> Dataset:
@@ -47,35 +46,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 def start(data: Dataset, out: Path, *flags: str) -> subprocess.Popen[str]:
-    settings = [part for setting in SETTINGS for part in ("--set", setting)]
-    return subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "distkern",
-            "train",
-            "--data",
-            str(data.path),
-            "--out",
-            str(out),
-            "--algorithm",
-            "csvrg",
-            "--seed",
-            "3",
-            *settings,
-            *flags,
-        ],
-        env={**os.environ, "PYTHONPATH": str(Path(distkern.__file__).parents[1])},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-
-
-def finish(process: subprocess.Popen[str]) -> None:
-    _, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors
+    job = ("--data", str(data.path), "--out", str(out), "--algorithm", "csvrg", "--seed", "3")
+    return start_distkern("train", *job, *SETTINGS, *flags)
 
 
 def model_of(path: Path) -> tuple[np.ndarray, np.ndarray]:

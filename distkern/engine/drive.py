@@ -208,7 +208,7 @@ class Driver:
         extent = Extent.of(source, self._run_name)
         if isinstance(step, Reduce):
             reduce_plan = plan_reduce(step, extent, self.executor.machine)
-            watch = Watch(self, step, reduce_plan, reduce_plan.tasks)
+            watch = self._watch(step, reduce_plan, reduce_plan.tasks)
             result = self.executor.reduce(step, reduce_plan, source, watch.progress)
             watch.finish({"read": result.read_seconds, "work": result.work_seconds})
             return result.value
@@ -218,12 +218,12 @@ class Driver:
             return self._start_rounds(step)
         if isinstance(step, Each):
             each_plan = plan_each(step, extent, self.executor.machine)
-            watch = Watch(self, step, each_plan, each_plan.tasks)
+            watch = self._watch(step, each_plan, each_plan.tasks)
             records, seconds = run_each(step, each_plan, source, self.executor, watch.progress)
             watch.finish(seconds)
             return records
         stream_plan = plan_stream(step, extent, self.executor.machine)
-        watch = Watch(self, step, stream_plan, len(step.visits))
+        watch = self._watch(step, stream_plan, len(step.visits))
         clock = StreamClock()
         pieces = run_stream(step, stream_plan, source, self.executor, clock, watch.progress)
         return Watched(pieces, clock, watch)
@@ -231,13 +231,16 @@ class Driver:
     def _start_rounds(self, step: Rounds) -> Exchanging:
         assert self._residents is not None, "Rounds belong to a run"
         plan = self._residents.plan(step)
-        watch = Watch(self, step, plan, step.n_rounds)
+        watch = self._watch(step, plan, step.n_rounds)
         return Exchanging(self._residents.parties(step, plan), watch.progress, watch.finish)
 
     def _worker_lost(self, address: str) -> None:
         self.events.emit("worker_lost", address=address)
 
-    def count(self, step: Pass, plan: PassPlan, seconds: float) -> None:
+    def _watch(self, step: Pass, plan: PassPlan, tasks: int) -> Watch:
+        return Watch(self.events, self._stage, self._count, step, plan, tasks)
+
+    def _count(self, step: Pass, plan: PassPlan, seconds: float) -> None:
         """Add a finished pass to the counters; what rounds look at of the data is the solver's to count."""
         if isinstance(step, Rounds):
             return
@@ -330,8 +333,3 @@ class Driver:
             self.events.emit(
                 "run_stopped", result=reason, stage=self._stage, seconds=self._before + time.perf_counter()
             )
-
-    @property
-    def stage(self) -> int:
-        """The stage that is under way (0 before the first)."""
-        return self._stage

@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
+from distkern.engine.events import EventLog
 from distkern.engine.plan import PassPlan
 from distkern.engine.streaming import StreamClock
 from distkern.passes import Pass, Rounds
 
-if TYPE_CHECKING:
-    from distkern.engine.drive import Driver
+#: called with a finished pass and its seconds
+Count: TypeAlias = Callable[[Pass, PassPlan, float], None]
 
 
 class Watch:
     """Tells of one pass: its start, its progress, its end."""
 
-    def __init__(self, driver: Driver, step: Pass, plan: PassPlan, tasks: int) -> None:
-        self._driver, self._step, self._plan, self._tasks = driver, step, plan, tasks
+    def __init__(
+        self, events: EventLog, stage: int, count: Count, step: Pass, plan: PassPlan, tasks: int
+    ) -> None:
+        self._events, self._stage, self._count = events, stage, count
+        self._step, self._plan, self._tasks = step, plan, tasks
         self._start = time.perf_counter()
         # a cluster reports finished tasks from a thread of its own, some of them after the result is there
         self._lock, self._over = threading.Lock(), False
-        driver.events.emit(
+        events.emit(
             "pass_started",
             name=plan.name,
-            stage=driver.stage,
+            stage=stage,
             tasks=tasks,
             rows=plan.rows,
             bytes=plan.bytes_read,
@@ -40,10 +44,10 @@ class Watch:
                 self._tell(tasks_done, share)
 
     def _tell(self, tasks_done: int, share: float) -> None:
-        self._driver.events.emit(
+        self._events.emit(
             "pass_progress",
             name=self._plan.name,
-            stage=self._driver.stage,
+            stage=self._stage,
             tasks_done=min(tasks_done, self._tasks),
             tasks=self._tasks,
             rows_done=int(share * self._plan.rows),
@@ -55,11 +59,11 @@ class Watch:
         with self._lock:
             self._over = True
         seconds = time.perf_counter() - self._start
-        self._driver.count(self._step, self._plan, seconds)
-        self._driver.events.emit(
+        self._count(self._step, self._plan, seconds)
+        self._events.emit(
             "pass_finished",
             name=self._plan.name,
-            stage=self._driver.stage,
+            stage=self._stage,
             seconds=seconds,
             rows=self._plan.rows,
             bytes=self._plan.bytes_read,

@@ -234,8 +234,6 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
         )
 
     def outline(self, problem: Problem) -> list[Outline]:
-        size = self.block_size * self.most_blocks
-        process_bytes = self._process_bytes(problem)
         n_steps = self.n_steps(problem)
         grown = -(-n_steps // -(-n_steps // self.stages))
         passes = [
@@ -244,12 +242,10 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
             Outline(self._steps(problem, None), grown),
         ]
         n_measured = 1 + grown + self._polishing_stages
+        basis = self._basis_of(problem, 1.0)
         for split in ("train", "test") if problem.has_test else ("train",):
             share = min(1.0, MEASURED_ROWS / problem.n_rows)
-            passes.append(
-                Outline(measuring_pass(problem, None, size, split, share, process_bytes), n_measured)
-            )
-        basis = self._basis_of(problem, 1.0)
+            passes.append(Outline(measuring_pass(problem, None, basis, split, share), n_measured))
         polish = polish_outline(self.polish, problem, self.risk, basis, self.n_sweeps)
         return [*passes, *polish]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cluster_processes import free_port, wait_for
+from cluster_processes import finish, free_port, settings_of, start_distkern, wait_for
 from distkern.runs.persistence import load_model
 from distkern.storage.ingest import write_dataset
 
@@ -60,40 +60,15 @@ def test_a_run_goes_on_by_itself_when_the_scheduler_is_killed(
     X = np.random.default_rng(0).standard_normal((6000, 8), dtype=np.float32)
     data, out = tmp_path / "d.zarr", tmp_path / "m"
     write_dataset([(X, X[:, 0] + X[:, 1] ** 2 > 0.5)], data, rows_per_shard=1000)
-    run = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "distkern",
-            "train",
-            "--data",
-            str(data),
-            "--out",
-            str(out),
-            "--scheduler",
-            address,
-            "--algorithm",
-            "csvrg",
-            "--set",
-            "n_landmarks=60",
-            "--set",
-            "tol=0.0",
-            "--set",
-            "stages=70",
-            "--retries",
-            "5",
-        ],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-    )
+    job = ("--data", str(data), "--out", str(out), "--scheduler", address, "--algorithm", "csvrg")
+    settings = settings_of(n_landmarks=60, tol=0.0, stages=70)
+    run = start_distkern("train", *job, *settings, "--retries", "5")
     wait_for(lambda: list(out.glob("checkpoints/stage-*[3-9]")), 200)
     [scheduler] = children(process, "scheduler")
     os.kill(scheduler, signal.SIGKILL)
     assert run.poll() is None
     assert not list(out.glob("checkpoints/stage-*[4-6]?"))
-    _, errors = run.communicate(timeout=240)
-    assert run.returncode == 0, errors
+    finish(run)
     assert load_model(out).coef_.shape[0] == 60
     assert children(process, "scheduler") != [scheduler]
     # workers alone, too

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cluster_processes import Processes, distkern, wait_for
+from cluster_processes import Processes, distkern, finish, settings_of, start_distkern, wait_for
 from distkern.jobs.folder import JobFolder
 from distkern.runs.persistence import load_model
 from distkern.storage.ingest import write_dataset
@@ -23,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 FAULTS = int(os.environ.get("DISTKERN_FAULTS", "50"))
 STAGES = 40
-SETTINGS = ["--set", "n_landmarks=60", "--set", f"stages={STAGES}", "--set", "tol=0.0", "--set", "lam=64.0"]
+SETTINGS = settings_of(n_landmarks=60, stages=STAGES, tol=0.0, lam=64.0)
 
 
 @pytest.fixture(scope="module")
@@ -98,34 +96,15 @@ def test_train_with_retries_outlives_its_scheduler(
     data: Path, whole: Path, cluster: Processes, tmp_path: Path
 ) -> None:
     out = tmp_path / "m"
-    run = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "distkern",
-            "train",
-            "--data",
-            str(data),
-            "--out",
-            str(out),
-            "--scheduler",
-            cluster.address,
-            "--retries",
-            "5",
-            *SETTINGS,
-        ],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-    )
+    job = ("--data", str(data), "--out", str(out), "--scheduler", cluster.address)
+    run = start_distkern("train", *job, "--retries", "5", *SETTINGS)
     wait_for(lambda: saved(out, 5))
     cluster.kill_scheduler()
     # longer than the client tries to reach it again
     time.sleep(25)
     cluster.start_scheduler()
     cluster.replace_workers()
-    _, errors = run.communicate(timeout=180)
-    assert run.returncode == 0, errors
+    errors = finish(run)
     assert "the connection to the scheduler was lost" in errors
     assert "start both again, unless something does" in errors
     assert "try 1 of 5 in 1 s, from the last checkpoint" in errors
@@ -138,12 +117,7 @@ def test_without_retries_a_lost_scheduler_leaves_a_run_to_resume(
 ) -> None:
     out = tmp_path / "m"
     command = ["train", "--data", str(data), "--out", str(out), "--scheduler", cluster.address, *SETTINGS]
-    run = subprocess.Popen(
-        [sys.executable, "-m", "distkern", *command],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-    )
+    run = start_distkern(*command)
     wait_for(lambda: saved(out, 5))
     cluster.kill_scheduler()
     _, errors = run.communicate(timeout=120)

@@ -13,13 +13,14 @@ from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.sparse import Rows
 from distkern.common.tiles import scratch
 from distkern.common.types import Floats
-from distkern.passes import Cost, Reduce
+from distkern.features.random import footprint_of_random
+from distkern.passes import Reduce
 from distkern.solvers.base import Problem, Steps
+from distkern.solvers.explicit import pass_cost
 from distkern.solvers.measuring import Drawn, Figures, Model, Sums, measure_drawn, measured
 
 #: about so many training rows are measured, drawn from all blocks
 MEASURED_ROWS = 2**14
-_TILE_BYTES = 512 * 1024
 
 
 def tiles(basis: RandomFeatureBasis, rows: Rows, block: int) -> Iterator[tuple[slice, Floats]]:
@@ -53,18 +54,29 @@ def predict(
 
 
 def measuring_pass(
-    problem: Problem, operand: Drawn | None, n_features: int, split: str, share: float, process_bytes: int
+    problem: Problem, operand: Drawn | None, basis: RandomFeatureBasis, split: str, share: float = 1.0
 ) -> Reduce[Sums]:
     """Objective and errors on a split, of ``share`` of its rows."""
-    itemsize = problem.dtype.itemsize
-    cost = Cost(
-        workspace_bytes=2 * _TILE_BYTES + (1024 * (problem.row_numbers + 64) + 2 * n_features) * itemsize,
-        flops_per_row=2.0 * share * n_features * (problem.row_numbers + 2),
-        entries_per_row=share * n_features,
-        process_bytes=process_bytes,
+    cost = pass_cost(problem, footprint_of_random(problem.layout, basis), 1)
+    drawn = _drawn_rows(problem)
+    # a block of which all rows are drawn is not copied
+    drawn_bytes = (
+        drawn * problem.row_numbers * problem.dtype.itemsize if drawn < max(problem.block_rows) else 0
+    )
+    cost = replace(
+        cost,
+        workspace_bytes=cost.workspace_bytes + drawn_bytes,
+        result_bytes=0,
+        flops_per_row=share * cost.flops_per_row,
+        entries_per_row=share * cost.entries_per_row,
     )
     name = "held out" if split == "test" else "objective"
     return Reduce(name, measure_drawn, Sums.add, operand, split=split, cost=cost, measures_only=True)
+
+
+def _drawn_rows(problem: Problem) -> int:
+    """Of a block."""
+    return max(256, -(-MEASURED_ROWS // len(problem.block_rows)))
 
 
 def figures_of(problem: Problem, model: Model, strength: float, *, all_held_out: bool) -> Steps[Figures]:
@@ -72,15 +84,15 @@ def figures_of(problem: Problem, model: Model, strength: float, *, all_held_out:
 
     The objective is the mean loss + strength/2 |A|^2.
     """
-    size, process_bytes = len(model.coefficients), model.basis.process_bytes
-    drawn = Drawn(model, max(256, -(-MEASURED_ROWS // len(problem.block_rows))), problem.seed)
+    assert isinstance(model.basis, RandomFeatureBasis)
+    drawn = Drawn(model, _drawn_rows(problem), problem.seed)
     held_out = replace(drawn, rows_per_block=None) if all_held_out else drawn
     a = model.coefficients.astype(np.float64)
     return (
         yield from measured(
             problem,
-            measuring_pass(problem, drawn, size, "train", 1.0, process_bytes),
-            measuring_pass(problem, held_out, size, "test", 1.0, process_bytes),
+            measuring_pass(problem, drawn, model.basis, "train"),
+            measuring_pass(problem, held_out, model.basis, "test"),
             0.5 * strength * float(np.einsum("ij,ij->", a, a)),
         )
     )
