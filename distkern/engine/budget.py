@@ -9,7 +9,7 @@ from distkern.passes import Cost
 MIB = 2**20
 
 #: resident bytes of a Dask worker process that has read a small block (82 to 88 measured)
-WORKER_BASE_BYTES = 95 * MIB
+WORKER_BASE_BYTES = 93 * MIB
 #: what a process loads to write arrays (10 measured)
 WRITING_BYTES = 12 * MIB
 #: resident bytes of the driver process with scheduler and scikit-learn loaded (206 to 230 measured)
