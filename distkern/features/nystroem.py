@@ -50,7 +50,8 @@ class Nystroem(AbstractLandmarkFeatures):
                 operand_bytes=plain.operand_bytes + 2 * size * size * itemsize,
                 row_bytes=row_bytes(size, layout.row_numbers, itemsize),
                 gram_flops_per_row=float(size * size),
-                driver_bytes=32 * size * size,
+                # the factor and its residuals; landmarks in double precision, and in another order
+                driver_bytes=32 * size * size + 2 * size * layout.row_numbers * (8 + itemsize),
             )
         return replace(
             plain,

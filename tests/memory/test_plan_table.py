@@ -42,6 +42,8 @@ JOBS = [
     ("svrg", "wide", "local", "features=nystroem n_landmarks=256 stages=1"),
     ("svrg", "text", "synchronous", "features=nystroem n_landmarks=256 stages=1"),
     ("svrg", "wide", "local", "features=linear stages=1"),
+    ("newton", "wide", "local", "n_landmarks=1024 stages=1"),
+    ("newton", "digits", "synchronous", "n_landmarks=1024 stages=2"),
 ]
 
 
