@@ -86,6 +86,8 @@ class Whole(Number):
         return int(value)
 
 
+#: of what is chosen from the data
+AUTO = "auto"
 POSITIVE = Number(0, open=(True, False))
 NOT_NEGATIVE = Number(0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -18,7 +19,8 @@ from distkern.estimators.functional import (
 from distkern.losses import dual_loss_names
 from distkern.solvers._cells.basis import CellBasis, cell_basis
 from distkern.solvers._cells.place import places_from_arrays, places_to_arrays
-from distkern.solvers.cells import Cells, CellsState
+from distkern.solvers._cells.state import CellsState, Settled
+from distkern.solvers.cells import Cells
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, a_loss, hyperparameters_of
 from distkern.storage.parts import HeldParts, StoredParts, save_parts
 from distkern.storage.places import Place, place_of
@@ -31,7 +33,7 @@ class AbstractCells(AbstractFunctionalEstimator):
 
     Fitted attributes
     -----------------
-    gamma_, cost_ : the kernel's gamma over mapped rows, and C
+    settled_ : the kernel, gamma over mapped rows and C, see :class:`~distkern.solvers.cells.Settled`
     places_ : where a row lies; ``places_.map`` has the transform and the metric
     machines : (n_buckets, 32) uint8, fingerprints of the buckets' machines
     parts_ : the buckets' machines, in memory or in the folder of the model
@@ -41,17 +43,19 @@ class AbstractCells(AbstractFunctionalEstimator):
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Cells:
         return Cells(
             self._risk_for(self._least_outputs(), class_weights, mean_weight),
-            self.kernel_choice(),
+            None if self.value("kernel") == "auto" else self.kernel_choice(),
+            self.value("gamma"),
             **self.values_of(Cells),
         )
 
     def memory_knob(self) -> str:
-        return f"smaller cells (--set max_cell_rows={max(2, self.value('max_cell_rows') // 2)})"
+        rows = self.value("max_cell_rows")
+        return f"smaller cells (--set max_cell_rows={1000 if rows == 'auto' else max(2, rows // 2)})"
 
     def basis(self, dtype: DTypeLike = np.float32) -> CellBasis:
         solver = self._solver(None, 1.0)
         in_memory = isinstance(self.parts_, HeldParts)
-        settings = solver.settings(solver.risk, self.gamma_, self.cost_)
+        settings = solver.settings(solver.risk, self.settled_)
         return cell_basis(
             self.places_,
             settings,
@@ -65,7 +69,7 @@ class AbstractCells(AbstractFunctionalEstimator):
 
     def _keep(self, state: CellsState) -> None:
         self._keep_coefficients(np.eye(len(state.center)), state)
-        self.gamma_, self.cost_ = state.gamma, state.cost
+        self.settled_ = state.settled
         self.places_, self.machines_ = state.places, state.machines
         self.bucket_bytes_, self.n_cells_, self.n_support_ = (
             state.bucket_bytes,
@@ -94,8 +98,7 @@ class AbstractCells(AbstractFunctionalEstimator):
 
     def _facts(self) -> dict[str, Any]:
         return {
-            "gamma": float(self.gamma_),
-            "cost": float(self.cost_),
+            "settled": asdict(self.settled_),
             "cells": int(self.n_cells_),
             "support": int(self.n_support_),
             "bucket_bytes": int(self.bucket_bytes_),
@@ -107,7 +110,7 @@ class AbstractCells(AbstractFunctionalEstimator):
         self.places_ = places_from_arrays(arrays)
         self.machines_ = arrays["machines"]
         self.parts_ = StoredParts(place_of(where) / _FOLDER, _texts(self.machines_))
-        self.gamma_, self.cost_ = facts["gamma"], facts["cost"]
+        self.settled_ = Settled(**facts["settled"])
         self.n_cells_, self.n_support_ = facts["cells"], facts["support"]
         self.bucket_bytes_, self.regulariser_ = facts["bucket_bytes"], facts["regulariser"]
 

@@ -11,22 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
-from distkern.common.parameters import NOTHING, POSITIVE, Parameter, Whole, Words, parameter
+from distkern.common.parameters import NOTHING, POSITIVE, Number, Parameter, Whole, Words, parameter
+from distkern.common.stores import ArrayStore
 from distkern.features.kernel_choice import GAMMA, KernelChoice
-from distkern.kernels import AbstractTileKernel, landmark_kernel_names, require
+from distkern.kernels import AbstractTileKernel, find_kernel, landmark_kernel_names, require
 from distkern.kernels.matern import HalfInteger
 from distkern.losses import dual_loss_names
 from distkern.losses.conjugate import AbstractDualLoss
+from distkern.passes import Each
 from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.buckets import Solving
-from distkern.solvers._cells.choosing import Given
-from distkern.solvers._cells.layout import Layout, Zero
+from distkern.solvers._cells.choosing import FEW, Chosen, Given
+from distkern.solvers._cells.layout import Layout, Zero, auto_cell_rows
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.moving import Sample
-from distkern.solvers._cells.place import Places, grouped, places_from_arrays, places_to_arrays
+from distkern.solvers._cells.place import Places, grouped, places_to_arrays
+from distkern.solvers._cells.search import n_trials
+from distkern.solvers._cells.state import CellsState, Settled
 from distkern.solvers._cells.transform import TRANSFORMS
 from distkern.solvers._cells.tree import Tree
-from distkern.solvers._cells.tuning import COSTS, GAMMAS, N_CELLS, Tuning
+from distkern.solvers._cells.trials import Sampled, Trial
+from distkern.solvers._cells.tuning import COSTS, GAMMAS, N_CELLS, Tuning, best_of
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import a_loss
 from distkern.solvers.measuring import Model, Sums
@@ -40,61 +45,6 @@ _FIRST_TREE = 3
 
 
 @dataclass(frozen=True)
-class CellsState:
-    """What is known after a stage.
-
-    Attributes
-    ----------
-    stage : 0 sampled, 1 moved, 2 solved
-    center, target_scale, variances : see :class:`~distkern.solvers.targets.TargetScale`
-    gamma : of the kernel, over the coordinates
-    cost : C
-    transform ... bucket_of_leaf : of the :class:`Places`
-    search_score, search_plain, n_edges : see :class:`~distkern.solvers._cells.choosing.Chosen`
-    rows_of_bucket : (n_buckets,)
-    machines : (n_buckets, 32) fingerprints of the buckets' machines
-    bucket_bytes : of the largest one's
-    regulariser : |w|^2 / (2 C n) for n rows, summed over the cells
-    """
-
-    stage: int
-    objective: float
-    train_error: float
-    test_error: float | None
-    absolute_errors: Array
-    center: Array
-    target_scale: float
-    variances: Array
-    gamma: float
-    cost: float
-    transform: NDArray[np.int64]
-    shift: Array
-    factor: Array
-    quantiles: Array
-    factors: Array
-    width: Array
-    directions: NDArray[np.float32]
-    thresholds: NDArray[np.float32]
-    children: NDArray[np.int32]
-    bucket_of_leaf: NDArray[np.int32]
-    rows_of_bucket: NDArray[np.int64]
-    machines: NDArray[np.uint8]
-    search_score: float = math.nan
-    search_plain: float = math.nan
-    n_edges: int = 0
-    bucket_bytes: int = 0
-    regulariser: float = 0.0
-    model_size: int = 0
-    n_cells: int = 0
-    n_unsolved: int = 0
-
-    @property
-    def places(self) -> Places:
-        """Where a row lies."""
-        return places_from_arrays(vars(self))
-
-
-@dataclass(frozen=True)
 class Cells(AbstractSolver[CellsState]):
     """One machine for each cell: minimises 1/2 |w|^2 + C sum_i s_i l(f(x_i), y_i) over the cell's rows.
 
@@ -104,7 +54,8 @@ class Cells(AbstractSolver[CellsState]):
     """
 
     risk: Risk
-    kernel: KernelChoice
+    kernel: KernelChoice | None
+    gamma: float | str
     C: float | str = parameter(
         "auto",
         POSITIVE,
@@ -131,14 +82,27 @@ class Cells(AbstractSolver[CellsState]):
         help="how what is auto of scale, metric, gamma and C is chosen, on rows that are held out "
         "of a sample, then of a few cells; none: it is not",
     )
-    max_cell_rows: int = parameter(
-        4000, Whole(2), help="rows of a cell, at most: time grows with them, memory with their square"
+    max_cell_rows: int | str = parameter(
+        "auto",
+        Whole(2),
+        Words("auto"),
+        help="rows of a cell, at most: time grows with them, memory with their square; auto: 2000 to 8000, "
+        "fewer of many rows",
+    )
+    overlap: float = parameter(
+        0.1,
+        Number(0, 0.5),
+        help="share of the rows on each side of a border between cells that the other side learns from too",
     )
 
     name = "cells"
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("hinge", dual_loss_names),
-        "kernel": Parameter("matern", (Words(of=landmark_kernel_names),), "the kernel"),
+        "kernel": Parameter(
+            "auto",
+            (Words("auto", of=landmark_kernel_names),),
+            "the kernel; auto: searched, or exp(-gamma |x - y|)",
+        ),
         "gamma": replace(
             GAMMA,
             default="auto",
@@ -158,10 +122,9 @@ class Cells(AbstractSolver[CellsState]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        gamma = self.kernel.gamma
-        if self.search is not None and not str(gamma).startswith(("auto", "median")):
+        if self.search is not None and not str(self.gamma).startswith(("auto", "median")):
             raise InputError(
-                f"{gamma!r} is of rows whose map the search chooses",
+                f"{self.gamma!r} is of rows whose map the search chooses",
                 where="gamma",
                 mend="set search to none, or give 'median' or 'median/2' for a width that is not searched",
             )
@@ -179,9 +142,16 @@ class Cells(AbstractSolver[CellsState]):
             test_error = float(errors[1][0])
         for place, found in enumerate(errors):
             absolute[place] = found[1] if len(found) > 1 else math.nan
-        given = Given(self.kernel, self.C, self.scale, self.metric, self.search)
-        chosen = given.choose(risk, sample, problem.seed)
-        tree = Tree.fit(chosen.map.apply(sample.features), layout.leaf_sample, problem.seed, _FIRST_TREE)
+        workplace = problem.workplace
+        assert workplace is not None
+
+        def trials_pass(number: int, trials: tuple[Trial, ...], operand: Sampled) -> tuple[Each, ArrayStore]:
+            store = workplace.arrays(f"search-{number + 1}")
+            return layout.searching(number, trials, store, operand), store
+
+        chosen: Chosen = yield from self._given.choose(risk, sample, problem.seed, trials_pass)
+        coordinates = chosen.map.apply(sample.features)
+        tree = Tree.fit(coordinates, layout.leaf_sample, problem.seed, _FIRST_TREE, overlap=self.overlap)
         places = Places(chosen.map, tree, np.zeros(tree.n_leaves, dtype=np.int32))
         arrays: dict[str, Any] = places_to_arrays(places)
         return CellsState(
@@ -193,6 +163,7 @@ class Cells(AbstractSolver[CellsState]):
             scale.center,
             scale.scale,
             scale.variances,
+            self._given.kernels.index(chosen.kernel),
             chosen.gamma,
             chosen.cost,
             rows_of_bucket=np.zeros(1, dtype=np.int64),
@@ -221,22 +192,24 @@ class Cells(AbstractSolver[CellsState]):
     def _solve(self, problem: Problem, layout: Layout, state: CellsState) -> Steps[CellsState]:
         assert problem.workplace is not None
         risk = scaled_risk(self.risk, state.center, state.target_scale)
-        settings = self.settings(risk, state.gamma, state.cost)
         operand = Solving(
             problem.workplace.slices("moved", layout.columns),
             len(layout.parts),
-            settings,
+            self.settings(risk, state.settled),
             risk,
-            self.max_cell_rows,
+            layout.cell_rows,
+            self.overlap,
             problem.seed,
         )
         items = tuple(enumerate(state.rows_of_bucket.tolist()))
         if layout.is_tuned:
             state = yield from self._tune(problem, layout, state, operand)
-            operand = replace(operand, settings=self.settings(risk, state.gamma, state.cost))
-            settings = operand.settings
+            operand = replace(operand, settings=self.settings(risk, state.settled))
         store = problem.workplace.arrays("machines")
         records = yield layout.solving(items, store, operand)
+        n_solved = sum(record["rows"] for record in records)
+        if n_solved != problem.n_rows:
+            raise RuntimeError(f"{n_solved} of {problem.n_rows} rows lie in a cell")
         sums = Sums(
             math.fsum(record["losses"] for record in records),
             np.sum([record["errors"] for record in records], axis=0),
@@ -263,7 +236,7 @@ class Cells(AbstractSolver[CellsState]):
         if problem.has_test:
             basis = cell_basis(
                 solved.places,
-                settings,
+                operand.settings,
                 store,
                 solved.machines,
                 solved.bucket_bytes,
@@ -281,25 +254,34 @@ class Cells(AbstractSolver[CellsState]):
     ) -> Steps[CellsState]:
         """The gamma and the C that do best on held-out rows of some cells, around what the sample gave."""
         assert problem.workplace is not None
-        gammas = tuple(state.gamma * factor for factor in (GAMMAS if self.kernel.gamma == "auto" else (1.0,)))
+        gammas = tuple(state.gamma * factor for factor in (GAMMAS if self.gamma == "auto" else (1.0,)))
         costs = tuple(state.cost * factor for factor in (COSTS if self.C == "auto" else (1.0,)))
         numbers = np.unique(np.linspace(0, len(state.rows_of_bucket) - 1, N_CELLS).astype(int)).tolist()
         items = [(number, int(state.rows_of_bucket[number])) for number in numbers]
         store = problem.workplace.arrays("tuned")
-        records = yield layout.tuning(items, store, Tuning(solving, gammas, costs))
-        errors = np.sum([record["errors"] for record in records], axis=0)
-        place, column = np.unravel_index(int(errors.argmin()), errors.shape)
-        return replace(state, gamma=gammas[place], cost=costs[column])
+        tuning = Tuning(solving, gammas, costs)
+        records = yield layout.tuning(items, store, tuning)
+        gamma, cost = best_of(tuning, store, records)
+        return replace(state, gamma=gamma, cost=cost)
+
+    @property
+    def _given(self) -> Given:
+        return Given(self.kernel, self.gamma, self.C, self.scale, self.metric, self.search)
 
     def _layout(self, problem: Problem) -> Layout:
-        return Layout(problem, self.max_cell_rows, self.risk.loss.is_quadratic, self.search is not None)
+        quadratic, rows = self.risk.loss.is_quadratic, self.max_cell_rows
+        if isinstance(rows, str):
+            rows = auto_cell_rows(problem.n_rows, quadratic=quadratic)
+        return Layout(problem, rows, self.overlap, quadratic, self.search is not None)
 
-    def settings(self, risk: Risk, gamma: float, cost: float) -> CellSettings:
+    def settings(self, risk: Risk, settled: Settled) -> CellSettings:
         """What the machines have in common."""
-        kernel = require(self.kernel.with_gamma(gamma), AbstractTileKernel)  # type: ignore[type-abstract]
+        spec = self._given.kernels[settled.kernel]
+        choice = KernelChoice(find_kernel(spec.name), settled.gamma, dict(spec.parameters))
+        kernel = require(choice.with_gamma(settled.gamma), AbstractTileKernel)  # type: ignore[type-abstract]
         if not isinstance(risk.loss, AbstractDualLoss):
             raise InputError(f"cells cannot be solved with loss {risk.loss.name!r}", where="loss")
-        return CellSettings(kernel, risk.loss, cost)
+        return CellSettings(kernel, risk.loss, settled.cost)
 
     def finished(self, state: CellsState) -> bool:
         return state.stage == 2
@@ -347,6 +329,7 @@ class Cells(AbstractSolver[CellsState]):
         passes = [
             *target_outline(problem),
             Outline(layout.sampling(None), 1),
+            *self._search_outline(problem, layout),
             Outline(layout.counting(None), 1),
             Outline(layout.moving(None, None), 1),
             *(
@@ -359,3 +342,13 @@ class Cells(AbstractSolver[CellsState]):
         if problem.has_test:
             passes.append(Outline(layout.held_out(None), 2))
         return passes
+
+    def _search_outline(self, problem: Problem, layout: Layout) -> list[Outline]:
+        if self.search is None or layout.sample_rows < FEW:
+            return []
+        assert isinstance(self.risk.loss, AbstractDualLoss)
+        numbers = n_trials(self._given.space(self.risk.loss), quick=self.search == "quick")
+        return [
+            Outline(layout.searching(rung, [None] * number, None, None), 1)
+            for rung, number in enumerate(numbers)
+        ]

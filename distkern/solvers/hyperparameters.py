@@ -15,6 +15,7 @@ from typing import Any
 from numpy.random import RandomState
 
 from distkern.common.parameters import (
+    AUTO,
     NOT_NEGATIVE,
     NOTHING,
     POSITIVE,
@@ -73,14 +74,18 @@ def _with_members(
     known: dict[str, Parameter], family: str, find: Callable[[str], type[Any]]
 ) -> dict[str, Parameter]:
     owners: dict[str, dict[str, Parameter]] = {}
-    for word in known[family].words:
+    words = [word for word in known[family].words if word != AUTO]
+    # a solver that chooses the member has a use for what it shares with them
+    chosen = (AUTO,) if len(words) < len(known[family].words) else ()
+    for word in words:
         for name, parameter in declared(find(word)).items():
             owners.setdefault(name, {})[word] = parameter
     found = dict(known)
     for name, members in owners.items():
-        only = {family: tuple(members)} if len(members) < len(known[family].words) else {}
+        only = {family: tuple(members)} if len(members) < len(words) or chosen else {}
         if name in known:
-            found[name] = replace(known[name], used_with={**known[name].used_with, **only})
+            shared = {family: (*members, *chosen)} if len(members) < len(words) else {}
+            found[name] = replace(known[name], used_with={**known[name].used_with, **shared})
             continue
         kinds = tuple(dict.fromkeys(kind for parameter in members.values() for kind in parameter.kinds))
         texts = dict.fromkeys(

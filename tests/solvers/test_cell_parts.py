@@ -9,9 +9,8 @@ from distkern.common.blas import single_threaded
 from distkern.kernels import find_kernel, kernel_matrix, tile_kernel_names
 from distkern.losses import find_loss
 from distkern.solvers._cells import machine as machines
-from distkern.solvers._cells.machine import CellSettings, merged, predict_cell, solve_cell
-from distkern.solvers._cells.metric import GradientSum, gradient_sum, learn_metric, metric_of, root
-from distkern.solvers._cells.partition import fit_partition, split_cell
+from distkern.solvers._cells.machine import CellSettings, merged, solve_cell
+from distkern.solvers._cells.metric import gradient_sum, learn_metric, metric_of, root
 from distkern.solvers._cells.transform import TRANSFORMS, Transform
 
 
@@ -85,8 +84,7 @@ def test_gradients_are_those_of_the_machine():
 
         slopes = np.array([(f(x[i] + step * e) - f(x[i] - step * e)) / (2 * step) for e in np.eye(3)])
         expected += slopes @ slopes.T
-    assert found.n_rows == 40
-    np.testing.assert_allclose(found.total, expected, rtol=1e-5)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e4])
@@ -103,72 +101,10 @@ def test_metric_finds_the_columns_that_matter(shift):
     np.testing.assert_allclose(mixed, (full + 0.1 * np.eye(5)) / 1.1, atol=1e-9)
 
 
-def test_sums_of_several_samples_add_up_and_no_gradient_leaves_the_identity():
-    parts = [gradient_sum(rows_of(50, 2, s), rows_of(50, 1, s + 9), np.eye(2), 0.1) for s in range(2)]
-    total = parts[0] + parts[1]
-    assert total.n_rows == 100
-    np.testing.assert_array_equal(total.total, parts[0].total + parts[1].total)
-    np.testing.assert_array_equal(metric_of(GradientSum(np.zeros((3, 3)), 5), "full"), np.eye(3))
+def test_no_gradient_leaves_the_identity():
+    np.testing.assert_array_equal(metric_of(np.zeros((3, 3)), "full"), np.eye(3))
     equal = np.ones((20, 2))
     np.testing.assert_array_equal(learn_metric(equal, np.ones((20, 1)), "diagonal"), np.eye(2))
-
-
-# the partition
-
-
-def sizes(partition, rows):
-    return np.bincount(partition.assign(rows)[:, 0], minlength=partition.n_cells)
-
-
-def test_cells_hold_what_they_may_and_are_found_again():
-    x = rows_of(20000, 3)
-    partition = fit_partition(x[:6000], len(x), 500, seed=3)
-    counts = sizes(partition, x)
-    assert counts.sum() == len(x)
-    assert counts.min() > 0
-    # the sample's limits, whose counts are those of all rows but for chance
-    assert counts.max() < 1.4 * 500
-    assert 0.4 * 500 < counts.mean() < 500
-    np.testing.assert_array_equal(partition.assign(x[77:78])[0], partition.assign(x)[77])
-
-
-def test_descent_finds_the_nearest_cell_for_most_rows_and_the_second_nearest():
-    x = rows_of(20000, 2)
-    partition = fit_partition(x, len(x), 150, seed=0)
-    assert partition.n_cells > 150
-    leaves = partition.cells >= 0
-    centers = partition.centers[leaves][np.argsort(partition.cells[leaves])]
-    exact = np.argsort(((x[:2000, None] - centers) ** 2).sum(axis=2), axis=1)
-    found = partition.assign(x[:2000], 2)
-    assert (found[:, 0] != found[:, 1]).all()
-    assert (found[:, 0] == exact[:, 0]).mean() > 0.85
-    assert (found == exact[:, :2]).all(axis=1).mean() > 0.7
-
-
-@pytest.mark.parametrize(
-    "x",
-    [
-        np.zeros((3000, 2), np.float32),
-        np.repeat(rows_of(3, 2), 1000, axis=0),
-        np.column_stack([np.zeros(3000), np.arange(3000)]).astype(np.float32),
-        np.exp(4 * rows_of(3000, 2)),
-        rows_of(3000, 40),
-        rows_of(5, 2),
-        rows_of(1, 2),
-    ],
-    ids=["equal", "three", "sorted", "skewed", "wide", "few", "one"],
-)
-def test_any_rows_can_be_divided(x):
-    shuffled = np.random.default_rng(0).permutation(x)
-    partition = fit_partition(shuffled, len(x), 200, seed=0)
-    counts = sizes(partition, x)
-    distinct, repeats = np.unique(x, axis=0, return_counts=True)
-    assert partition.n_cells <= max(len(distinct), 1)
-    # equal rows lie in one cell, so a cell may be as large as they are many
-    assert counts.max() <= max(200, repeats.max())
-    halves = split_cell(x, 200)
-    assert sizes(halves, x).max() <= max(200, repeats.max())
-    assert sizes(halves, x).min() > 0
 
 
 # one cell
@@ -193,13 +129,13 @@ def test_outputs_share_a_cell_and_constant_ones_are_constants():
     assert cell.converged
     np.testing.assert_array_equal(cell.constants, [0, 0, 0, -1])
     assert not cell.coefficients[:, 3].any()
-    values = predict_cell(settings, cell, x)
+    values = cell.predict(settings, x)
     assert (values.argmax(axis=1) == codes).mean() > 0.98
     for output in range(3):
         alone = solve_cell(settings, x, targets[:, output : output + 1], None, seed=0)
-        np.testing.assert_allclose(predict_cell(settings, alone, x)[:, 0], values[:, output], atol=0.05)
+        np.testing.assert_allclose(alone.predict(settings, x)[:, 0], values[:, output], atol=0.05)
     everyone = solve_cell(settings, x[:5], np.ones((5, 1)), None, seed=0)
-    np.testing.assert_array_equal(predict_cell(settings, everyone, x), np.ones((200, 1)))
+    np.testing.assert_array_equal(everyone.predict(settings, x), np.ones((200, 1)))
     assert not len(everyone.rows)
 
 
@@ -210,8 +146,8 @@ def test_real_targets_are_fitted_around_their_mean(loss):
     settings = CellSettings(find_kernel("rbf")(gamma=0.5), find_loss(loss)(), 100.0)
     cell = solve_cell(settings, x, targets, np.full(300, 2.0), seed=0)
     assert cell.constants == pytest.approx(targets.mean(), abs=1e-6)
-    assert np.abs(predict_cell(settings, cell, x) - targets).max() < 0.25
-    far = predict_cell(settings, cell, np.full((1, 2), 50, np.float32))
+    assert np.abs(cell.predict(settings, x) - targets).max() < 0.25
+    far = cell.predict(settings, np.full((1, 2), 50, np.float32))
     assert far == pytest.approx(targets.mean(), abs=1e-6)
 
 
@@ -224,17 +160,18 @@ def test_weights_are_repetitions_and_zero_is_absence(loss):
     repeated = np.repeat(np.arange(60), weights.astype(int))
     first = solve_cell(settings, x, targets, weights, seed=0)
     second = solve_cell(settings, x[repeated], targets[repeated], None, seed=0)
-    np.testing.assert_allclose(predict_cell(settings, first, x), predict_cell(settings, second, x), atol=2e-3)
+    np.testing.assert_allclose(first.predict(settings, x), second.predict(settings, x), atol=2e-3)
 
 
 def test_a_cell_of_equal_rows_is_two_rows():
     x = np.ones((5000, 3), np.float32)
     targets = np.where(np.arange(5000) % 5 == 0, -1.0, 1.0)[:, None]
-    rows, signs, weights, places = merged(x, targets, np.ones(5000))
+    rows, signs, weights, places, found_at = merged(x, targets, np.ones(5000))
     assert len(rows) == 2
     np.testing.assert_array_equal(signs[:, 0], [-1, 1])
     np.testing.assert_array_equal(weights, [1000, 4000])
     np.testing.assert_array_equal(places, [0, 0])
+    np.testing.assert_array_equal(found_at, targets[:, 0] > 0)
     settings = CellSettings(find_kernel("rbf")(gamma=0.5), find_loss("hinge")(), 3.0)
     cell = solve_cell(settings, x, targets, None, seed=0)
-    assert predict_cell(settings, cell, x[:1]) == pytest.approx(1.0, abs=0.05)
+    assert cell.predict(settings, x[:1]) == pytest.approx(1.0, abs=0.05)

@@ -53,6 +53,48 @@ def test_half_spaces_cut_rows_into_equal_parts(kind):
     )
 
 
+@pytest.mark.parametrize("kind", ["normal", "skewed", "mostly equal", "three values", "wide"])
+def test_rows_near_a_border_belong_to_both_sides(kind):
+    X = rows(3000)[0]
+    X = {
+        "normal": X,
+        "skewed": np.exp(4 * X),
+        "mostly equal": np.where(np.arange(3000)[:, None] % 10, X[:1], X),
+        "three values": np.repeat(X[:3], 1000, axis=0),
+        "wide": rows(3000, 40)[0],
+    }[kind].astype(np.float32)
+    tree = Tree.fit(X, 300, 0, overlap=0.2)
+    found = list(tree.members(X))
+    assert [leaf for leaf, _, _ in found] == list(range(tree.n_leaves))
+    lies = np.concatenate([part[own] for _, part, own in found])
+    np.testing.assert_array_equal(np.sort(lies), np.arange(3000))
+    leaves = tree.leaves(X)
+    for leaf, part, own in found:
+        np.testing.assert_array_equal(part[own], np.flatnonzero(leaves == leaf))
+        assert len(part) <= 300 or len(np.unique(X[part], axis=0)) == 1
+    # a part of some of the rows is placed as all of them are
+    some = np.arange(0, 3000, 7)
+    for (_, part, own), (_, whole, owned) in zip(tree.members(X[some]), found, strict=True):
+        np.testing.assert_array_equal(some[part], np.intersect1d(some, whole))
+        np.testing.assert_array_equal(some[part[own]], np.intersect1d(some, whole[owned]))
+    if kind == "normal":
+        first = np.abs(X @ tree.directions[0] - tree.thresholds[0]) < tree.margins[0]
+        assert 0.19 * 3000 < first.sum() <= 0.2 * 3000
+        assert sum(len(part) for _, part, _ in found) > 1.5 * 3000
+
+
+def test_neighbours_are_learned_from_and_not_counted():
+    X, y = rows(3000)
+    plain, overlapping = (
+        Classifier(max_cell_rows=200, overlap=share, random_state=0).fit(X[:2000], y[:2000])
+        for share in (0.0, 0.2)
+    )
+    assert overlapping.n_cells_ > plain.n_cells_
+    assert overlapping.score(X[2000:], y[2000:]) > plain.score(X[2000:], y[2000:])
+    # errors and losses are those of the model on its rows, each once
+    assert overlapping.history_[-1]["train_error"] == pytest.approx(1 - overlapping.score(X[:2000], y[:2000]))
+
+
 def test_buckets_hold_no_more_rows_than_they_may():
     counts = np.random.default_rng(0).integers(0, 50, 200)
     buckets = grouped(counts, 120)
@@ -246,7 +288,7 @@ def test_what_is_not_given_is_searched(search, tmp_path):
     assert model.score(X[2000:], y[2000:]) > 0.93 > plain.score(X[2000:], y[2000:]) + 0.05
     last = model.history_[-1]
     assert last["search_score"] < last["search_plain"] - 0.02
-    assert last["C"] == model.cost_
+    assert last["C"] == model.settled_.cost
     mapping = model.places_.map
     weights = mapping.importance() * mapping.transform.apply(X).var(axis=0)
     assert weights[:2].min() > 2 * weights[2:].max()
@@ -259,11 +301,11 @@ def test_what_is_given_is_not_searched():
     X, y = noisy_columns(600)
     given = {"C": 7.0, "scale": "ranks", "metric": "full", "gamma": "median/2"}
     model = CellClassifier(search="quick", random_state=0, **given).fit(X, y)
-    assert model.cost_ == 7.0
+    assert model.settled_.cost == 7.0
     assert model.places_.map.transform.kind == "ranks"
     assert model.places_.map.factors.shape == (8, 8)
     # exp(-|x - y| / width), where the rule's width is that of exp(-|x|^2 / width^2)
-    assert model.gamma_ * model.places_.map.width == pytest.approx(2.0, rel=1e-9)
+    assert model.settled_.gamma * model.places_.map.width == pytest.approx(2.0, rel=1e-9)
     with pytest.raises(
         InputError, match=r"gamma: 2\.0 is of rows whose map the search chooses; set search to"
     ):

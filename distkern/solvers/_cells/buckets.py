@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from distkern.common.rng import Purpose, stream
 from distkern.common.stores import SliceStore
+from distkern.common.tiles import release
 from distkern.common.types import Block, Floats
-from distkern.solvers._cells.machine import CellMachine, CellSettings, kernel_matrix, predict_cell, solve_cell
-from distkern.solvers._cells.tree import Tree
+from distkern.solvers._cells.machine import CellMachine, CellSettings, predict_cell, solve_cell
+from distkern.solvers._cells.tree import Tree, tree_from_arrays, tree_to_arrays
 from distkern.solvers.measuring import Sums, sums_and_slopes
 from distkern.solvers.risk import Risk
 
@@ -30,7 +31,7 @@ class Solving:
     rows, n_parts : the training rows by bucket, and in how many parts they are
     settings : of the cells' machines
     risk : of the rows
-    cell_rows : of a cell, at most
+    cell_rows, overlap : of a cell, at most, and the share of them that are neighbours at a border
     """
 
     rows: SliceStore
@@ -38,36 +39,39 @@ class Solving:
     settings: CellSettings
     risk: Risk
     cell_rows: int
+    overlap: float
     seed: int
 
 
 def solve_bucket(
     item: tuple[int, int], _: Iterator[Block], operand: Solving
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The machines of a bucket, given its number and how many rows it has.
+    """The machines of a bucket, given its number and how many rows it has at most.
 
     Returns
     -------
-    a record: of :class:`~distkern.solvers.measuring.Sums` "losses", "errors", "weight"; "norm" (sum of
-    |w|^2), "support" (rows with a coefficient), "cells", "bytes" and "unsolved" (machines short of the
-    tolerance); and the arrays of :class:`Machines`
+    a record: of :class:`~distkern.solvers.measuring.Sums` "losses", "errors", "weight" and "rows", of the
+    rows that lie in it; "norm" (sum of |w|^2), "support" (rows with a coefficient), "cells", "bytes" and
+    "unsolved" (machines short of the tolerance); and the arrays of :class:`Machines`
     """
-    number, n_rows = item
-    rows = gathered(operand, number, n_rows)
+    number = item[0]
+    rows, lies = gathered(operand, *item)
     features = np.asarray(rows.features)
-    tree = _tree(features, operand, number)
+    tree = fit_tree(features, operand, number)
     sums, norm, unsolved = Sums.none(operand.risk), 0.0, 0
     found = []
-    for cell, inside in enumerate(by_leaf(tree.leaves(features), tree.n_leaves)):
-        machine, share, square = _solve(rows.take(inside), operand, (number, cell))
+    for cell, inside, own in tree.members(features):
+        machine, share = _solve(rows.take(inside), own & lies[inside], operand, (number, cell))
         found.append(machine)
-        sums, norm = Sums.add(sums, share), norm + square
+        sums, norm = Sums.add(sums, share), norm + machine.squared_norm
         unsolved += not machine.converged
+    release()
     arrays = Machines.pack(tree, found)
     record = {
         "losses": sums.losses,
         "errors": sums.errors.tolist(),
         "weight": sums.weight,
+        "rows": sums.n_rows,
         "norm": norm,
         "support": len(arrays["support"]),
         "cells": len(found),
@@ -77,31 +81,27 @@ def solve_bucket(
     return record, arrays
 
 
-def _tree(features: Floats, operand: Solving, number: int) -> Tree:
-    return Tree.fit(features, operand.cell_rows, operand.seed, _TREE, number)
+def fit_tree(features: Floats, operand: Solving, number: int) -> Tree:
+    """Its leaves are the cells of a bucket."""
+    key = (operand.seed, _TREE, number)
+    return Tree.fit(features, operand.cell_rows, *key, overlap=operand.overlap)
 
 
-def cells_of(rows: Block, operand: Solving, number: int) -> tuple[NDArray[np.int32], int]:
-    """The cell of each row of a bucket, and how many there are."""
-    features = np.asarray(rows.features)
-    tree = _tree(features, operand, number)
-    return tree.leaves(features), tree.n_leaves
-
-
-def gathered(operand: Solving, number: int, n_rows: int) -> Block:
-    """The rows of a bucket, in the order of the data."""
+def gathered(operand: Solving, number: int, most: int) -> tuple[Block, NDArray[np.bool_]]:
+    """The rows of a bucket, in the order of the data, neighbours included, and which of them lie in it."""
     parts = operand.rows.slices(number, operand.n_parts)
     first = next(parts)
-    arrays = {name: np.empty((n_rows, *values.shape[1:]), values.dtype) for name, values in first.items()}
+    arrays = {name: np.empty((most, *values.shape[1:]), values.dtype) for name, values in first.items()}
     done = 0
-    for part in (first, *parts) if n_rows else ():
+    for part in (first, *parts) if most else ():
         stop = done + len(part["targets"])
         for name, values in part.items():
             arrays[name][done:stop] = values
         done = stop
-    if done != n_rows:
-        raise RuntimeError(f"{done} of {n_rows} rows of bucket {number}")
-    return Block(arrays["features"], arrays["targets"], arrays["weights"])
+    features, targets, weights, lies = (
+        arrays[name][:done] for name in ("features", "targets", "weights", "lies")
+    )
+    return Block(features, targets, weights), lies.astype(bool)
 
 
 def by_leaf(leaves: NDArray[np.int32], n_leaves: int) -> list[NDArray[np.intp]]:
@@ -110,8 +110,10 @@ def by_leaf(leaves: NDArray[np.int32], n_leaves: int) -> list[NDArray[np.intp]]:
     return np.split(order, np.searchsorted(leaves[order], np.arange(1, n_leaves)))
 
 
-def _solve(rows: Block, operand: Solving, key: tuple[int, int]) -> tuple[CellMachine, Sums, float]:
-    """The machine of a cell, its sums over the rows, and its |w|^2."""
+def _solve(
+    rows: Block, lies: NDArray[np.bool_], operand: Solving, key: tuple[int, int]
+) -> tuple[CellMachine, Sums]:
+    """The machine of a cell, and its sums over the rows that lie there."""
     risk, settings = operand.risk, operand.settings
     cell = rows
     if rows.n_rows > operand.cell_rows:
@@ -120,19 +122,13 @@ def _solve(rows: Block, operand: Solving, key: tuple[int, int]) -> tuple[CellMac
     seed = int(stream(operand.seed, Purpose.ROW_ORDER, _ORDER, *key).integers(2**62))
     machine = solve_cell(settings, np.asarray(cell.features), targets, weights, seed)
     sums = Sums.none(risk)
-    for start in range(0, rows.n_rows, operand.cell_rows):
-        strip = rows.take(slice(start, start + operand.cell_rows))
-        predictions = predict_cell(settings, machine, np.asarray(strip.features))
-        sums = Sums.add(sums, sums_and_slopes(risk, strip, predictions, slopes=False)[0])
-    return machine, sums, _squared_norm(machine, settings)
-
-
-def _squared_norm(machine: CellMachine, settings: CellSettings) -> float:
-    """|w|^2, summed over the outputs."""
-    if not len(machine.rows):
-        return 0.0
-    values = kernel_matrix(settings.kernel, machine.rows, machine.rows.dtype) @ machine.coefficients
-    return float((machine.coefficients.astype(np.float64) * values).sum())
+    mine = np.flatnonzero(lies)
+    for start in range(0, len(mine), operand.cell_rows):
+        some = mine[start : start + operand.cell_rows]
+        # at one place all rows have the same
+        values = machine.values[some] if cell is rows else machine.values[np.zeros(len(some), dtype=np.intp)]
+        sums = Sums.add(sums, sums_and_slopes(risk, rows.take(some), values, slopes=False)[0])
+    return machine, sums
 
 
 def _at_one_place(rows: Block, most: int, *, real: bool) -> Block:
@@ -174,9 +170,7 @@ class Machines:
     def pack(tree: Tree, cells: list[CellMachine]) -> dict[str, NDArray[Any]]:
         """The arrays from which :meth:`of` makes them."""
         return {
-            "directions": tree.directions,
-            "thresholds": tree.thresholds,
-            "children": tree.children,
+            **tree_to_arrays(tree),
             "support": np.concatenate([cell.rows for cell in cells]),
             "coefficients": np.concatenate([cell.coefficients for cell in cells]),
             "constants": np.stack([cell.constants for cell in cells]),
@@ -186,9 +180,8 @@ class Machines:
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Machines:
         """From what :meth:`pack` gave."""
-        tree = Tree(*(arrays[name] for name in ("directions", "thresholds", "children")))
         rest = (arrays[name] for name in ("support", "coefficients", "constants", "ends"))
-        return cls(tree, *rest)
+        return cls(tree_from_arrays(arrays), *rest)
 
     @property
     def nbytes(self) -> int:
@@ -202,12 +195,13 @@ class Machines:
         for cell, inside in enumerate(by_leaf(self.tree.leaves(rows), self.tree.n_leaves)):
             if len(inside):
                 support = slice(int(self.ends[cell - 1]) if cell else 0, int(self.ends[cell]))
-                machine = CellMachine(
+                found[inside] = predict_cell(
+                    settings,
                     self.support[support].astype(rows.dtype, copy=False),
                     self.coefficients[support].astype(rows.dtype, copy=False),
                     self.constants[cell],
+                    rows[inside],
                 )
-                found[inside] = predict_cell(settings, machine, rows[inside])
         return found
 
 

@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.stores import ArrayStore
 from distkern.common.types import Block
 from distkern.features.kernel_choice import KernelChoice
+from distkern.kernels import find_kernel
 from distkern.kernels.bandwidth import gamma_from_width, median_width, moments, parse_rule, scale_width
 from distkern.kernels.base import AbstractScaledKernel
 from distkern.losses.conjugate import AbstractDualLoss
+from distkern.passes import Each
 from distkern.solvers._cells.mapping import CellMap, MapChoice
 from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.place import centred
-from distkern.solvers._cells.search import (
-    Choice,
-    KernelSpec,
-    Space,
-    costs_of,
-    maps_of,
-    quick_maps,
-    search,
-    stratified_order,
-)
+from distkern.solvers._cells.search import KERNELS, Space, costs_of, maps_of, quick_maps, rungs_of, search
+from distkern.solvers._cells.trials import METRIC_ROWS, KernelSpec, Sampled, Trial, stratified_order
+from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
 
 Array = NDArray[np.float64]
 
-#: C and rounds of a metric where they are neither given nor searched, rows that a metric is learned from
-_COST, _ROUNDS, _METRIC_ROWS = 10.0, 3, 4000
+#: C and rounds of a metric where they are neither given nor searched
+_COST, _ROUNDS = 10.0, 3
 #: fewer rows are not divided
-_FEW = 30
-#: what a search takes beside the sample: kernel matrices of 4,000 rows, in double precision where they are
-#: factorised, and tiles
-_SEARCH_ROWS, _SEARCH_BYTES = 4000, 30
+FEW = 30
+#: what a trial takes beside the sample: matrices of all pairs of the rows that it learns from
+_PAIR_BYTES = 36
 
 
 @dataclass(frozen=True)
@@ -47,6 +43,7 @@ class Chosen:
     Attributes
     ----------
     map : of the rows
+    kernel : its name, and its parameters but for gamma
     gamma, cost : of the kernel over mapped rows, and C
     score, plain : on held-out rows of the sample, of what was chosen and of standardised rows, the median
         distance and a middle C: shares of errors, or squared errors over those of the mean; NaN where nothing
@@ -55,6 +52,7 @@ class Chosen:
     """
 
     map: CellMap
+    kernel: KernelSpec
     gamma: float
     cost: float
     score: float = math.nan
@@ -64,22 +62,64 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Given:
-    """What the user has said; "auto" of what is to be chosen."""
+    """What the user has said; "auto" of what is to be chosen, and no kernel if that is."""
 
-    kernel: KernelChoice
+    kernel: KernelChoice | None
+    gamma: float | str
     C: float | str
     scale: Any
     metric: Any
     search: str | None
 
-    def choose(self, risk: Risk, sample: Sample, seed: int) -> Chosen:
-        """From a sample of the rows."""
+    @property
+    def kernels(self) -> tuple[KernelSpec, ...]:
+        """The kernels to choose from."""
+        if self.kernel is None:
+            return KERNELS
+        return (KernelSpec(self.kernel.kind.name, tuple(self.kernel.parameters.items())),)
+
+    def choose(
+        self,
+        risk: Risk,
+        sample: Sample,
+        seed: int,
+        passes: Callable[[int, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]],
+    ) -> Steps[Chosen]:
+        """From a sample of the rows; by the passes of :func:`~distkern.solvers._cells.search.search`."""
         order = stratified_order(None if risk.is_real else sample.targets, len(sample.targets), seed)
         rows = Block(sample.features[order], sample.targets[order], sample.weights[order])
         targets = risk.targets(rows).astype(np.float64)
-        if self.search is None or rows.n_rows < _FEW:
+        if self.search is None or rows.n_rows < FEW:
             return self._as_given(rows, targets)
-        return self._searched(rows, targets, risk, seed)
+        assert isinstance(risk.loss, AbstractDualLoss)
+        weights = risk.weights(rows)
+        importance = np.ones(rows.n_rows) if weights is None else weights
+        sampled = Sampled(np.asarray(rows.features), targets, importance, risk.loss, seed)
+        rungs = rungs_of(rows.n_rows, risk.n_outputs, quick=self.search == "quick")
+        found = yield from search(
+            self.space(risk.loss), rungs, lambda number, trials: passes(number, trials, sampled)
+        )
+        spec = found.setting.kernel
+        kernel = found.map.kernel(spec.name, found.setting.width, **dict(spec.parameters))
+        assert isinstance(kernel, AbstractScaledKernel)
+        gamma = float(kernel.gamma)
+        return Chosen(found.map, spec, gamma, found.setting.cost, found.score, found.plain, found.edges)
+
+    def space(self, loss: AbstractDualLoss) -> Space:
+        """Where to search."""
+        quick = self.search == "quick"
+        maps = [
+            choice
+            for choice in (quick_maps() if quick and self.scale == self.metric == "auto" else maps_of())
+            if self.scale in ("auto", choice.transform) and (self.metric or "none") in ("auto", choice.metric)
+        ]
+        widths = Space.widths
+        if self.gamma != "auto":
+            # a rule's width is that of exp(-|x|^2 / width^2) at the median distance
+            widths = (math.sqrt(2.0) / parse_rule(str(self.gamma))[1],)
+        return Space(
+            tuple(maps), self.kernels, widths, costs_of(loss) if isinstance(self.C, str) else (self.C,)
+        )
 
     def _as_given(self, rows: Block, targets: Array) -> Chosen:
         features = np.asarray(rows.features)
@@ -89,46 +129,23 @@ class Given:
             mapping = centred(features)
         else:
             choice = MapChoice(transform, metric, _ROUNDS)
-            mapping = CellMap.fit(choice, features[:_METRIC_ROWS], targets[:_METRIC_ROWS])
+            mapping = CellMap.fit(choice, features[:METRIC_ROWS], targets[:METRIC_ROWS])
         cost = _COST if isinstance(self.C, str) else self.C
-        rule = "median" if self.kernel.gamma == "auto" else self.kernel.gamma
+        spec = self.kernels[0]
+        rule = "median" if self.gamma == "auto" else self.gamma
         if not isinstance(rule, str):
-            return Chosen(mapping, float(rule), cost)
+            return Chosen(mapping, spec, float(rule), cost)
         if parse_rule(rule)[0] == "median":
             width = median_width(mapping.apply(features))
         else:
             # of rows that are only centred, the spread of the numbers that they were
             mean = mapping.transform.shift if transform == metric == "none" else 0.0
             width = scale_width(moments(mapping.apply(features) + mean, rows.weights), features.shape[1])
-        gamma = gamma_from_width(rule, self.kernel.kind, width, features.shape[1])
-        return Chosen(mapping, gamma, cost)
-
-    def _searched(self, rows: Block, targets: Array, risk: Risk, seed: int) -> Chosen:
-        assert isinstance(risk.loss, AbstractDualLoss)
-        quick = self.search == "quick"
-        maps = [
-            choice
-            for choice in (quick_maps() if quick and self.scale == self.metric == "auto" else maps_of())
-            if self.scale in ("auto", choice.transform) and (self.metric or "none") in ("auto", choice.metric)
-        ]
-        spec = KernelSpec(self.kernel.kind.name, tuple(self.kernel.parameters.items()))
-        widths = Space.widths
-        if self.kernel.gamma != "auto":
-            # a rule's width is that of exp(-|x|^2 / width^2) at the median distance
-            widths = (math.sqrt(2.0) / parse_rule(str(self.kernel.gamma))[1],)
-        costs = costs_of(risk.loss) if isinstance(self.C, str) else (self.C,)
-        space = Space(tuple(maps), (spec,), widths, costs)
-        found: Choice = search(
-            np.asarray(rows.features), targets, risk.weights(rows), risk.loss, space, seed, quick=quick
-        )
-        kernel = found.map.kernel(spec.name, found.setting.width, **dict(spec.parameters))
-        assert isinstance(kernel, AbstractScaledKernel)
-        return Chosen(
-            found.map, float(kernel.gamma), found.setting.cost, found.score, found.plain, found.edges
-        )
+        gamma = gamma_from_width(rule, find_kernel(spec.name), width, features.shape[1])
+        return Chosen(mapping, spec, gamma, cost)
 
 
-def choosing_bytes(n_rows: int, sample_bytes: int, *, searched: bool) -> int:
-    """What the driver takes to choose, beside the sample itself."""
-    rows = min(n_rows, _SEARCH_ROWS)
-    return 6 * sample_bytes + (_SEARCH_BYTES * rows**2 if searched else 0)
+def trial_bytes(n_rows: int, row_bytes: int) -> int:
+    """What a trial takes, beside the sample itself."""
+    rows = min(n_rows, METRIC_ROWS)
+    return _PAIR_BYTES * rows**2 + 6 * n_rows * row_bytes

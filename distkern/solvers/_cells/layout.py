@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,9 +16,10 @@ from distkern.common.types import Block
 from distkern.passes import Cost, Each, Reduce
 from distkern.solvers._cells.basis import KEPT_BYTES, placing_bytes
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
-from distkern.solvers._cells.choosing import choosing_bytes
+from distkern.solvers._cells.choosing import trial_bytes
 from distkern.solvers._cells.moving import Sample, Sampling, count_leaves, move_rows, sample_block, zero_sums
 from distkern.solvers._cells.place import Places
+from distkern.solvers._cells.trials import Sampled, Trial, try_map
 from distkern.solvers._cells.tuning import Tuning, try_cell
 from distkern.solvers.base import Problem
 from distkern.solvers.measuring import Model, Sums, measure
@@ -25,7 +27,7 @@ from distkern.solvers.risk import Risk
 
 MIB = 2**20
 #: a bucket has a 64th of the rows, but no more than so many bytes, and no fewer than so many cells
-_BUCKETS, _BUCKET_BYTES, _BUCKET_CELLS = 64, 64 * MIB, 4
+_BUCKETS, _BUCKET_BYTES, _BUCKET_CELLS = 64, 64 * MIB, 2
 #: leaves that are put together to a bucket, and rows of the sample in each; rows and bytes of the sample
 _LEAVES, _LEAF_SAMPLE = 4, 64
 _SAMPLE_ROWS, _SAMPLE_BYTES = 9216, 64 * MIB
@@ -33,6 +35,19 @@ _SAMPLE_ROWS, _SAMPLE_BYTES = 9216, 64 * MIB
 _PART_BYTES = 32 * MIB
 #: columns up to which sparse rows are written out
 _MOST_COLUMNS = 2**14
+#: rows of a cell for so many rows that it takes about as long whatever they are, between these limits; those
+#: of the square loss are factorised in double precision
+_PAIRS, _LEAST_ROWS, _MOST_ROWS, _MOST_QUADRATIC = 1_000_000_000, 2000, 8000, 4000
+
+
+def auto_cell_rows(n_rows: int, *, quadratic: bool) -> int:
+    """Rows of a cell where nothing is said: the more the fewer there are.
+
+    >>> [auto_cell_rows(n, quadratic=False) for n in (1000, 200_000, 10**7)]
+    [8000, 5000, 2000]
+    """
+    most = _MOST_QUADRATIC if quadratic else _MOST_ROWS
+    return int(min(max(_PAIRS // n_rows, _LEAST_ROWS), most))
 
 
 @dataclass(frozen=True)
@@ -42,13 +57,14 @@ class Layout:
     Attributes
     ----------
     problem : what it is given
-    cell_rows : of a cell, at most
+    cell_rows, overlap : of a cell, at most, and the share of them that are neighbours at a border
     quadratic : the loss is solved by a factorisation
     searched : settings are searched on the sample
     """
 
     problem: Problem
     cell_rows: int
+    overlap: float
     quadratic: bool
     searched: bool
 
@@ -63,7 +79,7 @@ class Layout:
     @property
     def row_bytes(self) -> int:
         """Of a row as it is moved."""
-        return 4 * self.problem.n_features + 16
+        return 4 * self.problem.n_features + 17
 
     @property
     def bucket_rows(self) -> int:
@@ -73,8 +89,10 @@ class Layout:
 
     @property
     def n_buckets(self) -> int:
-        """Of full ones."""
-        return -(-self.problem.n_rows // self.bucket_rows)
+        """About: of full ones, with as many neighbours as a tree of equal halves would give them."""
+        n_rows = float(self.problem.n_rows)
+        halvings = max(0.0, math.log2(n_rows / self.bucket_rows))
+        return math.ceil(n_rows * math.pow(1.0 + self.overlap, halvings) / self.bucket_rows)
 
     @property
     def sample_rows(self) -> int:
@@ -84,8 +102,8 @@ class Layout:
     @property
     def leaf_sample(self) -> int:
         """Rows of the sample in a leaf, at most."""
-        leaves = _LEAVES * self.n_buckets if self.n_buckets > 1 else 1
-        return max(1, -(-self.sample_rows // leaves))
+        share = min(1.0, self.bucket_rows / self.problem.n_rows)
+        return max(1, math.ceil(self.sample_rows * (share / _LEAVES if share < 1.0 else 1.0)))
 
     @cached_property
     def parts(self) -> tuple[tuple[int, ...], ...]:
@@ -108,6 +126,7 @@ class Layout:
             "features": ("<f4", (self.problem.n_features,)),
             "targets": (targets, ()),
             "weights": ("<f8", ()),
+            "lies": ("|u1", ()),
         }
 
     @property
@@ -128,10 +147,24 @@ class Layout:
             workspace_bytes=self._block_bytes + 64 * max(self.problem.block_rows) * self.problem.n_outputs,
             result_bytes=size,
             total_result_bytes=size,
-            driver_bytes=choosing_bytes(self.problem.n_rows, size, searched=self.searched),
-            driver_compiled=self.searched and not self.quadratic,
+            driver_bytes=6 * size,
         )
         return Reduce("sample", sample_block, Sample.add, operand, cost=cost)
+
+    def searching(
+        self, number: int, trials: Sequence[Trial | None], store: Store | None, operand: Sampled | None
+    ) -> Each:
+        """The trials of a rung."""
+        row_bytes = 4 * self.problem.n_features + 8 * self.problem.n_outputs
+        cost = Cost(
+            workspace_bytes=trial_bytes(self.sample_rows, row_bytes),
+            process_bytes=self.sample_rows * (row_bytes + 16),
+            driver_bytes=3 * self.sample_rows * (row_bytes + 16),
+            result_bytes=MIB,
+            compiled=True,
+        )
+        name = f"search {number + 1}"
+        return Each(name, try_map, trials, store, operand=operand, record_bytes=8192, cost=cost)
 
     def counting(self, places: Places | None) -> Reduce[NDArray[np.int64]]:
         """Rows in each leaf."""

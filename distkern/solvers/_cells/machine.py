@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.rng import Purpose, stream
+from distkern.common.tiles import scratch
 from distkern.common.types import Floats
 from distkern.kernels.base import AbstractLandmarkKernel, AbstractTileKernel
 from distkern.losses.conjugate import AbstractDualLoss
@@ -52,15 +53,23 @@ class CellMachine:
     rows : (n_support, d), those with a coefficient that is not 0
     coefficients : (n_support, k), in the dtype of the rows
     constants : (k,) float64
-    gap : largest share of an output's objective that may be above its minimum
+    values : f of the rows that it was made from, (m, k) float64
+    squared_norm : |w|^2, summed over the outputs
+    work : multiplications that finding it took, nearly; it does not depend on the machine's speed
     converged : of all outputs
     """
 
     rows: Floats
     coefficients: Floats
     constants: Array
-    gap: float = 0.0
+    values: Array
+    squared_norm: float = 0.0
+    work: float = 0.0
     converged: bool = True
+
+    def predict(self, settings: CellSettings, rows: Floats) -> Array:
+        """f of mapped rows (n, d): (n, k) float64."""
+        return predict_cell(settings, self.rows, self.coefficients, self.constants, rows)
 
 
 def solve_cell(
@@ -96,14 +105,13 @@ def solve_costs(
 ) -> list[CellMachine]:
     """As :func:`solve_cell`, for several C in place of the settings' own, with one kernel matrix for all."""
     importance = np.ones(len(rows)) if weights is None else weights
-    if not importance.all():
-        kept = importance > 0
-        rows, targets, importance = rows[kept], targets[kept], importance[kept]
-    rows, targets, importance, places = merged(rows, targets, importance)
+    kept, left_out = np.flatnonzero(importance > 0), np.flatnonzero(~(importance > 0))
     n_outputs, is_real = targets.shape[1], settings.loss.target_kind == "real"
     constants = np.zeros(n_outputs)
-    if not len(rows):
-        return [CellMachine(rows, np.zeros((0, n_outputs), rows.dtype), constants) for _ in costs_of_one]
+    if not len(kept):
+        nothing = np.zeros((0, n_outputs), rows.dtype)
+        return [CellMachine(rows[:0], nothing, constants, np.zeros(targets.shape)) for _ in costs_of_one]
+    points, targets, importance, places, found_at = merged(rows[kept], targets[kept], importance[kept])
     if is_real:
         constants = importance @ targets / importance.sum()
     same = (targets == targets[0]).all(axis=0)
@@ -113,15 +121,17 @@ def solve_costs(
     kernel = np.zeros((0, 0), rows.dtype)
     if len(asked):
         dtype = np.float64 if settings.loss.is_quadratic else rows.dtype
-        kernel = kernel_matrix(settings.kernel, rows, dtype)
+        kernel = kernel_matrix(settings.kernel, points, dtype)
     machines = []
     for cost in costs_of_one:
         costs = cost * importance
         costs *= np.minimum(1.0, _MOST_COST / np.bincount(places, costs)[places])
-        coefficients = np.zeros(targets.shape)
-        gap, converged = 0.0, True
+        coefficients, values = np.zeros(targets.shape), np.zeros(targets.shape)
+        converged, work = True, float(kernel.size) * rows.shape[1]
         if settings.loss.is_quadratic and len(asked):
             coefficients[:, asked] = solve_ridge(kernel, centred[:, asked], costs)
+            values = centred - coefficients / costs[:, None]
+            work += kernel.size * (len(kernel) / 3 + len(asked))
         elif len(asked):
             for output in asked:
                 wanted = centred[:, output]
@@ -135,34 +145,51 @@ def solve_costs(
                     turns=settings.turns,
                     start=_cancelled(settings.loss, wanted, costs, places),
                 )
-                coefficients[:, output] = found.coefficients
-                gap, converged = max(gap, found.gap / found.primal), converged and found.converged
+                coefficients[:, output], values[:, output] = found.coefficients, found.values
+                converged, work = converged and found.converged, work + found.work
+        square = float((coefficients * values).sum())
         support = coefficients.any(axis=1)
-        kept_coefficients = coefficients[support].astype(rows.dtype)
-        machines.append(CellMachine(rows[support], kept_coefficients, constants, gap, converged))
+        machine = CellMachine(
+            points[support],
+            coefficients[support].astype(rows.dtype),
+            constants,
+            np.empty((len(rows), n_outputs)),
+            square,
+            work,
+            converged,
+        )
+        machine.values[kept] = (values + constants)[found_at]
+        if len(left_out):
+            machine.values[left_out] = machine.predict(settings, rows[left_out])
+        machines.append(machine)
     return machines
 
 
-def predict_cell(settings: CellSettings, machine: CellMachine, rows: Floats) -> Array:
+def predict_cell(
+    settings: CellSettings, support: Floats, coefficients: Floats, constants: Array, rows: Floats
+) -> Array:
     """f of mapped rows (n, d): (n, k) float64."""
-    values = np.tile(machine.constants, (len(rows), 1))
-    if len(machine.rows) and len(rows):
-        prepared = settings.kernel.prepare(machine.rows)
-        step = max(1, _TILE // len(machine.rows))
-        tile = np.empty((min(step, len(rows)), len(machine.rows)), rows.dtype)
+    values = np.tile(constants, (len(rows), 1))
+    if len(support) and len(rows):
+        prepared = settings.kernel.prepare(support)
+        step = max(1, _TILE // len(support))
+        tile: Floats = scratch("cell tile", (min(step, len(rows)), len(support)), rows.dtype)
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
             prepared.scores(part, tile[: len(part)])
             settings.kernel.finish(tile[: len(part)])
-            values[start : start + step] += tile[: len(part)] @ machine.coefficients
+            values[start : start + step] += tile[: len(part)] @ coefficients
     return values
 
 
 def kernel_matrix(kernel: AbstractTileKernel, rows: Floats, dtype: DTypeLike) -> Floats:
-    """K of rows with each other, (m, m), tile by tile; symmetric but for rounding."""
+    """K of rows with each other, (m, m), tile by tile; symmetric but for rounding.
+
+    It lies in memory that the thread's next one is written into.
+    """
     points = np.ascontiguousarray(rows, dtype=dtype)
     n_rows = len(points)
-    matrix: Floats = np.empty((n_rows, n_rows), dtype=points.dtype)
+    matrix: Floats = scratch("kernel matrix", (n_rows, n_rows), points.dtype)
     prepared = kernel.prepare(points)
     step = max(1, _TILE // n_rows)
     for start in range(0, n_rows, step):
@@ -174,13 +201,15 @@ def kernel_matrix(kernel: AbstractTileKernel, rows: Floats, dtype: DTypeLike) ->
     return matrix
 
 
-def merged(rows: Floats, targets: Array, weights: Array) -> tuple[Floats, Array, Array, NDArray[np.intp]]:
+def merged(
+    rows: Floats, targets: Array, weights: Array
+) -> tuple[Floats, Array, Array, NDArray[np.intp], NDArray[np.intp]]:
     """Rows that are equal and have equal targets, once, with the sum of their weights, in their first order.
 
     Returns
     -------
-    rows, targets, weights, and the place of each row: a number that rows have in common which are equal, with
-    whatever targets
+    rows, targets, weights, and the place of each of them: a number that rows have in common which are equal,
+    with whatever targets; then which of them each given row has become
     """
     both = np.hstack([rows.astype(np.float64), targets])
     first, inverse = _distinct(both)
@@ -188,7 +217,9 @@ def merged(rows: Floats, targets: Array, weights: Array) -> tuple[Floats, Array,
     sums: Array = np.bincount(inverse, weights, minlength=len(first))[order].astype(np.float64)
     kept = rows[first[order]]
     _, places = _distinct(kept.astype(np.float64))
-    return kept, targets[first[order]], sums, places
+    numbers = np.empty(len(order), dtype=np.intp)
+    numbers[order] = np.arange(len(order))
+    return kept, targets[first[order]], sums, places, numbers[inverse]
 
 
 def _distinct(rows: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from distkern.kernels import find_kernel, require
 from distkern.kernels.bandwidth import median_width
 from distkern.kernels.base import AbstractScaledKernel, AbstractTileKernel
 from distkern.solvers._cells.metric import MetricKind, learn_metric, root
-from distkern.solvers._cells.transform import Transform, TransformKind
+from distkern.solvers._cells.transform import TRANSFORMS, Transform, TransformKind
 
 Array = NDArray[np.float64]
 
@@ -74,3 +75,24 @@ class CellMap:
         """How much the metric weighs each column, (d,), their sum 1: the diagonal of L L'."""
         squares = self.factors**2 if self.factors.ndim == 1 else np.square(self.factors).sum(axis=1)
         return np.asarray(squares / squares.sum())
+
+
+def map_to_arrays(mapping: CellMap) -> dict[str, NDArray[Any]]:
+    """The arrays of which :func:`map_from_arrays` makes the same."""
+    transform = mapping.transform
+    return {
+        "transform": np.array([TRANSFORMS.index(transform.kind)]),
+        "shift": transform.shift,
+        "factor": transform.factor,
+        "quantiles": np.empty((0, 0)) if transform.quantiles is None else transform.quantiles,
+        "factors": mapping.factors,
+        "width": np.array([mapping.width]),
+    }
+
+
+def map_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> CellMap:
+    """From what :func:`map_to_arrays` gave."""
+    quantiles = arrays["quantiles"] if arrays["quantiles"].size else None
+    kind = TRANSFORMS[int(arrays["transform"][0])]
+    transform = Transform(kind, arrays["shift"], arrays["factor"], quantiles)
+    return CellMap(transform, arrays["factors"], float(arrays["width"][0]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -22,19 +21,8 @@ _MIXED = 0.1
 _MULTIPLICATIONS = 2e10
 
 
-@dataclass(frozen=True)
-class GradientSum:
-    """sum_i g_i g_i' over ``n_rows`` gradients, (d, d) float64; sums of several samples add up."""
-
-    total: Array
-    n_rows: int
-
-    def __add__(self, other: GradientSum) -> GradientSum:
-        return GradientSum(self.total + other.total, self.n_rows + other.n_rows)
-
-
-def gradient_sum(rows: Floats, targets: Array, metric: Array, ridge: float) -> GradientSum:
-    """The gradients of one machine on a sample, in the metric that was there before.
+def gradient_sum(rows: Floats, targets: Array, metric: Array, ridge: float) -> Array:
+    """sum_i g_i g_i' (d, d) of the gradients of one machine on a sample, in the metric that was there before.
 
     With M = L L', D_ij = |L'(x_i - x_j)|, b its median, K = exp(-D / b) and a = (K + ridge I)^-1 t, the
     gradient of f = sum_j a_j k(., x_j) at x_i is sum_j a_j K_ij / (b D_ij) M (x_j - x_i) over the x_j that
@@ -66,24 +54,24 @@ def gradient_sum(rows: Floats, targets: Array, metric: Array, ridge: float) -> G
         pulls = kernel * coefficients[:, output]
         gradients = (pulls @ exact - pulls.sum(axis=1, keepdims=True) * exact[:n_gradients]) @ metric
         total += gradients.T @ gradients
-    return GradientSum(total, n_gradients)
+    return total
 
 
-def metric_of(found: GradientSum, kind: MetricKind) -> Array:
-    """M from averaged outer products, scaled so that its trace is d (full, mixed) or its largest entry 1.
+def metric_of(total: Array, kind: MetricKind) -> Array:
+    """M from summed outer products, scaled so that its trace is d (full, mixed) or its largest entry 1.
 
     "diagonal" keeps the diagonal alone, "mixed" adds a tenth of the identity. Where all gradients are 0 the
     identity is left.
     """
-    n_features = len(found.total)
+    n_features = len(total)
     identity = np.eye(n_features)
-    trace = float(np.trace(found.total))
+    trace = float(np.trace(total))
     if kind == "none" or not trace > 0:
         return identity
     if kind == "diagonal":
-        diagonal = np.diagonal(found.total)
+        diagonal = np.diagonal(total)
         return np.diag(diagonal / diagonal.max())
-    full = found.total * (n_features / trace)
+    full = total * (n_features / trace)
     return full if kind == "full" else (full + _MIXED * identity) / (1.0 + _MIXED)
 
 

@@ -82,29 +82,30 @@ def targets_and_weights(block: Block) -> tuple[NDArray[Any], NDArray[np.float64]
 
 
 def count_leaves(block: Block, places: Places) -> NDArray[np.int64]:
-    """Rows of a block in each leaf, (n_leaves,)."""
-    leaves = places.tree.leaves(places.rows(dense(block)))
-    return np.bincount(leaves, minlength=places.tree.n_leaves).astype(np.int64)
+    """Rows of a block in each leaf, neighbours included, (n_leaves,)."""
+    counts = np.zeros(places.tree.n_leaves, dtype=np.int64)
+    for leaf, part, _ in places.tree.members(places.rows(dense(block))):
+        counts[leaf] = len(part)
+    return counts
 
 
 def move_rows(
     _: Any, blocks: Iterator[Block], places: Places
 ) -> tuple[dict[str, Any], NDArray[np.int64], dict[str, NDArray[Any]]]:
-    """The rows of some blocks, in their coordinates, sorted by bucket."""
-    features, targets, weights, buckets = [], [], [], []
+    """The rows of some blocks, in their coordinates, sorted by bucket; neighbours are in several."""
+    features, targets, weights = [], [], []
     for block in blocks:
-        rows = places.rows(dense(block))
-        buckets.append(places.buckets(rows))
+        features.append(places.rows(dense(block)))
         of_rows = targets_and_weights(block)
-        features.append(rows)
         targets.append(of_rows[0])
         weights.append(of_rows[1])
-    bucket_of_row = np.concatenate(buckets)
-    order = np.argsort(bucket_of_row, kind="stable")
-    offsets = np.searchsorted(bucket_of_row[order], np.arange(places.n_buckets + 1)).astype(np.int64)
+    rows = np.concatenate(features)
+    order, buckets, lies = places.sorted_rows(rows)
+    offsets = np.searchsorted(buckets, np.arange(places.n_buckets + 1)).astype(np.int64)
     arrays = {
-        "features": np.concatenate(features)[order],
+        "features": rows[order],
         "targets": np.concatenate(targets)[order],
         "weights": np.concatenate(weights)[order],
+        "lies": lies.astype(np.uint8),
     }
     return {"rows": len(order)}, offsets, arrays

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.types import Floats
-from distkern.solvers._cells.mapping import CellMap
-from distkern.solvers._cells.transform import TRANSFORMS, Transform
-from distkern.solvers._cells.tree import Tree
+from distkern.solvers._cells.mapping import CellMap, map_from_arrays, map_to_arrays
+from distkern.solvers._cells.transform import Transform
+from distkern.solvers._cells.tree import Tree, tree_from_arrays, tree_to_arrays
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,20 @@ class Places:
         """The bucket of each row, given in its coordinates."""
         return self.bucket_of_leaf[self.tree.leaves(rows)]
 
+    def sorted_rows(self, rows: Floats) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.bool_]]:
+        """Rows by the buckets in which they lie or are neighbours, in order within each, with those buckets,
+        and whether they lie there.
+        """
+        n_rows, own = len(rows), self.buckets(rows)
+        found = [
+            int(self.bucket_of_leaf[leaf]) * n_rows + part
+            for leaf, part, _ in self.tree.members(rows)
+            if len(part)
+        ]
+        keys = np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.intp)
+        buckets, order = keys // max(n_rows, 1), keys % max(n_rows, 1)
+        return order, buckets.astype(np.int32), own[order] == buckets
+
 
 def centred(sample: Floats) -> CellMap:
     """Rows less their mean, and nothing else."""
@@ -55,29 +69,16 @@ def centred(sample: Floats) -> CellMap:
 
 def places_to_arrays(places: Places) -> dict[str, NDArray[Any]]:
     """The arrays of which :func:`places_from_arrays` makes the same."""
-    transform, tree = places.map.transform, places.tree
     return {
-        "transform": np.array([TRANSFORMS.index(transform.kind)]),
-        "shift": transform.shift,
-        "factor": transform.factor,
-        "quantiles": np.empty((0, 0)) if transform.quantiles is None else transform.quantiles,
-        "factors": places.map.factors,
-        "width": np.array([places.map.width]),
-        "directions": tree.directions,
-        "thresholds": tree.thresholds,
-        "children": tree.children,
+        **map_to_arrays(places.map),
+        **tree_to_arrays(places.tree),
         "bucket_of_leaf": places.bucket_of_leaf,
     }
 
 
 def places_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Places:
     """From what :func:`places_to_arrays` gave."""
-    quantiles = arrays["quantiles"] if arrays["quantiles"].size else None
-    kind = TRANSFORMS[int(arrays["transform"][0])]
-    transform = Transform(kind, arrays["shift"], arrays["factor"], quantiles)
-    tree = Tree(arrays["directions"], arrays["thresholds"], arrays["children"])
-    mapping = CellMap(transform, arrays["factors"], float(arrays["width"][0]))
-    return Places(mapping, tree, arrays["bucket_of_leaf"])
+    return Places(map_from_arrays(arrays), tree_from_arrays(arrays), arrays["bucket_of_leaf"])
 
 
 def grouped(counts: NDArray[np.int64], most: int) -> NDArray[np.int32]:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import DistkernError
+from distkern.common.tiles import copied, scratch
 from distkern.common.types import Floats
 
 Array = NDArray[np.float64]
@@ -33,10 +34,11 @@ def solve_ridge(kernel: Floats, targets: Array, costs: Array) -> Array:
     """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-    matrix = np.array(kernel, dtype=np.float64, order="F")
+    matrix = copied(kernel, into=scratch("factor", kernel.shape, np.float64))
     matrix[np.diag_indices(len(matrix))] += 1.0 / costs
     try:
-        factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        # symmetric, and LAPACK's order is the other one
+        factor = cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError as error:
         raise DistkernError(
             f"the kernel matrix of {len(matrix)} rows is not positive definite at C = {costs.max():g}: "

@@ -1,8 +1,10 @@
-"""A tree of half spaces that cuts rows into parts of equal size."""
+"""A tree of half spaces that cuts rows into parts of equal size, which may overlap."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,20 +17,25 @@ _DIRECTION_ROWS = 4096
 _STEPS = 16
 #: numbers of the directions that are gathered at a time
 _GATHERED = 2**18
+_ARRAYS = ("directions", "thresholds", "margins", "children")
 
 
 @dataclass(frozen=True)
 class Tree:
     """Half spaces <v, x> <= t, from the root down; a row's leaf is found in the depth of the tree.
 
+    Rows nearer to the border of a half space than its margin, |<v, x> - t| < margin, are its neighbours: they
+    also belong to the leaf on the other side that is theirs there.
+
     Attributes
     ----------
-    directions, thresholds : (n_nodes, d) and (n_nodes,) float32
+    directions, thresholds, margins : (n_nodes, d), (n_nodes,) and (n_nodes,) float32
     children : (n_nodes, 2) int32, nodes within the half space and beyond it; leaf k is written -1 - k
     """
 
     directions: NDArray[np.float32]
     thresholds: NDArray[np.float32]
+    margins: NDArray[np.float32]
     children: NDArray[np.int32]
 
     @property
@@ -51,8 +58,24 @@ class Tree:
                 under_way = under_way[places[under_way] >= 0]
         return -1 - found
 
+    def members(self, rows: Floats) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.bool_]]]:
+        """Each leaf with its rows, neighbours included, in order, and which of them lie in it."""
+        whole = (np.arange(len(rows)), np.ones(len(rows), dtype=bool))
+        waiting: list[tuple[int, NDArray[np.intp], NDArray[np.bool_]]] = [
+            (0 if len(self.directions) else -1, *whole)
+        ]
+        while waiting:
+            node, part, lies = waiting.pop()
+            if node < 0:
+                yield -1 - node, part, lies
+                continue
+            beyond = _along(rows, part, self.directions[node]) - self.thresholds[node]
+            for side, inside in ((1, beyond > 0), (0, beyond <= 0)):
+                kept = inside | (np.abs(beyond) < self.margins[node])
+                waiting.append((int(self.children[node, side]), part[kept], lies[kept] & inside[kept]))
+
     @classmethod
-    def fit(cls, rows: Floats, leaf_rows: int, seed: int, *key: int) -> Tree:
+    def fit(cls, rows: Floats, leaf_rows: int, seed: int, *key: int, overlap: float = 0.0) -> Tree:
         """Cut until no leaf has more than ``leaf_rows`` rows, but for rows that are all the same.
 
         A part of m rows is cut across its direction of largest variance, where an equal number of leaves to
@@ -63,9 +86,12 @@ class Tree:
         ----------
         rows : (n, d) float32, in any order
         seed, key : of the vectors from which the directions are found
+        overlap : share of a part's rows that are neighbours of the other side, in [0, 1); they count as its
+            rows
         """
         directions: list[NDArray[np.float32]] = []
         thresholds: list[np.float32] = []
+        margins: list[np.float32] = []
         children: list[list[int]] = []
         n_leaves = 0
         # parts to be cut, and which child of which node each is; the last is cut first
@@ -74,23 +100,37 @@ class Tree:
             part, parent, side = waiting.pop()
             cut = None
             if len(part) > leaf_rows:
-                cut = _cut(rows, part, leaf_rows, stream(seed, Purpose.SAMPLE, *key, len(directions)))
+                generator = stream(seed, Purpose.SAMPLE, *key, len(directions))
+                cut = _cut(rows, part, leaf_rows, overlap, generator)
             if parent >= 0:
                 children[parent][side] = len(directions) if cut is not None else -1 - n_leaves
             if cut is None:
                 n_leaves += 1
                 continue
-            direction, threshold, beyond = cut
-            waiting.append((part[beyond], len(directions), 1))
-            waiting.append((part[~beyond], len(directions), 0))
+            direction, threshold, margin, beyond = cut
+            near = np.abs(beyond) < margin
+            waiting.append((part[(beyond > 0) | near], len(directions), 1))
+            waiting.append((part[(beyond <= 0) | near], len(directions), 0))
             directions.append(direction)
             thresholds.append(threshold)
+            margins.append(margin)
             children.append([0, 0])
         return cls(
             np.array(directions, dtype=np.float32).reshape(-1, rows.shape[1]),
             np.array(thresholds, dtype=np.float32),
+            np.array(margins, dtype=np.float32),
             np.array(children, dtype=np.int32).reshape(-1, 2),
         )
+
+
+def tree_to_arrays(tree: Tree) -> dict[str, NDArray[Any]]:
+    """The arrays of which :func:`tree_from_arrays` makes the same."""
+    return {name: getattr(tree, name) for name in _ARRAYS}
+
+
+def tree_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Tree:
+    """From what :func:`tree_to_arrays` gave, whatever else is there."""
+    return Tree(*(arrays[name] for name in _ARRAYS))
 
 
 def projections(rows: Floats, directions: Floats) -> NDArray[np.float32]:
@@ -98,16 +138,22 @@ def projections(rows: Floats, directions: Floats) -> NDArray[np.float32]:
     return np.asarray(np.einsum("ij,ij->i", rows.astype(np.float32, copy=False), directions))
 
 
-def _cut(
-    rows: Floats, part: NDArray[np.intp], leaf_rows: int, generator: np.random.Generator
-) -> tuple[NDArray[np.float32], np.float32, NDArray[np.bool_]] | None:
-    """Direction, threshold and which rows are beyond it; None if no half space divides them."""
-    direction = _direction(rows, part, generator)
+def _along(rows: Floats, part: NDArray[np.intp], direction: NDArray[np.float32]) -> NDArray[np.float32]:
+    """<v, x> of some rows, in strips."""
     values = np.empty(len(part), dtype=np.float32)
     n_strip = max(1, _GATHERED // rows.shape[1])
     for start in range(0, len(part), n_strip):
         strip = rows[part[start : start + n_strip]]
         values[start : start + n_strip] = projections(strip, np.broadcast_to(direction, strip.shape))
+    return values
+
+
+def _cut(
+    rows: Floats, part: NDArray[np.intp], leaf_rows: int, overlap: float, generator: np.random.Generator
+) -> tuple[NDArray[np.float32], np.float32, np.float32, NDArray[np.float32]] | None:
+    """Direction, threshold, margin and <v, x> - t; None if no half space divides the rows."""
+    direction = _direction(rows, part, generator)
+    values = _along(rows, part, direction)
     order = np.sort(values)
     n_leaves = -(-len(part) // leaf_rows)
     wanted = len(part) * (n_leaves // 2) // n_leaves
@@ -120,7 +166,18 @@ def _cut(
     threshold = np.float32(0.5) * order[place - 1] + np.float32(0.5) * order[place]
     if not order[place - 1] <= threshold < order[place]:
         threshold = order[place - 1]
-    return direction, threshold, values > threshold
+    beyond = values - threshold
+    return direction, threshold, _margin(beyond, overlap), beyond
+
+
+def _margin(beyond: NDArray[np.float32], overlap: float) -> np.float32:
+    """A share of the rows is nearer, at most; 0 if one side would have all rows, as where most are equal."""
+    place = int(overlap * len(beyond))
+    margin = np.partition(np.abs(beyond), place)[place]
+    near = np.abs(beyond) < margin
+    if (near | (beyond > 0)).all() or (near | (beyond <= 0)).all():
+        return np.float32(0)
+    return np.float32(margin)
 
 
 def _direction(rows: Floats, part: NDArray[np.intp], generator: np.random.Generator) -> NDArray[np.float32]:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.stores import ArrayStore
+from distkern.common.tiles import release
 from distkern.common.types import Block
-from distkern.solvers._cells.buckets import Solving, by_leaf, cells_of, gathered
-from distkern.solvers._cells.machine import predict_cell, solve_costs
+from distkern.solvers._cells.buckets import Solving, fit_tree, gathered
+from distkern.solvers._cells.machine import solve_costs
+from distkern.solvers._cells.search import most_rows
+from distkern.solvers._cells.trials import TOLERANCE, TURNS, least_work, losses_of
+
+Array = NDArray[np.float64]
 
 #: cells that are tried, of as many buckets
 N_CELLS = 4
-#: what the gamma and the C that the sample gave are multiplied with; as they were first
-GAMMAS, COSTS = (1.0, 3.0, 9.0, 1 / 3), (1.0, 3.0, 10.0, 1 / 3)
-#: every so manyth row of a cell is held out
-_HELD_OUT = 5
-#: of the dual solver: a ranking needs no more
-_TOLERANCE, _TURNS = 0.1, 1
+#: what the gamma and the C that the sample gave are multiplied with
+GAMMAS, COSTS = (1 / 3, 1.0, 3.0, 9.0), (1 / 3, 1.0, 3.0, 10.0)
+#: every so manyth row that lies in a cell is held out
+_HELD_OUT = 4
 
 
 @dataclass(frozen=True)
@@ -31,36 +36,55 @@ class Tuning:
     gammas: tuple[float, ...]
     costs: tuple[float, ...]
 
+    @property
+    def settings(self) -> list[tuple[float, float]]:
+        """In the order of the results."""
+        return list(product(self.gammas, self.costs))
+
 
 def try_cell(
     item: tuple[int, int], _: Iterator[Block], operand: Tuning
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Errors of held-out rows of a cell of a bucket, (n_gammas, n_costs); zeros if none has two targets."""
-    solving, (number, n_rows) = operand.solving, item
-    errors = np.zeros((len(operand.gammas), len(operand.costs)))
-    rows = gathered(solving, number, n_rows)
-    leaves, n_leaves = cells_of(rows, solving, number)
-    for inside in by_leaf(leaves, n_leaves):
+    """A record: the multiplications that each setting took, "work"; and the losses of held-out rows of a cell
+    of a bucket, (n_settings, n_held_out). Nothing is held out of cells of one target.
+    """
+    solving, number = operand.solving, item[0]
+    rows, lies = gathered(solving, *item)
+    tree = fit_tree(np.asarray(rows.features), solving, number)
+    losses, work = np.zeros((len(operand.settings), 0)), [0.0] * len(operand.settings)
+    for _leaf, inside, own in tree.members(np.asarray(rows.features)):
         assert rows.targets is not None
         if len(inside) <= solving.cell_rows and len(np.unique(rows.targets[inside])) > 1:
-            errors = _errors(rows.take(inside), operand)
+            losses, work = _tried(rows.take(inside), own & lies[inside], operand)
             break
-    return {"errors": errors.tolist()}, {"errors": errors}
+    release()
+    return {"work": work}, {"losses": losses}
 
 
-def _errors(rows: Block, operand: Tuning) -> NDArray[np.float64]:
-    risk, settings = operand.solving.risk, operand.solving.settings
-    held_out = np.arange(rows.n_rows) % _HELD_OUT == 0
-    learned, asked = rows.take(np.flatnonzero(~held_out)), rows.take(np.flatnonzero(held_out))
-    targets, weights = risk.targets(learned).astype(np.float64), risk.weights(learned)
-    errors = np.zeros((len(operand.gammas), len(operand.costs)))
-    for place, gamma in enumerate(operand.gammas):
+def _tried(rows: Block, lies: NDArray[np.bool_], operand: Tuning) -> tuple[Array, list[float]]:
+    solving = operand.solving
+    risk, settings = solving.risk, solving.settings
+    own = np.flatnonzero(lies)
+    held_out = own[::_HELD_OUT]
+    learned = np.setdiff1d(np.arange(rows.n_rows), held_out)
+    most = most_rows(risk.n_outputs)
+    some, asked = rows.take(learned[:: -(-len(learned) // most)]), rows.take(held_out)
+    targets, weights = risk.targets(some).astype(np.float64), risk.weights(some)
+    wanted, importance = risk.targets(asked).astype(np.float64), risk.weights(asked)
+    losses, work = [], []
+    for gamma in operand.gammas:
         kernel: Any = settings.kernel
-        tried = replace(settings, kernel=replace(kernel, gamma=gamma), tolerance=_TOLERANCE, turns=_TURNS)
-        machines = solve_costs(
-            tried, np.asarray(learned.features), targets, weights, operand.solving.seed, operand.costs
-        )
-        for column, machine in enumerate(machines):
-            predictions = predict_cell(tried, machine, np.asarray(asked.features))
-            errors[place, column] = risk.errors(predictions, asked)[0]
-    return errors
+        tried = replace(settings, kernel=replace(kernel, gamma=gamma), tolerance=TOLERANCE, turns=TURNS)
+        features = np.asarray(some.features)
+        for machine in solve_costs(tried, features, targets, weights, solving.seed, operand.costs):
+            values = machine.predict(tried, np.asarray(asked.features))
+            losses.append(losses_of(values, wanted, importance))
+            work.append(machine.work)
+    return np.array(losses), work
+
+
+def best_of(tuning: Tuning, store: ArrayStore, records: Sequence[dict[str, Any]]) -> tuple[float, float]:
+    """The gamma and the C of the least losses, or of less work where that is as good."""
+    losses = np.hstack([store.load(number)["losses"] for number in range(len(records))])
+    work = np.sum([record["work"] for record in records], axis=0)
+    return tuning.settings[least_work(losses, work)]

@@ -1,0 +1,174 @@
+"""Trials of settings on rows that are held out, and which of several settings is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.rng import Purpose, stream
+from distkern.common.tiles import release
+from distkern.common.types import Block, Floats
+from distkern.losses.conjugate import AbstractDualLoss
+from distkern.losses.square import Square
+from distkern.solvers._cells.machine import CellSettings, solve_costs
+from distkern.solvers._cells.mapping import CellMap, MapChoice, map_to_arrays
+
+Array = NDArray[np.float64]
+
+#: rows that a metric is learned from
+METRIC_ROWS = 4000
+#: outputs from which on a first trial takes the square loss, which solves all at once
+MANY_OUTPUTS = 4
+#: of the dual solver: a ranking needs no more, and settings whose sweeps do not get on are not waited for
+TOLERANCE, TURNS = 0.1, 1
+#: of the standard error of a difference: what is not worse by more is preferred if it is less work
+_AS_GOOD = 0.5
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """A kernel by name, with the parameters that are not searched."""
+
+    name: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of the search.
+
+    Attributes
+    ----------
+    map : of the rows
+    kernel : with what width in units of the median distance of two mapped rows
+    cost : C
+    """
+
+    map: MapChoice
+    kernel: KernelSpec
+    width: float
+    cost: float
+
+
+def stratified_order(codes: NDArray[Any] | None, n_rows: int, seed: int) -> NDArray[np.intp]:
+    """A random order of rows in which every run of rows holds each class in about its share.
+
+    Parameters
+    ----------
+    codes : (n_rows,) class codes; None: any random order
+    """
+    generator = stream(seed, Purpose.VALIDATION)
+    order = generator.permutation(n_rows)
+    if codes is None:
+        return order
+    keys = np.empty(n_rows)
+    for code in np.unique(codes):
+        mine = order[codes[order] == code]
+        keys[mine] = (np.arange(len(mine)) + generator.random()) / len(mine)
+    return np.argsort(keys, kind="stable")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One map with some kernels and widths, and all costs with each matrix; an item of a rung."""
+
+    map: MapChoice
+    points: tuple[tuple[KernelSpec, float], ...]
+    costs: tuple[float, ...]
+    n_learned: int
+    n_held_out: int
+    is_first: bool = False
+
+    @property
+    def settings(self) -> list[Setting]:
+        """In the order of the results."""
+        pairs = product(self.points, self.costs)
+        return [Setting(self.map, spec, width, cost) for (spec, width), cost in pairs]
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """The operand of :func:`try_map`: shuffled rows, of which the first are learned from.
+
+    Attributes
+    ----------
+    rows : (n, d), in the order of :func:`stratified_order`
+    targets : (n, k): -1 and +1, or standardised real numbers
+    weights : (n,)
+    """
+
+    rows: Floats
+    targets: Array
+    weights: Array
+    loss: AbstractDualLoss
+    seed: int
+
+
+def try_map(
+    item: Trial, _: Iterator[Block], operand: Sampled
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Losses of held-out rows.
+
+    Returns
+    -------
+    a record: mean losses "scores" and multiplications "work" of the trial's settings; and arrays: "losses"
+    (n_settings, n_held_out) and those of the map
+    """
+    rows, targets, weights, n_learned = operand.rows, operand.targets, operand.weights, item.n_learned
+    n_metric = min(n_learned, METRIC_ROWS)
+    mapping = CellMap.fit(item.map, rows[:n_metric], targets[:n_metric])
+    learned = mapping.apply(rows[:n_learned])
+    held_out = slice(max(n_learned, len(rows) - item.n_held_out), len(rows))
+    asked = mapping.apply(rows[held_out])
+    loss = operand.loss
+    if targets.shape[1] >= MANY_OUTPUTS and item.is_first:
+        loss = Square()
+    losses, work = [], []
+    for spec, width in item.points:
+        kernel = mapping.kernel(spec.name, width, **dict(spec.parameters))
+        settings = CellSettings(kernel, loss, 1.0, TOLERANCE, TURNS)
+        for machine in solve_costs(
+            settings, learned, targets[:n_learned], weights[:n_learned], operand.seed, item.costs
+        ):
+            losses.append(losses_of(machine.predict(settings, asked), targets[held_out], weights[held_out]))
+            work.append(machine.work)
+    release()
+    record = {"scores": [float(each.mean()) for each in losses], "work": work}
+    return record, {"losses": np.array(losses), **map_to_arrays(mapping)}
+
+
+def losses_of(values: Array, targets: Array, weights: Array | None) -> Array:
+    """(n,), so that their mean is the score: weighted errors, or squared errors."""
+    shares = np.ones(len(values)) if weights is None else weights * (len(weights) / weights.sum())
+    if not np.isin(targets, (-1.0, 1.0)).all():
+        return np.asarray(shares * np.square(values - targets).sum(axis=1))
+    if targets.shape[1] == 1:
+        wrong = (values[:, 0] > 0) != (targets[:, 0] > 0)
+    else:
+        wrong = values.argmax(axis=1) != targets.argmax(axis=1)
+    return np.asarray(shares * wrong)
+
+
+def least_work(losses: Array, work: Array) -> int:
+    """Of settings with losses (n_settings, n) the one that takes the least work of those that are as good as
+    the best one.
+    """
+    if not losses.size:
+        return 0
+    best = losses[int(losses.mean(axis=1).argmin())]
+    for place in np.argsort(work, kind="stable").tolist():
+        mean, error = difference(losses[place], best)
+        if mean <= _AS_GOOD * error:
+            return int(place)
+    raise AssertionError("the best one is as good as itself")
+
+
+def difference(losses: Array, others: Array) -> tuple[float, float]:
+    """Its mean, and the standard error of that."""
+    difference = losses - others
+    return float(difference.mean()), float(difference.std() / np.sqrt(len(difference)))
