@@ -26,12 +26,12 @@ from distkern.solvers._cells.layout import Layout, Zero, auto_cell_rows
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.place import Places, grouped, places_to_arrays
-from distkern.solvers._cells.search import n_trials
+from distkern.solvers._cells.search import n_trials, sizes_of
 from distkern.solvers._cells.state import CellsState, Settled
 from distkern.solvers._cells.transform import TRANSFORMS
 from distkern.solvers._cells.tree import Tree
 from distkern.solvers._cells.trials import Sampled, Trial
-from distkern.solvers._cells.tuning import COSTS, GAMMAS, N_CELLS, Tuning, best_of
+from distkern.solvers._cells.tuning import COSTS, GAMMAS, Tuning, best_of
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import a_loss
 from distkern.solvers.measuring import Model, Sums
@@ -86,7 +86,7 @@ class Cells(AbstractSolver[CellsState]):
         "auto",
         Whole(2),
         Words("auto"),
-        help="rows of a cell, at most: time grows with them, memory with their square; auto: 2000 to 8000, "
+        help="rows of a cell, at most: time grows with them, memory with their square; auto: 1500 to 8000, "
         "fewer of many rows",
     )
     overlap: float = parameter(
@@ -256,7 +256,7 @@ class Cells(AbstractSolver[CellsState]):
         assert problem.workplace is not None
         gammas = tuple(state.gamma * factor for factor in (GAMMAS if self.gamma == "auto" else (1.0,)))
         costs = tuple(state.cost * factor for factor in (COSTS if self.C == "auto" else (1.0,)))
-        numbers = np.unique(np.linspace(0, len(state.rows_of_bucket) - 1, N_CELLS).astype(int)).tolist()
+        numbers = layout.tuned(len(state.rows_of_bucket))
         items = [(number, int(state.rows_of_bucket[number])) for number in numbers]
         store = problem.workplace.arrays("tuned")
         tuning = Tuning(solving, gammas, costs)
@@ -272,7 +272,7 @@ class Cells(AbstractSolver[CellsState]):
         quadratic, rows = self.risk.loss.is_quadratic, self.max_cell_rows
         if isinstance(rows, str):
             rows = auto_cell_rows(problem.n_rows, quadratic=quadratic)
-        return Layout(problem, rows, self.overlap, quadratic, self.search is not None)
+        return Layout(problem, rows, self.overlap, quadratic, self.search)
 
     def settings(self, risk: Risk, settled: Settled) -> CellSettings:
         """What the machines have in common."""
@@ -333,7 +333,7 @@ class Cells(AbstractSolver[CellsState]):
             Outline(layout.counting(None), 1),
             Outline(layout.moving(None, None), 1),
             *(
-                [Outline(layout.tuning([(0, 0)] * min(N_CELLS, layout.n_buckets), None, None), 1)]
+                [Outline(layout.tuning([(0, 0)] * len(layout.tuned(layout.n_buckets)), None, None), 1)]
                 if layout.is_tuned
                 else []
             ),
@@ -347,7 +347,8 @@ class Cells(AbstractSolver[CellsState]):
         if self.search is None or layout.sample_rows < FEW:
             return []
         assert isinstance(self.risk.loss, AbstractDualLoss)
-        numbers = n_trials(self._given.space(self.risk.loss), quick=self.search == "quick")
+        sizes = sizes_of(layout.sample_rows, problem.n_outputs, quick=self.search == "quick")
+        numbers = n_trials(self._given.space(self.risk.loss), sizes)
         return [
             Outline(layout.searching(rung, [None] * number, None, None), 1)
             for rung, number in enumerate(numbers)

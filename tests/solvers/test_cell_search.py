@@ -13,7 +13,7 @@ from distkern.passes import Each
 from distkern.solvers._cells import search as searches
 from distkern.solvers._cells.machine import CellSettings, solve_cell
 from distkern.solvers._cells.mapping import CellMap, MapChoice
-from distkern.solvers._cells.search import Space, costs_of, maps_of, quick_maps, rungs_of
+from distkern.solvers._cells.search import Size, Space, costs_of, maps_of, quick_maps, sizes_of
 from distkern.solvers._cells.trials import KernelSpec, Sampled, Setting, stratified_order, try_map
 
 MATERN = (KernelSpec("matern", (("smoothness", 0.5),)),)
@@ -27,8 +27,9 @@ def _one_thread():
 
 @pytest.fixture(autouse=True)
 def _small_rungs(monkeypatch):
-    monkeypatch.setattr(searches, "_RUNGS", ((100, 200, 3), (200, 300, 1)))
-    monkeypatch.setattr(searches, "_QUICK", ((60, 200, 2), (200, 300, 1)))
+    near = ((-2, 0, 2), (-2, 0, 2))
+    monkeypatch.setattr(searches, "_RUNGS", (Size(100, 200, 3), Size(200, 300, 1, *near)))
+    monkeypatch.setattr(searches, "_QUICK", (Size(60, 200, 2), Size(200, 300, 1, *near)))
 
 
 class Held:
@@ -43,8 +44,8 @@ class Held:
 def search(rows, targets, weights, loss, space, seed, *, quick=False):
     """The search with every trial made here."""
     weights = np.ones(len(rows)) if weights is None else weights
-    rungs = rungs_of(len(rows), targets.shape[1], quick=quick)
-    n_rows = min(len(rows), sum(rungs[-1][:2]))
+    sizes = sizes_of(len(rows), targets.shape[1], quick=quick)
+    n_rows = min(len(rows), searches.sample_rows(quick=quick))
     operand = Sampled(rows[:n_rows], targets[:n_rows], weights[:n_rows], loss, seed)
     stores = []
 
@@ -52,7 +53,7 @@ def search(rows, targets, weights, loss, space, seed, *, quick=False):
         stores.append(Held())
         return Each("search", try_map, trials, None), stores[-1]
 
-    steps, records = searches.search(space, rungs, passes), None
+    steps, records = searches.search(space, sizes, passes), None
     try:
         while True:
             step = steps.send(records)

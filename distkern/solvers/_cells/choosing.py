@@ -21,7 +21,7 @@ from distkern.passes import Each
 from distkern.solvers._cells.mapping import CellMap, MapChoice
 from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.place import centred
-from distkern.solvers._cells.search import KERNELS, Space, costs_of, maps_of, quick_maps, rungs_of, search
+from distkern.solvers._cells.search import KERNELS, Space, costs_of, maps_of, quick_maps, search, sizes_of
 from distkern.solvers._cells.trials import METRIC_ROWS, KernelSpec, Sampled, Trial, stratified_order
 from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
@@ -95,9 +95,9 @@ class Given:
         weights = risk.weights(rows)
         importance = np.ones(rows.n_rows) if weights is None else weights
         sampled = Sampled(np.asarray(rows.features), targets, importance, risk.loss, seed)
-        rungs = rungs_of(rows.n_rows, risk.n_outputs, quick=self.search == "quick")
+        sizes = sizes_of(rows.n_rows, risk.n_outputs, quick=self.search == "quick")
         found = yield from search(
-            self.space(risk.loss), rungs, lambda number, trials: passes(number, trials, sampled)
+            self.space(risk.loss), sizes, lambda number, trials: passes(number, trials, sampled)
         )
         spec = found.setting.kernel
         kernel = found.map.kernel(spec.name, found.setting.width, **dict(spec.parameters))

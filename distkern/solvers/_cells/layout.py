@@ -19,6 +19,7 @@ from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
 from distkern.solvers._cells.choosing import trial_bytes
 from distkern.solvers._cells.moving import Sample, Sampling, count_leaves, move_rows, sample_block, zero_sums
 from distkern.solvers._cells.place import Places
+from distkern.solvers._cells.search import sample_rows
 from distkern.solvers._cells.trials import Sampled, Trial, try_map
 from distkern.solvers._cells.tuning import Tuning, try_cell
 from distkern.solvers.base import Problem
@@ -35,16 +36,18 @@ _SAMPLE_ROWS, _SAMPLE_BYTES = 9216, 64 * MIB
 _PART_BYTES = 32 * MIB
 #: columns up to which sparse rows are written out
 _MOST_COLUMNS = 2**14
+#: rows of all the cells that are tried, and how many cells at least
+_TUNED_ROWS, _LEAST_TUNED = 30000, 4
 #: rows of a cell for so many rows that it takes about as long whatever they are, between these limits; those
 #: of the square loss are factorised in double precision
-_PAIRS, _LEAST_ROWS, _MOST_ROWS, _MOST_QUADRATIC = 1_000_000_000, 2000, 8000, 4000
+_PAIRS, _LEAST_ROWS, _MOST_ROWS, _MOST_QUADRATIC = 700_000_000, 1500, 8000, 4000
 
 
 def auto_cell_rows(n_rows: int, *, quadratic: bool) -> int:
     """Rows of a cell where nothing is said: the more the fewer there are.
 
     >>> [auto_cell_rows(n, quadratic=False) for n in (1000, 200_000, 10**7)]
-    [8000, 5000, 2000]
+    [8000, 3500, 1500]
     """
     most = _MOST_QUADRATIC if quadratic else _MOST_ROWS
     return int(min(max(_PAIRS // n_rows, _LEAST_ROWS), most))
@@ -59,14 +62,14 @@ class Layout:
     problem : what it is given
     cell_rows, overlap : of a cell, at most, and the share of them that are neighbours at a border
     quadratic : the loss is solved by a factorisation
-    searched : settings are searched on the sample
+    searched : settings are searched on the sample, "full" or "quick"; None: they are not
     """
 
     problem: Problem
     cell_rows: int
     overlap: float
     quadratic: bool
-    searched: bool
+    searched: str | None
 
     def __post_init__(self) -> None:
         if self.problem.sparse_numbers is not None and self.problem.n_features > _MOST_COLUMNS:
@@ -96,7 +99,8 @@ class Layout:
 
     @property
     def sample_rows(self) -> int:
-        wanted = max(_SAMPLE_ROWS, _LEAF_SAMPLE * _LEAVES * self.n_buckets)
+        searched = 0 if self.searched is None else sample_rows(quick=self.searched == "quick")
+        wanted = max(_SAMPLE_ROWS, searched, _LEAF_SAMPLE * _LEAVES * self.n_buckets)
         return min(self.problem.n_rows, wanted, max(_SAMPLE_BYTES // self.row_bytes, 64))
 
     @property
@@ -203,10 +207,15 @@ class Layout:
     @property
     def is_tuned(self) -> bool:
         """Whether width and C are tried on whole cells: only where these are not what was searched on."""
-        return self.searched and self.problem.n_rows > self.sample_rows
+        return self.searched is not None and self.problem.n_rows > self.sample_rows
+
+    def tuned(self, n_buckets: int) -> list[int]:
+        """The buckets of which a cell is tried."""
+        n_cells = min(max(_TUNED_ROWS // self.cell_rows, _LEAST_TUNED), n_buckets)
+        return [int(number) for number in np.unique(np.linspace(0, n_buckets - 1, n_cells).astype(int))]
 
     def tuning(self, items: Sequence[tuple[int, int]], store: Store | None, operand: Tuning | None) -> Each:
-        """Errors of some machines of one cell of each of some buckets."""
+        """Losses of some machines in one cell of each of some buckets."""
         cost = replace(self.solving(items, store, None).cost, result_bytes=4096)
         return Each("tune", try_cell, items, store, operand=operand, record_bytes=4096, cost=cost)
 

@@ -26,14 +26,39 @@ from distkern.solvers.base import Steps
 
 Array = NDArray[np.float64]
 
-#: rows of the sample and held-out rows of each rung, and how many maps go on to the next
-_RUNGS = ((1000, 2000, 5), (4000, 5000, 1))
-_QUICK = ((1000, 2000, 2), (4000, 5000, 1))
-#: half steps of the grids around the best of the rung before, of widths and of costs
-_NEAR = ((-2, 0, 2), (-2, 0, 2))
-#: ridges that the best metric is learned with as well
-_RIDGES = (0.01, 1.0)
+#: ridge that the best metric is learned with as well
+_RIDGE = 0.01
+#: standard errors by which a metric must be better than none
+_CERTAIN = 2.0
 
+
+@dataclass(frozen=True)
+class Size:
+    """Of a rung.
+
+    Attributes
+    ----------
+    n_learned, n_held_out : rows to learn from, and to score on
+    n_kept : maps that go on, of those that it tries
+    widths, costs : half steps of the grids around the best of the rung before
+    """
+
+    n_learned: int
+    n_held_out: int
+    n_kept: int
+    widths: tuple[int, ...] = ()
+    costs: tuple[int, ...] = ()
+
+
+_RUNGS = (
+    Size(1000, 2000, 4),
+    Size(4000, 5000, 2, (-2, 0, 2), (-2, 0, 2)),
+    # more rows lie nearer to each other
+    Size(20000, 5000, 1, (-2, -1, 0, 1), (0, 2)),
+)
+_QUICK = (Size(1000, 2000, 2), Size(4000, 5000, 1, (-2, 0, 2), (-2, 0, 2)))
+#: rows of the second rung are those of one machine; with few rows there is no third
+_ONE, _MANY = 4000, 6000
 
 #: exp(-|x - y| / b), the Laplacian of the Euclidean distance, is the Matern kernel of smoothness 1/2
 KERNELS = (KernelSpec("matern", (("smoothness", 0.5),)), KernelSpec("rbf"))
@@ -108,6 +133,10 @@ class _Outcome:
     def losses(self) -> Array:
         return np.asarray(self.rung.store.load(self.number)["losses"][self.place])
 
+    @property
+    def map(self) -> CellMap:
+        return map_from_arrays(self.rung.store.load(self.number))
+
 
 @dataclass(frozen=True)
 class Rung:
@@ -126,76 +155,83 @@ class Rung:
         return found
 
 
-def most_rows(n_outputs: int) -> int:
-    """Of a trial: with many outputs fewer, because each takes its time."""
-    first, last = _RUNGS[0][0], _RUNGS[-1][0]
-    return min(last, max(first, int(last * (MANY_OUTPUTS / n_outputs) ** 0.5)))
+def fewer_rows(n_rows: int, n_outputs: int) -> int:
+    """Rows of a trial: with many outputs fewer, because each takes its time."""
+    return min(n_rows, max(_RUNGS[0].n_learned, int(n_rows * (MANY_OUTPUTS / n_outputs) ** 0.5)))
 
 
-def rungs_of(n_rows: int, n_outputs: int, *, quick: bool) -> list[tuple[int, int, int]]:
-    """Rows to learn from, held-out rows and maps that go on, of each rung, for a sample of so many rows."""
-    rungs = _QUICK if quick else _RUNGS
-    # of few rows two thirds are learned from
-    most = rungs[-1][0] if n_rows >= sum(rungs[-1][:2]) else max(1, 2 * n_rows // 3)
-    most = min(most, most_rows(n_outputs))
-    return [(min(n_learned, most), n_held_out, n_kept) for n_learned, n_held_out, n_kept in rungs]
+def sizes_of(n_rows: int, n_outputs: int, *, quick: bool) -> list[Size]:
+    """The rungs for a sample of so many rows, of which no more than two thirds are learned from."""
+    found = []
+    for size in _QUICK if quick else _RUNGS:
+        n_learned = min(fewer_rows(size.n_learned, n_outputs), max(1, 2 * n_rows // 3))
+        if size.n_learned <= _ONE or n_learned >= _MANY:
+            found.append(replace(size, n_learned=n_learned))
+    return found
 
 
-def n_trials(space: Space, *, quick: bool) -> list[int]:
-    """Trials of each rung, at most."""
-    n_kept = (_QUICK if quick else _RUNGS)[0][2]
-    # with the best map without a metric, other ridges, and the plain setting
-    return [len(space.maps), min(n_kept + 1, len(space.maps)) + len(_RIDGES) + 1]
+def sample_rows(*, quick: bool) -> int:
+    """Rows that the last rung has a use for."""
+    last = (_QUICK if quick else _RUNGS)[-1]
+    return last.n_learned + last.n_held_out
+
+
+def n_trials(space: Space, sizes: Sequence[Size]) -> list[int]:
+    """Trials of each rung, at most: also the best map without a metric, another ridge, the plain setting."""
+    most = len(space.maps)
+    return [most, *(min(size.n_kept + 1, most) + 2 for size in sizes[:-1])]
 
 
 def search(
-    space: Space,
-    rungs: Sequence[tuple[int, int, int]],
-    passes: Callable[[int, tuple[Trial, ...]], tuple[Each, ArrayStore]],
+    space: Space, sizes: Sequence[Size], passes: Callable[[int, tuple[Trial, ...]], tuple[Each, ArrayStore]]
 ) -> Steps[Choice]:
     """The best of a space, by successive halving (Jamieson and Talwalkar 2016) over growing samples.
 
     The first rung tries every map on 1,000 rows with coarse grids of kernels, widths and costs; the second
-    one the maps that did best, and the best metric with other ridges, on 4,000 rows around what was best for
-    each: what is best for few rows need not be for many. A kernel matrix serves all costs.
+    one the maps that did best, and the best metric with another ridge, on 4,000 rows around what was best for
+    each; the third the best of these on 20,000 rows in cells: what is best for few rows need not be for many.
+    A kernel matrix serves all costs.
 
     Parameters
     ----------
-    rungs : of :func:`rungs_of`
+    sizes : of :func:`sizes_of`
     passes : of the number of a rung and its trials the pass that makes them, and its store
     """
     points = tuple(product(space.kernels, _coarse(space.widths)))
     costs = tuple(_coarse(space.costs))
-    trials = [Trial(choice, points, costs, *rungs[0][:2], is_first=True) for choice in space.maps]
+    rows = (sizes[0].n_learned, sizes[0].n_held_out)
+    trials = [Trial(choice, points, costs, *rows, is_first=True) for choice in space.maps]
     plain = Setting(MapChoice(), space.kernels[0], _middle(space.widths), _middle(space.costs))
     best: dict[Setting, _Outcome] = {}
-    for number, (_, _, n_kept) in enumerate(rungs):
+    for number, size in enumerate(sizes):
         step, store = passes(number, tuple(trials))
         best = Rung(tuple(trials), store).outcomes((yield step))
         reached = best[plain].score if plain in best else math.nan
         if plain.map not in space.maps:
             best.pop(plain, None)
-        leaders = _leaders(best, n_kept)
-        if number + 1 == len(rungs):
+        leaders = _leaders(best, size.n_kept)
+        if number + 1 == len(sizes):
             break
-        sizes = rungs[number + 1][:2]
-        trials = [_nearby(leader, space, *sizes) for leader in leaders]
-        first = leaders[0].map
-        if first.metric != "none" and first.ridge == MapChoice.ridge:
-            trials += [replace(trials[0], map=replace(first, ridge=ridge)) for ridge in _RIDGES]
+        following = sizes[number + 1]
+        trials = [_nearby(leader, space, following) for leader in leaders]
+        if number == 0 and leaders[0].map.metric != "none":
+            trials.append(replace(trials[0], map=replace(leaders[0].map, ridge=_RIDGE)))
+        if number > 0:
+            trials = [
+                replace(trial, fitted=best[one].map) for trial, one in zip(trials, leaders, strict=True)
+            ]
         if not any(plain in trial.settings for trial in trials):
-            trials.append(Trial(plain.map, ((plain.kernel, plain.width),), (plain.cost,), *sizes))
+            rows = (following.n_learned, following.n_held_out)
+            trials.append(Trial(plain.map, ((plain.kernel, plain.width),), (plain.cost,), *rows))
     chosen = _simplest(best, leaders)
-    outcome = best[chosen]
-    mapping = map_from_arrays(outcome.rung.store.load(outcome.number))
-    return Choice(chosen, mapping, outcome.score, reached, _edges(chosen, space))
+    return Choice(chosen, best[chosen].map, best[chosen].score, reached, _edges(chosen, space))
 
 
-def _nearby(leader: Setting, space: Space, n_learned: int, n_held_out: int) -> Trial:
+def _nearby(leader: Setting, space: Space, size: Size) -> Trial:
     """Around what was best for a map."""
-    widths, costs = _NEAR
-    points = tuple((leader.kernel, width) for width in _around(leader.width, space.widths, widths))
-    return Trial(leader.map, points, tuple(_around(leader.cost, space.costs, costs)), n_learned, n_held_out)
+    points = tuple((leader.kernel, width) for width in _around(leader.width, space.widths, size.widths))
+    costs = tuple(_around(leader.cost, space.costs, size.costs))
+    return Trial(leader.map, points, costs, size.n_learned, size.n_held_out)
 
 
 def _leaders(outcomes: dict[Setting, _Outcome], n_kept: int) -> list[Setting]:
@@ -210,7 +246,7 @@ def _leaders(outcomes: dict[Setting, _Outcome], n_kept: int) -> list[Setting]:
 
 
 def _simplest(outcomes: dict[Setting, _Outcome], leaders: list[Setting]) -> Setting:
-    """The best, unless one without a metric is as good within a standard error of the difference; of that
+    """The best, unless one without a metric is as good within two standard errors of the difference; of that
     map the setting that is the least work of those that are as good within half of one.
 
     The best of many is lucky as well as good, and metrics are many: what a sample's metric gains is less on
@@ -220,7 +256,7 @@ def _simplest(outcomes: dict[Setting, _Outcome], leaders: list[Setting]) -> Sett
     for setting in leaders[1:]:
         if best.map.metric != "none" and setting.map.metric == "none":
             mean, error = difference(outcomes[setting].losses, outcomes[best].losses)
-            if mean <= error:
+            if mean <= _CERTAIN * error:
                 best = setting
                 break
     near = [setting for setting in outcomes if setting.map == best.map]

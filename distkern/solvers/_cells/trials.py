@@ -17,11 +17,14 @@ from distkern.losses.conjugate import AbstractDualLoss
 from distkern.losses.square import Square
 from distkern.solvers._cells.machine import CellSettings, solve_costs
 from distkern.solvers._cells.mapping import CellMap, MapChoice, map_to_arrays
+from distkern.solvers._cells.tree import Tree
 
 Array = NDArray[np.float64]
 
 #: rows that a metric is learned from
 METRIC_ROWS = 4000
+#: of the cells of a trial with more rows
+_CELL_ROWS, _OVERLAP = 2500, 0.1
 #: outputs from which on a first trial takes the square loss, which solves all at once
 MANY_OUTPUTS = 4
 #: of the dual solver: a ranking needs no more, and settings whose sweeps do not get on are not waited for
@@ -83,6 +86,7 @@ class Trial:
     n_learned: int
     n_held_out: int
     is_first: bool = False
+    fitted: CellMap | None = None
 
     @property
     def settings(self) -> list[Setting]:
@@ -121,25 +125,33 @@ def try_map(
     """
     rows, targets, weights, n_learned = operand.rows, operand.targets, operand.weights, item.n_learned
     n_metric = min(n_learned, METRIC_ROWS)
-    mapping = CellMap.fit(item.map, rows[:n_metric], targets[:n_metric])
+    mapping = item.fitted or CellMap.fit(item.map, rows[:n_metric], targets[:n_metric])
     learned = mapping.apply(rows[:n_learned])
     held_out = slice(max(n_learned, len(rows) - item.n_held_out), len(rows))
     asked = mapping.apply(rows[held_out])
     loss = operand.loss
     if targets.shape[1] >= MANY_OUTPUTS and item.is_first:
         loss = Square()
-    losses, work = [], []
-    for spec, width in item.points:
-        kernel = mapping.kernel(spec.name, width, **dict(spec.parameters))
-        settings = CellSettings(kernel, loss, 1.0, TOLERANCE, TURNS)
-        for machine in solve_costs(
-            settings, learned, targets[:n_learned], weights[:n_learned], operand.seed, item.costs
-        ):
-            losses.append(losses_of(machine.predict(settings, asked), targets[held_out], weights[held_out]))
-            work.append(machine.work)
+    tree = Tree.fit(
+        learned, n_learned if n_learned <= METRIC_ROWS else _CELL_ROWS, operand.seed, overlap=_OVERLAP
+    )
+    asked_in = tree.leaves(asked)
+    values = np.empty((len(item.settings), len(asked), targets.shape[1]))
+    work = np.zeros(len(item.settings))
+    for leaf, inside, _own in tree.members(learned):
+        there = np.flatnonzero(asked_in == leaf)
+        cell = (learned[inside], targets[:n_learned][inside], weights[:n_learned][inside])
+        for place, (spec, width) in enumerate(item.points):
+            kernel = mapping.kernel(spec.name, width, **dict(spec.parameters))
+            settings = CellSettings(kernel, loss, 1.0, TOLERANCE, TURNS)
+            for column, machine in enumerate(solve_costs(settings, *cell, operand.seed, item.costs)):
+                number = place * len(item.costs) + column
+                values[number, there] = machine.predict(settings, asked[there])
+                work[number] += machine.work
     release()
-    record = {"scores": [float(each.mean()) for each in losses], "work": work}
-    return record, {"losses": np.array(losses), **map_to_arrays(mapping)}
+    losses = np.array([losses_of(each, targets[held_out], weights[held_out]) for each in values])
+    record = {"scores": losses.mean(axis=1).tolist(), "work": work.tolist()}
+    return record, {"losses": losses, **map_to_arrays(mapping)}
 
 
 def losses_of(values: Array, targets: Array, weights: Array | None) -> Array:

@@ -15,17 +15,15 @@ from distkern.common.tiles import release
 from distkern.common.types import Block
 from distkern.solvers._cells.buckets import Solving, fit_tree, gathered
 from distkern.solvers._cells.machine import solve_costs
-from distkern.solvers._cells.search import most_rows
-from distkern.solvers._cells.trials import TOLERANCE, TURNS, least_work, losses_of
+from distkern.solvers._cells.search import fewer_rows
+from distkern.solvers._cells.trials import METRIC_ROWS, TOLERANCE, TURNS, least_work, losses_of
 
 Array = NDArray[np.float64]
 
-#: cells that are tried, of as many buckets
-N_CELLS = 4
 #: what the gamma and the C that the sample gave are multiplied with
-GAMMAS, COSTS = (1 / 3, 1.0, 3.0, 9.0), (1 / 3, 1.0, 3.0, 10.0)
+GAMMAS, COSTS = (1 / 3, 1.0, 3.0, 9.0), (1 / 3, 1.0, 3.0)
 #: every so manyth row that lies in a cell is held out
-_HELD_OUT = 4
+_HELD_OUT = 3
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ def _tried(rows: Block, lies: NDArray[np.bool_], operand: Tuning) -> tuple[Array
     own = np.flatnonzero(lies)
     held_out = own[::_HELD_OUT]
     learned = np.setdiff1d(np.arange(rows.n_rows), held_out)
-    most = most_rows(risk.n_outputs)
+    most = fewer_rows(METRIC_ROWS, risk.n_outputs)
     some, asked = rows.take(learned[:: -(-len(learned) // most)]), rows.take(held_out)
     targets, weights = risk.targets(some).astype(np.float64), risk.weights(some)
     wanted, importance = risk.targets(asked).astype(np.float64), risk.weights(asked)
