@@ -70,7 +70,7 @@ class Space:
 
     maps: tuple[MapChoice, ...]
     kernels: tuple[KernelSpec, ...] = KERNELS
-    widths: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0)
+    widths: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
     costs: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 
 
@@ -177,9 +177,10 @@ def sample_rows(*, quick: bool) -> int:
 
 
 def n_trials(space: Space, sizes: Sequence[Size]) -> list[int]:
-    """Trials of each rung, at most: also the best map without a metric, another ridge, the plain setting."""
-    most = len(space.maps)
-    return [most, *(min(size.n_kept + 1, most) + 2 for size in sizes[:-1])]
+    """Trials of each rung, at most: also the best map without a metric, its variants, the plain setting."""
+    most, variants = len(space.maps), len(space.kernels)
+    kept = [min(size.n_kept + 1, most) + 1 for size in sizes[:-1]]
+    return [most, *(number + (variants if place == 0 else 0) for place, number in enumerate(kept))]
 
 
 def search(
@@ -214,8 +215,8 @@ def search(
             break
         following = sizes[number + 1]
         trials = [_nearby(leader, space, following) for leader in leaders]
-        if number == 0 and leaders[0].map.metric != "none":
-            trials.append(replace(trials[0], map=replace(leaders[0].map, ridge=_RIDGE)))
+        if number == 0:
+            trials += _variants(best, leaders[0], space, following)
         if number > 0:
             trials = [
                 replace(trial, fitted=best[one].map) for trial, one in zip(trials, leaders, strict=True)
@@ -225,6 +226,18 @@ def search(
             trials.append(Trial(plain.map, ((plain.kernel, plain.width),), (plain.cost,), *rows))
     chosen = _simplest(best, leaders)
     return Choice(chosen, best[chosen].map, best[chosen].score, reached, _edges(chosen, space))
+
+
+def _variants(outcomes: dict[Setting, _Outcome], leader: Setting, space: Space, size: Size) -> list[Trial]:
+    """The best map with the other kernels, which may need more rows to be better, and with another ridge."""
+    found = []
+    for kernel in space.kernels:
+        near = [each for each in outcomes if each.map == leader.map and each.kernel == kernel]
+        if kernel != leader.kernel:
+            found.append(_nearby(min(near, key=lambda each: outcomes[each].score), space, size))
+    if leader.map.metric != "none":
+        found.append(replace(_nearby(leader, space, size), map=replace(leader.map, ridge=_RIDGE)))
+    return found
 
 
 def _nearby(leader: Setting, space: Space, size: Size) -> Trial:
