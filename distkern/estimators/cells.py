@@ -33,7 +33,7 @@ class AbstractCells(AbstractFunctionalEstimator):
 
     Fitted attributes
     -----------------
-    settled_ : the kernel, gamma over mapped rows and C, see :class:`~distkern.solvers.cells.Settled`
+    settled_ : what was chosen: ``gamma_``, ``cost_`` and which kernel
     places_ : where a row lies; ``places_.map`` has the transform and the metric
     machines : (n_buckets, 32) uint8, fingerprints of the buckets' machines
     parts_ : the buckets' machines, in memory or in the folder of the model
@@ -66,6 +66,16 @@ class AbstractCells(AbstractFunctionalEstimator):
             dtype,
             in_memory=in_memory,
         )
+
+    @property
+    def gamma_(self) -> float:
+        """The kernel's gamma over mapped rows."""
+        return self.settled_.gamma
+
+    @property
+    def cost_(self) -> float:
+        """C."""
+        return self.settled_.cost
 
     def _keep(self, state: CellsState) -> None:
         self._keep_coefficients(np.eye(len(state.center)), state)

@@ -288,7 +288,7 @@ def test_what_is_not_given_is_searched(search, tmp_path):
     assert model.score(X[2000:], y[2000:]) > 0.93 > plain.score(X[2000:], y[2000:]) + 0.05
     last = model.history_[-1]
     assert last["search_score"] < last["search_plain"] - 0.02
-    assert last["C"] == model.settled_.cost
+    assert last["C"] == model.cost_
     mapping = model.places_.map
     weights = mapping.importance() * mapping.transform.apply(X).var(axis=0)
     assert weights[:2].min() > 2 * weights[2:].max()
@@ -301,11 +301,11 @@ def test_what_is_given_is_not_searched():
     X, y = noisy_columns(600)
     given = {"C": 7.0, "scale": "ranks", "metric": "full", "gamma": "median/2"}
     model = CellClassifier(search="quick", random_state=0, **given).fit(X, y)
-    assert model.settled_.cost == 7.0
+    assert model.cost_ == 7.0
     assert model.places_.map.transform.kind == "ranks"
     assert model.places_.map.factors.shape == (8, 8)
     # exp(-|x - y| / width), where the rule's width is that of exp(-|x|^2 / width^2)
-    assert model.settled_.gamma * model.places_.map.width == pytest.approx(2.0, rel=1e-9)
+    assert model.gamma_ * model.places_.map.width == pytest.approx(2.0, rel=1e-9)
     with pytest.raises(
         InputError, match=r"gamma: 2\.0 is of rows whose map the search chooses; set search to"
     ):

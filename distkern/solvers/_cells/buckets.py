@@ -124,10 +124,9 @@ def _solve(
     sums = Sums.none(risk)
     mine = np.flatnonzero(lies)
     for start in range(0, len(mine), operand.cell_rows):
-        some = mine[start : start + operand.cell_rows]
-        # at one place all rows have the same
-        values = machine.values[some] if cell is rows else machine.values[np.zeros(len(some), dtype=np.intp)]
-        sums = Sums.add(sums, sums_and_slopes(risk, rows.take(some), values, slopes=False)[0])
+        strip = rows.take(mine[start : start + operand.cell_rows])
+        values = machine.predict(settings, np.asarray(strip.features))
+        sums = Sums.add(sums, sums_and_slopes(risk, strip, values, slopes=False)[0])
     return machine, sums
 
 

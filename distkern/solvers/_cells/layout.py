@@ -90,12 +90,15 @@ class Layout:
         wanted = min(self.problem.n_rows // _BUCKETS, _BUCKET_BYTES // self.row_bytes)
         return max(wanted, _BUCKET_CELLS * self.cell_rows)
 
+    def copies(self, n_parts: float) -> float:
+        """Of a row, on average, in a tree of so many equal parts that overlap."""
+        return math.pow(1.0 + self.overlap, max(0.0, math.log2(n_parts)))
+
     @property
     def n_buckets(self) -> int:
-        """About: of full ones, with as many neighbours as a tree of equal halves would give them."""
-        n_rows = float(self.problem.n_rows)
-        halvings = max(0.0, math.log2(n_rows / self.bucket_rows))
-        return math.ceil(n_rows * math.pow(1.0 + self.overlap, halvings) / self.bucket_rows)
+        """About: of full ones."""
+        share = self.problem.n_rows / self.bucket_rows
+        return math.ceil(share * self.copies(share))
 
     @property
     def sample_rows(self) -> int:
@@ -180,7 +183,8 @@ class Layout:
 
     def moving(self, places: Places | None, store: SliceStore | None) -> Each:
         """Rows sorted by bucket."""
-        part = max(sum(self.problem.block_rows[block] for block in part) for part in self.parts)
+        most = max(sum(self.problem.block_rows[block] for block in part) for part in self.parts)
+        part = math.ceil(most * self.copies(2 * _LEAVES * self.n_buckets))
         cost = Cost(
             workspace_bytes=self._block_bytes + placing_bytes() + 3 * part * self.row_bytes,
             result_bytes=part * self.row_bytes + 48 * self.n_buckets + 1024,

@@ -53,7 +53,6 @@ class CellMachine:
     rows : (n_support, d), those with a coefficient that is not 0
     coefficients : (n_support, k), in the dtype of the rows
     constants : (k,) float64
-    values : f of the rows that it was made from, (m, k) float64
     squared_norm : |w|^2, summed over the outputs
     work : multiplications that finding it took, nearly; it does not depend on the machine's speed
     converged : of all outputs
@@ -62,7 +61,6 @@ class CellMachine:
     rows: Floats
     coefficients: Floats
     constants: Array
-    values: Array
     squared_norm: float = 0.0
     work: float = 0.0
     converged: bool = True
@@ -105,13 +103,13 @@ def solve_costs(
 ) -> list[CellMachine]:
     """As :func:`solve_cell`, for several C in place of the settings' own, with one kernel matrix for all."""
     importance = np.ones(len(rows)) if weights is None else weights
-    kept, left_out = np.flatnonzero(importance > 0), np.flatnonzero(~(importance > 0))
+    kept = np.flatnonzero(importance > 0)
     n_outputs, is_real = targets.shape[1], settings.loss.target_kind == "real"
     constants = np.zeros(n_outputs)
     if not len(kept):
         nothing = np.zeros((0, n_outputs), rows.dtype)
-        return [CellMachine(rows[:0], nothing, constants, np.zeros(targets.shape)) for _ in costs_of_one]
-    points, targets, importance, places, found_at = merged(rows[kept], targets[kept], importance[kept])
+        return [CellMachine(rows[:0], nothing, constants) for _ in costs_of_one]
+    points, targets, importance, places = merged(rows[kept], targets[kept], importance[kept])
     if is_real:
         constants = importance @ targets / importance.sum()
     same = (targets == targets[0]).all(axis=0)
@@ -149,19 +147,8 @@ def solve_costs(
                 converged, work = converged and found.converged, work + found.work
         square = float((coefficients * values).sum())
         support = coefficients.any(axis=1)
-        machine = CellMachine(
-            points[support],
-            coefficients[support].astype(rows.dtype),
-            constants,
-            np.empty((len(rows), n_outputs)),
-            square,
-            work,
-            converged,
-        )
-        machine.values[kept] = (values + constants)[found_at]
-        if len(left_out):
-            machine.values[left_out] = machine.predict(settings, rows[left_out])
-        machines.append(machine)
+        kept_coefficients = coefficients[support].astype(rows.dtype)
+        machines.append(CellMachine(points[support], kept_coefficients, constants, square, work, converged))
     return machines
 
 
@@ -201,15 +188,13 @@ def kernel_matrix(kernel: AbstractTileKernel, rows: Floats, dtype: DTypeLike) ->
     return matrix
 
 
-def merged(
-    rows: Floats, targets: Array, weights: Array
-) -> tuple[Floats, Array, Array, NDArray[np.intp], NDArray[np.intp]]:
+def merged(rows: Floats, targets: Array, weights: Array) -> tuple[Floats, Array, Array, NDArray[np.intp]]:
     """Rows that are equal and have equal targets, once, with the sum of their weights, in their first order.
 
     Returns
     -------
-    rows, targets, weights, and the place of each of them: a number that rows have in common which are equal,
-    with whatever targets; then which of them each given row has become
+    rows, targets, weights, and the place of each row: a number that rows have in common which are equal, with
+    whatever targets
     """
     both = np.hstack([rows.astype(np.float64), targets])
     first, inverse = _distinct(both)
@@ -217,9 +202,7 @@ def merged(
     sums: Array = np.bincount(inverse, weights, minlength=len(first))[order].astype(np.float64)
     kept = rows[first[order]]
     _, places = _distinct(kept.astype(np.float64))
-    numbers = np.empty(len(order), dtype=np.intp)
-    numbers[order] = np.arange(len(order))
-    return kept, targets[first[order]], sums, places, numbers[inverse]
+    return kept, targets[first[order]], sums, places
 
 
 def _distinct(rows: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
