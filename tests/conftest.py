@@ -49,9 +49,12 @@ def datasets() -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def local_workers() -> Iterator[AbstractExecutor]:
-    """Two worker processes on this host, for tests that leave them alive: starting them takes seconds."""
+    """Two worker processes on this host, for the tests of a file that leave them alive.
+
+    Other files may measure the memory of this process, in which their scheduler is.
+    """
     with open_executor("local", workers=2) as opened:
         yield opened
 
