@@ -134,6 +134,8 @@ def _model(path: Place) -> Found:
         record["ended"] = facts["ended"] = model.ended_
     for text in history[-1].get("warnings", ()) if history else ():
         facts["warning"] = text if "warning" not in facts else f"{facts['warning']}; {text}"
+    if history and "notes" in history[-1]:
+        facts["notes"] = "\n".join(history[-1]["notes"])
     if history:
         facts["last stage"] = ", ".join(
             f"{name.replace('_', ' ')} {short_number(history[-1][name])}"

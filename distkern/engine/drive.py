@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -104,6 +104,7 @@ class Driver:
         self._run_name = uuid.uuid4().hex
         self._residents: Residents | None = None
         self._derived: dict[str, Any] = {}
+        self._told: set[str] = set()
         self._real_targets = problem.real_targets
         allocator.return_large_arrays()
         try:
@@ -143,7 +144,9 @@ class Driver:
             self._stage += 1
             state = self.complete(solver.stage(problem, state))
             self._finish_stage(solver, problem, state)
-        end = ending(solver, problem, solver.measures(state), self._history)
+        measures = solver.measures(state)
+        self._tell(measures.notes)
+        end = ending(solver, problem, measures, self._history)
         for warning in end.warnings:
             self.events.emit("message", text=f"warning: {warning}")
         self.events.emit("run_finished", result=end.reason, seconds=self._counters.seconds)
@@ -285,10 +288,13 @@ class Driver:
         }
         if self._real_targets:
             line["error"] = "mean squared error"
+        if measures.notes:
+            line["notes"] = list(measures.notes)
         self._history.append(line)
         if solver.finished(state):
             line.update(ending(solver, problem, measures, self._history).as_dict())
         self.events.emit("stage_finished", metrics=line)
+        self._tell(measures.notes)
         if self.checkpoints is not None:
             start = time.perf_counter()
             assert self._residents is not None, "a stage belongs to a run"
@@ -299,6 +305,12 @@ class Driver:
             self.events.emit(
                 "checkpoint_saved", stage=self._stage, path=str(path), seconds=time.perf_counter() - start
             )
+
+    def _tell(self, notes: Sequence[str]) -> None:
+        for note in notes:
+            if note not in self._told:
+                self.events.emit("message", text=note)
+        self._told.update(notes)
 
     def _tell_start(self, solver: AbstractSolver[Any], problem: Problem, resumed_from: int | None) -> None:
         machine: Machine = self.executor.machine

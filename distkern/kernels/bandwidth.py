@@ -59,6 +59,17 @@ def gamma_from_width(rule: str, kernel: type[AbstractKernel], width: float, n_fe
     return kernel.gamma_from_width((width if width > 0 else 1.0) / divisor, n_features)
 
 
+def width_from_gamma(kernel: type[AbstractScaledKernel], gamma: float, n_features: int) -> float:
+    """The width of a gamma, which is a constant times some power of it.
+
+    >>> from distkern.kernels.rbf import RBF
+    >>> width_from_gamma(RBF, 4.0, 10)
+    0.5
+    """
+    one, two = (kernel.gamma_from_width(width, n_features) for width in (1.0, 2.0))
+    return float((one / gamma) ** (1.0 / math.log2(one / two)))
+
+
 def moments(rows: Rows, weights: NDArray[Any] | None = None) -> Moments:
     """Number and mean of all entries and their squared differences from it, of rows that may have weights."""
     row_entries = rows.n_entries / max(len(rows), 1) if isinstance(rows, SparseRows) else rows.shape[1]

@@ -49,7 +49,7 @@ def write_report(
     path : the HTML file
     facts : "title" and "summary" are texts, "headline" a mapping shown large; every other key is the heading
         of a table and its value the mapping of names to values in it
-    history : the lines of ``metrics.jsonl``, one per stage
+    history : the lines of ``metrics.jsonl``, one per stage; the last one's notes and warnings are shown
     passes : what the passes of the run took
     """
     write_text_atomic(path, render(facts, history, passes))
@@ -71,6 +71,12 @@ def render(
         )
         body.append(f'<div class="tiles">{tiles}</div>')
     if history:
+        told = history[-1]
+        body += [f'<p class="note">{html.escape(note)}</p>' for note in told.get("notes", ())]
+        body += [
+            f'<p class="note warn">warning: {html.escape(warning)}</p>'
+            for warning in told.get("warnings", ())
+        ]
         body += [
             "<h2>Stages</h2>",
             f'<div class="figures">{stage_figures(history)}</div>',

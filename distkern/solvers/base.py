@@ -87,6 +87,7 @@ class Measures:
     ``accesses`` are the features that the run has looked at so far, counted as n_features a row and n_rows a
     column, and by those that are not zero; None: those of the training rows that its passes have read.
     ``converged``: the solver's own tolerance is met. ``shortfall``: what it could not do, with the mend.
+    ``notes``: what it chose for its user, in short lines, each told once and kept with the model.
     """
 
     objective: float
@@ -97,6 +98,7 @@ class Measures:
     accesses: tuple[int, int] | None = None
     converged: bool = False
     shortfall: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

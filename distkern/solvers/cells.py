@@ -25,6 +25,7 @@ from distkern.solvers._cells.choosing import FEW, Chosen, Given
 from distkern.solvers._cells.layout import Layout, Zero, auto_cell_rows
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.moving import Sample
+from distkern.solvers._cells.notes import notes_of
 from distkern.solvers._cells.place import Places, grouped, places_to_arrays
 from distkern.solvers._cells.search import n_trials, sizes_of
 from distkern.solvers._cells.state import CellsState, Settled
@@ -170,7 +171,9 @@ class Cells(AbstractSolver[CellsState]):
             machines=np.zeros((0, 32), dtype=np.uint8),
             search_score=chosen.score,
             search_plain=chosen.plain,
-            n_edges=len(chosen.edges),
+            metric=chosen.metric,
+            width_edge=chosen.edges[0],
+            cost_edge=chosen.edges[1],
             **arrays,
         )
 
@@ -262,7 +265,12 @@ class Cells(AbstractSolver[CellsState]):
         tuning = Tuning(solving, gammas, costs)
         records = yield layout.tuning(items, store, tuning)
         gamma, cost = best_of(tuning, store, records)
-        return replace(state, gamma=gamma, cost=cost)
+        # an edge of the sample's range is one still where these cells ask for more of the same
+        widest, narrowest = gamma == min(gammas), gamma == max(gammas)
+        width_edge = state.width_edge if (widest if state.width_edge > 0 else narrowest) else 0
+        largest, smallest = cost == max(costs), cost == min(costs)
+        cost_edge = state.cost_edge if (largest if state.cost_edge > 0 else smallest) else 0
+        return replace(state, gamma=gamma, cost=cost, width_edge=width_edge, cost_edge=cost_edge)
 
     @property
     def _given(self) -> Given:
@@ -296,7 +304,6 @@ class Cells(AbstractSolver[CellsState]):
         if not math.isnan(state.search_score):
             # shares of errors, or of the variance
             extra |= {"search_score": state.search_score, "search_plain": state.search_plain}
-            extra["at_edge"] = float(state.n_edges)
         shortfall = ""
         if state.n_unsolved:
             shortfall = (
@@ -311,6 +318,7 @@ class Cells(AbstractSolver[CellsState]):
             extra,
             converged=state.stage == 2 and not state.n_unsolved,
             shortfall=shortfall,
+            notes=notes_of(state, self._given.kernels[state.kernel], is_real=self.risk.is_real),
         )
 
     def step_hint(self) -> str:

@@ -1,6 +1,7 @@
 """The driver: checkpoints after every stage, resume to the bit, interruption, divergence, events."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -116,3 +117,28 @@ def test_seconds_go_on_after_resume(source, problem, tmp_path):
     before = folder.newest_header().counters["seconds"]
     resumed = run(source, problem, folder=folder, resume=True)
     assert resumed.history[-1]["seconds"] >= before
+
+
+class Choosing(ToySolver):
+    """Chooses at once, and changes its mind after stage 2."""
+
+    def measures(self, state):
+        return replace(
+            super().measures(state), notes=("chosen: a", "b") if state.stage > 2 else ("chosen: b",)
+        )
+
+
+def test_what_a_solver_chose_is_told_once_and_again_after_resume(source, problem, tmp_path):
+    def told(**options):
+        heard = []
+        folder = CheckpointFolder(tmp_path, IDENTITY)
+        outcome = run(source, problem, solver=Choosing(), folder=folder, listeners=[heard.append], **options)
+        texts = [event["text"] for event in heard if event.kind == "message"]
+        assert heard[-1].kind == "run_finished"
+        return texts, [line["notes"] for line in outcome.history]
+
+    texts, notes = told()
+    assert texts == ["chosen: b", "chosen: a", "b"]
+    assert notes == [["chosen: b"]] * 3 + [["chosen: a", "b"]] * 2
+    # of the finished run's state, without another stage
+    assert told(resume=True) == (["chosen: a", "b"], notes)

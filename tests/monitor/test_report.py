@@ -221,3 +221,14 @@ def test_ticks() -> None:
     assert log_ticks(60, 350) == [50, 100, 200, 500]
     assert log_ticks(1e-9, 1.0) == pytest.approx([1e-9, 1e-7, 1e-5, 1e-3, 0.1, 10.0])
     assert binary_ticks(700 * 2**20) == [200 * 2**20 * step for step in range(5)]
+
+
+def test_notes_and_warnings_of_the_last_stage_are_shown() -> None:
+    history = [
+        *({**line, "notes": ["chosen: early"]} for line in HISTORY[:-1]),
+        {**HISTORY[-1], "notes": ["chosen: |x-y| < 3"], "warnings": ["too early: set stages=9"]},
+    ]
+    page = render(FACTS, history)
+    assert "chosen: |x-y| &lt; 3" in page
+    assert "warning: too early: set stages=9" in page
+    assert "chosen: early" not in page

@@ -103,17 +103,17 @@ def test_depends_on_data_and_seed_alone_and_takes_no_more_rows_than_it_may(quick
     assert first.score <= first.plain
 
 
-def test_edges_of_ranges_are_named_and_given_values_are_kept():
+def test_edges_of_ranges_are_seen_and_given_values_are_kept():
     x, y = problem()
     loss = find_loss("square")()
     narrow = Space((MapChoice("none"),), MATERN, (0.01, 0.02), (1000.0,))
     found = search(x, y, None, loss, narrow, 0)
-    assert found.edges == ("width",)
+    assert found.edges == (1, 0)
     assert found.setting.width == pytest.approx(0.02)
     assert found.setting.cost == 1000
     assert found.setting.map == MapChoice("none")
     wide = search(x, y, None, loss, Space((MapChoice("none"),), MATERN, (0.1, 1.0, 10.0), (1.0, 10.0)), 0)
-    assert wide.edges == ("cost",)
+    assert wide.edges == (0, 1)
 
 
 def test_every_run_of_the_stratified_order_has_each_class():

@@ -19,6 +19,7 @@ from distkern.kernels.base import AbstractScaledKernel
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.passes import Each
 from distkern.solvers._cells.mapping import CellMap, MapChoice
+from distkern.solvers._cells.metric import MetricKind
 from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.place import centred
 from distkern.solvers._cells.search import KERNELS, Space, costs_of, maps_of, quick_maps, search, sizes_of
@@ -48,7 +49,8 @@ class Chosen:
     score, plain : on held-out rows of the sample, of what was chosen and of standardised rows, the median
         distance and a middle C: shares of errors, or squared errors over those of the mean; NaN where nothing
         was searched
-    edges : what is at the edge of its range
+    metric : its kind
+    edges : see :class:`~distkern.solvers._cells.search.Choice`
     """
 
     map: CellMap
@@ -57,7 +59,8 @@ class Chosen:
     cost: float
     score: float = math.nan
     plain: float = math.nan
-    edges: tuple[str, ...] = ()
+    metric: MetricKind = "none"
+    edges: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,10 @@ class Given:
         kernel = found.map.kernel(spec.name, found.setting.width, **dict(spec.parameters))
         assert isinstance(kernel, AbstractScaledKernel)
         gamma = float(kernel.gamma)
-        return Chosen(found.map, spec, gamma, found.setting.cost, found.score, found.plain, found.edges)
+        setting = found.setting
+        return Chosen(
+            found.map, spec, gamma, setting.cost, found.score, found.plain, setting.map.metric, found.edges
+        )
 
     def space(self, loss: AbstractDualLoss) -> Space:
         """Where to search."""
@@ -134,7 +140,7 @@ class Given:
         spec = self.kernels[0]
         rule = "median" if self.gamma == "auto" else self.gamma
         if not isinstance(rule, str):
-            return Chosen(mapping, spec, float(rule), cost)
+            return Chosen(mapping, spec, float(rule), cost, metric=metric)
         if parse_rule(rule)[0] == "median":
             width = median_width(mapping.apply(features))
         else:
@@ -142,7 +148,7 @@ class Given:
             mean = mapping.transform.shift if transform == metric == "none" else 0.0
             width = scale_width(moments(mapping.apply(features) + mean, rows.weights), features.shape[1])
         gamma = gamma_from_width(rule, find_kernel(spec.name), width, features.shape[1])
-        return Chosen(mapping, spec, gamma, cost)
+        return Chosen(mapping, spec, gamma, cost, metric=metric)
 
 
 def trial_bytes(n_rows: int, row_bytes: int) -> int:

@@ -34,7 +34,9 @@ class CellsState:
     gamma : of the kernel, over the coordinates
     cost : C
     transform ... bucket_of_leaf : of the :class:`Places`
-    search_score, search_plain, n_edges : see :class:`~distkern.solvers._cells.choosing.Chosen`
+    metric : its kind
+    search_score, search_plain : see :class:`~distkern.solvers._cells.choosing.Chosen`
+    width_edge, cost_edge : see :class:`~distkern.solvers._cells.search.Choice`
     rows_of_bucket : (n_buckets,), at most
     machines : (n_buckets, 32) fingerprints of the buckets' machines
     bucket_bytes : of the largest one's
@@ -67,7 +69,9 @@ class CellsState:
     machines: NDArray[np.uint8]
     search_score: float = math.nan
     search_plain: float = math.nan
-    n_edges: int = 0
+    metric: str = "none"
+    width_edge: int = 0
+    cost_edge: int = 0
     bucket_bytes: int = 0
     regulariser: float = 0.0
     model_size: int = 0

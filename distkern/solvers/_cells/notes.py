@@ -1,0 +1,48 @@
+"""What the search chose, in words."""
+
+from __future__ import annotations
+
+import math
+
+from distkern.kernels import find_kernel
+from distkern.kernels.bandwidth import width_from_gamma
+from distkern.kernels.base import AbstractScaledKernel
+from distkern.solvers._cells.search import KERNELS
+from distkern.solvers._cells.state import CellsState
+from distkern.solvers._cells.trials import KernelSpec
+
+_FORMULAS = dict(zip(KERNELS, ("exp(-g|x-y|)", "exp(-g|x-y|^2)"), strict=True))
+_SMALLEST, _LARGEST = "smallest", "largest"
+#: how much farther than the edge of its range is worth a try
+_FARTHER = 3.0
+
+
+def notes_of(state: CellsState, kernel: KernelSpec, *, is_real: bool) -> tuple[str, ...]:
+    """Lines of at most 80 characters; none where nothing was searched."""
+    if math.isnan(state.search_score):
+        return ()
+    mapping, kind = state.places.map, find_kernel(kernel.name)
+    assert issubclass(kind, AbstractScaledKernel)
+    width = width_from_gamma(kind, state.gamma, len(mapping.factors)) / mapping.width
+    transform = {"none": "unscaled"}.get(mapping.transform.kind, mapping.transform.kind)
+    metric = "no metric" if state.metric == "none" else f"{state.metric} metric"
+    formula = _FORMULAS.get(kernel, kernel.name)
+    notes = [f"chosen: {transform}, {metric}, {formula}, width {width:.3g} medians, C {state.cost:.3g}"]
+    score, plain = (f"{100 * share:.3g} %" for share in (state.search_score, state.search_plain))
+    compared = "" if math.isnan(state.search_plain) else f" ({plain} unsearched)"
+    name, unit = ("squared error", " of the variance") if is_real else ("error", "")
+    notes.append(f"held-out {name} {score}{unit}{compared}")
+    if state.width_edge:
+        # a rule divides sqrt(2) times the median distance
+        rule = f"gamma='median/{math.sqrt(2.0) / (width * _FARTHER**state.width_edge):.3g}'"
+        notes.append(_edge(f"width {width:.3g} medians", state.width_edge, rule))
+    if state.cost_edge:
+        notes.append(
+            _edge(f"C {state.cost:.3g}", state.cost_edge, f"C={state.cost * _FARTHER**state.cost_edge:.3g}")
+        )
+    return tuple(notes)
+
+
+def _edge(what: str, side: int, mend: str) -> str:
+    tried = _LARGEST if side > 0 else _SMALLEST
+    return f"{what} is the {tried} that was tried: set {mend} to go on"

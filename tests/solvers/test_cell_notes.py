@@ -1,0 +1,85 @@
+"""What a run of machines in cells says that it chose."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from distkern.estimators.cells import CellClassifier, CellRegressor
+from distkern.solvers import cells
+from distkern.solvers._cells import layout as layouts
+from distkern.solvers._cells import search as searches
+from distkern.solvers._cells.search import Size, Space
+
+
+@pytest.fixture(autouse=True)
+def _small_rungs(monkeypatch):
+    near = ((-2, 0, 2), (-2, 0, 2))
+    monkeypatch.setattr(searches, "_QUICK", (Size(60, 200, 2), Size(200, 300, 1, *near)))
+
+
+def problem(n_rows=600):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(n_rows, 4)).astype(np.float32)
+    return X, np.sin(X[:, 0]) + 0.5 * X[:, 1]
+
+
+def test_the_choice_and_what_it_gained_are_said():
+    X, f = problem()
+    model = CellClassifier(
+        search="quick", scale="ranks", metric="diagonal", C=3.0, kernel="rbf", random_state=0
+    )
+    last = model.fit(X, f > 0).history_[-1]
+    width = 1.0 / np.sqrt(model.gamma_) / model.places_.map.width
+    assert last["notes"][:2] == [
+        f"chosen: ranks, diagonal metric, exp(-g|x-y|^2), width {width:.3g} medians, C 3",
+        f"held-out error {100 * last['search_score']:.3g} % ({100 * last['search_plain']:.3g} % unsearched)",
+    ]
+    assert not any("C 3 is" in note for note in last["notes"])
+    real = CellRegressor(search="quick", metric=None, gamma="median", random_state=0).fit(X, f).history_[-1]
+    assert "no metric" in real["notes"][0]
+    assert "width 1.41 medians" in real["notes"][0]
+    assert real["notes"][1].startswith("held-out squared error ")
+    assert " % of the variance (" in real["notes"][1]
+    assert max(map(len, real["notes"] + last["notes"])) <= 80
+    assert "notes" not in CellClassifier(search=None, random_state=0).fit(X, f > 0).history_[-1]
+
+
+def test_an_edge_of_a_range_names_the_parameter_and_what_to_set(monkeypatch):
+    X, f = problem()
+    monkeypatch.setattr(Space, "widths", (0.02, 0.5))
+    monkeypatch.setattr(Space, "costs", (0.01, 1.0))
+    fit = partial(
+        CellRegressor,
+        loss="epsilon_insensitive",
+        search="quick",
+        scale="standard",
+        metric=None,
+        kernel="rbf",
+        random_state=0,
+    )
+    notes = fit().fit(X, f).history_[-1]["notes"]
+    assert notes[2:] == [
+        "width 0.5 medians is the largest that was tried: set gamma='median/0.943' to go on",
+        "C 1 is the largest that was tried: set C=3 to go on",
+    ]
+    farther = fit(gamma="median/0.943", C=3.0).fit(X, f).history_[-1]["notes"]
+    assert "width 1.5 medians, C 3" in farther[0]
+    assert len(farther) == 2
+
+
+@pytest.mark.parametrize(("place", "is_told"), [(0, True), (1, False), (-1, False)])
+def test_an_edge_that_whole_cells_turn_away_from_is_not_told(monkeypatch, place, is_told):
+    X, f = problem(900)
+    monkeypatch.setattr(Space, "widths", (0.02, 0.5))
+    monkeypatch.setattr(layouts, "_SAMPLE_ROWS", 500)
+    monkeypatch.setattr(cells, "best_of", lambda tuning, *_: (tuning.gammas[place], tuning.costs[0]))
+    model = CellClassifier(
+        search="quick", scale="standard", metric=None, C=1.0, max_cell_rows=300, random_state=0
+    )
+    early, *_, last = (line["notes"] for line in model.fit(X, f > 0).history_)
+    assert "width 0.5 medians is the largest" in early[-1]
+    assert ("the largest that was tried" in last[-1]) is is_told
+    assert early[0] != last[0] or place == 1
