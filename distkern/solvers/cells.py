@@ -22,7 +22,7 @@ from distkern.passes import Each
 from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.buckets import Solving
 from distkern.solvers._cells.choosing import FEW, Chosen, Given
-from distkern.solvers._cells.layout import Layout, Zero, auto_cell_rows
+from distkern.solvers._cells.layout import Layout, Zero, auto_cell_rows, auto_overlap
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.notes import notes_of
@@ -90,10 +90,12 @@ class Cells(AbstractSolver[CellsState]):
         help="rows of a cell, at most: time grows with them, memory with their square; auto: 1500 to 8000, "
         "fewer of many rows",
     )
-    overlap: float = parameter(
-        0.1,
+    overlap: float | str = parameter(
+        "auto",
         Number(0, 0.5),
-        help="share of the rows on each side of a border between cells that the other side learns from too",
+        Words("auto"),
+        help="share of the rows at each border between cells from which both sides learn; auto: 0.3 for up to "
+        "about 8 cells, else 0.1",
     )
 
     name = "cells"
@@ -152,7 +154,7 @@ class Cells(AbstractSolver[CellsState]):
 
         chosen: Chosen = yield from self._given.choose(risk, sample, problem.seed, trials_pass)
         coordinates = chosen.map.apply(sample.features)
-        tree = Tree.fit(coordinates, layout.leaf_sample, problem.seed, _FIRST_TREE, overlap=self.overlap)
+        tree = Tree.fit(coordinates, layout.leaf_sample, problem.seed, _FIRST_TREE, overlap=layout.overlap)
         places = Places(chosen.map, tree, np.zeros(tree.n_leaves, dtype=np.int32))
         arrays: dict[str, Any] = places_to_arrays(places)
         return CellsState(
@@ -201,7 +203,7 @@ class Cells(AbstractSolver[CellsState]):
             self.settings(risk, state.settled),
             risk,
             layout.cell_rows,
-            self.overlap,
+            layout.overlap,
             problem.seed,
         )
         items = tuple(enumerate(state.rows_of_bucket.tolist()))
@@ -280,7 +282,8 @@ class Cells(AbstractSolver[CellsState]):
         quadratic, rows = self.risk.loss.is_quadratic, self.max_cell_rows
         if isinstance(rows, str):
             rows = auto_cell_rows(problem.n_rows, quadratic=quadratic)
-        return Layout(problem, rows, self.overlap, quadratic, self.search)
+        overlap = auto_overlap(problem.n_rows, rows) if isinstance(self.overlap, str) else self.overlap
+        return Layout(problem, rows, overlap, quadratic, self.search)
 
     def settings(self, risk: Risk, settled: Settled) -> CellSettings:
         """What the machines have in common."""

@@ -38,6 +38,8 @@ _PART_BYTES = 32 * MIB
 _MOST_COLUMNS = 2**14
 #: rows of all the cells that are tried, and how many cells at least
 _TUNED_ROWS, _LEAST_TUNED = 30000, 4
+#: cells that are few, and shares of neighbours
+_FEW_CELLS, _FEW_CELLS_OVERLAP, _OVERLAP = 8, 0.3, 0.1
 #: rows of a cell for so many rows that it takes about as long whatever they are, between these limits; those
 #: of the square loss are factorised in double precision
 _PAIRS, _LEAST_ROWS, _MOST_ROWS, _MOST_QUADRATIC = 700_000_000, 1500, 8000, 4000
@@ -51,6 +53,15 @@ def auto_cell_rows(n_rows: int, *, quadratic: bool) -> int:
     """
     most = _MOST_QUADRATIC if quadratic else _MOST_ROWS
     return int(min(max(_PAIRS // n_rows, _LEAST_ROWS), most))
+
+
+def auto_overlap(n_rows: int, cell_rows: int) -> float:
+    """The share of neighbours where nothing is said: more where borders are few, and hurt as much each.
+
+    >>> auto_overlap(60000, 8000), auto_overlap(10**6, 1500)
+    (0.3, 0.1)
+    """
+    return _FEW_CELLS_OVERLAP if n_rows <= _FEW_CELLS * cell_rows else _OVERLAP
 
 
 @dataclass(frozen=True)
