@@ -94,8 +94,8 @@ class Cells(AbstractSolver[CellsState]):
         "auto",
         Number(0, 0.5),
         Words("auto"),
-        help="share of the rows at each border between cells from which both sides learn; auto: 0.3 for up to "
-        "about 8 cells, else 0.1",
+        help="share of the rows at each border between cells from which both sides learn; auto: 0.3 for few "
+        "cells (about 8), else 0.1",
     )
 
     name = "cells"

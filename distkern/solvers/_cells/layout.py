@@ -101,15 +101,25 @@ class Layout:
         wanted = min(self.problem.n_rows // _BUCKETS, _BUCKET_BYTES // self.row_bytes)
         return max(wanted, _BUCKET_CELLS * self.cell_rows)
 
+    def depth(self, n_parts: float) -> float:
+        """Of a tree whose leaves have that share of the rows, where each half also has its neighbours."""
+        return max(0.0, math.log2(n_parts)) / (1.0 - math.log2(1.0 + self.overlap))
+
     def copies(self, n_parts: float) -> float:
-        """Of a row, on average, in a tree of so many equal parts that overlap."""
-        return math.pow(1.0 + self.overlap, max(0.0, math.log2(n_parts)))
+        """Of a row, on average, in the leaves of that tree."""
+        return math.pow(1.0 + self.overlap, self.depth(n_parts))
 
     @property
     def n_buckets(self) -> int:
         """About: of full ones."""
         share = self.problem.n_rows / self.bucket_rows
         return math.ceil(share * self.copies(share))
+
+    @property
+    def most_leaves(self) -> int:
+        """Of the tree that is cut from the sample."""
+        share = self.problem.n_rows / self.bucket_rows
+        return 2 * 2 ** math.ceil(self.depth(_LEAVES * share)) if share > 1.0 else 1
 
     @property
     def sample_rows(self) -> int:
@@ -186,16 +196,13 @@ class Layout:
 
     def counting(self, places: Places | None) -> Reduce[NDArray[np.int64]]:
         """Rows in each leaf."""
-        cost = Cost(
-            workspace_bytes=self._block_bytes + placing_bytes(),
-            result_bytes=8 * max(2 * _LEAVES * self.n_buckets, 1),
-        )
+        cost = Cost(workspace_bytes=self._block_bytes + placing_bytes(), result_bytes=8 * self.most_leaves)
         return Reduce("count", count_leaves, np.add, places, cost=cost)
 
     def moving(self, places: Places | None, store: SliceStore | None) -> Each:
         """Rows sorted by bucket."""
         most = max(sum(self.problem.block_rows[block] for block in part) for part in self.parts)
-        part = math.ceil(most * self.copies(2 * _LEAVES * self.n_buckets))
+        part = math.ceil(most * self.copies(2 * _LEAVES * self.problem.n_rows / self.bucket_rows))
         cost = Cost(
             workspace_bytes=self._block_bytes + placing_bytes() + 3 * part * self.row_bytes,
             result_bytes=part * self.row_bytes + 48 * self.n_buckets + 1024,
