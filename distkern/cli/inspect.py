@@ -14,6 +14,8 @@ from distkern.common.errors import InputError
 from distkern.monitor.text import in_bytes
 from distkern.storage.places import Place
 
+#: columns whose importance is told
+_MOST_IMPORTANT = 8
 _MARKS = {
     "manifest.json": "data set",
     "model.json": "model",
@@ -107,9 +109,10 @@ def _dataset(path: Place) -> Found:
 
 def _model(path: Place) -> Found:
     from distkern.cli.training import hyperparameters, shorten
+    from distkern.monitor.importance import importances_of
     from distkern.monitor.look import short_number
     from distkern.monitor.stages import FIGURES_OF_TARGETS, own_figures
-    from distkern.monitor.text import in_error
+    from distkern.monitor.text import in_error, in_percent
     from distkern.runs.persistence import load_model
 
     model = load_model(path)
@@ -134,6 +137,13 @@ def _model(path: Place) -> Found:
         record["ended"] = facts["ended"] = model.ended_
     for text in history[-1].get("warnings", ()) if history else ():
         facts["warning"] = text if "warning" not in facts else f"{facts['warning']}; {text}"
+    if importances := importances_of(model):
+        record["feature_importances"] = model.feature_importances_.tolist()
+        facts["importance"] = ", ".join(
+            f"{name} {in_percent(share)}" for name, share in importances[:_MOST_IMPORTANT]
+        )
+        if len(importances) > _MOST_IMPORTANT:
+            facts["importance"] += ", ..."
     if history and "notes" in history[-1]:
         facts["notes"] = "\n".join(history[-1]["notes"])
     if history:

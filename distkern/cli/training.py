@@ -107,6 +107,7 @@ def run_facts(
 ) -> dict[str, Any]:
     """What the report says about a run beside its stages."""
     from distkern.common.version import __version__
+    from distkern.monitor.importance import importances_of
     from distkern.monitor.stages import FIGURES_OF_TARGETS
     from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
 
@@ -136,6 +137,7 @@ def run_facts(
         "summary": f"{dataset.n_rows:,} rows x {dataset.n_features:,} features, seed {job.seed}, "
         f"finished {time.strftime('%Y-%m-%d %H:%M:%S %Z')}",
         "headline": headline,
+        "importances": importances_of(fitted),
         "Hyperparameters": hyperparameters(fitted),
         "Data": data_facts(dataset),
         "Machine": {

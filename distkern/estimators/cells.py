@@ -68,6 +68,17 @@ class AbstractCells(AbstractFunctionalEstimator):
         )
 
     @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """How much each column of X counts in the distances that the machines measure, (d,), their sum 1.
+
+        The variance of the scaled column times its entry on the diagonal of the learned metric, which is the
+        average squared slope of the targets along it (recursive feature machines, arXiv 2212.13881). Where no
+        metric was learned the shares say nothing of the targets: columns that are scaled count alike, those
+        that are not by their variance, and what is constant counts 0.
+        """
+        return self._fitted().places_.map.importance()
+
+    @property
     def gamma_(self) -> float:
         """The kernel's gamma over mapped rows."""
         return self.settled_.gamma

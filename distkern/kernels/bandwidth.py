@@ -62,8 +62,8 @@ def gamma_from_width(rule: str, kernel: type[AbstractKernel], width: float, n_fe
 def width_from_gamma(kernel: type[AbstractScaledKernel], gamma: float, n_features: int) -> float:
     """The width of a gamma, which is a constant times some power of it.
 
-    >>> from distkern.kernels.rbf import RBF
-    >>> width_from_gamma(RBF, 4.0, 10)
+    >>> from distkern.kernels.rbf import Gaussian
+    >>> width_from_gamma(Gaussian, 4.0, 10)
     0.5
     """
     one, two = (kernel.gamma_from_width(width, n_features) for width in (1.0, 2.0))

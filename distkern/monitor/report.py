@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from distkern.monitor.balance import balance, bar, key, verdict
+from distkern.monitor.importance import importance_table
 from distkern.monitor.look import ELEMENTS, FONT, VARIABLES
 from distkern.monitor.recorder import PassTotal
 from distkern.monitor.stages import stage_figures, stage_table
@@ -25,10 +26,15 @@ body {{ margin: 0 auto; max-width: 62rem; padding: 1.2rem; color: var(--ink); ba
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr));
   gap: 1rem; margin-bottom: 1rem; }
 table.facts th { width: 12rem; font-weight: 400; color: var(--quiet); }
+.note { margin: .15rem 0; }
+table.bars th { font-weight: 400; width: 12rem; overflow-wrap: anywhere; }
+table.bars td { white-space: nowrap; } table.bars td:nth-child(2) { text-align: right; width: 5rem; }
+table.bars td, table.bars th { border: 0; padding-top: .1rem; padding-bottom: .1rem; vertical-align: middle; }
+.bar { display: block; height: .8rem; min-width: 1px; background: var(--bar); border-radius: .15rem; }
 svg { width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--quiet); }
 svg .title { font-weight: 600; fill: var(--ink); } svg .grid { stroke: var(--rule); stroke-width: 1; }
 @media (max-width: 30rem) {
-  body { padding: .8rem; } table.facts th { width: 8rem; } svg text { font-size: 14px; }
+  body { padding: .8rem; } table.facts th, table.bars th { width: 8rem; } svg text { font-size: 14px; }
 }
 @media print { body { max-width: none; padding: 0; } h2, table, svg { break-inside: avoid; }
   .scroll { overflow: visible; background: none; } table.numbers { font-size: .7rem; } }
@@ -47,8 +53,9 @@ def write_report(
     Parameters
     ----------
     path : the HTML file
-    facts : "title" and "summary" are texts, "headline" a mapping shown large; every other key is the heading
-        of a table and its value the mapping of names to values in it
+    facts : "title" and "summary" are texts, "headline" a mapping shown large, "importances" pairs of a column
+        and its share; every other key is the heading of a table and its value the mapping of names to values
+        in it
     history : the lines of ``metrics.jsonl``, one per stage; the last one's notes and warnings are shown
     passes : what the passes of the run took
     """
@@ -82,6 +89,8 @@ def render(
             f'<div class="figures">{stage_figures(history)}</div>',
             stage_table(history),
         ]
+    if facts.get("importances"):
+        body += ["<h2>Feature importance</h2>", importance_table(facts["importances"])]
     if passes:
         body += ["<h2>Where the time went</h2>", _pass_table(passes)]
     for heading, values in facts.items():

@@ -83,3 +83,23 @@ def test_an_edge_that_whole_cells_turn_away_from_is_not_told(monkeypatch, place,
     assert "width 0.5 medians is the largest" in early[-1]
     assert ("the largest that was tried" in last[-1]) is is_told
     assert early[0] != last[0] or place == 1
+
+
+def test_importances_without_a_metric_claim_nothing():
+    X, f = problem(200)
+    X = np.column_stack([X * np.float32([1, 2, 3, 4]), np.full(200, 7.0)]).astype(np.float32)
+    fit = partial(CellRegressor, search=None, metric=None, random_state=0)
+    np.testing.assert_allclose(fit(scale="standard").fit(X, f).feature_importances_, [0.25] * 4 + [0])
+    variances = X.astype(float).var(axis=0)
+    np.testing.assert_allclose(fit().fit(X, f).feature_importances_, variances / variances.sum(), rtol=1e-6)
+    assert not hasattr(fit(), "feature_importances_")
+    constant = fit().fit(np.ones((40, 3)), np.arange(40.0))
+    np.testing.assert_allclose(constant.feature_importances_, 1 / 3)
+
+
+def test_importances_do_not_depend_on_the_unit_of_a_column():
+    X, f = problem(300)
+    fit = partial(CellRegressor, search=None, metric="full", scale="standard", random_state=0)
+    one, other = (fit().fit(X * np.float32(units), f).feature_importances_ for units in (1, [1, 8, 1, 1024]))
+    np.testing.assert_allclose(one, other, rtol=1e-5)
+    assert one[:2].min() > 3 * one[2:].max()

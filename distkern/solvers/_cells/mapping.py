@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,11 +38,13 @@ class CellMap:
     transform : T
     factors : L (d, d), or its diagonal (d,)
     width : median distance of two mapped rows of the sample
+    column_variances : (d,) of T(x) over the sample
     """
 
     transform: Transform
     factors: Array
     width: float
+    column_variances: Array
 
     @classmethod
     def fit(cls, choice: MapChoice, sample: Floats, targets: Array) -> CellMap:
@@ -53,9 +55,9 @@ class CellMap:
         factors = root(metric)
         if choice.metric in ("none", "diagonal"):
             factors = np.diagonal(factors).copy()
-        found = cls(transform, factors, 1.0)
+        found = cls(transform, factors, 1.0, rows.var(axis=0))
         width = median_width(found.apply(sample)) / np.sqrt(2.0)
-        return cls(transform, factors, width if width > 0 else 1.0)
+        return replace(found, width=width if width > 0 else 1.0)
 
     def apply(self, rows: Floats, out_dtype: DTypeLike = np.float32) -> Floats:
         """Mapped rows (n, d)."""
@@ -72,9 +74,16 @@ class CellMap:
         return require(kind.from_parameters(**parameters), AbstractTileKernel)  # type: ignore[type-abstract]
 
     def importance(self) -> Array:
-        """How much the metric weighs each column, (d,), their sum 1: the diagonal of L L'."""
+        """How much each column counts in distances, (d,), their sum 1: var(T(x)_j) (L L')_jj.
+
+        That is what the column alone adds to the average squared distance of two mapped rows. Where a metric
+        was learned it says by how much the targets change along the column; without one it says nothing of
+        them: columns that T standardises count alike, others by their variance.
+        """
         squares = self.factors**2 if self.factors.ndim == 1 else np.square(self.factors).sum(axis=1)
-        return np.asarray(squares / squares.sum())
+        shares = squares * self.column_variances
+        total = float(shares.sum())
+        return shares / total if total > 0 else np.full(len(shares), 1.0 / len(shares))
 
 
 def map_to_arrays(mapping: CellMap) -> dict[str, NDArray[Any]]:
@@ -87,6 +96,7 @@ def map_to_arrays(mapping: CellMap) -> dict[str, NDArray[Any]]:
         "quantiles": np.empty((0, 0)) if transform.quantiles is None else transform.quantiles,
         "factors": mapping.factors,
         "width": np.array([mapping.width]),
+        "column_variances": mapping.column_variances,
     }
 
 
@@ -95,4 +105,4 @@ def map_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> CellMap:
     quantiles = arrays["quantiles"] if arrays["quantiles"].size else None
     kind = TRANSFORMS[int(arrays["transform"][0])]
     transform = Transform(kind, arrays["shift"], arrays["factor"], quantiles)
-    return CellMap(transform, arrays["factors"], float(arrays["width"][0]))
+    return CellMap(transform, arrays["factors"], float(arrays["width"][0]), arrays["column_variances"])

@@ -64,7 +64,8 @@ class Places:
 def centred(sample: Floats) -> CellMap:
     """Rows less their mean, and nothing else."""
     mean = sample.mean(axis=0, dtype=np.float64)
-    return CellMap(Transform("none", mean, np.ones(len(mean))), np.ones(len(mean)), 1.0)
+    ones = np.ones(len(mean))
+    return CellMap(Transform("none", mean, ones), ones, 1.0, sample.var(axis=0, dtype=np.float64))
 
 
 def places_to_arrays(places: Places) -> dict[str, NDArray[Any]]:

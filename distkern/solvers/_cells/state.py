@@ -60,6 +60,7 @@ class CellsState:
     quantiles: Array
     factors: Array
     width: Array
+    column_variances: Array
     directions: NDArray[np.float32]
     thresholds: NDArray[np.float32]
     margins: NDArray[np.float32]

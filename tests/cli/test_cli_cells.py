@@ -1,0 +1,69 @@
+"""What a user sees of machines in cells: what was chosen, and which columns matter."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distkern.cli.main import main
+from distkern.runs.persistence import load_model
+from distkern.solvers._cells import search as searches
+from distkern.solvers._cells.search import Size
+from distkern.storage.ingest import write_dataset
+
+NAMES = ("noise", "size & <shape>", "more noise", "age", "the rest")
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_the_choice_and_the_columns_that_matter_are_shown_everywhere(
+    named: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near = ((-2, 0, 2), (-2, 0, 2))
+    monkeypatch.setattr(searches, "_QUICK", (Size(200, 200, 2), Size(400, 200, 1, *near)))
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(600, 5)).astype(np.float32)
+    y = (np.sin(2 * X[:, 1]) + X[:, 3] > 0).astype(int)
+    # large columns of noise: the size of a column is not its importance
+    X *= np.float32([30, 1, 30, 3, 30])
+    if named:
+        table = np.column_stack([X, y])
+        np.savetxt(tmp_path / "d.csv", table, delimiter=",", header=",".join([*NAMES, "y"]), comments="")
+        assert (
+            main(["shard", str(tmp_path / "d.csv"), "--target", "y", "--out", str(tmp_path / "d.zarr")]) == 0
+        )
+    else:
+        write_dataset([(X, y)], tmp_path / "d.zarr")
+    arguments = ["--algorithm", "cells", "--set", "search=quick", "--scheduler", "synchronous"]
+    assert main(["train", "--data", str(tmp_path / "d.zarr"), "--out", str(tmp_path / "m"), *arguments]) == 0
+    shown = capsys.readouterr().err.splitlines()
+    model = load_model(tmp_path / "m")
+    shares = model.feature_importances_
+    assert shares.shape == (5,)
+    assert shares.sum() == pytest.approx(1.0)
+    assert set(np.argsort(shares)[-2:]) == {1, 3}
+    assert np.sort(shares)[-2] > 2 * np.sort(shares)[-3]
+
+    notes = model.history_[-1]["notes"]
+    assert [line for line in shown if line in notes] == notes
+    assert json.loads((tmp_path / "m" / "metrics.jsonl").read_text().splitlines()[-1])["notes"] == notes
+    names = NAMES if named else tuple(f"column {place + 1}" for place in range(5))
+    order = [names[place] for place in np.argsort(-shares)]
+    report = (tmp_path / "m" / "report.html").read_text()
+    section = report.split("<h2>Feature importance</h2>")[1].split("</table>")[0]
+    rows = re.findall(r'<th scope="row">(.*?)</th><td>(.*?) %</td>.*?width:(.*?)%', section)
+    assert [html.unescape(name) for name, _, _ in rows] == order
+    assert [float(share) for _, share, _ in rows] == pytest.approx(100 * np.sort(shares)[::-1], abs=0.01)
+    assert float(rows[0][2]) == 100
+    assert all(html.escape(note) in report for note in notes)
+
+    assert main(["inspect", str(tmp_path / "m")]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"{order[0]} {100 * shares.max():.2f} %, {order[1]}" in told
+    assert all(note in told for note in notes)
+    assert main(["inspect", str(tmp_path / "m"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["feature_importances"] == shares.tolist()
