@@ -146,6 +146,10 @@ class CellClassifier(AbstractCells, AbstractFunctionalClassifier):
     The rows are cut into cells of at most ``max_cell_rows`` rows, and each cell's machine minimises
     1/2 |w|^2 + C sum_i s_i l(f(x_i), y_i) over its rows; a row is predicted by the machine of its cell.
 
+    The losses are no likelihoods, so there is no ``predict_proba``. scikit-learn's
+    ``CalibratedClassifierCV(FrozenEstimator(model)).fit(X, y)`` makes probabilities of the decision values,
+    from rows that the model was not fitted to.
+
     Examples
     --------
     >>> from sklearn.datasets import make_moons

@@ -7,6 +7,8 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC
 
 from distkern.common.errors import CorruptDataError, InputError
@@ -346,3 +348,22 @@ def test_more_rows_than_the_sample_are_tried_on_whole_cells(tmp_path):
     assert 1 - model.history_[-1]["test_error"] > plain.score(data.test) + 0.005
     again = CellClassifier(search="quick", max_cell_rows=1000, random_state=0).fit(data.train)
     np.testing.assert_array_equal(model.machines_, again.machines_)
+
+
+@pytest.mark.parametrize(("n_classes", "method"), [(2, "sigmoid"), (3, "isotonic")])
+def test_calibration_from_outside_gives_probabilities(n_classes, method):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(3000, 2)).astype(np.float32)
+    # the class is drawn with known probabilities
+    scores = np.column_stack([2 * X[:, 0], np.sin(2 * X[:, 1]), -X[:, 0]])[:, :n_classes]
+    truth = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    y = np.array(list("abc"))[(generator.random(3000)[:, None] > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)]
+    model = Classifier(scale="standard", C=0.3, max_cell_rows=400, random_state=0).fit(X[:1000], y[:1000])
+    assert not hasattr(model, "predict_proba")
+    calibrated = CalibratedClassifierCV(FrozenEstimator(model), method=method).fit(X[1000:2000], y[1000:2000])
+    probabilities = calibrated.predict_proba(X[2000:])
+    assert list(calibrated.classes_) == list("abc")[:n_classes]
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    shares = np.array([np.mean(y == label) for label in calibrated.classes_])
+    error, of_shares = (np.square(guess - truth[2000:]).mean() for guess in (probabilities, shares))
+    assert error < 0.3 * of_shares
