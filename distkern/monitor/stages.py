@@ -15,6 +15,8 @@ from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_
 MOST_ROWS = 60
 #: columns that a page has room for in its ordinary type
 MOST_WIDE_COLUMNS = 12
+#: stages that are not drawn over seconds
+_FEW = 3
 #: figures of the solver's own that get a plot
 MOST_OWN = 6
 
@@ -45,13 +47,15 @@ def stage_figures(history: Sequence[Metrics]) -> str:
     """Objective, errors, peak memory, then what the solver tells beside: one small SVG each.
 
     Over the passes; over the rounds of a solver that counts them, and else over the seconds where the passes
-    do not grow (rounds over resident rows read nothing).
+    do not grow (rounds over resident rows read nothing), or the stages where these are few.
     """
     passes = [float(metrics["passes"]) for metrics in history]
     if _varies(history, "rounds"):
         label, x = "rounds", [float(metrics["rounds"]) for metrics in history]
     elif len(passes) > 2 and passes[-1] == passes[1]:
-        label, x = "seconds", [float(metrics["seconds"]) for metrics in history]
+        # the last of few stages does all the work, after others that only prepare it
+        key, label = ("seconds", "seconds") if len(passes) > _FEW else ("stage", "stages")
+        x = [float(metrics[key]) for metrics in history]
     else:
         label, x = "passes over the data", passes
 

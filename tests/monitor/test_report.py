@@ -232,3 +232,10 @@ def test_notes_and_warnings_of_the_last_stage_are_shown() -> None:
     assert "chosen: |x-y| &lt; 3" in page
     assert "warning: too early: set stages=9" in page
     assert "chosen: early" not in page
+
+
+@pytest.mark.parametrize(("count", "label"), [(3, "stages"), (4, "seconds")])
+def test_stages_that_read_nothing_are_drawn_over_seconds_unless_they_are_few(count: int, label: str) -> None:
+    history = [{**line, "passes": 1.0 if stage == 0 else 3.0} for stage, line in enumerate(HISTORY)][:count]
+    svg = render(FACTS, history).split("<svg")[1].split("</svg>")[0]
+    assert f">{label}</text>" in svg
