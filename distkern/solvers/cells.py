@@ -24,6 +24,7 @@ from distkern.solvers._cells.buckets import Solving
 from distkern.solvers._cells.choosing import FEW, Chosen, Given
 from distkern.solvers._cells.layout import Layout, Zero, auto_cell_rows, auto_overlap
 from distkern.solvers._cells.machine import CellSettings
+from distkern.solvers._cells.metric import METRICS
 from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.notes import notes_of
 from distkern.solvers._cells.place import Places, grouped, places_to_arrays
@@ -173,7 +174,7 @@ class Cells(AbstractSolver[CellsState]):
             machines=np.zeros((0, 32), dtype=np.uint8),
             search_score=chosen.score,
             search_plain=chosen.plain,
-            metric=chosen.metric,
+            metric=METRICS.index(chosen.metric),
             width_edge=chosen.edges[0],
             cost_edge=chosen.edges[1],
             **arrays,

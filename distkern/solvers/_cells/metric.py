@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from distkern.solvers._cells.ridge import solve_ridge
 
 Array = NDArray[np.float64]
 MetricKind: TypeAlias = Literal["none", "diagonal", "full", "mixed"]
+METRICS: tuple[MetricKind, ...] = get_args(MetricKind)
 
 #: share of the identity in a mixed metric
 _MIXED = 0.1

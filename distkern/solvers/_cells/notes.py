@@ -7,6 +7,7 @@ import math
 from distkern.kernels import find_kernel
 from distkern.kernels.bandwidth import width_from_gamma
 from distkern.kernels.base import AbstractScaledKernel
+from distkern.solvers._cells.metric import METRICS
 from distkern.solvers._cells.search import KERNELS
 from distkern.solvers._cells.state import CellsState
 from distkern.solvers._cells.trials import KernelSpec
@@ -25,7 +26,7 @@ def notes_of(state: CellsState, kernel: KernelSpec, *, is_real: bool) -> tuple[s
     assert issubclass(kind, AbstractScaledKernel)
     width = width_from_gamma(kind, state.gamma, len(mapping.factors)) / mapping.width
     transform = {"none": "unscaled"}.get(mapping.transform.kind, mapping.transform.kind)
-    metric = "no metric" if state.metric == "none" else f"{state.metric} metric"
+    metric = f"{METRICS[state.metric]} metric" if state.metric else "no metric"
     formula = _FORMULAS.get(kernel, kernel.name)
     notes = [f"chosen: {transform}, {metric}, {formula}, width {width:.3g} medians, C {state.cost:.3g}"]
     score, plain = (f"{100 * share:.3g} %" for share in (state.search_score, state.search_plain))

@@ -34,7 +34,7 @@ class CellsState:
     gamma : of the kernel, over the coordinates
     cost : C
     transform ... bucket_of_leaf : of the :class:`Places`
-    metric : its kind
+    metric : the number of its kind
     search_score, search_plain : see :class:`~distkern.solvers._cells.choosing.Chosen`
     width_edge, cost_edge : see :class:`~distkern.solvers._cells.search.Choice`
     rows_of_bucket : (n_buckets,), at most
@@ -70,7 +70,7 @@ class CellsState:
     machines: NDArray[np.uint8]
     search_score: float = math.nan
     search_plain: float = math.nan
-    metric: str = "none"
+    metric: int = 0
     width_edge: int = 0
     cost_edge: int = 0
     bucket_bytes: int = 0
