@@ -23,12 +23,13 @@ _OF_A_RUN = {
     "job.json",
     "log.jsonl",
     "cancel",
+    "search",
     "moved",
     "tuned",
     "machines",
 }
 #: stores of tasks that no model needs
-_PASSING = ("moved", "tuned")
+_PASSING = ("search", "moved", "tuned")
 
 
 def farewell(folder: Place) -> str:

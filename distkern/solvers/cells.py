@@ -150,7 +150,7 @@ class Cells(AbstractSolver[CellsState]):
         assert workplace is not None
 
         def trials_pass(number: int, trials: tuple[Trial, ...], operand: Sampled) -> tuple[Each, ArrayStore]:
-            store = workplace.arrays(f"search-{number + 1}")
+            store = workplace.arrays(f"search/{number + 1}")
             return layout.searching(number, trials, store, operand), store
 
         chosen: Chosen = yield from self._given.choose(risk, sample, problem.seed, trials_pass)

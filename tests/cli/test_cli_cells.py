@@ -12,6 +12,7 @@ import pytest
 
 from distkern.cli.main import main
 from distkern.runs.persistence import load_model
+from distkern.solvers import cells
 from distkern.solvers._cells import search as searches
 from distkern.solvers._cells.search import Size
 from distkern.storage.ingest import write_dataset
@@ -67,3 +68,39 @@ def test_the_choice_and_the_columns_that_matter_are_shown_everywhere(
     assert all(note in told for note in notes)
     assert main(["inspect", str(tmp_path / "m"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["feature_importances"] == shares.tolist()
+
+
+def test_a_resumed_run_says_what_was_chosen_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searches, "_QUICK", (Size(60, 60, 2), Size(120, 60, 1, (-2, 0, 2), (-2, 0, 2))))
+    X = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
+    write_dataset([(X, (X[:, 0] > 0).astype(int))], tmp_path / "d.zarr")
+    train = ["train", "--data", str(tmp_path / "d.zarr"), "--algorithm", "cells", "--set", "search=quick"]
+    train += ["--scheduler", "synchronous", "--out"]
+    assert main([*train, str(tmp_path / "whole")]) == 0
+    notes = load_model(tmp_path / "whole").history_[-1]["notes"]
+    capsys.readouterr()
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    # at the end of the search there is no checkpoint yet
+    with monkeypatch.context() as patched:
+        patched.setattr(cells, "CellsState", interrupted)
+        assert main([*train, str(tmp_path / "m")]) == 130
+    assert "no checkpoint had been written yet" in capsys.readouterr().err
+    with monkeypatch.context() as patched:
+        patched.setattr(cells.Cells, "_solve", interrupted)
+        assert main([*train, str(tmp_path / "m")]) == 130
+    first = capsys.readouterr().err.splitlines()
+    assert main([*train, str(tmp_path / "m"), "--resume"]) == 0
+    second = capsys.readouterr().err.splitlines()
+    for shown in (first, second):
+        assert [line for line in shown if line in notes] == notes
+    assert {entry.name for entry in (tmp_path / "m").iterdir()} == {
+        *("model.json", "arrays", "machines", "metrics.jsonl", "report.html")
+    }
+    resumed, whole = load_model(tmp_path / "m"), load_model(tmp_path / "whole")
+    assert resumed.history_[-1]["notes"] == notes
+    np.testing.assert_array_equal(resumed.feature_importances_, whole.feature_importances_)
