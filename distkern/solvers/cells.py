@@ -88,7 +88,7 @@ class Cells(AbstractSolver[CellsState]):
         "auto",
         Whole(2),
         Words("auto"),
-        help="rows of a cell, at most: time grows with them, memory with their square; auto: 1500 to 8000, "
+        help="rows of a cell, at most: time grows with them, memory with their square; auto: 2000 to 8000, "
         "fewer of many rows",
     )
     overlap: float | str = parameter(

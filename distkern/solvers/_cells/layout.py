@@ -42,14 +42,14 @@ _TUNED_ROWS, _LEAST_TUNED = 30000, 4
 _FEW_CELLS, _FEW_CELLS_OVERLAP, _OVERLAP = 8, 0.3, 0.1
 #: rows of a cell for so many rows that it takes about as long whatever they are, between these limits; those
 #: of the square loss are factorised in double precision
-_PAIRS, _LEAST_ROWS, _MOST_ROWS, _MOST_QUADRATIC = 700_000_000, 1500, 8000, 4000
+_PAIRS, _LEAST_ROWS, _MOST_ROWS, _MOST_QUADRATIC = 1_400_000_000, 2000, 8000, 4000
 
 
 def auto_cell_rows(n_rows: int, *, quadratic: bool) -> int:
     """Rows of a cell where nothing is said: the more the fewer there are.
 
     >>> [auto_cell_rows(n, quadratic=False) for n in (1000, 200_000, 10**7)]
-    [8000, 3500, 1500]
+    [8000, 7000, 2000]
     """
     most = _MOST_QUADRATIC if quadratic else _MOST_ROWS
     return int(min(max(_PAIRS // n_rows, _LEAST_ROWS), most))
@@ -58,7 +58,7 @@ def auto_cell_rows(n_rows: int, *, quadratic: bool) -> int:
 def auto_overlap(n_rows: int, cell_rows: int) -> float:
     """The share of neighbours where nothing is said: more where borders are few, and hurt as much each.
 
-    >>> auto_overlap(60000, 8000), auto_overlap(10**6, 1500)
+    >>> auto_overlap(60000, 8000), auto_overlap(10**6, 2000)
     (0.3, 0.1)
     """
     return _FEW_CELLS_OVERLAP if n_rows <= _FEW_CELLS * cell_rows else _OVERLAP

@@ -26,8 +26,10 @@ from distkern.solvers.base import Steps
 
 Array = NDArray[np.float64]
 
-#: ridge that the best metric is learned with as well
+#: ridge with which the best metric is learned too
 _RIDGE = 0.01
+#: the other number of rounds
+_ROUNDS = {1: 3, 3: 1}
 #: standard errors by which a metric must be better than none
 _CERTAIN = 2.0
 
@@ -52,7 +54,7 @@ class Size:
 
 _RUNGS = (
     Size(1000, 2000, 4),
-    Size(4000, 5000, 2, (-2, 0, 2), (-2, 0, 2)),
+    Size(4000, 5000, 3, (-2, 0, 2), (-2, 0, 2)),
     # more rows lie nearer to each other
     Size(20000, 5000, 1, (-2, -1, 0, 1), (0, 2)),
 )
@@ -178,7 +180,7 @@ def sample_rows(*, quick: bool) -> int:
 
 def n_trials(space: Space, sizes: Sequence[Size]) -> list[int]:
     """Trials of each rung, at most: also the best map without a metric, its variants, the plain setting."""
-    most, variants = len(space.maps), len(space.kernels)
+    most, variants = len(space.maps), len(space.kernels) + 1
     kept = [min(size.n_kept + 1, most) + 1 for size in sizes[:-1]]
     return [most, *(number + (variants if place == 0 else 0) for place, number in enumerate(kept))]
 
@@ -216,7 +218,12 @@ def search(
         following = sizes[number + 1]
         trials = [_nearby(leader, space, following) for leader in leaders]
         if number == 0:
-            trials += _variants(best, leaders[0], space, following)
+            known = {leader.map for leader in leaders}
+            trials += [
+                trial
+                for trial in _variants(best, leaders[0], space, following)
+                if trial.map == leaders[0].map or trial.map not in known
+            ]
         if number > 0:
             trials = [
                 replace(trial, fitted=best[one].map) for trial, one in zip(trials, leaders, strict=True)
@@ -229,14 +236,15 @@ def search(
 
 
 def _variants(outcomes: dict[Setting, _Outcome], leader: Setting, space: Space, size: Size) -> list[Trial]:
-    """The best map with the other kernels, which may need more rows to be better, and with another ridge."""
+    """The best map with other kernels, another ridge, other rounds: they may need more rows to be better."""
     found = []
     for kernel in space.kernels:
         near = [each for each in outcomes if each.map == leader.map and each.kernel == kernel]
         if kernel != leader.kernel:
             found.append(_nearby(min(near, key=lambda each: outcomes[each].score), space, size))
     if leader.map.metric != "none":
-        found.append(replace(_nearby(leader, space, size), map=replace(leader.map, ridge=_RIDGE)))
+        others = (replace(leader.map, ridge=_RIDGE), replace(leader.map, rounds=_ROUNDS[leader.map.rounds]))
+        found += [replace(_nearby(leader, space, size), map=other) for other in others]
     return found
 
 
@@ -260,7 +268,7 @@ def _leaders(outcomes: dict[Setting, _Outcome], n_kept: int) -> list[Setting]:
 
 def _simplest(outcomes: dict[Setting, _Outcome], leaders: list[Setting]) -> Setting:
     """The best, unless one without a metric is as good within two standard errors of the difference; of that
-    map the setting that is the least work of those that are as good within half of one.
+    map the setting that is the least work of those that are as good within a fifth of one.
 
     The best of many is lucky as well as good, and metrics are many: what a sample's metric gains is less on
     more rows, and must be seen to gain something here.

@@ -30,7 +30,7 @@ MANY_OUTPUTS = 4
 #: of the dual solver: a ranking needs no more, and settings whose sweeps do not get on are not waited for
 TOLERANCE, TURNS = 0.1, 1
 #: of the standard error of a difference: what is not worse by more is preferred if it is less work
-_AS_GOOD = 0.5
+_AS_GOOD = 0.2
 
 
 @dataclass(frozen=True)
