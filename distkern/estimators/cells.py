@@ -111,8 +111,9 @@ class AbstractCells(AbstractFunctionalEstimator):
         if not isinstance(self.parts_, StoredParts) or self.parts_.folder != folder / _FOLDER:
             save_parts(self.parts_, len(self.machines_), folder / _FOLDER)
 
-    def _squared_norm(self) -> float:
-        raise NotImplementedError("the machines' norm is kept as a number")
+    def objective_value(self, losses: float, n_rows: int) -> float:
+        """|w|^2 / (2 C n) of n training rows, summed over the cells, and the mean loss; without a unit."""
+        return losses / n_rows + self.regulariser_
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return super()._arrays() | places_to_arrays(self.places_) | {"machines": self.machines_}
@@ -166,10 +167,6 @@ class CellClassifier(AbstractCells, AbstractFunctionalClassifier):
         random_state=RANDOM_STATE,
     )
 
-    def objective_value(self, losses: float, n_rows: int) -> float:
-        """|w|^2 / (2 C n) of the n training rows, summed over the cells, and the mean loss."""
-        return losses / n_rows + self.regulariser_
-
 
 class CellRegressor(AbstractCells, AbstractFunctionalRegressor):
     """An exact kernel machine in each cell of the rows: f = target_center_ + target_scale_ g, see
@@ -180,7 +177,3 @@ class CellRegressor(AbstractCells, AbstractFunctionalRegressor):
     hyperparameters = hyperparameters_of(
         Cells, loss=a_loss("square", partial(dual_loss_names, "real")), random_state=RANDOM_STATE
     )
-
-    def objective_value(self, losses: float, n_rows: int) -> float:
-        """As that of the classifier, without a unit."""
-        return losses / n_rows + self.regulariser_

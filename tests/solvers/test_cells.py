@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,11 +13,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC
 
 from distkern.common.errors import CorruptDataError, InputError
+from distkern.engine.drive import Driver
 from distkern.estimators.cells import CellClassifier, CellRegressor
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
 from distkern.solvers._cells.place import grouped
 from distkern.solvers._cells.tree import Tree
+from distkern.solvers._cells.tuning import COSTS, GAMMAS, Tuning, best_of
 from distkern.storage.ingest import write_dataset
 
 Classifier, Regressor = partial(CellClassifier, search=None), partial(CellRegressor, search=None)
@@ -297,6 +300,34 @@ def test_what_is_not_given_is_searched(search, tmp_path):
     model.save(tmp_path / "m")
     loaded = load_model(tmp_path / "m")
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+
+
+def test_results_of_trials_on_wide_rows_are_as_large_as_planned(monkeypatch):
+    X, y = rows(150, 450)
+    execute, sizes = Driver._execute, []
+
+    def watched(self, step):
+        found = execute(self, step)
+        if step.name.startswith("search"):
+            stored = step.store.load(0)
+            sizes.append((sum(array.nbytes for array in stored.values()), step.cost.result_bytes))
+        return found
+
+    monkeypatch.setattr(Driver, "_execute", watched)
+    given = {"kernel": "rbf", "gamma": "median", "C": 1.0, "scale": "ranks", "metric": "full"}
+    CellClassifier(search="quick", random_state=0, **given).fit(X, y)
+    assert len(sizes) == 2
+    for stored, planned in sizes:
+        assert 2**20 < stored <= planned
+
+
+def test_cells_that_say_nothing_leave_the_settings_as_they_are():
+    nothing = SimpleNamespace(load=lambda _: {"losses": np.zeros((12, 0))})
+    solving = SimpleNamespace(settings=SimpleNamespace(kernel=SimpleNamespace(gamma=2.0), cost=5.0))
+    tuning = Tuning(
+        solving, tuple(2.0 * factor for factor in GAMMAS), tuple(5.0 * factor for factor in COSTS)
+    )
+    assert best_of(tuning, nothing, [{"work": [0.0] * 12}]) == (2.0, 5.0)
 
 
 def test_what_is_given_is_not_searched():

@@ -35,6 +35,8 @@ _COST, _ROUNDS = 10.0, 3
 FEW = 30
 #: what a trial takes beside the sample: matrices of all pairs of the rows that it learns from
 _PAIR_BYTES = 36
+#: and the metric, its sum of gradients, and its root with what that is found from
+_METRICS = 6
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ class Given:
         return Chosen(mapping, spec, gamma, cost, metric=metric)
 
 
-def trial_bytes(n_rows: int, row_bytes: int) -> int:
-    """What a trial takes, beside the sample itself."""
+def trial_bytes(n_rows: int, row_bytes: int, n_features: int) -> int:
+    """What a trial takes, beside the sample itself: kernels of all pairs, mapped rows, and metrics."""
     rows = min(n_rows, METRIC_ROWS)
-    return _PAIR_BYTES * rows**2 + 6 * n_rows * row_bytes
+    return _PAIR_BYTES * rows**2 + 6 * n_rows * row_bytes + _METRICS * 8 * n_features**2

@@ -20,6 +20,7 @@ from distkern.solvers._cells.choosing import trial_bytes
 from distkern.solvers._cells.moving import Sample, Sampling, count_leaves, move_rows, sample_block, zero_sums
 from distkern.solvers._cells.place import Places
 from distkern.solvers._cells.search import sample_rows
+from distkern.solvers._cells.transform import N_QUANTILES
 from distkern.solvers._cells.trials import Sampled, Trial, try_map
 from distkern.solvers._cells.tuning import Tuning, try_cell
 from distkern.solvers.base import Problem
@@ -183,12 +184,16 @@ class Layout:
         self, number: int, trials: Sequence[Trial | None], store: Store | None, operand: Sampled | None
     ) -> Each:
         """The trials of a rung."""
-        row_bytes = 4 * self.problem.n_features + 8 * self.problem.n_outputs
+        n_features = self.problem.n_features
+        row_bytes = 4 * n_features + 8 * self.problem.n_outputs
+        map_bytes = 8 * n_features * (n_features + N_QUANTILES + 4)
         cost = Cost(
-            workspace_bytes=trial_bytes(self.sample_rows, row_bytes),
+            workspace_bytes=trial_bytes(self.sample_rows, row_bytes, n_features),
             process_bytes=self.sample_rows * (row_bytes + 16),
-            driver_bytes=3 * self.sample_rows * (row_bytes + 16),
-            result_bytes=MIB,
+            # the maps of those that go on are sent with their trials
+            driver_bytes=3 * self.sample_rows * (row_bytes + 16) + 4 * map_bytes,
+            # of each setting the losses of the rows that are held out
+            result_bytes=MIB + map_bytes,
             compiled=True,
         )
         name = f"search {number + 1}"

@@ -191,8 +191,9 @@ def search(
     """The best of a space, by successive halving (Jamieson and Talwalkar 2016) over growing samples.
 
     The first rung tries every map on 1,000 rows with coarse grids of kernels, widths and costs; the second
-    one the maps that did best, and the best metric with another ridge, on 4,000 rows around what was best for
-    each; the third the best of these on 20,000 rows in cells: what is best for few rows need not be for many.
+    one the maps that did best, and the best one with other kernels, another ridge and other rounds, on 4,000
+    rows around what was best for each; the third the best of these on 20,000 rows in cells: what is best for
+    few rows need not be for many.
     A kernel matrix serves all costs.
 
     Parameters

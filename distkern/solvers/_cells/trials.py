@@ -170,8 +170,6 @@ def least_work(losses: Array, work: Array) -> int:
     """Of settings with losses (n_settings, n) the one that takes the least work of those that are as good as
     the best one.
     """
-    if not losses.size:
-        return 0
     best = losses[int(losses.mean(axis=1).argmin())]
     for place in np.argsort(work, kind="stable").tolist():
         mean, error = difference(losses[place], best)

@@ -82,7 +82,12 @@ def _tried(rows: Block, lies: NDArray[np.bool_], operand: Tuning) -> tuple[Array
 
 
 def best_of(tuning: Tuning, store: ArrayStore, records: Sequence[dict[str, Any]]) -> tuple[float, float]:
-    """The gamma and the C of the least losses, or of less work where that is as good."""
+    """The gamma and the C of the least losses, or of less work where that is as good; as they were if nothing
+    was held out.
+    """
     losses = np.hstack([store.load(number)["losses"] for number in range(len(records))])
+    if not losses.size:
+        settings: Any = tuning.solving.settings
+        return settings.kernel.gamma, settings.cost
     work = np.sum([record["work"] for record in records], axis=0)
     return tuning.settings[least_work(losses, work)]
