@@ -29,6 +29,8 @@ from distkern.solvers.targets import figures_of_targets, scaled_risk, target_out
 
 #: features up to which steps are preconditioned unless the user says otherwise, and may be at all
 MOST_PRECONDITIONED = 8192
+#: rows of a batch, if there are so many: steps of half the inverse Hessian diverge on fewer rows now and then
+LEAST_BATCH = 16
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class SVRG(AbstractExplicit[SVRGState]):
         Whole(),
         NOTHING,
         help="B, rows of a step; none: 256, with a preconditioner a quarter of the features if that is more, "
-        "at most n / 8",
+        "at most n / 8 of more than 128 rows, and no fewer than 16",
     )
     steps_per_stage: int | float | None = rows_of_stage("two passes, the usual 2 n / B steps")
     step_size: float | None = parameter(
@@ -145,7 +147,7 @@ class SVRG(AbstractExplicit[SVRGState]):
         if self.batch_size is not None:
             return min(self.batch_size, problem.n_rows)
         wanted = max(256, size // 4) if self.preconditioned(size) else 256
-        return max(1, min(wanted, problem.n_rows // 8))
+        return min(problem.n_rows, max(LEAST_BATCH, min(wanted, problem.n_rows // 8)))
 
     def rows_of_stage(self, problem: Problem) -> int:
         """Rows that the batches of a stage hold together."""

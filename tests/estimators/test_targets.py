@@ -208,6 +208,15 @@ def test_the_same_bits_with_any_workers(houses, scheduler, workers):
     np.testing.assert_array_equal(first.coef_, second.coef_)
 
 
+@pytest.mark.parametrize("seed", [229, 243])
+def test_ten_rows_do_not_diverge(seed):
+    """Steps of single rows did, for one seed in two hundred."""
+    generator = np.random.default_rng(seed)
+    features, values = generator.normal(size=(10, 4)), generator.normal(size=10)
+    model = distkern.SVRGRegressor(n_features=64, random_state=seed).fit(features, values)
+    assert model.history_[-1]["objective"] < 0.1
+
+
 def test_the_first_batch_decides_the_units():
     features, values = rows(2000)
     prices = 200_000 + 1e5 * values

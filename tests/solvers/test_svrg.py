@@ -310,7 +310,7 @@ def test_defaults_suit_the_size():
     assert subject.rows_of_batch(problem, 20000) == 256
     assert subject.rows_of_stage(problem) == 200_000
     few = dataclasses.replace(problem, block_rows=(100,))
-    assert subject.rows_of_batch(few, 2048) == 12
+    assert subject.rows_of_batch(few, 2048) == 16
 
 
 @pytest.mark.parametrize(
