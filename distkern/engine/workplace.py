@@ -35,11 +35,11 @@ class RunWorkplace:
 
     def arrays(self, name: str) -> ArrayParts:
         """See :class:`~distkern.passes.Workplace`."""
-        return ArrayParts(self._place / name, f"{self._of}/{name}")
+        return ArrayParts(self._place / name, f"{self._of}/{name}", stays=self.stays)
 
     def slices(self, name: str, layout: Mapping[str, tuple[str, tuple[int, ...]]]) -> SlicedParts:
         """See :class:`~distkern.passes.Workplace`."""
-        return SlicedParts(self._place / name, f"{self._of}/{name}", layout)
+        return SlicedParts(self._place / name, f"{self._of}/{name}", layout, stays=self.stays)
 
     @property
     def _place(self) -> Place:

@@ -15,6 +15,7 @@ from distkern.engine.events import EventLog
 from distkern.engine.executors import AbstractExecutor
 from distkern.passes import Cost, Stream, whole_visits
 from distkern.runs.data import TrainingData
+from distkern.storage.atomic import flushed
 from distkern.storage.dataset import Split
 from distkern.storage.ingest import write_dataset
 from distkern.storage.shuffled import ShuffledRows
@@ -53,7 +54,8 @@ def in_random_order(
         if source.is_graph
         else (source.reader(block)() for block in range(source.n_blocks))
     )
-    return replace(data, source=ShuffledRows(source, blocks, folder))
+    with flushed(stays=False):
+        return replace(data, source=ShuffledRows(source, blocks, folder))
 
 
 def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack, *, columns: bool) -> Split:
@@ -80,7 +82,8 @@ def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack
     )
     folder = _folder(stack)
     chunks = ((block.features, block.targets) for block in whole_blocks(source, executor))
-    return write_dataset(chunks, folder / "rows.zarr", scale="none", shuffle=False, columns=columns).train
+    with flushed(stays=False):
+        return write_dataset(chunks, folder / "rows.zarr", scale="none", shuffle=False, columns=columns).train
 
 
 def whole_blocks(source: AbstractSource, executor: AbstractExecutor) -> Iterator[Block]:

@@ -28,22 +28,20 @@ class AbstractFeatureWriter(ABC):
 
     Parameters
     ----------
-    group, folder : of the split
+    folder : of the split
     shape : of all its rows
     rows_per_shard, scaling : see :class:`distkern.storage.manifest.Manifest`
     """
 
-    def __init__(
-        self, group: chunks.Group, folder: Path, shape: tuple[int, int], rows_per_shard: int, scaling: Scaling
-    ) -> None:
+    def __init__(self, folder: Path, shape: tuple[int, int], rows_per_shard: int, scaling: Scaling) -> None:
         self.folder = folder
         self.shape = shape
         self.rows_per_shard = rows_per_shard
         self.scaling = scaling
-        self._begin(group)
+        self._begin()
 
     @abstractmethod
-    def _begin(self, group: chunks.Group) -> None:
+    def _begin(self) -> None:
         """Make what holds all shards."""
 
     @abstractmethod
@@ -71,27 +69,22 @@ class AbstractFeatureWriter(ABC):
 class DenseFeatureWriter(AbstractFeatureWriter):
     """One array, a shard a chunk."""
 
-    def _begin(self, group: chunks.Group) -> None:
-        chunk = (self.rows_per_shard, self.shape[1])
-        # kept, since an array that is opened again leaves chunks of zeros out
-        self._array = chunks.create_array(group, "features", self.shape, chunk, np.float32)
+    def _begin(self) -> None:
+        self._array = chunks.RowChunks(self.folder / "features", self.shape, self.rows_per_shard, np.float32)
 
     def write(self, index: int, n_rows: int, parts: Iterable[Placed]) -> tuple[int, None, int, int]:
         features = np.empty((n_rows, self.shape[1]), dtype=np.float32)
         for positions, rows in parts:
             features[positions] = self.scaling.apply(np.asarray(rows))
         self._check_fits(features)
-        start = index * self.rows_per_shard
-        self._array[start : start + n_rows] = features
         zero_rows = n_rows - int(np.count_nonzero(features.any(axis=1)))
-        checksum = chunks.stored_checksum(chunks.chunk_file(self.folder / "features", index, 0))
-        return checksum, None, zero_rows, count_nonzero(features)
+        return self._array.write(index, features), None, zero_rows, count_nonzero(features)
 
 
 class SparseFeatureWriter(AbstractFeatureWriter):
     """A group of anndata's csr_matrix layout for each shard: data, indices, indptr of one chunk each."""
 
-    def _begin(self, group: chunks.Group) -> None:
+    def _begin(self) -> None:
         chunks.create_group(self.folder / "features")
 
     def write(
@@ -115,15 +108,11 @@ class SparseFeatureWriter(AbstractFeatureWriter):
             "shape": [n_rows, self.shape[1]],
         }
         folder = self.folder / "features" / str(index)
-        group = chunks.create_group(folder, attributes)
+        chunks.create_group(folder, attributes)
         checksums = []
         for name, values in _parts(features).items():
-            array = chunks.create_array(group, name, values.shape, values.shape, values.dtype)
-            if values.size:
-                array[...] = values
-            checksums.append(
-                chunks.stored_checksum(chunks.chunk_file(folder / name, 0)) if values.size else 0
-            )
+            array = chunks.RowChunks(folder / name, values.shape, len(values), values.dtype)
+            checksums.append(array.write(0, values) if values.size else 0)
         zero_rows = int(np.count_nonzero(np.diff(features.indptr) == 0))
         return tuple(checksums), features.n_entries, zero_rows, count_nonzero(features)
 

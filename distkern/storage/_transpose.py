@@ -68,7 +68,7 @@ def write_columns(dataset: Dataset, folder: Path, target: Place, progress: Progr
             mend="number the features anew, leaving out those that do not occur, or do without --columns",
         )
     _check_room(split, folder, target)
-    group = chunks.create_group(folder)
+    chunks.create_group(folder)
     groups = []
     done = 0
     n_groups = len(split.groups)
@@ -80,7 +80,7 @@ def write_columns(dataset: Dataset, folder: Path, target: Place, progress: Progr
             progress(what, done, done * split.row_bytes)
 
         transpose = _sparse_group if dataset.is_sparse else _dense_group
-        groups.append(transpose(split, blocks, group, folder / str(number), on_shard))
+        groups.append(transpose(split, blocks, folder / str(number), on_shard))
     manifest = ColumnsManifest(dataset.fingerprint, dataset.n_features, tuple(groups))
     write_text_atomic(folder / FILE, manifest.to_text())
 
@@ -101,12 +101,12 @@ def _check_room(split: Split, folder: Path, target: Place) -> None:
 
 
 def _dense_group(
-    split: Split, blocks: tuple[int, ...], parent: chunks.Group, folder: Path, on_shard: Callable[[int], None]
+    split: Split, blocks: tuple[int, ...], folder: Path, on_shard: Callable[[int], None]
 ) -> GroupEntry:
     n_rows = sum(split.block_rows[block] for block in blocks)
     layout = dense_layout(split.n_features, n_rows)
     shape = (split.n_features, n_rows)
-    chunks.create_array(parent, folder.name, shape, (1, n_rows), np.float32, (layout.per_file, n_rows))
+    chunks.create_sharded_array(folder, shape, (1, n_rows), (layout.per_file, n_rows), np.float32)
     writer = PlacedWriter(lambda file: chunks.chunk_file(folder, file, 0), layout)
     start = 0
     for piece in _pieces(split, blocks):
@@ -147,7 +147,7 @@ def _transpose_into(columns: NDArray[Any], rows: NDArray[Any]) -> None:
 
 
 def _sparse_group(
-    split: Split, blocks: tuple[int, ...], parent: chunks.Group, folder: Path, on_shard: Callable[[int], None]
+    split: Split, blocks: tuple[int, ...], folder: Path, on_shard: Callable[[int], None]
 ) -> GroupEntry:
     n_rows = sum(split.block_rows[block] for block in blocks)
     n_entries = split.entries_of(blocks)
@@ -170,7 +170,7 @@ def _make_arrays(
 ) -> dict[str, AppendingWriter]:
     """The arrays of anndata's csc_matrix layout: rows of a group are its rows, not its columns."""
     attributes = {"encoding-type": "csc_matrix", "encoding-version": "0.1.0", "shape": [shape[1], shape[0]]}
-    group = chunks.create_group(folder, attributes)
+    chunks.create_group(folder, attributes)
     writers = {}
     for name, size, per_chunk, dtype in (
         ("data", n_entries, ENTRIES_PER_CHUNK, np.float32),
@@ -178,7 +178,7 @@ def _make_arrays(
         ("indptr", shape[0] + 1, ENDS_PER_CHUNK, np.int64),
     ):
         per_file = layouts[name].per_file * per_chunk
-        chunks.create_array(group, name, (size,), (per_chunk,), dtype, (per_file,))
+        chunks.create_sharded_array(folder / name, (size,), (per_chunk,), (per_file,), dtype)
         writers[name] = AppendingWriter(folder / name, layouts[name], dtype)
     return writers
 

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -107,32 +108,30 @@ def save_arrays(
         If the disk is full or the place cannot be written.
     """
     with staged_folder(path) as staged:
-        group = chunks.create_group(staged.path)
         stored = {}
         for name, values in arrays.items() if isinstance(arrays, Mapping) else arrays:
-            stored[name] = asdict(_save(group, staged.path, name, values))
+            stored[name] = asdict(_save(staged.path / name, values))
             # the next array may be made before this name is bound to it
             del values
         content = _DESCRIPTION.seal({"arrays": stored})
-        group.update_attributes(content)
+        chunks.create_group(staged.path, content)
         staged.commit()
     fingerprint: str = content["fingerprint"]
     return fingerprint
 
 
-def _save(group: chunks.Group, folder: Place, name: str, values: NDArray[Any]) -> StoredArray:
+def _save(folder: Path, values: NDArray[Any]) -> StoredArray:
     shape = values.shape
     row_bytes = values.nbytes // shape[0] if values.ndim and shape[0] else 0
     first = max(1, _CHUNK_BYTES // row_bytes) if row_bytes else 1
     rows_per_chunk = max(1, min(first, shape[0])) if shape else 1
-    array = chunks.create_array(group, name, shape, (rows_per_chunk, *shape[1:])[: values.ndim], values.dtype)
-    if values.size:
-        array[...] = values
-    checksums = (
-        chunks.stored_checksum(_chunk_file(folder / name, shape, number))
+    layout = Layout.of(values)
+    array = chunks.RowChunks(folder, shape, rows_per_chunk, values.dtype)
+    checksums = tuple(
+        array.write(number, values[number * rows_per_chunk :][:rows_per_chunk] if shape else values)
         for number in range(_n_chunks(shape, rows_per_chunk))
     )
-    return StoredArray(Layout.of(values).dtype, shape, rows_per_chunk, tuple(checksums))
+    return StoredArray(layout.dtype, shape, rows_per_chunk, checksums)
 
 
 def _read(folder: Place) -> tuple[dict[str, StoredArray], str]:

@@ -12,6 +12,7 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 from distkern.common.errors import InputError
@@ -31,6 +32,20 @@ _REFUSED = {
     errno.ELOOP,
     errno.EEXIST,
 }
+_FLUSHED: ContextVar[bool] = ContextVar("_FLUSHED", default=True)
+
+
+@contextmanager
+def flushed(stays: bool) -> Iterator[None]:
+    """Whether what this thread writes meanwhile is flushed to the disk, as what outlives a run must be.
+
+    Flushing takes milliseconds a file. What is removed when the process ends is not needed after a power cut.
+    """
+    token = _FLUSHED.set(stays)
+    try:
+        yield
+    finally:
+        _FLUSHED.reset(token)
 
 
 def write_text_atomic(path: Location, text: str) -> None:
@@ -56,7 +71,8 @@ def write_bytes_atomic(path: Location, content: bytes | bytearray) -> None:
             with open(partial, "wb") as file:
                 file.write(content)
                 file.flush()
-                os.fsync(file.fileno())
+                if _FLUSHED.get():
+                    os.fsync(file.fileno())
             os.replace(partial, target)
         except BaseException:
             with suppress(OSError):
@@ -230,7 +246,9 @@ def free_bytes(target: Path) -> int:
 
 
 def fsync_tree(folder: Path) -> None:
-    """Flush every file and folder below ``folder``, and itself, to the disk."""
+    """Flush every file and folder below ``folder``, and itself, to the disk, see :func:`flushed`."""
+    if not _FLUSHED.get():
+        return
     for root, _, files in os.walk(folder):
         for name in files:
             _fsync(Path(root, name))
@@ -238,6 +256,8 @@ def fsync_tree(folder: Path) -> None:
 
 
 def _fsync(path: Path) -> None:
+    if not _FLUSHED.get():
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

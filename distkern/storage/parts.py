@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.storage import chunks
 from distkern.storage.arrays import load_arrays, save_arrays
-from distkern.storage.atomic import write_bytes_atomic, write_text_atomic
+from distkern.storage.atomic import flushed, write_bytes_atomic, write_text_atomic
 from distkern.storage.description import Description, as_read
 from distkern.storage.places import Location, Place, absolute, read_range
 
@@ -66,13 +66,15 @@ class _Parts(SharedFolder):
     Parameters
     ----------
     of : what the parts are of (data, job, pass); parts of anything else do not count and are replaced
+    stays : they outlive the process
     """
 
     description: ClassVar[Description]
 
-    def __init__(self, folder: Location, of: str) -> None:
-        super().__init__(folder)
-        self._of = of
+    def __init__(self, folder: Location, of: str, *, stays: bool = True) -> None:
+        with flushed(stays):
+            super().__init__(folder)
+        self._of, self._stays = of, stays
 
     def records(self) -> dict[int, dict[str, Any]]:
         """The records of the parts that are there."""
@@ -100,7 +102,9 @@ class ArrayParts(_Parts):
     ) -> dict[str, Any]:
         """Write a part; its record, as it will be read."""
         record, arrays = result
-        return self._describe(number, record, arrays=save_arrays(self.folder / f"{number}", arrays))
+        with flushed(self._stays):
+            fingerprint = save_arrays(self.folder / f"{number}", arrays)
+            return self._describe(number, record, arrays=fingerprint)
 
     def fingerprint(self, number: int) -> str:
         """What a part's arrays are known by, for :class:`StoredParts`."""
@@ -136,8 +140,15 @@ class SlicedParts(_Parts):
 
     description = Description("distkern-slices", "sorted rows", 1, 1, "remove them and resume the run")
 
-    def __init__(self, folder: Location, of: str, layout: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
-        super().__init__(folder, of)
+    def __init__(
+        self,
+        folder: Location,
+        of: str,
+        layout: Mapping[str, tuple[str, tuple[int, ...]]],
+        *,
+        stays: bool = True,
+    ) -> None:
+        super().__init__(folder, of, stays=stays)
         self._layout = dict(layout)
 
     def put(
@@ -160,8 +171,9 @@ class SlicedParts(_Parts):
             table[place]["check"] = self._check(number, place, table[place])
             start = stop
         content[: table.nbytes] = table.tobytes()
-        write_bytes_atomic(self._file(number), content)
-        return self._describe(number, record)
+        with flushed(self._stays):
+            write_bytes_atomic(self._file(number), content)
+            return self._describe(number, record)
 
     def slices(self, place: int, numbers: int) -> Iterator[dict[str, NDArray[Any]]]:
         """Slice ``place`` of each of the parts 0 .. ``numbers`` - 1, in order.

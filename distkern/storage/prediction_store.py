@@ -102,17 +102,14 @@ class _ZarrStore(PredictionStore):
         super().__init__(folder)
         self._classes = np.asarray(classes) if dtype.kind in "OU" else None
         stored = dtype if self._classes is None else np.dtype(np.int32)
-        group = create_group(folder, None if self._classes is None else classes)
-        # sent as they were made: one that is opened again would leave out chunks of zeros
-        shape, chunk = (n_rows, *inner), (block_rows, *inner)
-        self._predictions = chunks.create_array(group, "predictions", shape, chunk, stored)
-        self._keys = chunks.create_array(group, "row", shape[:1], chunk[:1], np.int64) if rows else None
+        create_group(folder, None if self._classes is None else classes)
+        self._predictions = chunks.RowChunks(folder / "predictions", (n_rows, *inner), block_rows, stored)
+        self._keys = chunks.RowChunks(folder / "row", (n_rows,), block_rows, np.int64) if rows else None
 
     def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any] | None) -> None:
-        part = slice(start, start + len(values))
-        self._predictions[part] = values if self._classes is None else codes(values, self._classes)
+        self._predictions.write(number, values if self._classes is None else codes(values, self._classes))
         if keys is not None and self._keys is not None:
-            self._keys[part] = keys
+            self._keys.write(number, keys)
 
     def finish(self, staged: StagedFolder, name: str) -> None:
         self.remove_mark()

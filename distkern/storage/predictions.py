@@ -26,10 +26,8 @@ _ROWS_AS_TEXT = 4096
 class _Growing:
     """An array that rows are added to, written a whole chunk at a time."""
 
-    def __init__(
-        self, group: chunks.Group, name: str, inner: tuple[int, ...], chunk_rows: int, dtype: DTypeLike
-    ) -> None:
-        self._array = chunks.create_array(group, name, (0, *inner), (chunk_rows, *inner), dtype)
+    def __init__(self, folder: Path, inner: tuple[int, ...], chunk_rows: int, dtype: DTypeLike) -> None:
+        self._array = chunks.RowChunks(folder, (0, *inner), chunk_rows, dtype)
         self._inner, self._chunk_rows = inner, chunk_rows
         self._waiting: list[NDArray[Any]] = []
         self._n_waiting = self._n_written = 0
@@ -42,13 +40,15 @@ class _Growing:
 
     def finish(self) -> None:
         self._write(self._n_waiting)
+        self._array.describe((self._n_written, *self._inner))
 
     def _write(self, count: int) -> None:
         if not count:
             return
         values = np.concatenate(self._waiting)
-        self._array.resize((self._n_written + count, *self._inner))
-        self._array[self._n_written : self._n_written + count] = values[:count]
+        for start in range(0, count, self._chunk_rows):
+            chunk = values[start : min(start + self._chunk_rows, count)]
+            self._array.write((self._n_written + start) // self._chunk_rows, chunk)
         self._n_written += count
         self._n_waiting -= count
         self._waiting = [values[count:].copy()]
@@ -118,24 +118,24 @@ def create_predictions(
     if place.exists() and not overwrite:
         raise InputError("already exists", where=str(path), mend="choose another place or remove it")
     with staged_folder(place) as staged:
-        group = create_group(staged.path, classes, id)
+        create_group(staged.path, classes, id)
         inner = () if n_outputs is None else (n_outputs,)
-        predictions = _Growing(group, "predictions", inner, rows_per_chunk, dtype)
+        predictions = _Growing(staged.path / "predictions", inner, rows_per_chunk, dtype)
         keys = ends = None
         if rows:
-            keys = _Growing(group, "row", (), rows_per_chunk, np.int64)
+            keys = _Growing(staged.path / "row", (), rows_per_chunk, np.int64)
         elif id is not None:
-            keys = _Growing(group, "id_bytes", (), _TEXT_CHUNK, np.uint8)
-            ends = _Growing(group, "id_ends", (), rows_per_chunk, np.int64)
+            keys = _Growing(staged.path / "id_bytes", (), _TEXT_CHUNK, np.uint8)
+            ends = _Growing(staged.path / "id_ends", (), rows_per_chunk, np.int64)
         yield PredictionWriter(staged, predictions, keys, ends)
 
 
-def create_group(folder: Path, classes: list[Any] | None, id: str | None = None) -> chunks.Group:
+def create_group(folder: Path, classes: list[Any] | None, id: str | None = None) -> None:
     """The group that predictions are in, without arrays."""
     attributes: dict[str, Any] = {"encoding-type": "distkern-predictions", "encoding-version": 1}
     attributes |= {} if classes is None else {"classes": classes}
     attributes |= {} if id is None else {"id": id}
-    return chunks.create_group(folder, attributes)
+    chunks.create_group(folder, attributes)
 
 
 class Writer(Protocol):

@@ -86,39 +86,32 @@ def write_split(
         If a scaled value does not fit float32.
     """
     n_rows = sum(sizes)
-    group = chunks.create_group(folder)
+    chunks.create_group(folder)
     kind = SparseFeatureWriter if is_sparse else DenseFeatureWriter
-    writer = kind(group, folder, (n_rows, n_features), rows_per_shard, scaling)
-    target_array: chunks.Array = None
+    writer = kind(folder, (n_rows, n_features), rows_per_shard, scaling)
+    target_array = None
     if target_type is not None:
-        target_array = chunks.create_array(group, "targets", (n_rows,), (rows_per_shard,), target_type)
-    numbers_array = chunks.create_array(group, SOURCE_ROWS, (n_rows,), (rows_per_shard,), np.int64)
+        target_array = chunks.RowChunks(folder / "targets", (n_rows,), rows_per_shard, target_type)
+    numbers_array = chunks.RowChunks(folder / SOURCE_ROWS, (n_rows,), rows_per_shard, np.int64)
     entries: list[ShardEntry] = []
-    start = 0
     for index, (rows, pieces) in enumerate(zip(sizes, plan, strict=True)):
         targets = None if target_type is None else np.empty(rows, dtype=target_type)
         numbers = np.empty(rows, dtype=np.int64)
         placed = _gathered(spool, pieces, n_features, encode, targets, numbers)
         checksums, n_entries, zero_rows, nonzero = writer.write(index, rows, placed)
-        if targets is not None:
-            target_array[start : start + rows] = targets
-        numbers_array[start : start + rows] = numbers
         entries.append(
             ShardEntry(
                 rows,
                 checksums,
-                None
-                if targets is None
-                else chunks.stored_checksum(chunks.chunk_file(folder / "targets", index)),
+                None if targets is None or target_array is None else target_array.write(index, targets),
                 None
                 if targets is None or n_classes is None
                 else tuple(int(count) for count in np.bincount(targets, minlength=n_classes)),
                 n_entries,
-                chunks.stored_checksum(chunks.chunk_file(folder / SOURCE_ROWS, index)),
+                numbers_array.write(index, numbers),
                 nonzero,
             )
         )
-        start += rows
         on_shard(rows, zero_rows)
     return SplitEntry(rows_per_shard, tuple(entries))
 

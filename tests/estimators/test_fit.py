@@ -1,5 +1,7 @@
 """Fitting and predicting on every kind of input: same data, same model."""
 
+import os
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
-from distkern import AVMClassifier, CSVRGClassifier
+from distkern import AVMClassifier, CellClassifier, CSVRGClassifier, SIMBAClassifier
 from distkern.common.errors import InputError
 from distkern.runs.algorithms import algorithms
 from distkern.runs.persistence import load_model
@@ -82,6 +84,16 @@ def test_dask_arrays_of_several_chunks_on_every_scheduler(binary, scheduler):
     assert isinstance(predicted, da.Array)
     np.testing.assert_array_equal(predicted.compute(), expected.predict(binary[0]))
     assert model.score(X, y) == pytest.approx(expected.score(*binary))
+
+
+@pytest.mark.parametrize("kind", [CellClassifier, SIMBAClassifier])
+def test_what_is_gone_after_fitting_is_not_flushed_to_the_disk(kind, binary, monkeypatch):
+    X, y = binary
+    settings = {"search": None} if kind is CellClassifier else {"stages": 1}
+    flushed = []
+    monkeypatch.setattr(os, "fsync", flushed.append)
+    kind(random_state=0, **settings).fit(da.from_array(X[:60], chunks=(20, 8)), y[:60])
+    assert not flushed
 
 
 def test_dask_frames(binary):

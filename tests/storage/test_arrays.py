@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 import zarr
+from zarr.codecs import BytesCodec, Crc32cCodec
 
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.processes import birth
 from distkern.storage import atomic
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import staged_folder, write_text_atomic
+from distkern.storage.chunks import RowChunks, create_group
 from distkern.storage.description import sealed
 from distkern.storage.predictions import create_predictions
 
@@ -51,6 +53,34 @@ def test_saving_again_replaces(tmp_path: Path) -> None:
     save_arrays(tmp_path / "m", {"other": np.arange(3)})
     assert load_arrays(tmp_path / "m")["other"].tolist() == [0, 1, 2]
     assert os.listdir(tmp_path) == ["m"]
+
+
+@pytest.mark.parametrize("shape", [(), (7,), (0, 4), (6, 2, 3)], ids=str)
+@pytest.mark.parametrize("dtype", ["?", "u1", "<i8", ">i4", "<f2", "<f4", "<c16"])
+def test_files_are_those_that_zarr_writes(shape: tuple[int, ...], dtype: str, tmp_path: Path) -> None:
+    values = np.random.default_rng(0).integers(0, 5, shape).astype(dtype)
+    pieces = [values[start : start + 3] for start in range(0, len(values), 3)] if shape else [values]
+    create_group(tmp_path / "ours", {"names": ["é", 1.5]})
+    array = RowChunks(tmp_path / "ours" / "a", shape, 3, dtype)
+    for number, piece in enumerate(pieces):
+        array.write(number, piece)
+    group = zarr.create_group(tmp_path / "its", zarr_format=3, attributes={"names": ["é", 1.5]})
+    group.create_array(
+        "a",
+        shape=shape,
+        chunks=(3, *shape[1:])[: len(shape)],
+        dtype=dtype,
+        serializer=BytesCodec(endian="little"),
+        compressors=[Crc32cCodec()],
+        filters=[],
+        fill_value=0,
+        config={"write_empty_chunks": True},
+    )[...] = values
+    ours, its = (
+        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        for folder in (tmp_path / "ours", tmp_path / "its")
+    )
+    assert ours == its
 
 
 def test_every_flipped_bit_and_missing_file_is_noticed(tmp_path: Path) -> None:

@@ -29,6 +29,18 @@ def test_what_is_put_is_read_by_whoever_is_sent_the_store(tmp_path: Path) -> Non
         parts.load(8)
 
 
+@pytest.mark.parametrize("stays", [True, False])
+def test_what_does_not_stay_is_not_flushed(
+    stays: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[int] = []
+    monkeypatch.setattr(os, "fsync", flushed.append)
+    parts = ArrayParts(tmp_path / "parts", "job", stays=stays)
+    sent: ArrayParts = pickle.loads(pickle.dumps(parts))
+    sent.put(0, RESULT)
+    assert bool(flushed) == stays
+
+
 def test_another_folder_of_the_same_path_is_not_the_store(tmp_path: Path) -> None:
     parts = ArrayParts(tmp_path / "parts", "job")
     assert parts.is_here()
