@@ -118,8 +118,8 @@ def _model(path: Place) -> Found:
     model = load_model(path)
     history = _history(path)
     parameters = model.get_params()
-    record: dict[str, Any] = {"class": type(model).__name__, "n_features": int(model.n_features_in_)}
-    facts = {"class": type(model).__name__, "features": f"{model.n_features_in_:,}"}
+    record: dict[str, Any] = {"class": type(model).__name__, "n_features": int(model.width_)}
+    facts = {"class": type(model).__name__, "features": f"{model.width_:,}"}
     names = getattr(model, "feature_names_in_", None)
     record["feature_names"] = None if names is None else names.tolist()
     if names is not None:

@@ -66,6 +66,7 @@ def predict(
     """
     from distkern.runs.persistence import load_model
     from distkern.runs.scoring import files_for, predict_files_to, predict_to
+    from distkern.storage.table import told_unseen
 
     if not out.endswith(_ENDINGS):
         raise InputError(
@@ -89,14 +90,19 @@ def predict(
         "workers": workers,
         "memory_limit": memory_limit,
     }
-    by_position: list[str] = []
+    notes: list[str] = []
     if data is not None:
         n_rows = predict_to(fitted, find_split(data, split or "test"), out, **where)
     else:
         rows = files_for(fitted, files, id=id, target=target, format=format_name, header=header)
-        n_rows, by_position = predict_files_to(fitted, rows, out, id=id, **where), rows.by_position
-    for file in by_position:
-        click.echo(f"note: {file} does not name its columns: taken in the order of training", err=True)
+        n_rows = predict_files_to(fitted, rows, out, id=id, **where)
+        notes = [
+            f"{file} does not name its columns: taken in the order of training" for file in rows.by_position
+        ]
+        if rows.unseen:
+            notes.append(told_unseen(rows.unseen, "rows"))
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
     if as_json:
         click.echo(json.dumps({"n": n_rows, "out": str(place_of(out)), "decision": decision}))
     else:

@@ -18,9 +18,10 @@ from distkern.common.errors import InputError
 from distkern.monitor.text import in_bytes, in_time
 from distkern.storage.places import Place, size_of_tree
 from distkern.storage.scaling import KINDS
+from distkern.storage.table_fit import IMPUTE
 
 if TYPE_CHECKING:
-    from distkern.storage.build import Progress
+    from distkern.storage.build import Like, Progress
     from distkern.storage.dataset import Dataset, Split
 
 
@@ -75,6 +76,27 @@ class _SeveralTests(click.Command):
     show_default=True,
     help="What the target is: labels, numbers, or nothing that is read.",
 )
+@click.option(
+    "--impute",
+    type=click.Choice(IMPUTE),
+    default="mean",
+    show_default=True,
+    help="Of tables: what stands for a missing number or date: the mean or the median of the training rows; "
+    "flag: the mean, and one more feature that says so; none: it is refused.",
+)
+@click.option(
+    "--categorical",
+    multiple=True,
+    metavar="NAME=HOW",
+    help="Of tables: take a column for categories: onehot (a feature for each), target (the mean target of "
+    "other rows of the category) or drop.  [default for texts: onehot up to 32 categories, else target]",
+)
+@click.option(
+    "--like",
+    metavar="D.zarr|M",
+    help="Prepare the rows as those of this data set or model were: its columns, categories and scaling.",
+)
+@click.option("--drop", multiple=True, metavar="COLUMN", help="Of tables: a column that is no feature.")
 @click.option("--positive", metavar="VALUE", help="Make the task binary: this label against the rest.")
 @click.option(
     "--scale",
@@ -131,6 +153,10 @@ def shard(
     rows_per_shard: int | None,
     shuffle: bool,
     seed: int,
+    impute: Any,
+    categorical: tuple[str, ...],
+    drop: tuple[str, ...],
+    like: str | None,
     header: bool | None,
     format_name: str | None,
     columns: bool,
@@ -172,6 +198,10 @@ def shard(
             overwrite=overwrite,
             format=format_name,
             header=header,
+            impute=impute,
+            categorical=_by_name(categorical),
+            drop=drop,
+            like=None if like is None else _like(like),
             progress=progress,
             notice=notices.append,
         )
@@ -180,6 +210,44 @@ def shard(
         click.echo(json.dumps(_facts(dataset, seconds) | {"notices": notices}))
     else:
         click.echo(_closing_line(dataset, out, seconds, notices))
+
+
+def _like(path: str) -> Like:
+    """How the rows of a data set or of a model were prepared."""
+    from distkern.runs.persistence import load_model
+    from distkern.storage.build import Like
+    from distkern.storage.dataset import open_dataset
+    from distkern.storage.ingest import is_dataset
+    from distkern.storage.scaling import Scaling
+
+    if is_dataset(path):
+        data = open_dataset(path)
+        names = data.feature_names
+        if data.table is not None:
+            names = data.table.names if data.table.is_named else None
+        return Like(data.n_features, names, data.target_name, data.scaling, data.table)
+    model = load_model(path)
+    known = getattr(model, "feature_names_in_", None)
+    return Like(
+        model.width_,
+        None if known is None else tuple(known),
+        model.target_name_,
+        model.scaling_ or Scaling(),
+        model.table_,
+    )
+
+
+def _by_name(given: tuple[str, ...]) -> dict[str, str]:
+    """Each NAME=HOW; a name may have equals signs of its own."""
+    found: dict[str, str] = {}
+    for item in given:
+        name, equals, how = item.rpartition("=")
+        if not equals or not name:
+            raise InputError(
+                f"{item!r} is not NAME=HOW", where="--categorical", mend=f"give {item or 'NAME'}=onehot, say"
+            )
+        found[name] = how
+    return found
 
 
 #: what may be given with a data set that gets its feature-major copy

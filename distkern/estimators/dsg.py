@@ -63,9 +63,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
     def basis(self, dtype: DTypeLike = np.float32) -> RandomFeatureBasis:
         """The random features in use, computing in ``dtype``."""
         solver = self._solver(None, 1.0)
-        return solver.basis(
-            int(self.n_features_in_), np.dtype(dtype), self.gamma_, self.seed_, self.n_blocks_
-        )
+        return solver.basis(self.width_, np.dtype(dtype), self.gamma_, self.seed_, self.n_blocks_)
 
     def _continue(self, rows: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None) -> None:
         """Steps over one more batch of validated rows with class codes or numbers."""

@@ -14,6 +14,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -46,6 +47,7 @@ from distkern.runs.feature_names import (
     preparation_of,
     put_in_order,
 )
+from distkern.runs.frames import encoded_frame, is_mixed, rows_of_frame
 from distkern.runs.prediction import predict_rows
 from distkern.runs.spooled import in_random_order
 from distkern.solvers.base import AbstractSolver, Problem
@@ -53,6 +55,7 @@ from distkern.solvers.risk import Risk
 from distkern.storage.dataset import Split
 from distkern.storage.places import Location, Place, place_of
 from distkern.storage.preparation import Preparation
+from distkern.storage.table import Table
 
 _FEW_BYTES = 16 * 2**20
 
@@ -64,8 +67,11 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
     -----------------
     coef_ : (size, n_outputs) float64, in the order of the basis functions
     intercept_ : (n_outputs,) float64
-    n_features_in_ : d
-    feature_names_in_ : (d,) names of the columns, where what it was fitted on had some
+    n_features_in_ : columns of what it was fitted on
+    feature_names_in_ : (n_features_in_,) their names, where it had some
+    table_ : how they became features, where they were not mere numbers, see
+        :class:`~distkern.storage.table.Table`; else None
+    width_ : features of a row, d: ``n_features_in_``, or those of ``table_``
     target_name_ : of the column that held the target, where it was fitted on a data set of a table
     seed_ : of every random choice that was made
     n_iter_ : stages done
@@ -79,6 +85,7 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
     task: ClassVar[str] = "classification"
     #: single rows are drawn from all of them at any time, so it does not matter where they are
     draws_any_row: ClassVar[bool] = False
+    table_: Table | None = None
 
     # -- what an estimator is made of
 
@@ -172,8 +179,9 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : (n_rows, n_features) array, sparse matrix of SciPy or Dask array, with rows in any order, or
-            ``open_dataset(path).train``, which has its own labels
+        X : (n_rows, n_features) array, sparse matrix of SciPy or Dask array, with rows in any order; a frame
+            of pandas, Polars or Dask; or ``open_dataset(path).train``, which has its own labels. A frame with
+            texts, dates or missing values is made numbers as ``distkern shard`` does it, scaling included
         y : (n_rows,) labels, for arrays
         sample_weight : (n_rows,) weights s_i >= 0 of the losses, for arrays; the objective divides by their
             sum
@@ -215,6 +223,7 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
         """Fit, with a test split to measure after each stage, a given executor, listeners and checkpoints."""
         self.check_parameters()
         self.target_name_: str | None = None
+        self.table_ = None
         with ExitStack() as stack:
             stack.enter_context(blas.single_threaded())
             data, executor = self._prepare(X, y, sample_weight, executor, stack)
@@ -228,7 +237,8 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             driver = Driver(sources, executor, events, folder)
             outcome = driver.run(solver, problem, resume=resume, take=self._take_parts)
         self._keep_data(data)
-        self.n_features_in_, self.seed_ = problem.n_features, problem.seed
+        self.seed_ = problem.seed
+        self.n_features_in_ = problem.n_features if self.table_ is None else len(self.table_.columns)
         self.ended_ = outcome.ending.reason
         self.n_iter_, self.history_, self.scaling_ = outcome.state.stage, outcome.history, data.scaling
         self._keep(outcome.state)
@@ -248,6 +258,10 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
     def _prepare(
         self, X: Any, y: Any, sample_weight: Any, executor: AbstractExecutor | None, stack: ExitStack
     ) -> tuple[TrainingData, AbstractExecutor]:
+        frame, scaling = X, None
+        if is_mixed(X):
+            X, y, self.table_, scaling = rows_of_frame(X, y, sample_weight, self.task, executor, stack)
+            sample_weight = None if isinstance(X, Split) else sample_weight
         if isinstance(X, Split):
             if y is not None or sample_weight is not None:
                 raise InputError(
@@ -270,12 +284,12 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             accept_sparse="csr",
             y_numeric=self.task == "regression",
         )
-        learn_names(self, X)
+        learn_names(self, frame)
         features: Rows = SparseRows.of_scipy(raw) if issparse(raw) else raw
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, raw, dtype=np.float64)
-        data = self._data_of_arrays(features, targets, weights)
+        data = replace(self._data_of_arrays(features, targets, weights), scaling=scaling)
         # rows in this process are not worth sending to another one
         few = features.nbytes < _FEW_BYTES
         return data, executor or stack.enter_context(open_executor("synchronous" if few else "threads"))
@@ -320,7 +334,7 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             self.basis(np.float64),
             self.coef_,
             self.intercept_,
-            self.n_features_in_,
+            self.width_,
             self._classes(),
             preparation,
             output,
@@ -342,6 +356,10 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
         self._fitted()
         if isinstance(X, Split):
             return map_source(self.predictor(self.preparation_for(X), output), X, dtype, n_columns)
+        if self.table_ is not None:
+            function = self.predictor(None, output)
+            X = encoded_frame(self, self.table_, X)
+            return map_rows(function, X, dtype, n_columns) if is_dask(X) else function(X)
         function = self.predictor(Preparation(scaling=self.scaling_), output)
         X = put_in_order(self, X)
         if is_dask(X):
@@ -351,6 +369,11 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             self, X, dtype=[np.float64, np.float32], order="C", reset=False, accept_sparse="csr"
         )
         return function(SparseRows.of_scipy(features) if issparse(features) else features)
+
+    @property
+    def width_(self) -> int:
+        """Features of a row."""
+        return int(self.n_features_in_) if self.table_ is None else self.table_.n_features
 
     def _fitted(self) -> Self:
         check_is_fitted(self, "coef_")

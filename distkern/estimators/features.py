@@ -45,7 +45,7 @@ class AbstractFeatureEstimator(AbstractEstimator):
 
     def basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis:
         # rows of either form may come, so the seed and the columns are all that matters of them
-        rows = Layout((), self.n_features_in_, np.dtype(dtype), self.seed_, sparse_numbers=0)
+        rows = Layout((), self.width_, np.dtype(dtype), self.seed_, sparse_numbers=0)
         return self.feature_choice().basis(rows, self.landmarks_, self.gamma_)
 
     def _keep(self, state: Any) -> None:
@@ -64,9 +64,7 @@ class AbstractFeatureEstimator(AbstractEstimator):
         super()._restore(arrays, facts, where)
         self.gamma_, self.seed_ = float(facts["gamma"]), int(facts["seed"])
         has_landmarks = any(name.startswith("landmarks") for name in arrays)
-        self.landmarks_ = (
-            from_arrays("landmarks", arrays) if has_landmarks else np.empty((0, self.n_features_in_))
-        )
+        self.landmarks_ = from_arrays("landmarks", arrays) if has_landmarks else np.empty((0, self.width_))
         self.basis(np.float32).check_digest(
             facts["features"], written_with=facts["numpy-version"], where=where
         )

@@ -31,10 +31,12 @@ from distkern.runs.feature_names import (
     preparation_of,
     put_in_order,
 )
+from distkern.runs.frames import encoded_frame
 from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
+from distkern.storage.table import Table
 
 _SAMPLE = 4000
 _PRECISIONS = (np.float64, np.float32)
@@ -94,6 +96,10 @@ class RandomFeatures(Hyperparameters, ClassNamePrefixFeaturesOutMixin, Transform
         if isinstance(X, Split):
             function = partial(feature_rows, single, double, preparation_of(self, X.dataset))
             return map_source(function, X, X.dtype, self._n_features_out)
+        if self.table_ is not None:
+            function = partial(feature_rows, single, double, None)
+            X = encoded_frame(self, self.table_, X)
+            return map_rows(function, X, np.float32, self._n_features_out) if is_dask(X) else function(X)
         function = partial(feature_rows, single, double, Preparation(scaling=self.scaling_))
         X = put_in_order(self, X)
         if is_dask(X):
@@ -103,18 +109,26 @@ class RandomFeatures(Hyperparameters, ClassNamePrefixFeaturesOutMixin, Transform
         rows = validate_data(self, X, dtype=_PRECISIONS, order="C", reset=False, accept_sparse="csr")
         return function(SparseRows.of_scipy(rows) if issparse(rows) else rows)
 
+    @property
+    def width_(self) -> int:
+        """Features of a row that it is given."""
+        return int(self.n_features_in_) if self.table_ is None else self.table_.n_features
+
     def basis(self, dtype: Any = np.float32) -> RandomFeatureBasis:
         """The fitted features, computing in ``dtype``."""
         return RandomFeatureBasis(
-            self.kernel_, self.n_features_in_, self._n_features_out, self.seed_, self.sampler, dtype
+            self.kernel_, self.width_, self._n_features_out, self.seed_, self.sampler, dtype
         )
 
     def _sample(self, X: Any) -> Rows:
         """Rows to check and to read gamma off: all of those in memory, some of the others."""
         self.scaling_: Scaling | None = None
+        self.table_: Table | None = None
         if isinstance(X, Split):
             self.n_features_in_, self.scaling_ = X.n_features, X.dataset.scaling
             learn_names_of_dataset(self, X.dataset)
+            if self.table_ is not None:
+                self.n_features_in_ = len(self.table_.columns)
             blocks = [0] if X.is_shuffled else np.unique(np.linspace(0, X.n_blocks - 1, 8).astype(int))
             share = -(-_SAMPLE // len(blocks))
             rows_of = (X.reader(int(block))().features for block in blocks)

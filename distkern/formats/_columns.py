@@ -53,8 +53,10 @@ def choose_columns(
     id_ = None if options.id is None else _position(names, options.id, "to be kept as id", where)
     wanted = (options.features if has_header else None) or ()
     left_out = {target} | {at for at, name in enumerate(names) if name not in wanted and at == id_}
-    if has_header and options.ignored not in wanted:
-        left_out |= {at for at, name in enumerate(names) if name == options.ignored}
+    left_out |= {_position(names, name, "to leave out", where) for name in options.drop}
+    if has_header:
+        ignored = {*options.ignored} - {*wanted}
+        left_out |= {at for at, name in enumerate(names) if name in ignored}
     features = tuple(position for position in range(len(names)) if position not in left_out)
     if wanted:
         order = order_by_name([names[at] for at in features], wanted, where=where, whose="the training data")

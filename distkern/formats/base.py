@@ -22,6 +22,7 @@ from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import Floats
 from distkern.common.urls import is_url, no_driver, redact_urls
 from distkern.formats._compressed import decompressed
+from distkern.formats._kinds import TableKinds
 
 PACKAGE = "distkern.formats"
 
@@ -43,7 +44,9 @@ class ReadOptions:
     header : whether the first line names the columns (CSV); None: decided by looking at it
     id : name or position of a column that is kept as text beside the rows and is no feature
     features : the columns that are wanted, by name and in this order, of tables that name theirs; None: all
-    ignored : a column that is left out where it is there, for instance the target of a model
+    ignored : columns that are left out where they are there, for instance the target of a model
+    drop : columns that are left out, and are there
+    kinds : what the columns of tables hold, for features of other kinds than numbers; None: numbers alone
     """
 
     target_kind: TargetKind = "label"
@@ -51,7 +54,9 @@ class ReadOptions:
     header: bool | None = None
     id: str | None = None
     features: tuple[str, ...] | None = None
-    ignored: str | None = None
+    ignored: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    kinds: TableKinds | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,18 +159,21 @@ class AbstractFormat(ABC):
                 mend="leave it out: rows keep their order",
             )
         for chunk in self.read(file, options):
-            refuse_non_finite(chunk)
+            refuse_non_finite(chunk, may_miss=self.is_table and options.kinds is not None)
             yield chunk
 
 
-def refuse_non_finite(chunk: RawChunk) -> None:
-    """Raise :class:`InputError` with the place of the first NaN or infinity in features or targets."""
+def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False) -> None:
+    """Raise :class:`InputError` with the place of the first NaN or infinity in features or targets, of the
+    first infinity alone if features may be missing."""
     # a sum is finite unless some term is not (or it overflows): one cheap pass for the usual case
     with np.errstate(over="ignore", invalid="ignore"):
         values = chunk.features.data if isinstance(chunk.features, SparseRows) else chunk.features
         suspicious = not np.isfinite(np.sum(values))
     if suspicious:
-        found = first_not_finite(chunk.features)
+        found = first_not_finite(
+            np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf) if may_miss else chunk.features
+        )
         if found is not None:
             row, column, value = found
             raise not_finite(value, chunk.place(row, column))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.common.types import Floats
 from distkern.formats._columns import Columns, choose_columns
+from distkern.formats._kinds import MISSING, in_one_piece
 from distkern.formats._lines import LineBlock, line_blocks, parse_number
 from distkern.formats.base import FILL_OR_DROP, AbstractFormat, InputFile, RawChunk, ReadOptions
 
@@ -149,6 +150,14 @@ class _Layout:
         self.columns = columns
         self.target = None if options.target_kind == "none" else columns.target
         self.is_label = options.target_kind == "label"
+        self.kinds = options.kinds
+        self.keys = columns.feature_names
+        if self.kinds is not None:
+            self.keys = self.kinds.keys(self.keys, has_header=has_header, file=file)
+        # Arrow skips a blank line, which in a file of one column is a row without its value, and reads a
+        # column in one way
+        read_twice = columns.id is not None and columns.id in (self.target, *columns.features)
+        self.is_plain = len(columns.names) > 1 and not read_twice
 
     def parse(
         self, block: LineBlock, first_row: int
@@ -157,99 +166,146 @@ class _Layout:
         lines = _filled_lines(block)
         if not lines.size:
             return np.zeros((0, len(self.columns.features))), None, None, lines
-        # Arrow skips a blank line, which in a file of one column is a row without its value, and reads a
-        # column in one way
-        read_twice = self.columns.id is not None and self.columns.id in (self.target, *self.columns.features)
-        is_plain = len(self.columns.names) > 1 and not read_twice
-        fast = self._parse_fast(block.text, len(lines)) if is_plain else None
+        if self.kinds is not None and self.kinds.unknown(self.keys):
+            self._decide(block, lines, first_row)
+        fast = self._parse_fast(block.text, lines, first_row)
         if fast is None:
-            return *self._parse_slowly(block, first_row), lines
+            return *self._parse_slowly(block, lines, first_row), lines
         return *fast, lines
 
-    def _parse_fast(
-        self, text: bytes, n_rows: int
-    ) -> tuple[Floats, NDArray[Any] | None, NDArray[Any] | None] | None:
-        """The rows by Arrow, or None if anything at all is unusual."""
+    def _decide(self, block: LineBlock, lines: NDArray[np.int64], first_row: int) -> None:
+        """What the columns hold that are met for the first time."""
+        import pyarrow as pa
+
+        assert self.kinds is not None
+        table = self._table(block.text, len(lines))
+        fields = None if table is not None else self._fields(block, first_row)
+        for key, at in zip(self.keys, self.columns.features, strict=True):
+            if self.kinds.unknown([key]):
+                texts = pa.array(row[at] for row in fields) if fields else in_one_piece(table[str(at)])
+                self.kinds.decide(key, texts, from_text=True)
+
+    def _table(self, text: bytes, n_rows: int) -> Any:
+        """The columns that are wanted, by Arrow, or None if anything at all is unusual."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        keys = [str(position) for position in range(len(self.columns.names))]
-        types = {keys[position]: pa.float64() for position in self.columns.features}
-        included = [keys[position] for position in self.columns.features]
+        if not self.is_plain:
+            return None
+        words = pa.dictionary(pa.int32(), pa.string())
+        types: dict[str, Any] = {}
+        for key, at in zip(self.keys, self.columns.features, strict=True):
+            is_number = self.kinds is None or self.kinds.kinds.get(key) == "number"
+            types[str(at)] = pa.float64() if is_number else words
         if self.target is not None:
-            target_key = keys[self.target]
-            label = pa.dictionary(pa.int32(), pa.string())
-            types[target_key] = label if self.is_label else pa.float64()
-            included.append(target_key)
+            types[str(self.target)] = words if self.is_label else pa.float64()
         if self.columns.id is not None:
-            types[keys[self.columns.id]] = pa.string()
-            included.append(keys[self.columns.id])
+            types[str(self.columns.id)] = pa.string()
+        nulls = (
+            [] if self.kinds is None else [space + word for word in sorted(MISSING) for space in ("", " ")]
+        )
         try:
             table = arrow_csv.read_csv(
                 pa.BufferReader(text),
                 read_options=arrow_csv.ReadOptions(
-                    column_names=keys, use_threads=False, block_size=len(text) + 1
+                    column_names=[str(at) for at in range(len(self.columns.names))],
+                    use_threads=False,
+                    block_size=len(text) + 1,
                 ),
                 parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter),
                 convert_options=arrow_csv.ConvertOptions(
-                    column_types=types, include_columns=included, null_values=[], strings_can_be_null=False
+                    column_types=types,
+                    include_columns=list(types),
+                    null_values=nulls,
+                    strings_can_be_null=False,
                 ),
             )
         except pa.ArrowInvalid:
             return None
-        if table.num_rows != n_rows:
+        return table if table.num_rows == n_rows else None
+
+    def _parse_fast(
+        self, text: bytes, lines: NDArray[np.int64], first_row: int
+    ) -> tuple[Floats, NDArray[Any] | None, NDArray[Any] | None] | None:
+        """The rows by Arrow, or None if anything at all is unusual."""
+        table = self._table(text, len(lines))
+        if table is None:
             return None
-        features = np.empty((n_rows, len(self.columns.features)))
+        features = np.empty((len(lines), len(self.columns.features)))
         for position, column in enumerate(self.columns.features):
-            features[:, position] = table[keys[column]].to_numpy()
+            values = table[str(column)]
+            features[:, position] = (
+                values.to_numpy()
+                if self.kinds is None
+                else self.kinds.numbers(
+                    self.keys[position], in_one_piece(values), self._place(position, lines, first_row)
+                )
+            )
         ids = None
         if self.columns.id is not None:
-            ids = np.array(table[keys[self.columns.id]].to_pylist(), dtype=object)
+            ids = np.array(table[str(self.columns.id)].to_pylist(), dtype=object)
         if self.target is None:
             return features, None, ids
-        values = table[target_key]
+        values = table[str(self.target)]
         if not self.is_label:
-            return features, values.to_numpy(), ids
-        dictionary = values.combine_chunks()
-        if isinstance(dictionary, pa.ChunkedArray):
-            dictionary = dictionary.chunk(0)
-        words = np.array([word.strip() for word in dictionary.dictionary.to_pylist()] + [None], dtype=object)
+            return None if values.null_count else (features, values.to_numpy(), ids)
+        labels = in_one_piece(values)
+        words = np.array([word.strip() for word in labels.dictionary.to_pylist()] + [None], dtype=object)
         if "" in words[:-1]:
             return None
-        return features, words[dictionary.indices.to_numpy()], ids
+        return features, words[labels.indices.to_numpy()], ids
 
-    def _parse_slowly(
-        self, block: LineBlock, first_row: int
-    ) -> tuple[Floats, NDArray[Any] | None, NDArray[Any] | None]:
-        """Field by field: says what is wrong and where, and takes the spellings that Arrow does not."""
-        rows: list[list[float]] = []
-        targets: list[Any] = []
-        kept: list[str] = []
-        names = self.columns.names
+    def _place(self, position: int, lines: NDArray[np.int64], first_row: int) -> Callable[[int], str]:
+        name = self.columns.feature_names[position]
+        return lambda row: f"{self.file}, row {first_row + row} (line {lines[row]}), column {name!r}"
+
+    def _fields(self, block: LineBlock, first_row: int) -> list[list[str]]:
+        """The fields of every row, field by field: says what is wrong and where."""
+        rows: list[list[str]] = []
         for line, raw in enumerate(io.BytesIO(block.text), start=block.first_line):
             content = raw.rstrip(b"\r\n")
             if not content:
                 continue
             where = f"{self.file}, row {first_row + len(rows)} (line {line})"
             fields = _fields(_decode(content, where), self.delimiter, where)
-            if len(fields) != len(names):
+            if len(fields) != len(self.columns.names):
                 raise InputError(
-                    f"the row has {len(fields)} fields and the header {len(names)}",
+                    f"the row has {len(fields)} fields and the header {len(self.columns.names)}",
                     where=where,
                     mend=f"correct the row (fields are separated by {self.delimiter!r})",
                 )
-            rows.append(
-                [self._number(fields[i], f"{where}, column {names[i]!r}") for i in self.columns.features]
-            )
-            if self.columns.id is not None:
-                kept.append(fields[self.columns.id])
+            rows.append(fields)
+        return rows
+
+    def _parse_slowly(
+        self, block: LineBlock, lines: NDArray[np.int64], first_row: int
+    ) -> tuple[Floats, NDArray[Any] | None, NDArray[Any] | None]:
+        """Field by field: says what is wrong and where, and takes the spellings that Arrow does not."""
+        import pyarrow as pa
+
+        fields = self._fields(block, first_row)
+        features = np.empty((len(fields), len(self.columns.features)))
+        targets: list[Any] = []
+        for row, texts in enumerate(fields):
+            where = f"{self.file}, row {first_row + row} (line {lines[row]})"
+            if self.kinds is None:
+                names = self.columns.names
+                features[row] = [
+                    self._number(texts[i], f"{where}, column {names[i]!r}") for i in self.columns.features
+                ]
             if self.target is not None:
-                text, place = fields[self.target].strip(), f"{where}, column {names[self.target]!r}"
+                text, place = texts[self.target].strip(), f"{where}, column {self.columns.target_name!r}"
                 if not text:
                     raise InputError("the target is missing (empty field)", where=place, mend=FILL_OR_DROP)
                 targets.append(text if self.is_label else self._number(text, place, is_target=True))
-        features = np.array(rows, dtype=np.float64).reshape(len(rows), len(self.columns.features))
-        ids = None if self.columns.id is None else np.array(kept, dtype=object)
+        if self.kinds is not None:
+            for position, (key, at) in enumerate(zip(self.keys, self.columns.features, strict=True)):
+                place_of = self._place(position, lines, first_row)
+                features[:, position] = self.kinds.numbers(
+                    key, pa.array(texts[at] for texts in fields), place_of
+                )
+        at_id = self.columns.id
+        ids = None if at_id is None else np.array([texts[at_id] for texts in fields], dtype=object)
         if self.target is None:
             return features, None, ids
         return features, np.array(targets, dtype=object if self.is_label else np.float64), ids

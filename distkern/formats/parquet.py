@@ -54,11 +54,14 @@ class Parquet(AbstractFormat):
                     if not name.startswith("__index_level_") or name == options.id
                 ]
                 columns = choose_columns(names, where=file.url, options=options)
+                keys = columns.feature_names
+                if options.kinds is not None:
+                    keys = options.kinds.keys(columns.feature_names, has_header=True, file=file.url)
                 first_row = 1
                 rows = max(1, CHUNK_BYTES // (8 * len(names)))
                 for batch in table.iter_batches(batch_size=rows, columns=names, use_threads=False):
                     if batch.num_rows:
-                        yield _chunk(batch, columns, first_row, file.url, options)
+                        yield _chunk(batch, columns, keys, first_row, file.url, options)
                         first_row += batch.num_rows
             except (pa.ArrowException, pa.ArrowKeyError, UnicodeDecodeError) as error:
                 raise InputError(
@@ -68,8 +71,13 @@ class Parquet(AbstractFormat):
                 ) from error
 
 
-def _chunk(batch: Any, columns: Columns, first_row: int, file: str, options: ReadOptions) -> RawChunk:
-    parts = [_numbers(batch, columns.names[position], first_row, file) for position in columns.features]
+def _chunk(
+    batch: Any, columns: Columns, keys: tuple[str, ...], first_row: int, file: str, options: ReadOptions
+) -> RawChunk:
+    parts = [
+        _feature(batch, name, key, first_row, file, options)
+        for name, key in zip(columns.feature_names, keys, strict=True)
+    ]
     wide = np.float64 if any(part.dtype == np.float64 for part in parts) else np.float32
     features = np.empty((batch.num_rows, len(parts)), dtype=wide)
     for position, part in enumerate(parts):
@@ -97,6 +105,27 @@ def _chunk(batch: Any, columns: Columns, first_row: int, file: str, options: Rea
     )
 
 
+def _feature(
+    batch: Any, name: str, key: str, first_row: int, file: str, options: ReadOptions
+) -> NDArray[Any]:
+    kinds, column = options.kinds, batch.column(name)
+    if kinds is None:
+        return _numbers(batch, name, first_row, file)
+    if kinds.unknown([key]):
+        kinds.decide(key, column, from_text=False)
+    if kinds.kinds[key] == "number" and _is_number(column.type) and not column.null_count:
+        found = _numbers(batch, name, first_row, file)
+        if not np.isnan(found).any():
+            return found
+    return kinds.numbers(key, column, lambda row: _place(file, first_row, row, name))
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
 def _place(file: str, first_row: int, row: int, name: str) -> str:
     number = first_row + row
     return f"{file}, row {number} (index {number - 1}), column {name!r}"
@@ -116,7 +145,7 @@ def _numbers(batch: Any, name: str, first_row: int, file: str, *, is_target: boo
     kind = column.type
     if pa.types.is_decimal(kind):
         column, kind = column.cast(pa.float64()), pa.float64()
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+    if not _is_number(kind):
         mend = "encode the column as numbers (one-hot) or leave it out"
         if is_target:
             mend = (

@@ -15,12 +15,12 @@ MOST = 20
 def importances_of(model: Any) -> list[tuple[str, float]]:
     """Columns and their shares, largest first, of a model that has ``feature_importances_``; else none.
 
-    Columns without names are counted from 1.
+    Columns without names are counted from 1; of a table they are the features that its columns became.
     """
     shares = getattr(model, "feature_importances_", None)
     if shares is None:
         return []
-    names = getattr(model, "feature_names_in_", None)
+    names = getattr(model, "feature_names_in_", None) if model.table_ is None else model.table_.features
     if names is None:
         names = [f"column {place + 1}" for place in range(len(shares))]
     pairs = [(str(name), float(share)) for name, share in zip(names, shares, strict=True)]

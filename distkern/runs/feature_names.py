@@ -24,8 +24,12 @@ def learn_names_of_dataset(estimator: Any, dataset: Dataset) -> None:
     """Set ``feature_names_in_`` and ``target_name_`` from a data set."""
     estimator.target_name_ = dataset.target_name
     estimator._is_of_frame = False
-    if dataset.feature_names is not None:
-        estimator.feature_names_in_ = np.asarray(dataset.feature_names, dtype=object)
+    estimator.table_ = table = dataset.table
+    names = dataset.feature_names
+    if table is not None:
+        names = table.names if table.is_named else None
+    if names is not None:
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
 
@@ -60,7 +64,10 @@ def preparation_of(estimator: Any, dataset: Dataset) -> Preparation | None:
     """What a fitted estimator does to the stored rows of a data set, see :func:`preparation_for`."""
     names = getattr(estimator, "feature_names_in_", None)
     own: Scaling | None = estimator.scaling_
-    return preparation_for(dataset, estimator.n_features_in_, None if names is None else tuple(names), own)
+    width = estimator.n_features_in_
+    if estimator.table_ is not None:
+        names, width = estimator.table_.features, estimator.table_.n_features
+    return preparation_for(dataset, width, None if names is None else tuple(names), own, estimator.table_)
 
 
 def _named(X: Any) -> Any:

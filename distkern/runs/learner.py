@@ -17,6 +17,7 @@ from distkern.storage.dataset import Split
 from distkern.storage.places import Place
 from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
+from distkern.storage.table import Table
 
 
 class Learner(Protocol):
@@ -26,6 +27,8 @@ class Learner(Protocol):
     task: ClassVar[str]
     coef_: NDArray[np.float64]
     n_features_in_: int
+    width_: int
+    table_: Table | None
     target_name_: str | None
     scaling_: Scaling | None
     ended_: str

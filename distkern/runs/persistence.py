@@ -16,6 +16,7 @@ from distkern.storage.atomic import write_text_atomic
 from distkern.storage.description import Description, as_read
 from distkern.storage.places import Location, Place, place_of, remove_tree
 from distkern.storage.scaling import Scaling
+from distkern.storage.table import Table
 
 _DESCRIPTION = Description("distkern-model", "a model", 2, 2, "train it again")
 
@@ -45,9 +46,13 @@ class _Model:
     arrays: str
     target_name: str | None = None
     ended: str | None = None
+    table: Table | None = None
 
     def __post_init__(self) -> None:
-        if self.n_features < 1 or len(self.feature_names or range(self.n_features)) != self.n_features:
+        columns = self.n_features if self.table is None else len(self.table.columns)
+        if self.table is not None and self.table.n_features != self.n_features:
+            raise ValueError(f"a table of {self.table.n_features} features for {self.n_features}")
+        if self.n_features < 1 or len(self.feature_names or range(columns)) != columns:
             raise ValueError(f"other names than those of {self.n_features} features")
 
 
@@ -63,9 +68,10 @@ def save_model(model: Any, path: Place) -> None:
         "numpy-version": np.__version__,
         "params": _params(model),
         "classes": None if not hasattr(model, "classes_") else _labels_to_json(model.classes_),
-        "n_features": int(model.n_features_in_),
+        "n_features": int(model.width_),
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])] or None,
         "target_name": getattr(model, "target_name_", None),
+        **({} if model.table_ is None else {"table": model.table_.to_json()}),
         "n_iter": int(model.n_iter_),
         "ended": model.ended_,
         "scaling": None if model.scaling_ is None else model.scaling_.to_json(),
@@ -138,7 +144,8 @@ def _restored(
     if described.classes is not None:
         dtype = str if described.classes.dtype == "string" else np.dtype(described.classes.dtype)
         model.classes_ = np.asarray(described.classes.values, dtype=dtype)
-    model.n_features_in_ = described.n_features
+    model.table_ = described.table
+    model.n_features_in_ = described.n_features if described.table is None else len(described.table.columns)
     if described.feature_names is not None:
         model.feature_names_in_ = np.asarray(described.feature_names, dtype=object)
     model.target_name_ = described.target_name

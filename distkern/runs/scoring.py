@@ -86,8 +86,9 @@ def files_for(model: Learner, sources: Iterable[Location], **how: Any) -> FileRo
     names = getattr(model, "feature_names_in_", None)
     return FileRows(
         list(sources),
-        model.n_features_in_,
+        model.width_,
         names=None if names is None else tuple(names),
+        table=model.table_,
         scaling=model.scaling_,
         target_name=model.target_name_,
         **how,

@@ -41,14 +41,14 @@ def in_random_order(
             "the data",
             "store it where all workers see it and make a data set of it with `distkern shard`",
         )
-    _check_hosts(
+    check_hosts(
         executor,
         "rows that are not in random order can be trained on by workers of one host only",
         where,
         mend,
     )
     events.emit("message", text=f"{where}: the rows may be in any order, so they are shuffled first")
-    folder = _folder(stack)
+    folder = temporary_folder(stack)
     blocks = (
         whole_blocks(source, executor)
         if source.is_graph
@@ -73,14 +73,14 @@ def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack
     InputError
         If workers on other hosts could not see the data set.
     """
-    _check_hosts(
+    check_hosts(
         executor,
         "single rows of Dask arrays can be read on one host only",
         "the data",
         "store them where all workers see them, make a data set of it with `distkern shard ... --columns`, "
         "and fit to its train split",
     )
-    folder = _folder(stack)
+    folder = temporary_folder(stack)
     chunks = ((block.features, block.targets) for block in whole_blocks(source, executor))
     with flushed(stays=False):
         return write_dataset(chunks, folder / "rows.zarr", scale="none", shuffle=False, columns=columns).train
@@ -98,11 +98,13 @@ def _as_it_is(block: Block, operand: None) -> Block:
     return block
 
 
-def _check_hosts(executor: AbstractExecutor, what: str, where: str, mend: str) -> None:
+def check_hosts(executor: AbstractExecutor, what: str, where: str, mend: str) -> None:
+    """Refuse, for the reason ``what``, workers that do not see this host's files."""
     machine = executor.machine
     if machine.kind == "distributed" and not machine.same_host:
         raise InputError(what, where=where, mend=mend)
 
 
-def _folder(stack: ExitStack) -> Path:
+def temporary_folder(stack: ExitStack) -> Path:
+    """A folder of this host that is there until ``stack`` closes."""
     return Path(stack.enter_context(TemporaryDirectory(prefix="distkern-")))

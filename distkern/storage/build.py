@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError, unknown_name
-from distkern.common.sparse import SparseRows
-from distkern.formats.base import RawChunk
+from distkern.common.sparse import SparseRows, converted
+from distkern.formats._kinds import TableKinds
+from distkern.formats.base import CHUNK_BYTES, RawChunk
 from distkern.storage import chunks as stored
 from distkern.storage import writer
 from distkern.storage._transpose import write_columns
@@ -23,8 +24,10 @@ from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import TARGET_TYPES, Dataset
 from distkern.storage.labels import LabelEncoder
 from distkern.storage.manifest import FILE, Manifest, SplitEntry
-from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_sparse
+from distkern.storage.scaling import KINDS, Scaling, ScalingFit, ScalingKind, refuse_for_sparse
 from distkern.storage.spool import Run, Spool, in_order, shuffled
+from distkern.storage.table import Table, told_unseen
+from distkern.storage.table_fit import KnownRows, TableFit, TableOptions
 
 Task: TypeAlias = Literal["classification", "regression", "none"]
 TASKS: tuple[Task, ...] = get_args(Task)
@@ -73,14 +76,45 @@ class Options:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
+@dataclass(frozen=True, slots=True)
+class Like:
+    """How other rows were prepared, as new ones are to be.
+
+    Attributes
+    ----------
+    n_features : of a row
+    names : of the columns, where they have some
+    target_name : of the target, likewise
+    scaling : of the features
+    table : how columns became features, if they are no mere numbers
+    """
+
+    n_features: int
+    names: tuple[str, ...] | None
+    target_name: str | None
+    scaling: Scaling
+    table: Table | None
+
+
 class Builder:
     """One data set being made in a staged folder.
 
-    ``columns``: with a feature-major copy, which is not an option because it changes no value.
+    ``columns``: with a feature-major copy, which is not an option because it changes no value. ``kinds`` has
+    read tables, if there are any, and ``table_options`` say what becomes of their columns. Rows are prepared
+    as those of ``like``, if there is one.
     """
 
     def __init__(
-        self, staged: StagedFolder, options: Options, progress: Progress, *, columns: bool, notice: Notice
+        self,
+        staged: StagedFolder,
+        options: Options,
+        progress: Progress,
+        *,
+        columns: bool,
+        notice: Notice,
+        kinds: TableKinds | None = None,
+        table_options: TableOptions | None = None,
+        like: Like | None = None,
     ) -> None:
         self.staged = staged
         self.options = options
@@ -88,7 +122,11 @@ class Builder:
         self.columns = columns
         self.notice = notice
         self.shape = Shape()
-        self.form = Form(options.sparse, options.scale)
+        self.nameless: str | None = None
+        self.kinds = kinds
+        self.like = like
+        self.table_options = table_options or TableOptions()
+        self.form = Form(options.sparse, options.scale, kinds)
         self.labels = LabelEncoder()
         self.target_type = TARGET_TYPES.get(options.task)
 
@@ -99,8 +137,8 @@ class Builder:
         with ExitStack() as stack:
             train_spool = stack.enter_context(Spool(spools, "train", self.target_type))
             test_spool = stack.enter_context(Spool(spools, "test", self.target_type))
-            fit = self._collect(train, test, train_spool, test_spool)
-            manifest = self._write(train_spool, test_spool, fit)
+            self._collect(train, test, train_spool, test_spool)
+            manifest = self._write(train_spool, test_spool)
         for file in spools.iterdir():
             file.unlink()
         spools.rmdir()
@@ -115,7 +153,7 @@ class Builder:
         test: Iterator[RawChunk] | None,
         train_spool: Spool,
         test_spool: Spool,
-    ) -> ScalingFit:
+    ) -> None:
         options = self.options
         # a decimal fraction is meant as written: 0.1 of 30 rows are 3, although the nearest double is above
         drawn = None
@@ -134,15 +172,30 @@ class Builder:
                 "no rows" if not test_spool.n_rows else "all rows became test rows, none is left for training"
             )
             raise InputError(what, where="the input", mend="give more rows or a smaller --test-fraction")
+        if self.like is not None:
+            wanted = self.like.n_features if self.like.table is None else len(self.like.table.columns)
+            if self.shape.width > wanted:
+                raise InputError(
+                    f"{self.shape.width:,} features, and what they are to be like has {wanted:,}",
+                    where="the input",
+                    mend="give files with the same columns",
+                )
+            self.shape.width = wanted
         if not self.shape.width:
             raise InputError("the rows have no features", where="the input", mend="check the files")
-        assert self.form.fit is not None
-        return self.form.fit
 
     def _feed(self, collector: Collector, chunks: Iterator[RawChunk], what: str) -> None:
         rows = n_bytes = 0
         for chunk in chunks:
             collector.add(chunk)
+            if chunk.names is None:
+                self.nameless = chunk.file
+            if self.nameless is not None and self.kinds is not None and not self.kinds.is_plain:
+                raise InputError(
+                    "has no columns of categories, dates or missing values, as other files have",
+                    where=self.nameless,
+                    mend="give files of one kind",
+                )
             rows += chunk.n_rows
             n_entries = chunk.features.n_entries if isinstance(chunk.features, SparseRows) else None
             n_bytes += 4 * chunk.n_rows * chunk.features.shape[1] if n_entries is None else 8 * n_entries
@@ -162,18 +215,64 @@ class Builder:
             )
         return chunk.targets.astype(np.float64)
 
-    def _write(self, train_spool: Spool, test_spool: Spool, fit: ScalingFit) -> Manifest:
+    def _encoded(
+        self, spool: Spool, classes: Sequence[Any] | None, mapping: NDArray[np.int32] | None
+    ) -> KnownRows | None:
+        """How the columns of tables become features, fitted on the training rows; None for mere numbers."""
+        kinds = self.kinds
+        if self.like is not None:
+            return None if self.like.table is None else KnownRows(self.like.table)
+        if kinds is None or kinds.order is None or (kinds.is_plain and not self.table_options.ignored):
+            return None
+        names: list[str] = []
+        if self.options.task == "regression":
+            names = [self.shape.target_name or "target"]
+        elif classes is not None:
+            names = [str(label) for label in (classes[1:] if len(classes) == 2 else classes)]
+        fit = TableFit(kinds, self.table_options, spool.n_rows, names, is_named=self.shape.names is not None)
+        most = max(1, CHUNK_BYTES // (8 * self.shape.width))
+        for rows, _, _ in spool.pieces(most):
+            fit.count(np.asarray(converted(rows, sparse=False)))
+        fit.settle()
+        if fit.needs_targets:
+            for rows, targets, numbers in spool.pieces(most):
+                assert targets is not None
+                of_rows = targets if mapping is None else mapping[targets]
+                if classes is not None:
+                    of_rows = np.stack([of_rows == code for code in range(len(classes))], axis=1)[
+                        :, -len(names) :
+                    ]
+                values = np.asarray(converted(rows, sparse=False))
+                fit.add_targets(values, of_rows.reshape(len(values), -1).astype(np.float64), numbers)
+        for sentence in fit.notices:
+            self.notice(sentence)
+        encoded = fit.encoded()
+        if not encoded.table.n_features:
+            raise InputError("the rows have no features", where="the input", mend="check the files")
+        assert self.form.fit is not None
+        self.form.fit = ScalingFit(self.form.fit.kind)
+        for rows, _, numbers in spool.pieces(max(1, CHUNK_BYTES // (8 * encoded.table.n_features))):
+            self.form.fit.update(encoded.train(rows, numbers))
+        return encoded
+
+    def _write(self, train_spool: Spool, test_spool: Spool) -> Manifest:
         options = self.options
         classes: tuple[int, ...] | tuple[str, ...] | None = None
         mapping: NDArray[np.int32] | None = None
         if options.task == "classification":
             classes, mapping = self.labels.finish(_code_counts(train_spool), options.positive)
+        encoded = self._encoded(train_spool, classes, mapping)
+        table = None if encoded is None else encoded.table
 
         def encode(targets: NDArray[Any]) -> NDArray[Any]:
             return targets if mapping is None else mapping[targets]
 
         width, is_sparse = self.shape.width, bool(self.form.is_sparse)
-        scaling = fit.result(width)
+        names = self.shape.names
+        if table is not None:
+            width, names = table.n_features, table.features
+        assert self.form.fit is not None
+        scaling = self.form.fit.result(width) if self.like is None else self.like.scaling
         target_bytes = 0 if self.target_type is None else np.dtype(self.target_type).itemsize
         present = {"train": train_spool} | ({"test": test_spool} if test_spool.n_rows else {})
         row_numbers = {
@@ -215,7 +314,10 @@ class Builder:
                 encode=encode,
                 n_classes=None if classes is None else len(classes),
                 on_shard=on_shard,
+                of_table=None if encoded is None else encoded.train if name == "train" else encoded.test,
             )
+        if encoded is not None and encoded.unseen:
+            self.notice(told_unseen(encoded.unseen, "test rows"))
         if scaling.kind == "unit" and zero_rows:
             self.notice(
                 f"{zero_rows:,} of {done:,} rows {'has' if zero_rows == 1 else 'have'} norm 0: "
@@ -225,13 +327,14 @@ class Builder:
         return Manifest(
             options.task,
             width,
-            self.shape.names,
+            names,
             classes,
             scaling,
             splits,
             made.to_json(),
             is_sparse,
             self.shape.target_name,
+            table,
         )
 
 

@@ -14,6 +14,7 @@ from distkern.common.errors import InputError
 from distkern.common.names import order_by_name
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, SparseRows, converted, stacked, with_columns
+from distkern.formats._kinds import TableKinds
 from distkern.formats.base import CHUNK_BYTES, RawChunk
 from distkern.storage.scaling import (
     DEFAULT_SCALING,
@@ -87,9 +88,13 @@ class Form:
     1 in
         16 numbers is not zero. None until then
     fit : fits the scaling; set with the decision, because the default depends on it
+    kinds : of the columns, if the rows are those of tables
     """
 
-    def __init__(self, is_sparse: bool | None, scale: ScalingKind | None) -> None:
+    def __init__(
+        self, is_sparse: bool | None, scale: ScalingKind | None, kinds: TableKinds | None = None
+    ) -> None:
+        self.kinds = kinds
         self.is_sparse: bool | None = None
         self.fit: ScalingFit | None = None
         self._wanted = is_sparse
@@ -103,6 +108,14 @@ class Form:
             part.n_entries if isinstance(part, SparseRows) else int(np.count_nonzero(part)) for part in parts
         )
         sparse = entries < SPARSE_DENSITY * n_rows * width if self._wanted is None else self._wanted
+        if self.kinds is not None and not self.kinds.all_numbers:
+            if self._wanted:
+                raise InputError(
+                    "tables with columns of other things than numbers are stored dense",
+                    where="--sparse",
+                    mend="leave it out, or --drop those columns",
+                )
+            sparse = False
         kind = self._scale or (DEFAULT_SPARSE_SCALING if sparse else DEFAULT_SCALING)
         if sparse:
             refuse_for_sparse(kind)
@@ -243,7 +256,9 @@ class Collector:
             if len(order) < n_rows or self._seed is not None:
                 features = features[order]
                 targets = None if targets is None else targets[order]
-            if self._fits and self._form.fit is not None:
+            plain = self._form.kinds is None or self._form.kinds.is_plain
+            # what is no number yet is scaled once it has become one
+            if self._fits and self._form.fit is not None and plain:
                 self._form.fit.update(features)
             self._spool.append(features, targets, self._seen + order)
         self._seen += n_rows
@@ -257,6 +272,6 @@ def _narrowest(features: Rows) -> Rows:
     values = features.data if isinstance(features, SparseRows) else features
     with np.errstate(over="ignore", under="ignore"):
         single = values.astype(np.float32)
-    if not np.array_equal(single, values):
+    if not np.array_equal(single, values, equal_nan=True):
         return features
     return features.with_data(single) if isinstance(features, SparseRows) else single

@@ -37,6 +37,7 @@ class Dataset:
     n_features : columns
     is_sparse : the shards hold :class:`~distkern.common.sparse.SparseRows`
     feature_names : their names, where the input had some
+    table : the columns of the input and how features were made of them, where they were not mere numbers
     target_name : of the column that held the target, where the input had names
     scaling : what was done to the features
     fingerprint : SHA-256 that changes when any value does
@@ -50,6 +51,7 @@ class Dataset:
         self.is_sparse = manifest.is_sparse
         self.feature_names = manifest.feature_names
         self.target_name = manifest.target_name
+        self.table = manifest.table
         self.classes: NDArray[Any] | None = None if manifest.classes is None else np.array(manifest.classes)
         self.scaling: Scaling = manifest.scaling
         self.options = manifest.options

@@ -16,6 +16,7 @@ from distkern.formats.base import CHUNK_BYTES, InputFile, RawChunk, ReadOptions,
 from distkern.storage.collect import SPARSE_DENSITY
 from distkern.storage.places import Location
 from distkern.storage.scaling import SPARSE_KINDS, Scaling
+from distkern.storage.table import Table, add_counts
 
 _MOST_ROWS = 65_536
 
@@ -34,7 +35,8 @@ class FileRows:
     Parameters
     ----------
     sources : files, folders, patterns and URLs
-    n_features, names, scaling : of the rows that the model was trained on; names and scaling may be None
+    n_features, names, scaling, table : of the rows that the model was trained on: features, names of columns,
+        scaling, how columns became features; all but the first may be None
     target_name : of the column that held the target in training, left out where it is there; or None
     id : column whose text is kept
     target : another column to leave out
@@ -44,6 +46,7 @@ class FileRows:
     ----------
     by_position : files whose columns were taken in their order although the model's have names; filled as
         they are read
+    unseen : rows with a category that no training row has, by name of column; filled as they are read
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class FileRows:
         *,
         names: tuple[str, ...] | None = None,
         scaling: Scaling | None = None,
+        table: Table | None = None,
         target_name: str | None = None,
         id: str | None = None,
         target: str | None = None,
@@ -60,7 +64,15 @@ class FileRows:
         header: bool | None = None,
     ) -> None:
         self._files = expand(map(str, sources), format)
-        self._options = ReadOptions("none", target, header, id=id, features=names, ignored=target_name)
+        ignored = () if target_name is None else (target_name,)
+        kinds = None
+        if table is not None:
+            ignored, kinds = (*ignored, *table.ignored), table.kinds()
+        self._options = ReadOptions(
+            "none", target, header, id=id, features=names, ignored=ignored, kinds=kinds
+        )
+        self._table = table
+        self.unseen: dict[str, int] = {}
         self.n_features = n_features
         self._scaling = scaling or Scaling()
         self.by_position: list[str] = []
@@ -83,12 +95,20 @@ class FileRows:
 
     def _blocks(self, chunk: RawChunk) -> Iterator[FileBlock]:
         width = chunk.features.shape[1]
-        if width > self.n_features or (width < self.n_features and not chunk.may_widen):
+        table = self._table
+        n_columns = self.n_features if table is None else len(table.columns)
+        if table is not None and chunk.names is None:
+            raise InputError(
+                "has no columns of categories, dates or missing values, as the training data have",
+                where=chunk.file,
+                mend="give files of the kind of the training data",
+            )
+        if width > n_columns or (width < n_columns and not chunk.may_widen):
             mend = "give files with the columns of the training data"
-            if width == self.n_features + 1 and not chunk.may_widen:
+            if width == n_columns + 1 and not chunk.may_widen:
                 mend = "leave the column that is no feature out (--target COLUMN, or --id COLUMN)"
             raise InputError(
-                f"{width:,} features where the model has {self.n_features:,}", where=chunk.file, mend=mend
+                f"{width:,} features where the model has {n_columns:,}", where=chunk.file, mend=mend
             )
         features, sparse = chunk.features, False
         if isinstance(features, SparseRows):
@@ -98,12 +118,16 @@ class FileRows:
         step = _MOST_ROWS if sparse else min(_MOST_ROWS, max(1, CHUNK_BYTES // (8 * self.n_features)))
         for start in range(0, chunk.n_rows, step):
             part = slice(start, start + step)
-            rows = self._scaling.apply_rows(converted(features[part], sparse=sparse), np.float32)
+            raw = converted(features[part], sparse=sparse)
+            if table is not None:
+                add_counts(self.unseen, table.unseen(np.asarray(raw)))
+                raw = table.encode(np.asarray(raw))
+            rows = self._scaling.apply_rows(raw, np.float32)
             found = first_not_finite(rows)
             if found is not None:
                 raise InputError(
                     f"a value is too large for 32-bit numbers after scaling ({self._scaling.kind})",
-                    where=chunk.place(start + found[0], found[1]),
+                    where=chunk.place(start + found[0], found[1] if table is None else None),
                     mend="correct the value",
                 )
             yield FileBlock(rows, None if chunk.ids is None else chunk.ids[part])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,16 +14,18 @@ from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.sparse import SparseRows
 from distkern.common.urls import redact_urls
 from distkern.formats._files import expand
+from distkern.formats._kinds import TableKinds
 from distkern.formats.base import InputFile, RawChunk, ReadOptions, TargetKind, numeric, refuse_non_finite
 from distkern.storage._transpose import write_columns
 from distkern.storage._upload import is_left_over
 from distkern.storage.atomic import staged_folder
-from distkern.storage.build import Builder, Notice, Options, Progress, Task
+from distkern.storage.build import Builder, Like, Notice, Options, Progress, Task
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.manifest import FILE, read_manifest
 from distkern.storage.places import Location, Place, URLPlace, absolute, place_of
 from distkern.storage.scaling import ScalingKind
+from distkern.storage.table_fit import Impute, TableOptions
 
 Source: TypeAlias = Location
 #: features (n, d), an array or of scipy.sparse; targets (n,) or None
@@ -49,6 +52,10 @@ def shard(
     overwrite: bool = False,
     format: str | None = None,
     header: bool | None = None,
+    impute: Impute = "mean",
+    categorical: Mapping[str, str] | None = None,
+    drop: Sequence[str] = (),
+    like: Like | None = None,
     progress: Progress | None = None,
     notice: Notice | None = None,
 ) -> Dataset:
@@ -73,6 +80,10 @@ def shard(
     columns : with a feature-major copy of the training rows, see :func:`add_columns`
     overwrite : replace the data set at ``out``, which stays until the new one is whole
     format, header : what the files are, where their names do not say; whether CSV files have a header line
+    impute, categorical, drop : of tables (CSV, Parquet): what stands for missing numbers; "onehot", "target"
+        or "drop" by name of column; columns that are no features, see
+        :class:`distkern.storage.table_fit.TableOptions`
+    like : prepare rows as these were, fitting nothing; excludes ``scale`` and the three before
     progress : called as (what, rows, bytes)
     notice : called with what the user should know about the rows (under "unit" those of norm 0 stay zeros)
 
@@ -97,7 +108,27 @@ def shard(
             )
     train_files = expand(map(str, _listed(sources)), format)
     test_files = None if test is None else expand(map(str, _listed(test)), format)
-    read_options = ReadOptions(_TARGET_KINDS[task], target, header)
+    table_options = TableOptions(impute, dict(categorical or {}), tuple(drop))
+    table_options.check()
+    kinds: TableKinds | None = table_options.kinds()
+    read_options = ReadOptions(_TARGET_KINDS[task], target, header, drop=table_options.ignored, kinds=kinds)
+    if like is not None:
+        if scale is not None or table_options != TableOptions():
+            raise InputError(
+                "says how rows are prepared, and so do other options",
+                where="--like",
+                mend="leave --scale, --impute, --categorical and --drop out",
+            )
+        options = replace(options, scale=like.scaling.kind)
+        kinds = None if like.table is None else like.table.kinds()
+        read_options = ReadOptions(
+            _TARGET_KINDS[task],
+            like.target_name if target is None and task != "none" else target,
+            header,
+            features=like.names,
+            ignored=() if like.table is None else like.table.ignored,
+            kinds=kinds,
+        )
     return _make(
         _read(train_files, read_options),
         None if test_files is None else _read(test_files, read_options),
@@ -107,6 +138,9 @@ def shard(
         columns,
         progress,
         notice,
+        kinds,
+        table_options,
+        like,
     )
 
 
@@ -125,12 +159,14 @@ def write_dataset(
     sparse: bool | None = None,
     columns: bool = False,
     overwrite: bool = False,
+    kinds: TableKinds | None = None,
     progress: Progress | None = None,
     notice: Notice | None = None,
 ) -> Dataset:
     """Turn generated rows, in chunks of (features (n, d), targets (n,) or None), into a data set.
 
-    Everything after reading is as for :func:`shard`, which explains the parameters.
+    Everything after reading is as for :func:`shard`, which explains the parameters. ``kinds`` has read the
+    columns of a table, of chunks that are those of one.
     """
     options = Options(task, positive, scale, test_fraction, rows_per_shard, shuffle, seed, sparse)
     options.check()
@@ -139,14 +175,15 @@ def write_dataset(
             "test rows are given twice", where="test_chunks, test_fraction", mend="give one of them"
         )
     return _make(
-        _generated(chunks, "training rows", task),
-        None if test_chunks is None else _generated(test_chunks, "test rows", task),
+        _generated(chunks, "training rows", task, kinds),
+        None if test_chunks is None else _generated(test_chunks, "test rows", task, kinds),
         out,
         options,
         overwrite,
         columns,
         progress,
         notice,
+        kinds,
     )
 
 
@@ -211,7 +248,9 @@ def _read(files: Sequence[InputFile], options: ReadOptions) -> Iterator[RawChunk
             raise InputError("the file has no rows", where=file.url, mend="leave it out or fill it")
 
 
-def _generated(chunks: Iterable[Generated | RawChunk], name: str, task: Task) -> Iterator[RawChunk]:
+def _generated(
+    chunks: Iterable[Generated | RawChunk], name: str, task: Task, kinds: TableKinds | None
+) -> Iterator[RawChunk]:
     first_row = 1
     for item in chunks:
         if isinstance(item, RawChunk):
@@ -234,7 +273,7 @@ def _generated(chunks: Iterable[Generated | RawChunk], name: str, task: Task) ->
                 else numeric(features)
             )
             chunk = RawChunk(rows, targets, first_row, name)
-        refuse_non_finite(chunk)
+        refuse_non_finite(chunk, may_miss=kinds is not None)
         first_row += chunk.n_rows
         yield chunk
 
@@ -248,12 +287,22 @@ def _make(
     columns: bool,
     progress: Progress | None,
     notice: Notice | None,
+    kinds: TableKinds | None = None,
+    table_options: TableOptions | None = None,
+    like: Like | None = None,
 ) -> Dataset:
     target = absolute(out)
     _check_place(target, overwrite)
     with staged_folder(target) as staged:
         builder = Builder(
-            staged, options, progress or _silent, columns=columns, notice=notice or (lambda sentence: None)
+            staged,
+            options,
+            progress or _silent,
+            columns=columns,
+            notice=notice or (lambda sentence: None),
+            kinds=kinds,
+            table_options=table_options,
+            like=like,
         )
         builder.run(train, test)
         staged.commit()

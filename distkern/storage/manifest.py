@@ -9,9 +9,11 @@ from distkern.common.errors import InputError
 from distkern.storage.description import Description, without_absent
 from distkern.storage.places import Place, URLPlace
 from distkern.storage.scaling import Scaling
+from distkern.storage.table import Table
 
-#: of data sets with dense rows, and with sparse rows; the higher one is the newest this version reads
-DENSE_VERSION, VERSION = 1, 2
+#: of data sets with dense rows, with sparse rows, and of tables of other things than numbers; the last is the
+#: newest this version reads
+DENSE_VERSION, SPARSE_VERSION, VERSION = 1, 2, 3
 FILE = "manifest.json"
 _DESCRIPTION = Description(
     "distkern-dataset", "a data set", DENSE_VERSION, VERSION, "make one with `distkern shard`"
@@ -75,6 +77,7 @@ class Manifest:
     options: dict[str, Any]
     is_sparse: bool = False
     target_name: str | None = None
+    table: Table | None = None
 
     def __post_init__(self) -> None:
         width, shards = self.n_features, [shard for split in self.splits.values() for shard in split.shards]
@@ -84,6 +87,8 @@ class Manifest:
             raise ValueError(f"the splits are {', '.join(self.splits)}")
         if width < 1 or (self.feature_names is not None and len(self.feature_names) != width):
             raise ValueError(f"other names than those of {width} features")
+        if self.table is not None and self.table.features != self.feature_names:
+            raise ValueError("columns of a table that become other features")
         if factor is not None and len(factor) != (1 if self.scaling.kind == "ball" else width):
             raise ValueError(f"a scaling of {len(factor)} features for {width}")
         if (n_classes is None) == (self.task == "classification"):
@@ -101,12 +106,17 @@ class Manifest:
 
     def _content(self) -> dict[str, Any]:
         return {
-            "encoding-version": VERSION if self.is_sparse else DENSE_VERSION,
+            "encoding-version": VERSION
+            if self.table is not None
+            else SPARSE_VERSION
+            if self.is_sparse
+            else DENSE_VERSION,
             **({"features": "csr_matrix"} if self.is_sparse else {}),
             "task": self.task,
             "n_features": self.n_features,
             "feature_names": self.feature_names,
             **({} if self.target_name is None else {"target_name": self.target_name}),
+            **({} if self.table is None else {"table": self.table.to_json()}),
             "classes": self.classes,
             "scaling": self.scaling.to_json(),
             "splits": {

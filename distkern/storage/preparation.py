@@ -12,6 +12,7 @@ from distkern.common.names import order_by_name
 from distkern.common.sparse import Rows, with_columns
 from distkern.storage.dataset import Dataset
 from distkern.storage.scaling import Scaling
+from distkern.storage.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,11 @@ class Preparation:
 
 
 def preparation_for(
-    dataset: Dataset, n_features: int, names: tuple[str, ...] | None, own: Scaling | None
+    dataset: Dataset,
+    n_features: int,
+    names: tuple[str, ...] | None,
+    own: Scaling | None,
+    table: Table | None = None,
 ) -> Preparation | None:
     """What is still to be done to the stored rows of a data set; None if nothing is.
 
@@ -43,6 +48,7 @@ def preparation_for(
     ----------
     n_features, names, own : of the rows the model was trained on: columns, their names, their scaling, each
         None where there was none
+    table : what those columns were made of, if they were not mere numbers
 
     Raises
     ------
@@ -50,6 +56,12 @@ def preparation_for(
         If the columns are others, or the data set was scaled in another way.
     """
     where = str(dataset.path)
+    if table != dataset.table:
+        raise InputError(
+            "its columns became features in another way than those of the training data, as other rows said",
+            where=where,
+            mend="give --test when the training data are sharded, or shard it with --like MODEL",
+        )
     order = None
     if names is not None and dataset.feature_names is not None:
         order = order_by_name(dataset.feature_names, names, where=where, whose="the training data")

@@ -85,6 +85,13 @@ class Spool:
         """Numbers in their source of rows ``start : start + count`` of a run."""
         return np.frombuffer(_read(self._numbers, 8 * (run.first + start), 8 * count), np.int64)
 
+    def pieces(self, most: int) -> Iterator[tuple[Rows, NDArray[Any] | None, NDArray[np.int64]]]:
+        """Features, targets and numbers of all rows as they lie, of at most ``most`` at a time."""
+        for run in self.runs:
+            for start in range(0, run.rows, most):
+                count = min(most, run.rows - start)
+                yield *self.read(run, start, count), self.numbers(run, start, count)
+
     def _read_dense(self, run: Run, start: int, count: int) -> NDArray[Any]:
         dtype = np.dtype(run.dtype)
         first = run.features_offset + start * run.width * dtype.itemsize

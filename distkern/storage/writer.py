@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.sparse import Rows, SparseRows
+from distkern.formats.base import CHUNK_BYTES
 from distkern.storage import chunks
 from distkern.storage._shard import DenseFeatureWriter, Placed, SparseFeatureWriter
 from distkern.storage.manifest import SOURCE_ROWS, ShardEntry, SplitEntry
@@ -75,10 +76,12 @@ def write_split(
     encode: Callable[[NDArray[Any]], NDArray[Any]],
     n_classes: int | None,
     on_shard: Callable[[int, int], None],
+    of_table: Callable[[Rows, NDArray[np.int64]], Rows] | None = None,
 ) -> SplitEntry:
     """Gather, scale and write every shard of a split; returns its entry for the manifest.
 
-    ``on_shard`` is called with the rows of each shard and how many of them are all zeros.
+    ``of_table`` makes features of rows of a table and of their numbers. ``on_shard`` is called with the
+    rows of each shard and how many of them are all zeros.
 
     Raises
     ------
@@ -97,7 +100,9 @@ def write_split(
     for index, (rows, pieces) in enumerate(zip(sizes, plan, strict=True)):
         targets = None if target_type is None else np.empty(rows, dtype=target_type)
         numbers = np.empty(rows, dtype=np.int64)
-        placed = _gathered(spool, pieces, n_features, encode, targets, numbers)
+        placed = _gathered(spool, pieces, n_features, encode, targets, numbers, is_table=of_table is not None)
+        if of_table is not None:
+            placed = _encoded(placed, numbers, n_features, of_table)
         checksums, n_entries, zero_rows, nonzero = writer.write(index, rows, placed)
         entries.append(
             ShardEntry(
@@ -123,6 +128,8 @@ def _gathered(
     encode: Callable[[NDArray[Any]], NDArray[Any]],
     targets: NDArray[Any] | None,
     numbers: NDArray[np.int64],
+    *,
+    is_table: bool,
 ) -> Iterator[Placed]:
     """The rows of a shard, a piece in memory at a time; ``targets`` and ``numbers`` are filled on the way."""
     for piece in pieces:
@@ -130,7 +137,22 @@ def _gathered(
         numbers[piece.positions] = spool.numbers(piece.run, piece.start, piece.rows)
         if targets is not None and raw_targets is not None:
             targets[piece.positions] = encode(raw_targets)
-        yield piece.positions, widened(values, n_features)
+        yield piece.positions, values if is_table else widened(values, n_features)
+
+
+def _encoded(
+    placed: Iterable[Placed],
+    numbers: NDArray[np.int64],
+    n_features: int,
+    of_table: Callable[[Rows, NDArray[np.int64]], Rows],
+) -> Iterator[Placed]:
+    """The rows of a shard as features, a few at a time: those take more room than what they are made of."""
+    step = max(1, CHUNK_BYTES // (8 * n_features))
+    for positions, values in placed:
+        where = np.arange(*positions.indices(len(numbers))) if isinstance(positions, slice) else positions
+        for start in range(0, len(values), step):
+            part = where[start : start + step]
+            yield part, of_table(values[start : start + step], numbers[part])
 
 
 def widened(features: Rows, width: int) -> Rows:

@@ -45,18 +45,18 @@ def refused(capsys: pytest.CaptureFixture[str], arguments: str, *words: str) -> 
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ("nan,1,0", ["row 6 (line 7), column 'a'", "NaN", "leave the row out"]),
+        ("nan,1,0", ["row 6 (line 7), column 'a'", "missing", "leave the row out"]),
         ("1,inf,0", ["row 6 (line 7), column 'b'", "infinite"]),
-        (",1,0", ["row 6 (line 7), column 'a'", "empty field"]),
+        (",1,0", ["row 6 (line 7), column 'a'", "missing"]),
         ("1,2", ["row 6 (line 7)", "2 fields and the header 3"]),
         ("1,2,3,4", ["row 6 (line 7)", "4 fields and the header 3"]),
-        ("red,1,0", ["row 6 (line 7), column 'a'", "'red' is not a number", "one-hot"]),
+        ("red,1,0", ["row 6 (line 7), column 'a'", "'red' is not a number", "--categorical a=onehot"]),
         ("1,2,", ["row 6 (line 7), column 'y'", "target is missing"]),
     ],
 )
 def test_a_bad_row(folder: Path, row: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     Path("bad.csv").write_text(with_row(row))
-    refused(capsys, "shard bad.csv --out x.zarr", "bad.csv, ", *words)
+    refused(capsys, "shard bad.csv --impute none --out x.zarr", "bad.csv, ", *words)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,86 @@
+"""Frames of pandas, Polars, Arrow and Dask that are given to estimators as they are."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import ExitStack
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+
+from distkern.common.errors import InputError
+from distkern.engine.dask.arrays import is_dask
+from distkern.engine.dask.frames import map_frame, partitions
+from distkern.engine.executors import AbstractExecutor, open_executor
+from distkern.runs.spooled import check_hosts, temporary_folder
+from distkern.storage.build import Task
+from distkern.storage.dataset import Split
+from distkern.storage.frames import encode_frame, fit_frame, frame_chunks, frame_kinds, has_other_than_numbers
+from distkern.storage.ingest import write_dataset
+from distkern.storage.scaling import Scaling
+from distkern.storage.table import Table
+
+
+def is_mixed(X: Any) -> bool:
+    """Whether ``X`` is a frame with columns of other things than numbers, or with missing values (which are
+    not looked for in Dask frames)."""
+    if is_dask(X):
+        meta: Any = getattr(X, "_meta", None)
+        return hasattr(meta, "columns") and any(dtype.kind not in "biuf" for dtype in meta.dtypes)
+    return has_other_than_numbers(X)
+
+
+def rows_of_frame(
+    X: Any, y: Any, sample_weight: Any, task: str, executor: AbstractExecutor | None, stack: ExitStack
+) -> tuple[Any, Any, Table | None, Scaling | None]:
+    """A frame as ``distkern shard`` would store it with nothing set: features (n, d) float32, targets, table
+    and scaling; of a Dask frame a split and nothing else, which lasts as long as ``stack``."""
+    from sklearn.utils.validation import _check_y, check_consistent_length
+
+    if y is None:
+        raise InputError("y is missing", where="fit", mend="give labels with frames")
+    if is_dask(X):
+        split = _spooled(X, y, sample_weight, task, executor or stack.enter_context(open_executor()), stack)
+        return split, None, None, None
+    targets = np.asarray(_check_y(y, y_numeric=task == "regression"))
+    check_consistent_length(X, targets)
+    fitted = fit_frame(X, targets, task)
+    for sentence in fitted.left_out:
+        warnings.warn(sentence, UserWarning, stacklevel=5)
+    return fitted.features, targets, fitted.table, fitted.scaling
+
+
+def _spooled(
+    X: Any, y: Any, sample_weight: Any, task: str, executor: AbstractExecutor, stack: ExitStack
+) -> Split:
+    """The training split of a data set of a Dask frame, which is written once and removed with ``stack``."""
+    if sample_weight is not None:
+        raise InputError(
+            "weights of Dask frames with such columns are not supported",
+            where="sample_weight",
+            mend="give a frame of numbers, or one in memory",
+        )
+    check_hosts(
+        executor,
+        "Dask frames with columns of other things than numbers can be fitted by workers of one host only",
+        "the data",
+        "store the frame as Parquet, make a data set of it with `distkern shard` and fit to its train split",
+    )
+    kinds = frame_kinds()
+    chunks = frame_chunks(partitions(X, y), kinds)
+    folder = temporary_folder(stack)
+    return write_dataset(chunks, folder / "rows.zarr", task=cast(Task, task), kinds=kinds).train
+
+
+def encoded_frame(estimator: Any, table: Table, X: Any) -> Any:
+    """Features (n, d) float32 of a frame, scaled; a Dask frame of them of a Dask frame.
+
+    Raises
+    ------
+    InputError
+        If columns are missing or unknown, or hold something else than those of the training data.
+    """
+    ignored = {*table.ignored, getattr(estimator, "target_name_", None)}
+    encode = partial(encode_frame, table, estimator.scaling_ or Scaling(), ignored)
+    return map_frame(encode, X, table.features) if is_dask(X) else encode(X)

@@ -1,0 +1,234 @@
+"""Frames of pandas, Polars and Arrow as tables."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.errors import InputError
+from distkern.common.names import order_by_name
+from distkern.formats._kinds import TableKinds, in_one_piece
+from distkern.formats.base import RawChunk
+from distkern.storage.scaling import DEFAULT_SCALING, Scaling, ScalingFit
+from distkern.storage.table import Table, told_unseen
+from distkern.storage.table_fit import TableFit, TableOptions
+
+_MOST_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class FittedFrame:
+    """A frame in memory as rows to learn from.
+
+    Attributes
+    ----------
+    table, scaling : how later frames become features
+    features : (n, d) float32, scaled
+    left_out : columns that are, and why, a sentence each
+    """
+
+    table: Table
+    scaling: Scaling
+    features: NDArray[np.float32]
+    left_out: list[str]
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Names and Arrow arrays of a frame's columns; ``is_named`` if the names are texts."""
+
+    names: tuple[str, ...]
+    arrays: list[Any]
+    is_named: bool
+
+    def values(self, kinds: TableKinds, keys: Sequence[str]) -> NDArray[np.float64]:
+        """(n, n_columns) numbers, of columns whose kinds are known."""
+        found = np.empty((len(self.arrays[0]) if self.arrays else 0, len(self.arrays)))
+        for position, (key, array) in enumerate(zip(keys, self.arrays, strict=True)):
+            found[:, position] = kinds.numbers(key, array, partial(_place, self.names[position]))
+        infinite = np.argwhere(np.isinf(found))
+        if len(infinite):
+            row, column = infinite[0]
+            raise InputError(
+                "the value is infinite", where=_place(self.names[column], row), mend="correct it"
+            )
+        return found
+
+
+def _place(name: str, row: int) -> str:
+    return f"X, row {row + 1} (index {row}), column {name!r}"
+
+
+def has_other_than_numbers(X: Any) -> bool:
+    """Whether ``X`` is a frame in memory with columns of other things than numbers, or missing values."""
+    if not _is_frame(X):
+        return False
+    if hasattr(X, "iloc") and all(getattr(dtype, "kind", "O") in "biuf" for dtype in X.dtypes):
+        return bool(X.isna().to_numpy().any())
+    return any(_is_unusual(array) for array in _columns(X).arrays)
+
+
+def _is_unusual(array: Any) -> bool:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    kind = array.type
+    if array.null_count or not (
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    ):
+        return True
+    return bool(pa.types.is_floating(kind) and compute.any(compute.is_nan(array)).as_py())
+
+
+def _is_frame(X: Any) -> bool:
+    return type(X).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow") and hasattr(X, "columns")
+
+
+def _columns(X: Any) -> _Columns:
+    """The columns of a frame in memory, or of an array (n, n_columns)."""
+    import pyarrow as pa
+
+    if hasattr(X, "to_arrow"):
+        X = X.to_arrow()
+    if isinstance(X, pa.Table):
+        return _Columns(tuple(X.column_names), [in_one_piece(column) for column in X.columns], is_named=True)
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        names = tuple(map(str, X.columns))
+        if len(set(names)) < len(names):
+            raise InputError("two columns have the same name", where="X", mend="rename one of them")
+        arrays = [_array(X.iloc[:, at]) for at in range(len(names))]
+        return _Columns(names, arrays, all(isinstance(name, str) for name in X.columns))
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise InputError(f"X has {array.ndim} dimensions", where="X", mend="give a frame")
+    names = tuple(str(at) for at in range(array.shape[1]))
+    return _Columns(names, [_array(array[:, at]) for at in range(array.shape[1])], is_named=False)
+
+
+def _array(values: Any) -> Any:
+    import pyarrow as pa
+
+    if hasattr(values, "cat") and hasattr(values.cat, "codes"):
+        codes = values.cat.codes.to_numpy()
+        levels = pa.array([str(level) for level in values.cat.categories], pa.string())
+        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), levels)
+    try:
+        return in_one_piece(pa.array(values, from_pandas=True))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        # values of several kinds: they are told apart as texts
+        texts = [None if value is None or value != value else str(value) for value in values]
+        return pa.array(texts, pa.string())
+
+
+def fit_frame(X: Any, targets: NDArray[Any], task: str) -> FittedFrame:
+    """A frame in memory, with targets (n,), as ``distkern shard`` would store it with nothing set."""
+    columns = _columns(X)
+    options, kinds = TableOptions(), frame_kinds()
+    keys = _decided(kinds, columns)
+    values = columns.values(kinds, keys)
+    n_rows = len(values)
+    if task == "regression":
+        names, of_rows = ["target"], targets.astype(np.float64)[:, None]
+    else:
+        classes, codes = np.unique(targets, return_inverse=True)
+        outputs = np.arange(len(classes))[-1:] if len(classes) == 2 else np.arange(len(classes))
+        names, of_rows = [str(classes[at]) for at in outputs], codes[:, None] == outputs
+    fit = TableFit(kinds, options, n_rows, names, is_named=columns.is_named)
+    parts = [slice(start, start + _MOST_ROWS) for start in range(0, n_rows, _MOST_ROWS)]
+    numbers = np.arange(n_rows)
+    for part in parts:
+        fit.count(values[part])
+    fit.settle()
+    if fit.needs_targets:
+        for part in parts:
+            fit.add_targets(values[part], of_rows[part].astype(np.float64), numbers[part])
+    encoded = fit.encoded()
+    scaling_fit = ScalingFit(DEFAULT_SCALING)
+    for part in parts:
+        scaling_fit.update(encoded.train(values[part], numbers[part]))
+    scaling = scaling_fit.result(encoded.table.n_features)
+    features = np.empty((n_rows, encoded.table.n_features), dtype=np.float32)
+    for part in parts:
+        features[part] = scaling.apply_rows(encoded.train(values[part], numbers[part]))
+    return FittedFrame(encoded.table, scaling, features, fit.left_out)
+
+
+def frame_kinds() -> TableKinds:
+    """What reads frames."""
+    kinds = TableOptions().kinds()
+    kinds.as_category = "make the column one of categories: X[{!r}].astype('category')"
+    return kinds
+
+
+def _decided(kinds: TableKinds, columns: _Columns) -> tuple[str, ...]:
+    keys = kinds.keys(columns.names, has_header=columns.is_named, file="X")
+    for key, array in zip(keys, columns.arrays, strict=True):
+        if kinds.unknown([key]):
+            kinds.decide(key, array, from_text=False)
+    return keys
+
+
+def frame_chunks(frames: Iterable[tuple[Any, Any]], kinds: TableKinds) -> Iterator[RawChunk]:
+    """Frames in memory with their targets as chunks of a data set."""
+    first_row = 1
+    for frame, targets in frames:
+        columns = _columns(frame)
+        if not len(targets):
+            continue
+        values = columns.values(kinds, _decided(kinds, columns))
+        for start in range(0, len(values), _MOST_ROWS):
+            part = slice(start, start + _MOST_ROWS)
+            yield RawChunk(
+                values[part],
+                _plain_targets(targets[part]),
+                first_row + start,
+                "X",
+                names=columns.names,
+                has_header=columns.is_named,
+            )
+        first_row += len(values)
+
+
+def _plain_targets(targets: Any) -> NDArray[Any]:
+    """Numbers, or texts as objects."""
+    plain = np.asarray(targets)
+    if plain.dtype.kind == "b":
+        return plain.astype(np.int8)
+    if plain.dtype.kind in "OUS":
+        return np.array([str(label) for label in plain.tolist()], dtype=object)
+    return plain
+
+
+def encode_frame(table: Table, scaling: Scaling, ignored: set[str | None], X: Any) -> NDArray[np.float32]:
+    """Features (n, d) of a frame in memory, scaled; raises as :meth:`TableKinds.numbers`."""
+    columns = _columns(X)
+    if columns.is_named and table.is_named:
+        wanted = table.names
+        there = [at for at, name in enumerate(columns.names) if name in wanted or name not in ignored]
+        order = order_by_name(
+            [columns.names[at] for at in there], wanted, where="X", whose="the training data"
+        )
+        kept = there if order is None else [there[at] for at in order]
+        columns = _Columns(
+            tuple(columns.names[at] for at in kept), [columns.arrays[at] for at in kept], is_named=True
+        )
+    elif len(columns.names) != len(table.columns):
+        raise InputError(
+            f"X has {len(columns.names)} features, but the model expects {len(table.columns)} features",
+            where="X",
+        )
+    values = columns.values(table.kinds(), table.names)
+    unseen = table.unseen(values)
+    if unseen:
+        warnings.warn(told_unseen(unseen, "rows"), UserWarning, stacklevel=2)
+    features = np.empty((len(values), table.n_features), dtype=np.float32)
+    for start in range(0, len(values), _MOST_ROWS):
+        part = slice(start, start + _MOST_ROWS)
+        features[part] = scaling.apply_rows(table.encode(values[part]))
+    return features

@@ -1,0 +1,214 @@
+"""How the columns of a table become features: fitted on training rows, applied to all later ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.types import Floats
+from distkern.formats._kinds import Kind, TableKinds
+
+Encoding: TypeAlias = Literal["number", "date", "onehot", "target", "drop"]
+
+_DAY = 86_400.0
+_YEAR = 365.2425 * _DAY
+#: 1970 began on a Thursday
+_MONDAY = 3 * _DAY
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table and the features that it becomes.
+
+    Attributes
+    ----------
+    name : of the column
+    kind : what it holds
+    encoding : ``number`` as it is; ``date`` the days since 1970 and the sine and cosine of the time of the
+        year, of the week and, if some training row has one, of the day; ``onehot`` 0 or 1 for each category;
+        ``target`` the mean target of the training rows of its category; ``drop`` nothing
+    fill : of a number, and of the days of a date, where the value is missing
+    flag : a further feature is 1 where the value is missing, else 0
+    hours : some training row has a time of day
+    levels : the categories of the training rows, sorted
+    has_missing : missing values are a category too, after all others
+    means : (n_levels + has_missing, n_outputs) target means; those of a category that is unknown are
+        ``default``
+    outputs : names of the targets that there are means of, where there are several
+    """
+
+    name: str
+    kind: Kind
+    encoding: Encoding
+    fill: float = 0.0
+    flag: bool = False
+    hours: bool = False
+    levels: tuple[str, ...] = ()
+    has_missing: bool = False
+    means: tuple[tuple[float, ...], ...] = ()
+    default: tuple[float, ...] = ()
+    outputs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        n_levels = len(self.levels) + self.has_missing
+        if self.encoding == "target" and (
+            len(self.means) != n_levels or {len(row) for row in self.means} - {len(self.default)}
+        ):
+            raise ValueError(f"column {self.name!r} has other means than those of {n_levels} categories")
+
+    @cached_property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features."""
+        name = self.name
+        names: tuple[str, ...] = ()
+        if self.encoding == "number":
+            names = (name,)
+        elif self.encoding == "date":
+            spans = ("year", "week", *(("day",) if self.hours else ()))
+            waves = [f"{name} {wave} of {span}" for span in spans for wave in ("sin", "cos")]
+            names = (f"{name} days", *waves)
+        elif self.encoding == "onehot":
+            names = tuple(f"{name}={level}" for level in self.levels)
+            names += (f"{name} is missing",) if self.has_missing else ()
+        elif self.encoding == "target":
+            names = tuple(f"mean of {output} by {name}" for output in self.outputs)
+        return (*names, f"{name} is missing") if self.flag else names
+
+    def encode(
+        self, values: NDArray[np.float64], out: NDArray[np.float64], means: NDArray[np.float64] | None
+    ) -> None:
+        """Fill ``out``, (n, n_features) zeros, from the values, (n,), as :class:`TableKinds` gives them;
+        ``means``, (n, n_outputs), stand for the categories of these rows."""
+        missing = np.isnan(values)
+        if self.encoding == "number":
+            out[:, 0] = np.where(missing, self.fill, values)
+        elif self.encoding == "date":
+            out[:, 0] = np.where(missing, self.fill, values / _DAY)
+            phases = [values / _YEAR, (values + _MONDAY) / (7 * _DAY), values / _DAY]
+            for number, phase in enumerate(phases[: 2 + self.hours]):
+                angle = 2 * np.pi * np.where(missing, 0.0, np.mod(phase, 1.0))
+                # a date that is missing is in the middle of each circle
+                out[:, 1 + 2 * number] = np.where(missing, 0.0, np.sin(angle))
+                out[:, 2 + 2 * number] = np.where(missing, 0.0, np.cos(angle))
+        elif self.encoding in ("onehot", "target"):
+            codes = np.where(missing, len(self.levels) if self.has_missing else -1, values).astype(np.intp)
+            if self.encoding == "onehot":
+                known = np.flatnonzero(codes >= 0)
+                out[known, codes[known]] = 1.0
+            else:
+                # the last row stands for -1
+                out[:, : len(self.default)] = self._table_of_means[codes] if means is None else means
+        if self.flag:
+            out[:, -1] = missing
+
+    @cached_property
+    def _table_of_means(self) -> NDArray[np.float64]:
+        return np.array([*self.means, self.default], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a table, in order, and the columns that are no features.
+
+    Attributes
+    ----------
+    columns : those that rows have
+    ignored : names of columns that later tables may have and that are left out
+    is_named : files name the columns; else they stand in this order
+    refuses_missing : rows with a missing value that is no category are refused
+    """
+
+    columns: tuple[Column, ...]
+    ignored: tuple[str, ...] = ()
+    is_named: bool = True
+    refuses_missing: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features, each once."""
+        seen: dict[str, int] = {}
+        names = []
+        for name in (name for column in self.columns for name in column.features):
+            count = seen[name] = seen.get(name, 0) + 1
+            names.append(name if count == 1 else f"{name} ({count})")
+        return tuple(names)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of encoded rows."""
+        return len(self.features)
+
+    def kinds(self) -> TableKinds:
+        """What reads later tables: each column of the kind it had, with the categories it had."""
+        return TableKinds(
+            {column.name: column.kind for column in self.columns},
+            {column.name: column.levels for column in self.columns if column.kind == "category"},
+            order=self.names,
+            fixed=True,
+            refuses_missing=self.refuses_missing,
+            is_named=self.is_named,
+        )
+
+    def encode(
+        self, values: Floats, means: Mapping[int, NDArray[np.float64]] | None = None
+    ) -> NDArray[np.float64]:
+        """Features (n, n_features) float64 of values (n, n_columns) that :meth:`kinds` has read.
+
+        ``means``: of columns by position, (n, n_outputs), what stands for their categories in these rows.
+        """
+        encoded = np.zeros((len(values), self.n_features))
+        own = means or {}
+        first = 0
+        for position, column in enumerate(self.columns):
+            last = first + len(column.features)
+            if last > first:
+                of_column = np.asarray(values[:, position], dtype=np.float64)
+                column.encode(of_column, encoded[:, first:last], own.get(position))
+            first = last
+        return encoded
+
+    def unseen(self, values: Floats) -> dict[str, int]:
+        """Rows with a category that no training row has, by name of column, of those that have some."""
+        found = {
+            column.name: int(np.count_nonzero(values[:, position] < 0))
+            for position, column in enumerate(self.columns)
+            if column.encoding in ("onehot", "target")
+        }
+        return {name: count for name, count in found.items() if count}
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain numbers, texts and lists, exact; what has its default is left out."""
+        standard = asdict(Column("", "number", "number"))
+        columns = [
+            {name: value for name, value in asdict(column).items() if value != standard.get(name)}
+            | {"name": column.name, "kind": column.kind, "encoding": column.encoding}
+            for column in self.columns
+        ]
+        return {
+            "columns": columns,
+            "ignored": list(self.ignored),
+            "is_named": self.is_named,
+            "refuses_missing": self.refuses_missing,
+        }
+
+
+def add_counts(total: dict[str, int], more: Mapping[str, int]) -> None:
+    """Add counts by name."""
+    for name, count in more.items():
+        total[name] = total.get(name, 0) + count
+
+
+def told_unseen(unseen: Mapping[str, int], rows: str) -> str:
+    """A sentence on rows with categories that no training row has."""
+    listed = ", ".join(f"{name} ({count:,})" for name, count in unseen.items())
+    return f"{rows} with a category that no training row has, taken as unknown: {listed}"

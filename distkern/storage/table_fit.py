@@ -1,0 +1,363 @@
+"""Fits how the columns of a table become features, on training rows that come a few at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.errors import InputError, unknown_name
+from distkern.common.sparse import Rows, SparseRows, converted
+from distkern.common.types import Floats
+from distkern.formats._kinds import TableKinds
+from distkern.storage.table import Column, Encoding, Table, add_counts
+
+Impute: TypeAlias = Literal["mean", "median", "flag", "none"]
+IMPUTE: tuple[Impute, ...] = get_args(Impute)
+CATEGORICAL = ("onehot", "target", "drop")
+
+#: a column with more categories than this gets target means
+MAX_ONEHOT = 32
+#: nobody means a column for each of more, and rows are stored dense
+_MOST_ONEHOT = 2_000
+#: of target means: one for each class
+_MOST_OUTPUTS = 32
+#: a training row's target means are those of the rows outside its fold
+_FOLDS = 5
+#: of target means: as many rows of the mean of all are added to each category, so that rare ones are near it
+_SMOOTHING = 10.0
+#: rows that a median is taken of
+_SAMPLE = 100_000
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What the user said about the columns of tables.
+
+    Attributes
+    ----------
+    impute : what stands for a missing number: the mean of the training rows' or (of up to 100,000 of them)
+        their median; "flag" is the mean, and another feature that says so; "none" refuses it
+    categorical : "onehot", "target" or "drop" by name of column
+    drop : columns that are no features
+    """
+
+    impute: Impute = "mean"
+    categorical: Mapping[str, str] = field(default_factory=dict)
+    drop: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """Raise :class:`InputError` for words that are not known."""
+        if self.impute not in IMPUTE:
+            raise unknown_name("filling of missing values", self.impute, IMPUTE)
+        for word in self.categorical.values():
+            if word not in CATEGORICAL:
+                raise unknown_name("encoding of categories", word, CATEGORICAL)
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Columns that are left out."""
+        return (*self.drop, *(name for name, word in self.categorical.items() if word == "drop"))
+
+    def kinds(self) -> TableKinds:
+        """What reads the tables."""
+        categories = [name for name, word in self.categorical.items() if word != "drop"]
+        return TableKinds(dict.fromkeys(categories, "category"), refuses_missing=self.impute == "none")
+
+
+class TableFit:
+    """Fits a :class:`Table` in two passes over the training rows: :meth:`count`, then, if
+    :attr:`needs_targets`, :meth:`add_targets`.
+
+    Parameters
+    ----------
+    kinds : has read the rows
+    n_rows : training rows
+    target_names : names of what target means are of: the target, class 1 of two, all classes; none without
+        targets
+    """
+
+    def __init__(
+        self,
+        kinds: TableKinds,
+        options: TableOptions,
+        n_rows: int,
+        target_names: Sequence[str],
+        *,
+        is_named: bool = True,
+    ) -> None:
+        assert kinds.order is not None
+        self._kinds, self._options, self._is_named = kinds, options, is_named
+        self._names, self._n_rows = kinds.order, n_rows
+        self._target_names = tuple(target_names)
+        width = len(self._names)
+        self._present = np.zeros(width, dtype=np.int64)
+        self._sums = np.zeros(width)
+        self._hours = np.zeros(width, dtype=bool)
+        self._counts = {
+            at: np.zeros(len(kinds.levels.get(name, ())), dtype=np.int64)
+            for at, name in enumerate(self._names)
+            if kinds.kinds[name] == "category"
+        }
+        self._sample: list[NDArray[np.float64]] = []
+        self._seen = 0
+        self._order: dict[int, NDArray[np.float64]] = {}
+        self._folds: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        self.columns: list[Column] = []
+        self.left_out: list[str] = []
+        self.notices: list[str] = []
+
+    def count(self, values: Floats) -> None:
+        """Take training rows (n, n_columns) into account, in the order in which they are stored."""
+        rows = np.asarray(values, dtype=np.float64)
+        there = ~np.isnan(rows)
+        self._present += there.sum(axis=0)
+        self._sums += np.where(there, rows, 0.0).sum(axis=0)
+        for at, counts in self._counts.items():
+            counts += np.bincount(rows[there[:, at], at].astype(np.intp), minlength=len(counts))
+        for at, name in enumerate(self._names):
+            if self._kinds.kinds[name] == "date":
+                self._hours[at] |= bool(np.any(np.mod(rows[there[:, at], at], 86_400.0)))
+        if self._options.impute == "median":
+            step = -(-self._n_rows // _SAMPLE)
+            self._sample.append(rows[-self._seen % step :: step])
+        self._seen += len(rows)
+
+    def settle(self) -> None:
+        """Decide what becomes of each column, once all rows are counted.
+
+        Raises
+        ------
+        InputError
+            If a column has too many categories for what is wanted of it.
+        """
+        fills = self._sums / np.maximum(self._present, 1)
+        if self._options.impute == "median":
+            sample = np.concatenate(self._sample)
+            with np.errstate(invalid="ignore"):
+                for column in np.flatnonzero(~np.isnan(sample).all(axis=0)):
+                    fills[column] = np.nanmedian(sample[:, column])
+        for at, name in enumerate(self._names):
+            missing = bool(self._present[at] < self._n_rows)
+            kind = self._kinds.kinds[name]
+            if not self._present[at]:
+                self.columns.append(Column(name, kind, "drop"))
+            elif kind == "category":
+                self.columns.append(self._category(at, name, missing))
+            else:
+                flag = missing and self._options.impute == "flag"
+                days = kind == "date"
+                fill = float(fills[at]) / (86_400.0 if days else 1.0)
+                hours = bool(self._hours[at])
+                self.columns.append(
+                    Column(name, kind, "date" if days else "number", fill, flag=flag, hours=hours)
+                )
+        self._tell()
+
+    def _category(self, at: int, name: str, missing: bool) -> Column:
+        counts = self._counts[at]
+        words = list(self._kinds.levels.get(name, ()))
+        levels = sorted(word for word, count in zip(words, counts.tolist(), strict=True) if count)
+        n_levels = len(levels)
+        encoding: Encoding = "onehot" if n_levels <= MAX_ONEHOT else "target"
+        wanted = self._options.categorical.get(name)
+        where = f"column {name!r}"
+        if wanted is None and n_levels > MAX_ONEHOT and 2 * np.count_nonzero(counts == 1) > self._present[at]:
+            return Column(name, "category", "drop")
+        if wanted is not None:
+            encoding = "onehot" if wanted == "onehot" else "target"
+        if encoding == "onehot" and n_levels > _MOST_ONEHOT:
+            raise InputError(
+                f"{n_levels:,} categories, and one feature for each can be had of {_MOST_ONEHOT:,}",
+                where=where,
+                mend=f"give --categorical {name}=target (or drop)",
+            )
+        if encoding == "target" and not 0 < len(self._target_names) <= _MOST_OUTPUTS:
+            said = f"{len(self._target_names):,} classes" if self._target_names else "no target"
+            raise InputError(
+                f"{n_levels:,} categories, and no means of the target can stand for them: there are {said}",
+                where=where,
+                mend=f"give --categorical {name}=onehot (or drop)",
+            )
+        position = {level: rank for rank, level in enumerate(levels)}
+        self._order[at] = np.array([position.get(word, -1) for word in words], dtype=np.float64)
+        size = n_levels + missing
+        outputs = self._target_names if encoding == "target" else ()
+        zeros = np.zeros((size, len(outputs)))
+        if encoding == "target":
+            self._folds[at] = np.zeros((_FOLDS, size)), np.zeros((_FOLDS, size, len(outputs)))
+        return Column(
+            name,
+            "category",
+            encoding,
+            levels=tuple(levels),
+            has_missing=missing,
+            means=tuple(map(tuple, zeros.tolist())) if outputs else (),
+            default=(0.0,) * len(outputs),
+            outputs=outputs,
+        )
+
+    def _tell(self) -> None:
+        """Say what was decided, and what is missing."""
+
+        def listed(what: str, columns: Mapping[str, int]) -> None:
+            if columns:
+                shown = [f"{name} ({count:,})" for name, count in [*columns.items()][:8]]
+                more = f" and {len(columns) - 8:,} more" if len(columns) > 8 else ""
+                self.notices.append(f"{what}: {', '.join(shown)}{more}")
+
+        by_encoding = {
+            encoding: {
+                column.name: len(column.levels) for column in self.columns if column.encoding == encoding
+            }
+            for encoding in ("onehot", "target")
+        }
+        listed("categories, one feature for each", by_encoding["onehot"])
+        listed("categories as mean targets", by_encoding["target"])
+        absent = dict(zip(self._names, (self._n_rows - self._present).tolist(), strict=True))
+        filled = [column for column in self.columns if column.encoding in ("number", "date")]
+        how = {"flag": "mean and a flag"}.get(self._options.impute, self._options.impute)
+        listed(
+            f"missing values filled with the {how}",
+            {column.name: absent[column.name] for column in filled if absent[column.name]},
+        )
+        for column in self.columns:
+            if column.encoding == "drop":
+                at = self._names.index(column.name)
+                why = "most of its values occur once" if self._present[at] else "it has no value"
+                keep = f" (--categorical {column.name}=target keeps it)" if self._present[at] else ""
+                self.left_out.append(f"column {column.name!r} is left out: {why}{keep}")
+        self.notices += self.left_out
+
+    @property
+    def needs_targets(self) -> bool:
+        """Some columns get target means."""
+        return bool(self._folds)
+
+    def add_targets(self, values: Floats, targets: Floats, numbers: NDArray[np.int64]) -> None:
+        """Take into account what targets, (n, n_outputs), the training rows have that were counted.
+
+        ``numbers``: of the rows in their source, which say in which fold each is.
+        """
+        folds, translated = fold_of(numbers), self.translated(values)
+        for at, (counts, sums) in self._folds.items():
+            flat = folds * counts.shape[1] + self._codes(at, translated)
+            counts += np.bincount(flat, minlength=counts.size).reshape(counts.shape)
+            for output in range(sums.shape[2]):
+                found = np.bincount(flat, weights=targets[:, output], minlength=counts.size)
+                sums[:, :, output] += found.reshape(counts.shape)
+
+    def _codes(self, at: int, translated: NDArray[np.float64]) -> NDArray[np.intp]:
+        codes = translated[:, at]
+        return np.where(np.isnan(codes), len(self.columns[at].levels), codes).astype(np.intp)
+
+    def translated(self, values: Floats) -> NDArray[np.float64]:
+        """Values in which categories are their positions in the table and no longer those in which they were
+        met; -1 for those that no training row has."""
+        rows = np.array(values, dtype=np.float64)
+        for at, order in self._order.items():
+            there = ~np.isnan(rows[:, at])
+            rows[there, at] = order[rows[there, at].astype(np.intp)]
+        return rows
+
+    def result(self) -> Table:
+        """The fitted table."""
+        columns = list(self.columns)
+        for at, (counts, sums) in self._folds.items():
+            total, of_level = sums.sum(axis=0), counts.sum(axis=0)
+            prior = total.sum(axis=0) / max(1.0, of_level.sum())
+            means = (total + _SMOOTHING * prior) / (of_level[:, None] + _SMOOTHING)
+            old = columns[at]
+            columns[at] = Column(
+                old.name,
+                old.kind,
+                "target",
+                levels=old.levels,
+                has_missing=old.has_missing,
+                means=tuple(map(tuple, means.tolist())),
+                default=tuple(prior.tolist()),
+                outputs=old.outputs,
+            )
+        return Table(
+            tuple(columns),
+            self._options.ignored,
+            self._is_named,
+            refuses_missing=self._options.impute == "none",
+        )
+
+    def encoded(self) -> EncodedRows:
+        """What makes features of the rows."""
+        return EncodedRows(self)
+
+    def own_means(
+        self, translated: NDArray[np.float64], numbers: NDArray[np.int64]
+    ) -> dict[int, NDArray[np.float64]]:
+        """Of columns by position, the target means of the training rows outside each row's fold."""
+        folds = fold_of(numbers)
+        found = {}
+        for at, (counts, sums) in self._folds.items():
+            other_counts, other_sums = counts.sum(axis=0) - counts, sums.sum(axis=0) - sums
+            n_others = other_counts.sum(axis=1)
+            everything = sums.sum(axis=(0, 1)) / max(1.0, counts.sum())
+            prior = np.where(
+                n_others[:, None] > 0, other_sums.sum(axis=1) / np.maximum(n_others, 1)[:, None], everything
+            )
+            means = (other_sums + _SMOOTHING * prior[:, None]) / (other_counts[:, :, None] + _SMOOTHING)
+            found[at] = means[folds, self._codes(at, translated)]
+        return found
+
+
+class KnownRows:
+    """Rows as features of a table that was fitted on others.
+
+    Attributes
+    ----------
+    table : how
+    unseen : rows with a category that no training row has, by name of column
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.unseen: dict[str, int] = {}
+
+    def train(self, rows: Rows, numbers: NDArray[np.int64]) -> Rows:
+        """Rows as they were read."""
+        values = np.asarray(converted(rows, sparse=False))
+        add_counts(self.unseen, self.table.unseen(values))
+        return converted(self.table.encode(values), sparse=isinstance(rows, SparseRows))
+
+    test = train
+
+
+class EncodedRows(KnownRows):
+    """The rows of a data set that is made, in the columns of its table.
+
+    Attributes
+    ----------
+    table : fitted on the training rows
+    unseen : test rows with a category that no training row has, by name of column
+    """
+
+    def __init__(self, fit: TableFit) -> None:
+        super().__init__(fit.result())
+        self._fit = fit
+
+    def train(self, rows: Rows, numbers: NDArray[np.int64]) -> Rows:
+        """Training rows, with the target means of other rows."""
+        values = self._fit.translated(np.asarray(converted(rows, sparse=False)))
+        encoded = self.table.encode(values, self._fit.own_means(values, numbers))
+        return converted(encoded, sparse=isinstance(rows, SparseRows))
+
+    def test(self, rows: Rows, numbers: NDArray[np.int64]) -> Rows:
+        """Test rows."""
+        return super().train(self._fit.translated(np.asarray(converted(rows, sparse=False))), numbers)
+
+
+def fold_of(numbers: NDArray[np.int64]) -> NDArray[np.intp]:
+    """The fold of each row, by its number in its source alone."""
+    mixed = (numbers.astype(np.uint64) + np.uint64(1)) * _GOLDEN
+    return ((mixed >> np.uint64(32)) % np.uint64(_FOLDS)).astype(np.intp)

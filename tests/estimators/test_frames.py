@@ -1,0 +1,121 @@
+"""Frames of pandas, Polars and Dask with categories, dates and missing values, straight into `fit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dask.dataframe
+import numpy as np
+import pandas
+import polars
+import pytest
+
+from distkern import InputError, NewtonClassifier, NewtonRegressor, RandomFeatures
+from distkern.runs.persistence import load_model
+from distkern.storage.ingest import shard
+from distkern.storage.scaling import Scaling
+from distkern.storage.table import Table
+from mixed_tables import adult
+
+
+def model() -> NewtonClassifier:
+    return NewtonClassifier(features="linear", random_state=0)
+
+
+def assert_alike(table: Table, scaling: Scaling | None, other: Table, of_other: Scaling | None) -> None:
+    """The same but for the order of the additions."""
+    for ours, theirs in zip(table.columns, other.columns, strict=True):
+        assert (ours.name, ours.encoding, ours.levels) == (theirs.name, theirs.encoding, theirs.levels)
+        assert ours.fill == pytest.approx(theirs.fill, rel=1e-12)
+        assert ours.means == theirs.means
+    assert scaling is not None
+    assert of_other is not None
+    np.testing.assert_allclose(scaling.shift, of_other.shift, rtol=1e-12)
+    np.testing.assert_allclose(scaling.factor, of_other.factor, rtol=1e-12)
+
+
+def parts(n_rows: int, seed: int = 0) -> tuple[pandas.DataFrame, pandas.Series]:
+    frame = adult(n_rows, seed)
+    return frame.drop(columns="income"), frame["income"]
+
+
+def test_a_frame_is_what_shard_makes_of_the_file(tmp_path: Path) -> None:
+    X, y = parts(900)
+    new, labels = parts(500, 1)
+    fitted = model().fit(X, y)
+    X.assign(income=y).to_csv(tmp_path / "a.csv", index=False)
+    data = shard(tmp_path / "a.csv", tmp_path / "d.zarr")
+    assert data.table is not None
+    assert fitted.table_ is not None
+    assert fitted.table_.features == tuple(name.replace("income", "target") for name in data.table.features)
+    assert_alike(fitted.table_, fitted.scaling_, data.table, data.scaling)
+    assert fitted.feature_names_in_.tolist() == X.columns.tolist()
+    assert (fitted.n_features_in_, fitted.width_) == (14, data.n_features)
+    assert fitted.score(new, labels) > 0.74
+    # whichever frame the values come in, and in whichever order its columns
+    expected = fitted.decision_function(new)
+    typed = new.assign(
+        joined=pandas.to_datetime(new["joined"]),
+        state=new["state"].astype("category"),
+        age=pandas.to_numeric(new["age"]),
+        citizen=new["citizen"].astype("boolean"),
+    )
+    with_target = typed[typed.columns[::-1]].assign(other=1.0)
+    np.testing.assert_array_equal(fitted.decision_function(typed), expected)
+    np.testing.assert_array_equal(fitted.decision_function(with_target[X.columns[::-1]]), expected)
+    np.testing.assert_array_equal(fitted.decision_function(polars.from_pandas(typed)), expected)
+    lazy = fitted.decision_function(dask.dataframe.from_pandas(typed, npartitions=3))
+    # products of other numbers of rows at a time
+    np.testing.assert_allclose(lazy.compute(), expected, rtol=1e-5, atol=1e-5)
+    with pytest.raises(InputError, match="column 'other' is unknown"):
+        fitted.predict(with_target)
+    with pytest.raises(InputError, match=r"row 1 \(index 0\), column 'age': 'old' is not a number"):
+        fitted.predict(new.assign(age="old"))
+    fitted.save(tmp_path / "m")
+    np.testing.assert_array_equal(load_model(tmp_path / "m").decision_function(new), expected)
+
+
+@pytest.mark.parametrize("targets", ["series", "array"])
+def test_dask_frames_are_fitted_out_of_core(tmp_path: Path, targets: str) -> None:
+    X, y = parts(900)
+    new, labels = parts(500, 1)
+    given: Any = dask.dataframe.from_pandas(X.assign(income=y), npartitions=4)
+    labels_of = given["income"] if targets == "series" else y.to_numpy()
+    fitted = model().fit(given.drop(columns="income"), labels_of)
+    whole = model().fit(X, y)
+    assert fitted.table_ is not None
+    assert whole.table_ is not None
+    assert_alike(fitted.table_, fitted.scaling_, whole.table_, whole.scaling_)
+    assert fitted.score(new, labels) > 0.74
+    with pytest.raises(InputError, match="sample_weight"):
+        model().fit(given.drop(columns="income"), given["income"], given["age"])
+
+
+def test_numbers_with_holes_and_mixed_values() -> None:
+    X, _ = parts(300)
+    y = np.arange(300) % 7 + np.arange(300) / 300
+    odd = pandas.DataFrame({"hole": X["hours"].astype(float), "mixed": [1, "a", 2.0] * 100, "one": "same"})
+    with pytest.raises(InputError, match=r"row 2 .*'a' is not a number.* X\['mixed'\]\.astype\('category'\)"):
+        NewtonRegressor(random_state=0).fit(odd, y)
+    odd["mixed"] = odd["mixed"].astype("category")
+    fitted = NewtonRegressor(n_landmarks=20, gamma=1.0, random_state=0).fit(odd, y)
+    assert fitted.table_ is not None
+    assert fitted.table_.features == ("hole", "mixed=1", "mixed=2.0", "mixed=a", "one=same")
+    assert np.isfinite(fitted.predict(odd)).all()
+    weighted = NewtonRegressor(n_landmarks=20, gamma=1.0, random_state=0)
+    weighted.fit(odd, y, sample_weight=np.arange(300) % 2)
+    assert weighted.score(odd[1::2], y[1::2]) > -1
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        model().fit(odd, y[:-1])
+    with pytest.raises(InputError, match="y is missing"):
+        model().fit(odd)
+
+
+def test_random_features_of_a_data_set_take_its_frames(tmp_path: Path) -> None:
+    X, y = parts(200)
+    X.assign(income=y).to_csv(tmp_path / "a.csv", index=False)
+    data = shard(tmp_path / "a.csv", tmp_path / "d.zarr", test=tmp_path / "a.csv")
+    made = RandomFeatures(n_features=8, gamma=1.0).fit(data.train)
+    assert data.test is not None
+    np.testing.assert_allclose(made.transform(X), made.transform(data.test).compute(), atol=1e-6)

@@ -1,0 +1,268 @@
+"""Tables with categories, dates, booleans and missing values: what becomes of their columns."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+from numpy.typing import NDArray
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import OneHotEncoder, TargetEncoder
+
+from distkern.common.errors import InputError
+from distkern.formats import _kinds, _lines, csv
+from distkern.storage import table_fit
+from distkern.storage.dataset import Dataset, Split, open_dataset
+from distkern.storage.ingest import shard
+from distkern.storage.table_fit import fold_of
+from mixed_tables import adult
+
+
+def written(tmp_path: Path, text: str, name: str = "a.csv") -> Path:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path / name
+
+
+def made(tmp_path: Path, source: Path, **options: Any) -> Dataset:
+    options = {"scale": "none", "shuffle": False, "overwrite": True, **options}
+    return shard(source, tmp_path / "d.zarr", **options)
+
+
+def small_blocks(monkeypatch: pytest.MonkeyPatch, n_bytes: int) -> None:
+    """Files are read in pieces of so many bytes."""
+    monkeypatch.setattr(csv, "line_blocks", partial(_lines.line_blocks, block_bytes=n_bytes))
+
+
+def rows(split: Split) -> NDArray[np.float32]:
+    return np.concatenate([split.reader(shard)().features for shard in range(split.n_blocks)])
+
+
+def feature(dataset: Dataset, name: str, split: Split | None = None) -> NDArray[np.float32]:
+    assert dataset.feature_names is not None
+    return rows(split or dataset.train)[:, dataset.feature_names.index(name)]
+
+
+def test_columns_become_what_scikit_learn_makes_of_them(tmp_path: Path) -> None:
+    frame = adult(2000)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    data = made(tmp_path, tmp_path / "a.csv")
+    assert data.feature_names is not None
+    assert data.table is not None
+    y = (frame["income"] == ">50K").to_numpy().astype(float)
+    numbers = ["age", "weight", "education-num", "capital gain", "hours"]
+    filled = SimpleImputer().fit_transform(frame[numbers].astype(float))
+    for at, name in enumerate(numbers):
+        np.testing.assert_allclose(feature(data, name), filled[:, at], rtol=1e-6)
+    for name in ("occupation", "country"):
+        # scikit-learn puts what is missing last as well
+        encoder = OneHotEncoder(sparse_output=False).fit(frame[[name]])
+        ours = [text for text in data.feature_names if text.startswith((f"{name}=", f"{name} is"))]
+        assert ours[-1] == f"{name} is missing"
+        assert ours[:-1] == [f"{name}={level}" for level in encoder.categories_[0][:-1]]
+        expected = encoder.transform(frame[[name]])
+        np.testing.assert_array_equal(np.stack([feature(data, text) for text in ours], axis=1), expected)
+    column = next(column for column in data.table.columns if column.name == "state")
+    target = TargetEncoder(smooth=10.0).fit(frame[["state"]], y)
+    np.testing.assert_allclose([mean for (mean,) in column.means], target.encodings_[0], rtol=1e-12)
+    assert column.default == pytest.approx((target.target_mean_,))
+
+
+def test_the_target_means_of_training_rows_are_those_of_other_rows(tmp_path: Path) -> None:
+    frame = adult(600)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    data = made(tmp_path, tmp_path / "a.csv")
+    y = (frame["income"] == ">50K").to_numpy()
+    folds, states = fold_of(np.arange(600)), frame["state"].fillna("?").to_numpy()
+    assert np.bincount(folds).min() > 100
+    found = feature(data, "mean of >50K by state")
+    for row in range(0, 600, 7):
+        others = folds != folds[row]
+        alike = others & (states == states[row])
+        expected = (y[alike].sum() + 10 * y[others].mean()) / (alike.sum() + 10)
+        assert found[row] == pytest.approx(expected, rel=1e-6)
+
+
+def test_what_is_stored_depends_neither_on_pieces_nor_on_the_format(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = adult(1500).astype({"citizen": "boolean"})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    options: Any = {"scale": "minmax", "shuffle": True, "test_fraction": 0.2}
+    whole = made(tmp_path, tmp_path / "a.csv", **options)
+    expected = rows(whole.train)
+    columns = {
+        name: pandas.to_numeric(frame[name])
+        for name in ("age", "weight", "education-num", "capital gain", "hours")
+    }
+    dates = {"joined": pandas.to_datetime(frame["joined"])}
+    frame.assign(**columns, **dates).to_parquet(tmp_path / "a.parquet")
+    other = made(tmp_path, tmp_path / "a.parquet", **options)
+    assert other.feature_names == whole.feature_names
+    np.testing.assert_array_equal(rows(other.train), expected)
+    small_blocks(monkeypatch, 20_000)
+    again = made(tmp_path, tmp_path / "a.csv", **options)
+    assert again.fingerprint == whole.fingerprint
+
+
+def test_test_rows_say_nothing_of_the_columns(tmp_path: Path) -> None:
+    frame = adult(800)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    extreme = adult(200, seed=1)
+    extreme["state"] = "nowhere"
+    extreme["age"] = 1e6
+    extreme.to_csv(tmp_path / "b.csv", index=False)
+    notices: list[str] = []
+    alone = made(tmp_path, tmp_path / "a.csv", scale=None)
+    both = made(tmp_path, tmp_path / "a.csv", scale=None, test=tmp_path / "b.csv", notice=notices.append)
+    assert both.table == alone.table
+    assert both.scaling == alone.scaling
+    np.testing.assert_array_equal(rows(both.train), rows(alone.train))
+    assert any("test rows with a category that no training row has" in said for said in notices)
+    assert any("state (200)" in said for said in notices)
+    # an unknown category goes where the mean of all is
+    assert both.table is not None
+    assert both.test is not None
+    assert len(np.unique(feature(both, "mean of >50K by state", both.test))) == 1
+
+
+def test_later_files_become_features_as_those_of_the_training_data(tmp_path: Path) -> None:
+    adult(500).to_csv(tmp_path / "a.csv", index=False)
+    adult(100, seed=1).to_csv(tmp_path / "b.csv", index=False)
+    first = shard(tmp_path / "a.csv", tmp_path / "d.zarr", test=tmp_path / "b.csv")
+    from distkern.storage.build import Like
+
+    like = Like(first.n_features, first.table.names, first.target_name, first.scaling, first.table)  # type: ignore[union-attr]
+    second = shard(tmp_path / "b.csv", tmp_path / "e.zarr", like=like, shuffle=False)
+    assert first.test is not None
+    np.testing.assert_array_equal(rows(second.train), rows(first.test))
+    assert (second.table, second.scaling) == (first.table, first.scaling)
+    with pytest.raises(InputError, match="--like: says how rows are prepared"):
+        shard(tmp_path / "b.csv", tmp_path / "f.zarr", like=like, impute="flag")
+
+
+def test_dates(tmp_path: Path) -> None:
+    text = "at,day,y\n1970-01-02 06:00:00,2020-03-01,0\n1969-12-31T18:00:00,,1\n,2021/03/01,0\n"
+    data = made(tmp_path, written(tmp_path, text))
+    waves = [f"{wave} of {span}" for span in ("year", "week", "day") for wave in ("sin", "cos")]
+    expected = ["at days", *(f"at {wave}" for wave in waves), "day days"]
+    assert list(data.feature_names or ()) == expected + [f"day {wave}" for wave in waves[:4]]
+    np.testing.assert_allclose(feature(data, "at days"), [1.25, -0.25, 0.5])
+    # a quarter and three quarters of the day; nowhere on the circle
+    np.testing.assert_allclose(feature(data, "at sin of day"), [1, -1, 0], atol=1e-6)
+    # Friday 06:00 is 4.25 days after Monday
+    np.testing.assert_allclose(feature(data, "at sin of week")[0], np.sin(2 * np.pi * 4.25 / 7), rtol=1e-6)
+    march = np.sin(2 * np.pi * 59.5 / 365.2425)
+    np.testing.assert_allclose(feature(data, "day sin of year")[[0, 2]], [march, march], atol=0.01)
+
+
+def test_missing_values(tmp_path: Path) -> None:
+    source = written(tmp_path, "x,b,c,y\n1,True,a,0\n?,false,NA,1\n2,,b,0\n9,TRUE, ,1\n")
+    data = made(tmp_path, source)
+    assert data.feature_names == ("x", "b", "c=a", "c=b", "c is missing")
+    np.testing.assert_allclose(rows(data.train)[:, :2], [[1, 1], [4, 0], [2, 2 / 3], [9, 1]], rtol=1e-6)
+    np.testing.assert_array_equal(rows(data.train)[:, 2:], [[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 1]])
+    assert feature(made(tmp_path, source, impute="median"), "x")[1] == 2
+    flagged = made(tmp_path, source, impute="flag")
+    assert flagged.feature_names == ("x", "x is missing", "b", "b is missing", "c=a", "c=b", "c is missing")
+    np.testing.assert_array_equal(feature(flagged, "x is missing"), [0, 1, 0, 0])
+    with pytest.raises(InputError, match=r"row 2 \(line 3\), column 'x': the value is missing"):
+        made(tmp_path, source, impute="none")
+
+
+def test_a_sparse_table_of_numbers_stays_sparse(tmp_path: Path) -> None:
+    values = np.zeros((60, 40))
+    values[:, 3] = np.arange(60)
+    texts = [[repr(value) for value in row] for row in values.tolist()]
+    texts[5][7] = ""
+    header = ",".join([*(f"x{at}" for at in range(40)), "y"])
+    lines = [",".join([*row, str(number % 2)]) for number, row in enumerate(texts)]
+    source = written(tmp_path, "\n".join([header, *lines, ""]))
+    data = made(tmp_path, source)
+    assert data.is_sparse
+    np.testing.assert_array_equal(data.train.reader(0)().features.toarray(), values)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("x,y\n1,0\n2,1\nthree,0\n", {}, r"row 3 \(line 4\), column 'x': 'three' is not a number.*=onehot"),
+        ("d,y\n2020-01-01,0\n2020-13-01,1\n", {}, r"row 2 .*'2020-13-01' is not a date"),
+        (
+            "x,c,y\n1,a,0\n2,b,1\n",
+            {"categorical": {"d": "onehot"}},
+            "no column 'd' of categories; did you mean",
+        ),
+        ("x,c,y\n1,a,0\n2,b,1\n", {"categorical": {"c": "hash"}}, "unknown encoding of categories 'hash'"),
+        ("x,c,y\n1,a,0\n2,b,1\n", {"drop": ["d"]}, "no column 'd' to leave out"),
+        ("x,c,y\n1,a,0\n2,b,1\n", {"sparse": True}, "--sparse: tables with columns of other things"),
+        ("x,c,y\n1,a,0\n2,b,1\n", {"task": "none", "categorical": {"c": "target"}}, "no target"),
+        ("x,c,y\n1,a,0\ninf,b,1\n", {}, r"row 2 \(line 3\), column 'x': the value is infinite"),
+        ("c,y\n,0\n,1\n", {}, "the rows have no features"),
+    ],
+)
+def test_refused(tmp_path: Path, text: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        made(tmp_path, written(tmp_path, text), **options)
+    assert not (tmp_path / "d.zarr").exists()
+
+
+def test_a_stray_text_deep_in_a_column_of_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"{number}.5,{'ab'[number % 2]}" for number in range(5000)]
+    lines[4000] = "n.a.,a"
+    source = written(tmp_path, "\n".join(["x,y", *lines, ""]))
+    small_blocks(monkeypatch, 2**12)
+    with pytest.raises(
+        InputError, match=r"a\.csv, row 4001 \(line 4002\), column 'x': 'n\.a\.' is not a number"
+    ):
+        made(tmp_path, source)
+    assert made(tmp_path, source, categorical={"x": "target"}).feature_names == ("mean of b by x",)
+
+
+def test_odd_categories(tmp_path: Path) -> None:
+    text = 'c,one,none,n,y\n"a, b",k,,1,0\nx=y,k,,1,1\n"say ""ä""",k,,1,0\n 7 ,k,,1,1\n'
+    notices: list[str] = []
+    data = made(tmp_path, written(tmp_path, text), notice=notices.append)
+    assert data.feature_names == ("c=7", "c=a, b", 'c=say "ä"', "c=x=y", "one=k", "n")
+    np.testing.assert_array_equal(rows(data.train)[:, :4], np.eye(4)[[1, 3, 2, 0]])
+    assert "column 'none' is left out: it has no value" in notices
+    assert open_dataset(data.path).table == data.table
+
+
+def test_wide_and_unique_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"name {number},group {number % 40},{number % 3}" for number in range(400)]
+    source = written(tmp_path, "\n".join(["id,group,y", *lines, ""]))
+    notices: list[str] = []
+    data = made(tmp_path, source, notice=notices.append)
+    # of three classes, a mean for each
+    assert data.feature_names == tuple(f"mean of {label} by group" for label in range(3))
+    np.testing.assert_allclose(rows(data.train).sum(axis=1), 1, rtol=1e-5)
+    assert any("column 'id' is left out: most of its values occur once" in said for said in notices)
+    wide = made(tmp_path, source, categorical={"group": "onehot", "id": "drop"})
+    assert wide.n_features == 40
+    assert wide.table is not None
+    assert wide.table.ignored == ("id",)
+    monkeypatch.setattr(_kinds, "MAX_LEVELS", 100)
+    message = r"row 101 \(line 102\), column 'id': more than 100 different values .*--drop id"
+    with pytest.raises(InputError, match=message):
+        made(tmp_path, source)
+    monkeypatch.setattr(table_fit, "_MOST_ONEHOT", 10)
+    with pytest.raises(InputError, match="column 'group': 40 categories"):
+        made(tmp_path, source, categorical={"group": "onehot"}, drop=["id"])
+
+
+def test_files_without_a_header(tmp_path: Path) -> None:
+    data = made(tmp_path, written(tmp_path, "a,1,0,x\nb,2,1,y\na,3,0,x\n"), header=False, target="2")
+    assert data.feature_names == ("0=a", "0=b", "1", "3=x", "3=y")
+    assert data.table is not None
+    assert not data.table.is_named
+
+
+def test_rows_of_arrays_are_none_of_a_table(tmp_path: Path) -> None:
+    source = written(tmp_path, "x,c,y\n1,a,0\n2,b,1\n")
+    np.savez(tmp_path / "b.npz", X=np.ones((3, 2)), y=[0, 1, 0])
+    with pytest.raises(InputError, match=r"b\.npz: has no columns of categories"):
+        shard([source, tmp_path / "b.npz"], tmp_path / "d.zarr")
