@@ -19,7 +19,7 @@ SMALL: dict[str, Any] = {
     "nu": 0.01,
     "lam": 0.1,
     "step_size": 0.01,
-    "max_cell_rows": 48,
+    "max_cell_rows": 96,
     "search": None,
     "random_state": 0,
 }

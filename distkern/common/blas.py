@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ _lock = threading.Lock()
 _pinned = False
 _depth = 0
 _limits: Any = None
+_found: tuple[int, threadpoolctl.ThreadpoolController] | None = None
 
 
 def pin_worker() -> None:
@@ -39,6 +41,17 @@ def pin_worker() -> None:
         _pinned = True
 
 
+def _libraries() -> threadpoolctl.ThreadpoolController:
+    """The BLAS libraries of this process, looked for again after imports only, which load them.
+
+    To find them all that is mapped into memory is read, which takes longer than to predict a few rows.
+    """
+    global _found
+    if _found is None or _found[0] != len(sys.modules):
+        _found = len(sys.modules), threadpoolctl.ThreadpoolController()
+    return _found[1]
+
+
 def blas_threads() -> int:
     """Threads that the BLAS libraries of this process use at present, the most of any."""
     pools = threadpoolctl.threadpool_info()
@@ -55,7 +68,7 @@ def single_threaded() -> Iterator[None]:
     global _depth, _limits
     with _lock:
         if _depth == 0:
-            _limits = threadpoolctl.threadpool_limits(1)
+            _limits = _libraries().limit(limits=1)
         _depth += 1
     try:
         yield

@@ -10,16 +10,23 @@ from small import taken
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 
 #: a hundred fits to a handful of rows each need few features and rounds
-SMALL = {"n_features": 64, "block_size": 32, "n_landmarks": 32, "max_rounds": 200, "search": None}
+SMALL = {
+    "n_features": 64,
+    "block_size": 32,
+    "n_landmarks": 32,
+    "max_rounds": 100,
+    "search": None,
+    "stages": 3,
+}
 #: thousands of passes over a handful of rows are as good after some hundred
-STEPS = {"csvrg": {"steps_per_stage": 1000}, "pegasos": {"steps_per_stage": 1000, "lam": 0.01}}
+STEPS = {"csvrg": {"steps_per_stage": 500}, "pegasos": {"steps_per_stage": 1000, "lam": 0.01, "stages": 5}}
 
 
 def few(kind):
     """The defaults but for what a fit takes long by."""
     names = taken(kind, {})
     settings = {name: value for name, value in SMALL.items() if name in names}
-    return kind(**settings, **STEPS.get(kind.name, {}))
+    return kind(**settings | STEPS.get(kind.name, {}))
 
 
 @parametrize_with_checks([few(kind) for kind in algorithms().values()])
