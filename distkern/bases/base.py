@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -176,9 +176,10 @@ class AbstractBasis(ABC):
         """M coef, (size, n_outputs), of the norm |w|^2 = coef' M coef of models; M is I unless said."""
         return coefficients
 
-    def add_metric(self, matrix: NDArray[np.float64], weight: float) -> None:
-        """matrix += weight M, (size, size)."""
-        matrix[np.diag_indices(self.size)] += weight
+    def add_metric(self, matrices: Sequence[NDArray[np.float64]], weight: float) -> None:
+        """matrix += weight M, (size, size), to each of some."""
+        for matrix in matrices:
+            matrix[np.diag_indices(self.size)] += weight
 
     def columns(self, features: Rows, columns: Indices) -> Floats:
         """Some functions at all rows, (n_columns, n_rows), in the order of ``columns``."""

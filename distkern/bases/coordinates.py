@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ _NOISE = {4: 1e-6, 8: 1e-16}
 _DROWNED = 0.02
 #: functions that are made orthonormal at once
 _PANEL = 256
+#: random vectors of which a trace is an average
+_PROBES = 16
 
 
 class Coordinates:
@@ -52,6 +54,10 @@ class Coordinates:
     def gradient(self, outer: Array) -> Array:
         """T' g: the gradient in c, of the one in the coefficients."""
         return outer
+
+    def trace(self, matrix: Array) -> float:
+        """trace(M^-1 A), |w|^2 = c' M c: of a Gram matrix A the sum of |z(x)|^2; about, where M is not I."""
+        return float(np.trace(matrix))
 
 
 class KernelCoordinates(Coordinates):
@@ -121,6 +127,18 @@ class KernelCoordinates(Coordinates):
         lower, cross = self._factor[: self._first, : self._first], self._factor[self._first :, : self._first]
         ahead = solve_triangular(lower, kept[: self._first], lower=True)
         return np.vstack([ahead, (kept[self._first :] - cross @ ahead) / self._lengths[:, None]])
+
+    def trace(self, matrix: Array) -> float:
+        from scipy.linalg import solve_triangular
+
+        first = self._first
+        exact = float(np.trace(matrix[:first, :first]))
+        if first == len(matrix):
+            return exact
+        # by random signs (Hutchinson 1990): the inverse itself takes r^3 operations
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (len(matrix) - first, _PROBES))
+        probes = solve_triangular(self._rest, signs, trans=1, lower=True)
+        return exact + float(np.einsum("ij,ij->", probes, matrix[first:, first:] @ probes)) / _PROBES
 
 
 def _orthonormal(factor: Array, square: float, noise: float) -> int:
@@ -210,16 +228,19 @@ class OrthonormalKernels(AbstractBasis):
         last = coefficients[self.first :]
         return np.vstack([coefficients[: self.first], self._rest @ (self._rest.T @ last)])
 
-    def add_metric(self, matrix: Array, weight: float) -> None:
+    def add_metric(self, matrices: Sequence[Array], weight: float) -> None:
         first = self.first
         places = np.arange(first)
-        matrix[places, places] += weight
+        for matrix in matrices:
+            matrix[places, places] += weight
         exact = LandmarkBasis(self.kernels.kernel, self.kernels.landmarks.astype(np.float64))
         for tile in exact.tiles(exact.landmarks[first:]):
             own = self._below[tile.rows]
             share = tile.values[:, first:] - own @ self._below.T
             share *= weight / self._lengths[tile.rows, None]
-            matrix[first:][tile.rows, first:] += share / self._lengths
+            share /= self._lengths
+            for matrix in matrices:
+                matrix[first:][tile.rows, first:] += share
 
     def __getstate__(self) -> dict[str, Any]:
         # workers only make values

@@ -35,8 +35,13 @@ class GramSum:
     def add(self, values: Floats, weights: NDArray[np.float64] | None = None) -> None:
         """Add rows (n_rows, size), at best 1024 at a time; weights (n_rows,) >= 0, or None for 1."""
         if weights is not None:
-            scaled: Floats = scratch("weighted rows", values.shape, values.dtype)
-            values = apply(np.multiply, values, np.sqrt(weights).astype(values.dtype)[:, None], into=scaled)
+            (there,) = np.nonzero(weights)
+            scaled: Floats = scratch("weighted rows", (len(there), values.shape[1]), values.dtype)
+            roots = np.sqrt(weights[there]).astype(values.dtype)[:, None]
+            if len(there) < len(values):
+                # of one class against the rest few rows may count
+                values = apply(np.take, values, there, into=scaled, axis=0, mode="clip")
+            values = apply(np.multiply, values, roots, into=scaled)
         for own, part in zip(self._columns, self.parts, strict=True):
             share: Floats = scratch("gram share", part.shape, values.dtype)
             # the same array to both sides: half the products

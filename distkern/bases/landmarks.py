@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -93,6 +94,7 @@ class KernelSpan(LandmarkBasis):
     def metric_product(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._exact.combine(self._exact.landmarks, coefficients).astype(np.float64)
 
-    def add_metric(self, matrix: NDArray[np.float64], weight: float) -> None:
+    def add_metric(self, matrices: Sequence[NDArray[np.float64]], weight: float) -> None:
         for tile in self._exact.tiles(self._exact.landmarks):
-            matrix[tile.rows] += weight * tile.values
+            for matrix in matrices:
+                matrix[tile.rows] += weight * tile.values

@@ -16,6 +16,7 @@ from distkern.passes import Cost, Reduce
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.measuring import Model, Sums, measure, measure_gradient, sums_and_slopes
 from distkern.solvers.risk import Risk
+from distkern.solvers.sample import Sample, SampledModel, measure_sampled_gradient
 
 State = TypeVar("State")
 
@@ -58,6 +59,27 @@ class AbstractExplicit(AbstractSolver[State]):
 def gradient_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
     """The losses, the errors and the gradient."""
     return Reduce("gradient", measure_gradient, Sums.add, model, cost=pass_cost(problem, footprint, 2))
+
+
+def sampled_gradient_pass(
+    problem: Problem, model: Model | None, footprint: Footprint, sample: Sample
+) -> Reduce[Sums]:
+    """The same of a sample's rows."""
+    cost, rows = pass_cost(problem, footprint, 2), sample.rows_per_block
+    share = min(1.0, rows / max(problem.block_rows))
+    return Reduce(
+        "gradient of the sample",
+        measure_sampled_gradient,
+        Sums.add,
+        None if model is None else SampledModel(model, sample),
+        blocks=sample.blocks,
+        cost=replace(
+            cost,
+            workspace_bytes=cost.workspace_bytes + rows * problem.row_numbers * problem.dtype.itemsize,
+            flops_per_row=share * cost.flops_per_row,
+            entries_per_row=share * cost.entries_per_row,
+        ),
+    )
 
 
 def zero_pass(problem: Problem, risk: Risk | None, split: str = "train") -> Reduce[Sums]:

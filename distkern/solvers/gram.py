@@ -17,7 +17,8 @@ from distkern.common.types import Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Outline, Problem, Steps
-from distkern.solvers.measuring import Model, Sums, drawn_rows, sums_and_slopes
+from distkern.solvers.measuring import Model, Sums, sums_and_slopes
+from distkern.solvers.sample import Sample
 
 Array = NDArray[np.float64]
 #: (r, k) -> P^-1 of it
@@ -29,8 +30,6 @@ STRIP_BYTES = 16 * 2**20
 _FEW_OUTPUTS = 8
 #: of the mean of the diagonal: below it the inverse is mostly rounding
 _LEAST_INVERTED, _LEAST_FACTORISED = 1e-10, 1e-13
-#: first index of the streams of sampled rows
-_SAMPLED = 11
 
 
 @dataclass(frozen=True)
@@ -81,15 +80,6 @@ def _predictions(model: Model, values: Floats) -> Floats:
     predictions: Floats = np.empty((len(values), coefficients.shape[1]), dtype=values.dtype)
     multiply(values, coefficients, predictions)
     return predictions
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Some rows: ``rows_per_block`` of each of the ``blocks``, drawn with ``seed``."""
-
-    blocks: tuple[int, ...]
-    rows_per_block: int
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -230,9 +220,7 @@ class Grams:
 def gram_sums(block: Block, operand: _Operand) -> GramSums:
     """A block's share."""
     model, grams = operand.model, operand.grams
-    rows = block
-    if grams.sample is not None:
-        rows = drawn_rows(block, grams.sample.rows_per_block, grams.sample.seed, _SAMPLED)
+    rows = block if grams.sample is None else grams.sample.rows(block)
     sums, gradient, border = Sums.none(model.risk), None, None
 
     def weigh(tile: Tile) -> tuple[Array | None, ...]:

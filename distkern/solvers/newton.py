@@ -20,18 +20,38 @@ from distkern.losses import curved_loss_names
 from distkern.passes import Derived
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.descent import BoundedMetric, Point, descend
-from distkern.solvers.explicit import AbstractExplicit, gradient_pass, held_out_pass, zero_pass
+from distkern.solvers.explicit import (
+    AbstractExplicit,
+    gradient_pass,
+    held_out_pass,
+    sampled_gradient_pass,
+    zero_pass,
+)
 from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_slopes
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
 from distkern.solvers.measuring import Model, Sums, figures_of, measured
+from distkern.solvers.sample import Sample, sample_of
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 Array = NDArray[np.float64]
 
 #: of a pass's result: the half of a matrix of 5,800 functions
 _STRIP_BYTES = 128 * 2**20
+#: of a sample, at least, and for each function
+_LEAST_SAMPLE, _ROWS_PER_FEATURE = 8192, 4
+#: a sample is taken of so many times its rows, or more
+_PAYS = 4
+#: steps that a matrix of a sample is expected to take to the minimum of a parabola
+_PARABOLA_PASSES = 8
+#: of the mean bent |z|^2 by the rows of a matrix, what is added to it: of directions of which it has seen few
+#: rows, or few that are bent, it knows too little, and steps would be too long
+_DAMPING = 0.3
+#: of it from stage to stage, with matrices of all rows
+_LESS_DAMPING = 0.3
+#: on the sample
+_SAMPLE_STEPS = 4
 #: steps from a matrix on
-_LEAST_STEPS, _MOST_STEPS = 3, 12
+_LEAST_STEPS, _MOST_STEPS = 4, 12
 #: of the mean of a matrix's diagonal, what its rounding is at least, by the bytes of a number
 _LEAST = {4: 1e-8, 8: 1e-15}
 #: products that take the time of an exponential (measured)
@@ -52,6 +72,8 @@ class NewtonState:
         :class:`~distkern.solvers.descent.Descent`
     steps : of the last stage
     stage : stages done
+    sampled : whether the last stage's matrix was of a sample of rows
+    damping : beside nu, of the matrices that do not bound the Hessian
     center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
     absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
     """
@@ -62,6 +84,8 @@ class NewtonState:
     decrement: float
     steps: int
     stage: int
+    sampled: bool
+    damping: float
     objective: float
     train_error: float
     test_error: float | None
@@ -84,13 +108,20 @@ class Newton(AbstractExplicit[NewtonState]):
     the squared hinge), and factorises it. From there on it takes steps w <- w - t B g, B made of H^-1 and of
     the steps since by BFGS, each of which is one more pass that makes no matrix; t = 1 unless that is too
     long, see :func:`~distkern.solvers.descent.descend`. They end with the tolerance, or when there were as
-    many as take the time of the next matrix, at least 3 and at most 12. Products are in the precision of the
+    many as take the time of the next matrix, at least 4 and at most 12. Products are in the precision of the
     rows, sums in float64.
+
+    From 4 max(8192, 4 r) rows on matrices are of so many, a quarter or less (Erdogdu and Montanari 2015), of
+    the square loss where that takes less time; and so that no direction of which these have seen too little
+    is followed too far, they are those of a larger nu, by 0.3 l'' |z|^2 on average over the rows of the
+    sample. The first stage begins at the minimum of that objective on the sample. The same is added to
+    matrices of all rows in the second stage, where few rows may be bent, and then less each time. Steps of
+    the square loss that have not met the tolerance are followed by one with the matrix of all rows.
 
     At w = 0 losses of classes are bent alike for every output and row, and of losses of real targets the
     bound of l'' is taken there, so the first stage makes one matrix, later ones make k. For the square loss
-    it is the Hessian everywhere, and the first step ends at the minimum, up to rounding. Of losses whose
-    outputs hang together (softmax) the blocks H_j are taken, times k / (k - 1).
+    that of all rows is the Hessian everywhere, and its step ends at the minimum, up to rounding. Of losses
+    whose outputs hang together (softmax) the blocks H_j are taken, times k / (k - 1).
 
     Nystroem features are not made: it works on the kernels k(L, x) themselves, whose norm is that of K_LL,
     and makes as many of them orthonormal as single precision asks for, see
@@ -102,7 +133,7 @@ class Newton(AbstractExplicit[NewtonState]):
         10, Whole(), help="at most this many; each makes a Gram matrix of all rows, or one for each output"
     )
     tol: float = parameter(
-        3e-4, NOT_NEGATIVE, help="stop once a step would lower the objective by no more than this share of it"
+        1e-3, NOT_NEGATIVE, help="stop once a step would lower the objective by no more than this share of it"
     )
 
     name = "newton"
@@ -140,6 +171,8 @@ class Newton(AbstractExplicit[NewtonState]):
             decrement=math.nan,
             steps=0,
             stage=0,
+            sampled=False,
+            damping=0.0,
             objective=figures.objective,
             train_error=figures.train_error,
             test_error=figures.test_error,
@@ -162,11 +195,38 @@ class Newton(AbstractExplicit[NewtonState]):
 
         at, own = coordinates.inward(state.coefficients), coordinates.basis
         of_matrix = replace(footprint, size=own.size)
-        grams = self._grams(state.stage)
+        # what samples leave of a parabola its matrix of all rows finds
+        again = state.stage > 0 and self.risk.loss.is_quadratic
+        sample = None if again else self.sample(problem, footprint)
+        grams = self._grams(state.stage, sample)
         matrices, sums = yield from grams.matrices(problem, Model(own, at, risk), of_matrix)
-        metric = BoundedMetric(self._inverse(own, matrices, state.stage, problem.n_rows))
-        start = self._point(coordinates, at, sums, sums.mean_gradient)
-        found = yield from descend(measure, start, metric, self.most_steps(footprint), self.tol)
+        for matrix in matrices:
+            matrix *= self._bend(state.stage) / sums.n_rows
+        damping = state.damping or _DAMPING * coordinates.trace(matrices[0]) / sums.n_rows
+        exact = sample is None and (state.stage == 0 or self.risk.loss.is_quadratic)
+        nu = self.nu if exact else self.nu + damping
+        if sample is None and state.stage:
+            # nearer to the minimum it is known which rows are bent
+            damping *= _LESS_DAMPING
+        solve = self._inverse(own, matrices, nu)
+        if sample is None:
+            start = self._point(coordinates, at, sums, sums.mean_gradient)
+        elif state.stage:
+            start = yield from measure(at)
+        else:
+
+            def measure_sample(at: Array) -> Steps[Point]:
+                model = Model(basis, coordinates.outward(at), risk)
+                sums: Sums = yield sampled_gradient_pass(problem, model, footprint, sample)
+                return self._point(coordinates, at, sums, coordinates.gradient(sums.mean_gradient), nu)
+
+            zero = self._point(coordinates, at, sums, sums.mean_gradient, nu)
+            of_sample = yield from descend(
+                measure_sample, zero, BoundedMetric(solve), _SAMPLE_STEPS, self.tol
+            )
+            start = yield from measure(of_sample.point.at)
+        most = self.most_steps(problem, footprint)
+        found = yield from descend(measure, start, BoundedMetric(solve), most, self.tol)
         coefficients = coordinates.outward(found.point.at)
         last = Model(basis, coefficients, risk)
         figures = yield from figures_of(
@@ -181,6 +241,8 @@ class Newton(AbstractExplicit[NewtonState]):
             decrement=found.decrement,
             steps=found.steps,
             stage=state.stage + 1,
+            sampled=sample is not None,
+            damping=damping,
             objective=figures.objective,
             train_error=figures.train_error,
             test_error=figures.test_error,
@@ -195,7 +257,9 @@ class Newton(AbstractExplicit[NewtonState]):
 
     def _stuck(self, state: NewtonState) -> bool:
         """Whether another stage would begin with the same matrix as the last."""
-        return state.stage > 0 and (state.steps == 0 or self.risk.loss.is_quadratic)
+        if state.stage == 0 or state.sampled:
+            return False
+        return state.steps == 0 or self.risk.loss.is_quadratic
 
     def measures(self, state: NewtonState) -> Measures:
         converged = self._converged(state)
@@ -211,34 +275,50 @@ class Newton(AbstractExplicit[NewtonState]):
 
     def outline(self, problem: Problem) -> list[Outline]:
         footprint = self.footprint(problem, self.expected_size(problem))
-        stages = 1 if self.risk.loss.is_quadratic else self.stages
+        quadratic, sample = self.risk.loss.is_quadratic, self.sample(problem, footprint)
+        stages = min(self.stages, 1 + (sample is not None)) if quadratic else self.stages
+        steps = self.most_steps(problem, footprint) + (sample is not None)
         passes = [
             *(Outline(step, times) for step, times in self.features.outline(problem.layout)),
             *target_outline(problem),
             Outline(zero_pass(problem, None), 1),
-            self._grams(0).outline(problem, footprint),
-            Outline(gradient_pass(problem, None, footprint), stages * self.most_steps(footprint)),
+            self._grams(0, sample).outline(problem, footprint),
+            Outline(gradient_pass(problem, None, footprint), stages * steps),
         ]
+        if sample is not None:
+            passes.append(Outline(sampled_gradient_pass(problem, None, footprint, sample), _SAMPLE_STEPS))
         if stages > 1:
-            later = self._grams(1).outline(problem, footprint)
+            later = self._grams(1, None if quadratic else sample).outline(problem, footprint)
             passes.append(replace(later, times=later.times * (stages - 1)))
         if problem.has_test:
             passes.append(Outline(zero_pass(problem, None, "test"), 1))
             passes.append(Outline(held_out_pass(problem, None, footprint), stages))
         return passes
 
-    def most_steps(self, footprint: Footprint) -> int:
+    def most_steps(self, problem: Problem, footprint: Footprint) -> int:
         """Steps from a matrix on: about as many as their passes take the time of making the next one."""
         if self.risk.loss.is_quadratic:
             return _MOST_STEPS
-        size, outputs = footprint.size, self.risk.n_outputs
-        a_pass = footprint.flops_per_row + _FLOPS_OF_ENTRY * footprint.entries_per_row + 4.0 * size * outputs
-        return int(np.clip(outputs * size**2 / a_pass, _LEAST_STEPS, _MOST_STEPS))
+        share = 1.0 if self.sample(problem, footprint) is None else _wanted(footprint) / problem.n_rows
+        worth = share * self.risk.n_outputs * self._matrix_by_pass(footprint)
+        return int(np.clip(worth, _LEAST_STEPS, _MOST_STEPS))
 
-    def _grams(self, stage: int) -> Grams:
+    def sample(self, problem: Problem, footprint: Footprint) -> Sample | None:
+        """The rows that matrices are of; None for all, of which a parabola needs but one matrix."""
+        rows = _wanted(footprint)
+        cheap = self.risk.loss.is_quadratic and self._matrix_by_pass(footprint) < _PARABOLA_PASSES
+        return None if cheap or problem.n_rows < _PAYS * rows else sample_of(problem, rows)
+
+    def _matrix_by_pass(self, footprint: Footprint) -> float:
+        """The time that a row of a matrix takes, by that of a pass."""
+        size = footprint.size
+        features = footprint.flops_per_row + _FLOPS_OF_ENTRY * footprint.entries_per_row
+        return size**2 / (features + 4.0 * size * self.risk.n_outputs)
+
+    def _grams(self, stage: int, sample: Sample | None = None) -> Grams:
         """The matrices of a stage: one for each output, at first one for all, which are bent alike there."""
         weigh, n_matrices = (with_curvatures, self.risk.n_outputs) if stage else (with_slopes, 1)
-        return Grams(weigh, n_matrices, strip_bytes=_STRIP_BYTES, name="Newton matrix")
+        return Grams(weigh, n_matrices, sample=sample, strip_bytes=_STRIP_BYTES, name="Newton matrix")
 
     def _bend(self, stage: int) -> float:
         """What a stage's matrices are multiplied by."""
@@ -250,13 +330,11 @@ class Newton(AbstractExplicit[NewtonState]):
             return loss.curvature
         return loss.coupling(outputs) * float(loss.row_curvatures(*np.zeros((2, 1, outputs)))[0, 0])
 
-    def _inverse(self, basis: AbstractBasis, matrices: list[Array], stage: int, n_rows: int) -> Solve:
+    def _inverse(self, basis: AbstractBasis, matrices: list[Array], nu: float) -> Solve:
         """g -> H^-1 g, in the memory of the matrices."""
-        solves = []
-        for matrix in matrices:
-            matrix *= self._bend(stage) / n_rows
-            basis.add_metric(matrix, self.nu)
-            solves.append(solved(matrix, 0.0, overwrite=True, least=_LEAST[basis.dtype.itemsize]))
+        basis.add_metric(matrices, nu)
+        least = _LEAST[basis.dtype.itemsize]
+        solves = [solved(matrix, 0.0, overwrite=True, least=least) for matrix in matrices]
 
         def solve(right: Array) -> Array:
             found = np.empty_like(right)
@@ -275,7 +353,14 @@ class Newton(AbstractExplicit[NewtonState]):
         choice = self.choice(problem)
         return choice.coordinates(choice.basis(problem.layout, state.landmarks, state.gamma))
 
-    def _point(self, coordinates: Coordinates, at: Array, sums: Sums, gradient: Array) -> Point:
-        metric = coordinates.basis.metric_product(at)
-        regulariser = 0.5 * self.nu * float(np.einsum("ij,ij->", at, metric))
-        return Point(at, sums.losses / sums.n_rows + regulariser, gradient + self.nu * metric, sums)
+    def _point(
+        self, coordinates: Coordinates, at: Array, sums: Sums, gradient: Array, nu: float | None = None
+    ) -> Point:
+        metric, nu = coordinates.basis.metric_product(at), self.nu if nu is None else nu
+        regulariser = 0.5 * nu * float(np.einsum("ij,ij->", at, metric))
+        return Point(at, sums.losses / sums.n_rows + regulariser, gradient + nu * metric, sums)
+
+
+def _wanted(footprint: Footprint) -> int:
+    """Rows of a sample."""
+    return max(_LEAST_SAMPLE, _ROWS_PER_FEATURE * footprint.size)

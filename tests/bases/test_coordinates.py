@@ -49,9 +49,13 @@ def test_functions_are_combinations_of_the_kernels(gamma, dtype, form):
     norms = np.einsum("ij,ik,kj->j", coefficients, K, coefficients)
     np.testing.assert_allclose(np.einsum("ij,ij->j", c, own.metric_product(c)), norms, rtol=1e-5)
     metric = np.zeros((own.size, own.size))
-    own.add_metric(metric, 0.5)
+    own.add_metric([metric], 0.5)
     np.testing.assert_allclose(metric @ c, 0.5 * own.metric_product(c), atol=1e-9)
     np.testing.assert_allclose(np.diag(metric), 0.5)
+    # the trace of M^-1 Z' Z
+    gram = values.T @ values
+    exact = np.trace(np.linalg.solve(2.0 * metric, gram))
+    assert coordinates.trace(gram) == pytest.approx(exact, rel=0.2)
     again = pickle.loads(pickle.dumps(own))
     np.testing.assert_array_equal(again.values(rows), own.values(rows))
 

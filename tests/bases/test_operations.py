@@ -65,7 +65,7 @@ def test_the_metric_is_that_of_the_norm(name, form):
     if name == "span":
         apart = np.square(ROWS[:20, None].astype(np.float32).astype(float) - ROWS[None, :20]).sum(axis=2)
         wanted = np.exp(-0.3 * apart)
-    basis.add_metric(metric, 2.5)
+    basis.add_metric([metric], 2.5)
     np.testing.assert_allclose(metric, 1 + 2.5 * wanted, atol=1e-6)
     w = np.random.default_rng(2).standard_normal((basis.size, 3))
     np.testing.assert_allclose(basis.metric_product(w), wanted @ w, atol=1e-6)

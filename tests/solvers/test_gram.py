@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
+from distkern.bases.gram import GramSum
 from distkern.common.sparse import SparseRows
 from distkern.common.types import Block
 from distkern.features import feature_names
@@ -15,9 +16,10 @@ from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.passes import Reduce
 from distkern.solvers.base import Problem
-from distkern.solvers.gram import Grams, Sample, Weighed, solved, with_slopes
+from distkern.solvers.gram import Grams, Weighed, solved, with_slopes
 from distkern.solvers.measuring import Model, sums_and_slopes
 from distkern.solvers.risk import Risk
+from distkern.solvers.sample import Sample
 from feature_problems import features_of_kind
 from reference import PlainRunner, cut_blocks
 
@@ -114,6 +116,17 @@ def test_products_are_of_single_precision_and_sums_are_not():
     exact = z.T @ (s[:, None] * z)
     assert gram.dtype == np.float64
     assert 1e-10 < np.abs(gram - exact).max() / exact.max() < 1e-6
+
+
+def test_rows_that_do_not_count_are_left_out():
+    values = np.random.default_rng(0).standard_normal((40, 6))
+    weights = np.where(np.arange(40) % 4, 0.0, 2.5)
+    for own in (weights, np.zeros(40)):
+        total = GramSum(6)
+        before = values.copy()
+        total.add(values, own)
+        np.testing.assert_allclose(total.parts[0], values.T @ (own[:, None] * values), atol=1e-12)
+        np.testing.assert_array_equal(values, before)
 
 
 def test_a_sample_takes_its_rows_alone():

@@ -149,13 +149,14 @@ def few_blocks(n=300, dtype=np.float64):
     return cut_blocks(X.astype(dtype), (values > 0).astype(np.int32), (n // 2, n - n // 2))
 
 
-def test_a_stage_is_a_matrix_and_steps_that_are_a_pass_each():
+def test_a_stage_is_a_matrix_and_steps_that_are_a_pass_each(monkeypatch):
+    monkeypatch.setattr(newton, "_LEAST_STEPS", 2)
     subject = solver("logistic", tol=1e-13)
     states, runner = train(subject, few_blocks())
     steps = [state.steps for state in states[1:]]
     stages = [["Newton matrix"] + ["gradient"] * number for number in steps]
     assert runner.made == ["start", *(name for stage in stages for name in stage)]
-    assert steps[0] == 3
+    assert steps[0] == 2
     assert np.all(np.diff([state.objective for state in states]) < 0)
     assert states[-1].decrement <= 1e-13 * states[-1].objective
     assert states[-1].decrement < 1e-4 * states[-2].decrement
@@ -185,11 +186,11 @@ def test_as_many_steps_as_a_matrix_is_worth():
         problem = Problem((10000,), 54, outputs, np.dtype(np.float32), False, 0)
         kind = features_of_kind(features, RBF, **sizes).spanning()
         subject = Newton(Risk(find_loss("logistic")(), outputs), kind)
-        return subject.most_steps(kind.footprint(problem.layout))
+        return subject.most_steps(problem, kind.footprint(problem.layout))
 
     few, many = ({"n_landmarks": size} for size in (256, 4096))
-    # each matrix takes less than two passes, or more than twelve
-    assert steps(1, "landmarks", **few) == 3
+    # each matrix takes less than four passes, or more than twelve
+    assert steps(1, "landmarks", **few) == 4
     assert steps(1, "landmarks", **many) == 12
     assert steps(1, "nystroem", **many) == 12
     assert steps(7, "landmarks", **few) > 6
@@ -205,6 +206,56 @@ def test_a_step_that_is_too_long_is_made_shorter(monkeypatch):
     assert runner.made.count("gradient") > sum(state.steps for state in states)
     assert np.all(np.diff([state.objective for state in states]) < 1e-12)
     assert states[-1].objective == pytest.approx(plain[-1].objective, rel=1e-6)
+
+
+def sampling(monkeypatch, rows):
+    monkeypatch.setattr(newton, "_LEAST_SAMPLE", rows)
+    monkeypatch.setattr(newton, "_PARABOLA_PASSES", 0)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "square"])
+def test_matrices_of_a_sample_end_at_the_same_minimum(monkeypatch, loss):
+    X, values, _ = rows(3000)
+    sizes = (500,) * 6
+    blocks = cut_blocks(X, values if loss == "square" else (values > 0).astype(np.int32), sizes)
+    whole, _ = train(solver(loss, tol=1e-9, stages=30), blocks)
+    sampling(monkeypatch, 60)
+    states, runner = train(solver(loss, tol=1e-9, stages=30), blocks)
+    assert runner.made[:3] == ["start", "Newton matrix", "gradient of the sample"]
+    # where the sample leads is better than nothing, and not the minimum
+    zero, least = states[0].objective, whole[-1].objective
+    assert states[1].objective < least + 0.1 * (zero - least)
+    assert states[-1].objective == pytest.approx(whole[-1].objective, rel=1e-8)
+    np.testing.assert_allclose(states[-1].coefficients, whole[-1].coefficients, atol=2e-4)
+
+
+def test_a_parabola_that_a_sample_does_not_solve_gets_its_matrix(monkeypatch):
+    X, values, _ = rows(3000)
+    blocks = cut_blocks(X, values, (500,) * 6)
+    sampling(monkeypatch, 12)
+    monkeypatch.setattr(newton, "_MOST_STEPS", 1)
+    monkeypatch.setattr(newton, "_LEAST_STEPS", 1)
+    states, runner = train(solver("square", tol=1e-12), blocks)
+    assert [state.sampled for state in states[1:]] == [True, False]
+    assert runner.made.count("Newton matrix") == 2
+    expected = np.linalg.solve(X.T @ X / 3000 + 1e-6 * np.eye(4), X.T @ values / 3000)
+    np.testing.assert_allclose(states[-1].coefficients[:, 0], expected, rtol=1e-9)
+
+
+def test_samples_are_taken_of_many_rows_and_for_a_parabola_of_many_functions():
+    def sample(loss, size, n_rows):
+        kind = features_of_kind("landmarks", RBF, n_landmarks=size)
+        problem = Problem((5000,) * (n_rows // 5000), 54, 1, np.dtype(np.float32), False, 0)
+        subject = Newton(Risk(find_loss(loss)(), 1), kind)
+        return subject.sample(problem, kind.footprint(problem.layout))
+
+    assert sample("logistic", 256, 30_000) is None
+    found = sample("logistic", 256, 100_000)
+    assert len(found.blocks) * found.rows_per_block == pytest.approx(8192, rel=0.01)
+    found = sample("logistic", 4096, 100_000)
+    assert len(found.blocks) * found.rows_per_block == pytest.approx(16384, rel=0.01)
+    assert sample("square", 256, 100_000) is None
+    assert sample("square", 4096, 100_000) == found
 
 
 def test_strips_of_a_matrix_change_nothing(monkeypatch):

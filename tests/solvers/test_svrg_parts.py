@@ -20,7 +20,7 @@ from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.solvers._svrg.inner import batch_ends, piece_rows
-from distkern.solvers._svrg.precondition import preconditioner, sampled_blocks
+from distkern.solvers._svrg.precondition import preconditioner, sampled_grams
 from distkern.solvers._svrg.snapshot import first_snapshot, snapshot_pass
 from distkern.solvers.base import Problem
 from distkern.solvers.gram import inverted
@@ -137,20 +137,24 @@ def test_the_metric_is_that_of_all_rows_where_the_sample_is_all_rows():
 
 
 def test_the_sample_has_the_wanted_rows_from_many_blocks():
-    blocks, per_block = sampled_blocks(problem_of([5000] * 100), 2048)
+    def sampled(sizes, size, **given):
+        sample = sampled_grams(problem_of(sizes, **given), size).sample
+        return sample.blocks, sample.rows_per_block
+
+    blocks, per_block = sampled([5000] * 100, 2048)
     assert len(blocks) == 16
     assert blocks == tuple(sorted(set(blocks)))
     assert len(blocks) * per_block == 16384
-    assert sampled_blocks(problem_of([5000] * 100, seed=1), 2048)[0] != blocks
-    small, per_block = sampled_blocks(problem_of([100] * 500), 512)
+    assert sampled([5000] * 100, 2048, seed=1)[0] != blocks
+    small, per_block = sampled([100] * 500, 512)
     assert len(small) * per_block == pytest.approx(8192, rel=0.02)
     assert per_block == 100
-    uneven, per_block = sampled_blocks(problem_of([10, 18000, 18000]), 16)
+    uneven, per_block = sampled([10, 18000, 18000], 16)
     assert len(uneven) == 3
     assert 10 + 2 * per_block == 8192
     # no more than four times the sample: all rows
-    assert sampled_blocks(problem_of([10, 8000, 8000]), 16) == ((0, 1, 2), 8000)
-    assert sampled_blocks(problem_of([10, 20]), 16) == ((0, 1), 20)
+    assert sampled([10, 8000, 8000], 16) == ((0, 1, 2), 8000)
+    assert sampled([10, 20], 16) == ((0, 1), 20)
 
 
 @pytest.mark.parametrize("outputs", [1, 3, 12])

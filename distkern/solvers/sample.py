@@ -1,0 +1,58 @@
+"""A few rows that stand for all: which they are, and sums over them alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from distkern.common.rng import Purpose, stream
+from distkern.common.types import Block
+from distkern.solvers.base import Problem
+from distkern.solvers.measuring import Model, Sums, drawn_rows, measure_gradient
+
+_LEAST_BLOCKS = 16
+#: first indices of the streams of the sample's blocks and of their rows
+_BLOCKS, _ROWS = 10, 11
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some rows: ``rows_per_block`` of each of the ``blocks``, drawn with ``seed``."""
+
+    blocks: tuple[int, ...]
+    rows_per_block: int
+    seed: int
+
+    def rows(self, block: Block) -> Block:
+        """Those of a block."""
+        return drawn_rows(block, self.rows_per_block, self.seed, _ROWS)
+
+
+def sample_of(problem: Problem, wanted: int) -> Sample:
+    """About so many rows from 16 random blocks, or more blocks where they are small."""
+    order = stream(problem.seed, Purpose.SAMPLE, _BLOCKS).permutation(len(problem.block_rows))
+    chosen: list[int] = []
+    found = 0
+    for block in order:
+        if found >= wanted and len(chosen) >= _LEAST_BLOCKS:
+            break
+        chosen.append(int(block))
+        found += problem.block_rows[block]
+    # blocks with fewer rows than their share leave the rest to the others
+    share, left = 1, wanted
+    for number, rows in enumerate(sorted(problem.block_rows[block] for block in chosen)):
+        share = max(share, -(-left // (len(chosen) - number)))
+        left -= min(rows, share)
+    return Sample(tuple(sorted(chosen)), share, problem.seed)
+
+
+@dataclass(frozen=True)
+class SampledModel:
+    """The operand of passes over a sample."""
+
+    model: Model
+    sample: Sample
+
+
+def measure_sampled_gradient(block: Block, operand: SampledModel) -> Sums:
+    """:func:`~distkern.solvers.measuring.measure_gradient` of a sample's rows."""
+    return measure_gradient(operand.sample.rows(block), operand.model)
