@@ -14,7 +14,7 @@ SMALL: dict[str, Any] = {
     "max_rounds": 20,
     "steps_per_stage": 600,
     "patience": None,
-    "tol": 1e-12,
+    "tol": 0.0,
     "n_sweeps": 2,
     "nu": 0.01,
     "lam": 0.1,
