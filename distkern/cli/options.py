@@ -148,6 +148,11 @@ def file_kinds(command: Command) -> Command:
             default=None,
             help="Whether CSV files start with the names of their columns.  [default: looked at]",
         ),
+        click.option(
+            "--zero-based/--one-based",
+            default=None,
+            help="Whether indices of svmlight files start at 0.  [default: looked at; of a model, as it was]",
+        ),
         click.option("--format", "format_name", type=click.Choice(list(kinds)), help=said),
     )(command)
 

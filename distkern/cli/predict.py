@@ -14,7 +14,13 @@ from distkern.storage.places import place_of
 
 _ENDINGS = (".zarr", ".csv", ".npy")
 #: what says how files are read, and has no effect on a data set
-_OF_FILES = {"target": "--target", "id": "--id", "format_name": "--format", "header": "--header"}
+_OF_FILES = {
+    "target": "--target",
+    "id": "--id",
+    "format_name": "--format",
+    "header": "--header",
+    "zero_based": "--zero-based",
+}
 
 
 @click.command()
@@ -46,6 +52,7 @@ def predict(
     id: str | None,
     target: str | None,
     header: bool | None,
+    zero_based: bool | None,
     format_name: str | None,
     decision: bool,
     proba: bool,
@@ -72,7 +79,7 @@ def predict(
         raise InputError(
             f"{out!r} has an unknown ending", where="--out", mend=f"end it in one of {', '.join(_ENDINGS)}"
         )
-    how = {"target": target, "id": id, "format_name": format_name, "header": header}
+    how = {"target": target, "id": id, "format_name": format_name, "header": header, "zero_based": zero_based}
     _check_source(files, data, split, how)
     options.use_certificates(scheduler)
     fitted = load_model(model)
@@ -94,7 +101,9 @@ def predict(
     if data is not None:
         n_rows = predict_to(fitted, find_split(data, split or "test"), out, **where)
     else:
-        rows = files_for(fitted, files, id=id, target=target, format=format_name, header=header)
+        rows = files_for(
+            fitted, files, id=id, target=target, format=format_name, header=header, zero_based=zero_based
+        )
         n_rows = predict_files_to(fitted, rows, out, id=id, **where)
         notes = [
             f"{file} does not name its columns: taken in the order of training" for file in rows.by_position

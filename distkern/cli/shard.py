@@ -66,8 +66,8 @@ class _SeveralTests(click.Command):
 @click.option(
     "--target",
     metavar="COLUMN",
-    help="Column of the target by name, or by position from 0 (-1: the last); .npz: name of the array.  "
-    "[default: the last column; array y, target or label]",
+    help="Column of the target by name, or by position from 0 (-1: the last); .npz: name of the "
+    "array; .npy: a position.  [default: the last column; array y, target or label]",
 )
 @click.option(
     "--task",
@@ -158,6 +158,7 @@ def shard(
     drop: tuple[str, ...],
     like: str | None,
     header: bool | None,
+    zero_based: bool | None,
     format_name: str | None,
     columns: bool,
     overwrite: bool,
@@ -198,6 +199,7 @@ def shard(
             overwrite=overwrite,
             format=format_name,
             header=header,
+            zero_based=zero_based,
             impute=impute,
             categorical=_by_name(categorical),
             drop=drop,

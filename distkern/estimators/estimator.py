@@ -86,6 +86,8 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
     #: single rows are drawn from all of them at any time, so it does not matter where they are
     draws_any_row: ClassVar[bool] = False
     table_: Table | None = None
+    #: whether indices of svmlight files start at 0, where it was fitted on a data set
+    zero_based_: bool | None = None
 
     # -- what an estimator is made of
 
@@ -223,7 +225,7 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
         """Fit, with a test split to measure after each stage, a given executor, listeners and checkpoints."""
         self.check_parameters()
         self.target_name_: str | None = None
-        self.table_ = None
+        self.table_ = self.zero_based_ = None
         with ExitStack() as stack:
             stack.enter_context(blas.single_threaded())
             data, executor = self._prepare(X, y, sample_weight, executor, stack)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from typing import Any, BinaryIO
+import zipfile
+from typing import Any, BinaryIO, cast
 
 _READ_BYTES = 1 << 17
 #: the bytes a stream begins with, and zeros between streams come in multiples of this (0: none are allowed)
@@ -14,9 +15,32 @@ def decompressed(raw: BinaryIO, compression: str) -> BinaryIO:
     """What the streams in ``raw`` hold, to be read from front to back.
 
     Python's own readers of bz2 and xz take a damaged header, and all that comes after it, for the end of the
-    file. Here whatever stands behind a stream is another stream, the format's padding, or an error.
+    file. Here whatever stands behind a stream is another stream, the format's padding, or an error. Arrow
+    reads zstd so, and a zip archive has one file.
     """
+    if compression == "zstd":
+        import pyarrow as pa
+
+        return cast(BinaryIO, pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd"))
+    if compression == "zip":
+        archive = zipfile.ZipFile(raw)
+        return cast(BinaryIO, archive.open(_only_member(archive)))
     return io.BufferedReader(_Streams(raw, compression), _READ_BYTES)
+
+
+def name_in_archive(raw: BinaryIO) -> str:
+    """The name of the one file in a zip archive; raises :class:`zipfile.BadZipFile` if there is not one."""
+    with zipfile.ZipFile(raw) as archive:
+        return _only_member(archive)
+
+
+def _only_member(archive: zipfile.ZipFile) -> str:
+    names = [
+        name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")
+    ]
+    if len(names) != 1:
+        raise zipfile.BadZipFile(f"the archive has {len(names)} files and not one")
+    return names[0]
 
 
 def _decompressor(compression: str) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from distkern.common import registry
 from distkern.common.errors import InputError
 from distkern.common.urls import is_url, redact_urls, refuse_password
+from distkern.formats._compressed import name_in_archive
 from distkern.formats.base import (
     PACKAGE,
     AbstractFormat,
@@ -19,7 +20,7 @@ from distkern.formats.base import (
     known_formats,
 )
 
-COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".bz2": "bz2"}
+COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".bz2": "bz2", ".zst": "zstd", ".zip": "zip"}
 _WEB = ("http://", "https://")
 
 
@@ -94,6 +95,8 @@ def _identify(url: str, format_name: str | None, *, quiet: bool) -> InputFile | 
     stem, suffix = os.path.splitext(lower)
     compression = COMPRESSIONS.get(suffix)
     extension = os.path.splitext(stem)[1] if compression else suffix
+    if compression == "zip" and not extension and format_name is None:
+        extension = _extension_in_archive(InputFile(shown, "", compression, mark + query))
     for kind in known_formats().values():
         if kind.name == format_name or (format_name is None and extension in kind.extensions):
             if compression and not kind.is_text:
@@ -112,6 +115,14 @@ def _identify(url: str, format_name: str | None, *, quiet: bool) -> InputFile | 
         where=shown,
         mend=f"known: {_known_extensions()}; or give --format {'|'.join(known_formats())}",
     )
+
+
+def _extension_in_archive(file: InputFile) -> str:
+    """That of the one file in an archive whose own name has none."""
+    with explain_errors(file):
+        file_system, path = file_system_of(file.url + file.query)
+        with file_system.open(path, "rb") as raw:
+            return os.path.splitext(name_in_archive(raw).lower())[1]
 
 
 def _known_extensions() -> str:

@@ -54,7 +54,7 @@ def line_blocks(stream: BinaryIO, file: str, block_bytes: int = BLOCK_BYTES) -> 
             raise InputError(
                 "not a text file (it has zero bytes)",
                 where=file,
-                mend="check the extension: compressed files need .gz, .xz or .bz2; text must be UTF-8",
+                mend="check the extension: compressed files need .gz, .xz, .bz2, .zst, .zip; text is UTF-8",
             )
         if not piece:
             if kept:

@@ -33,6 +33,13 @@ CHUNK_BYTES = 8 * 2**20
 TargetKind: TypeAlias = Literal["label", "number", "none"]
 
 
+@dataclass(slots=True)
+class Indices:
+    """Whether indices of svmlight files start at 0; None until the first block of the first file says so."""
+
+    from_zero: bool | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """What the user said about the files.
@@ -47,6 +54,7 @@ class ReadOptions:
     ignored : columns that are left out where they are there, for instance the target of a model
     drop : columns that are left out, and are there
     kinds : what the columns of tables hold, for features of other kinds than numbers; None: numbers alone
+    indices : where the indices of svmlight files start
     """
 
     target_kind: TargetKind = "label"
@@ -57,6 +65,7 @@ class ReadOptions:
     ignored: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     kinds: TableKinds | None = None
+    indices: Indices = field(default_factory=Indices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +132,7 @@ class AbstractFormat(ABC):
     ----------
     name : of the format, as ``--format`` takes it
     extensions : of its files, with the dot
-    is_text : may be compressed (.gz, .xz, .bz2) and is read from front to back
+    is_text : may be compressed (.gz, .xz, .bz2, .zst, .zip) and is read from front to back
     is_table : has columns, of which one can be an id
     holds_targets : has room for the targets beside the features
     """
@@ -258,13 +267,14 @@ def file_system_of(url: str) -> tuple[Any, str]:
 def explain_errors(file: InputFile) -> Iterator[None]:
     """Turn what reading a file can raise into an error that names the file."""
     import lzma
+    import zipfile
     import zlib
 
     try:
         yield
     except DistkernError:
         raise
-    except (EOFError, zlib.error, lzma.LZMAError) as error:
+    except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         raise _damaged(file, error) from error
     except OSError as error:
         # gzip and bz2 report damage as an OSError without a number; remote file systems do so for theirs

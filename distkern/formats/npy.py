@@ -1,4 +1,4 @@
-"""NumPy files: ``.npy`` with the features alone, ``.npz`` with the features and the targets."""
+"""NumPy files: ``.npy`` with one array, ``.npz`` with features and targets, or a sparse matrix of SciPy."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.formats._columns import choose_columns
+from distkern.formats._sparse_npz import SPARSE_NAMES, StoredArray, sparse_rows
 from distkern.formats.base import (
     CHUNK_BYTES,
     FILL_OR_DROP,
@@ -37,7 +39,8 @@ TARGET_NAMES = ("y", "Y", "target", "targets", "label", "labels")
 
 
 class Npy(AbstractFormat):
-    """One array of features, (n_rows, n_features); axes beyond the second are flattened in C order."""
+    """One array of features, (n_rows, n_features), of which ``--target`` may name a column by its position;
+    axes beyond the second are flattened in C order."""
 
     name: ClassVar[str] = "npy"
     extensions: ClassVar[tuple[str, ...]] = (".npy",)
@@ -48,18 +51,30 @@ class Npy(AbstractFormat):
         np.save(path, features)
 
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
-        if options.target_kind != "none" or options.target is not None:
+        if options.target_kind != "none" and options.target is None:
             raise InputError(
-                "a .npy file holds features and no targets",
+                "which column of the .npy file holds the targets is not said",
                 where=file.url,
-                mend="give --task none without --target, or an .npz file with arrays X and y",
+                mend="give --target -1 if the last does, --task none, or an .npz file with arrays X and y",
             )
         with file.open() as stream, _stored(stream, file.url, is_local=file.is_local) as features:
-            yield from _rows(features, None, file.url)
+            if options.target is None:
+                yield from _rows(features, None, file.url)
+                return
+            names = [str(at) for at in range(math.prod(features.shape[1:]))]
+            columns = choose_columns(names, where=file.url, options=options, has_header=False)
+            for chunk in _rows(features, None, file.url):
+                values = np.asarray(chunk.features)
+                targets = values[:, columns.target] if options.target_kind != "none" else None
+                rest = np.ascontiguousarray(values[:, list(columns.features)])
+                yield replace(
+                    chunk, features=rest, targets=targets, names=columns.feature_names, has_header=False
+                )
 
 
 class Npz(AbstractFormat):
-    """Arrays by name, as :data:`FEATURE_NAMES` and :data:`TARGET_NAMES` list them."""
+    """Arrays by name, as :data:`FEATURE_NAMES` and :data:`TARGET_NAMES` list them; the features may be sparse
+    rows as ``scipy.sparse.save_npz`` stores them."""
 
     name: ClassVar[str] = "npz"
     extensions: ClassVar[tuple[str, ...]] = (".npz",)
@@ -75,7 +90,8 @@ class Npz(AbstractFormat):
             with _zip_errors(file.url):
                 archive = stack.enter_context(zipfile.ZipFile(stream))
             names = [item.removesuffix(".npy") for item in archive.namelist() if item.endswith(".npy")]
-            wanted = _pick(names, FEATURE_NAMES, "features", file.url)
+            is_sparse = set(SPARSE_NAMES) <= {*names}
+            wanted = "data" if is_sparse else _pick(names, FEATURE_NAMES, "features", file.url)
             target: str | None = None
             if options.target_kind != "none":
                 accepted = TARGET_NAMES if options.target is None else (options.target,)
@@ -85,8 +101,16 @@ class Npz(AbstractFormat):
                     "with --task none no targets are read", where=f"{file.url}, --target", mend="leave it out"
                 )
             with _zip_errors(file.url):
-                features = stack.enter_context(_member(archive, wanted, file.url))
                 targets = stack.enter_context(_member(archive, target, file.url)) if target else None
+                if is_sparse:
+                    parts = {
+                        name: stack.enter_context(_member(archive, name, file.url)) for name in SPARSE_NAMES
+                    }
+                    for start, rows in sparse_rows(parts, targets, file.url):
+                        yield RawChunk(rows, _next_labels(targets, start, len(rows)), start + 1, file.url)
+                    _finish(*parts.values(), targets)
+                    return
+                features = stack.enter_context(_member(archive, wanted, file.url))
                 yield from _rows(features, targets, file.url)
 
 
@@ -126,19 +150,8 @@ def _zip_errors(file: str) -> Iterator[None]:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Array:
-    """A stored array of which the next rows can be taken, in order."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    take: Callable[[int], NDArray[Any]]
-    finish: Callable[[], None]
-    label: str
-
-
 @contextmanager
-def _member(archive: zipfile.ZipFile, name: str, file: str) -> Iterator[_Array]:
+def _member(archive: zipfile.ZipFile, name: str, file: str) -> Iterator[StoredArray]:
     with archive.open(f"{name}.npy") as stream:
         shape, fortran_order, dtype = _header(stream, f"{file}, array {name!r}")
         label = f"{file}, array {name!r}"
@@ -152,7 +165,7 @@ def _member(archive: zipfile.ZipFile, name: str, file: str) -> Iterator[_Array]:
 
 
 @contextmanager
-def _stored(stream: BinaryIO, file: str, *, is_local: bool) -> Iterator[_Array]:
+def _stored(stream: BinaryIO, file: str, *, is_local: bool) -> Iterator[StoredArray]:
     if is_local:
         with open(file, "rb") as plain:
             yield _mapped(plain, file)
@@ -189,7 +202,7 @@ def _header(stream: Any, label: str) -> tuple[tuple[int, ...], bool, np.dtype[An
     return tuple(shape), bool(fortran_order), dtype
 
 
-def _streamed(stream: Any, shape: tuple[int, ...], dtype: np.dtype[Any], label: str) -> _Array:
+def _streamed(stream: Any, shape: tuple[int, ...], dtype: np.dtype[Any], label: str) -> StoredArray:
     inner = shape[1:]
     row_bytes = dtype.itemsize * math.prod(inner)
 
@@ -208,14 +221,14 @@ def _streamed(stream: Any, shape: tuple[int, ...], dtype: np.dtype[Any], label: 
         if stream.read(1):
             raise _too_long(label)
 
-    return _Array(shape, dtype, take, finish, label)
+    return StoredArray(shape, dtype, take, finish, label)
 
 
 def _too_long(label: str) -> InputError:
     return InputError("the file is longer than its header says", where=label, mend="write the file again")
 
 
-def _mapped(stream: Any, label: str) -> _Array:
+def _mapped(stream: Any, label: str) -> StoredArray:
     stream.seek(0)
     shape, fortran_order, dtype = _header(stream, label)
     start = stream.tell()
@@ -226,7 +239,9 @@ def _mapped(stream: Any, label: str) -> _Array:
     if size > needed:
         raise _too_long(label)
     if 0 in shape:
-        return _Array(shape, dtype, lambda n_rows: np.zeros((n_rows, *shape[1:]), dtype), _nothing, label)
+        return StoredArray(
+            shape, dtype, lambda n_rows: np.zeros((n_rows, *shape[1:]), dtype), _nothing, label
+        )
     order: Any = "F" if fortran_order else "C"
     mapped = np.memmap(stream, dtype=dtype, mode="r", offset=start, shape=shape, order=order)
     position = 0
@@ -236,14 +251,14 @@ def _mapped(stream: Any, label: str) -> _Array:
         position += n_rows
         return np.asarray(mapped[position - n_rows : position])
 
-    return _Array(shape, dtype, take, _nothing, label)
+    return StoredArray(shape, dtype, take, _nothing, label)
 
 
 def _nothing() -> None:
     """A mapped file needs no check at its end: its size was compared at the start."""
 
 
-def _rows(features: _Array, targets: _Array | None, file: str) -> Iterator[RawChunk]:
+def _rows(features: StoredArray, targets: StoredArray | None, file: str) -> Iterator[RawChunk]:
     if len(features.shape) < 2:
         raise InputError(
             f"the features have shape {features.shape}", where=features.label, mend="store (rows, features)"
@@ -270,13 +285,18 @@ def _rows(features: _Array, targets: _Array | None, file: str) -> Iterator[RawCh
     for start in range(0, n_rows, step):
         count = min(step, n_rows - start)
         chunk = numeric(features.take(count).reshape(count, width))
-        labels = (
-            None if targets is None else _labels(targets.take(count).reshape(count), start, targets.label)
-        )
-        yield RawChunk(chunk, labels, start + 1, file)
-    features.finish()
-    if targets is not None:
-        targets.finish()
+        yield RawChunk(chunk, _next_labels(targets, start, count), start + 1, file)
+    _finish(features, targets)
+
+
+def _next_labels(targets: StoredArray | None, start: int, count: int) -> NDArray[Any] | None:
+    return None if targets is None else _labels(targets.take(count).reshape(count), start, targets.label)
+
+
+def _finish(*arrays: StoredArray | None) -> None:
+    for array in arrays:
+        if array is not None:
+            array.finish()
 
 
 def _labels(values: NDArray[Any], start: int, label: str) -> NDArray[Any]:

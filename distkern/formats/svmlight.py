@@ -1,4 +1,4 @@
-"""svmlight / LIBSVM text: ``label index:value index:value ...``, one row a line, indices counted from 1."""
+"""svmlight / LIBSVM text: ``label index:value index:value ...``, one row a line, indices from 1 or 0."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.common.sparse import MAX_FEATURES, SparseRows
 from distkern.common.types import Floats
-from distkern.formats._lines import LineBlock, line_blocks, parse_number
+from distkern.formats._lines import NOT_FINITE, LineBlock, line_blocks, parse_number
 from distkern.formats.base import AbstractFormat, InputFile, RawChunk, ReadOptions, not_finite
 
 _COMMENT = re.compile(rb"#[^\n]*")
 _QUERY = re.compile(rb"^([ \t]*[^\s:]+[ \t]+)qid:[0-9]+(?=\s)", re.MULTILINE)
+_ZERO = re.compile(rb"[ \t]0+:")
 _INDEX = re.compile(r"[0-9]{1,18}")
 _SPACES = bytes.maketrans(b"\t\r", b"  ")
 _ONE_PER_LINE = bytes.maketrans(b": ", b"\n\n")
 
 #: labels (n,), row of each stored value, column of each, values, line of each row
-_Entries = tuple[Floats, NDArray[np.int64], NDArray[np.int64], Floats, NDArray[np.int64]]
+_Entries = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64], Floats, NDArray[np.int64]]
 
 
 class Svmlight(AbstractFormat):
     """Sparse text rows; whether they are stored so depends on how many numbers are zero.
 
-    ``qid:`` fields and ``#`` comments are skipped. Index 0, and indices that do not increase within a row,
-    are refused: files that start at 0 would otherwise be read shifted or not depending on their content.
+    ``qid:`` fields and ``#`` comments are skipped, labels may be words. Indices count from 1, unless the
+    first block of the first file has an index 0, or the user says what they do; an index 0 that comes
+    later is refused, as are indices that do not increase within a row.
     """
 
     name: ClassVar[str] = "svmlight"
@@ -54,9 +56,13 @@ class Svmlight(AbstractFormat):
             )
         width = 0
         first_row = 1
+        indices, words = options.indices, options.target_kind == "label"
         with file.open() as stream:
             for block in line_blocks(stream, file.url, block_bytes=2**20):
-                labels, rows, columns, values, lines = _parse(block, file.url, first_row)
+                if indices.from_zero is None:
+                    indices.from_zero = _ZERO.search(_COMMENT.sub(b"", block.text)) is not None
+                first = 0 if indices.from_zero else 1
+                labels, rows, columns, values, lines = _parse(block, file.url, first_row, first, words)
                 width = max(width, int(columns.max(initial=-1)) + 1)
                 if width > MAX_FEATURES:
                     row = int(rows[np.argmax(columns >= MAX_FEATURES)])
@@ -78,18 +84,19 @@ class Svmlight(AbstractFormat):
                 first_row += len(labels)
 
 
-def _parse(block: LineBlock, file: str, first_row: int) -> _Entries:
+def _parse(block: LineBlock, file: str, first_row: int, first: int, words: bool) -> _Entries:
+    """The rows of a block, with indices from ``first`` on and labels that may be ``words``."""
     text = block.text
     if b"#" in text:
         text = _COMMENT.sub(b"", text)
     if b"qid:" in text:
         text = _QUERY.sub(rb"\1", text)
     text = text.translate(_SPACES)
-    fast = _parse_fast(text, block.first_line)
-    return _parse_slowly(text, block.first_line, file, first_row) if fast is None else fast
+    fast = _parse_fast(text, block.first_line, first, words)
+    return _parse_slowly(text, block.first_line, file, first_row, first, words) if fast is None else fast
 
 
-def _parse_fast(text: bytes, first_line: int) -> _Entries | None:
+def _parse_fast(text: bytes, first_line: int, first: int, words: bool) -> _Entries | None:
     """All rows at once, or None if anything at all is unusual."""
     characters = np.frombuffer(text, np.uint8)
     colon = characters == ord(":")
@@ -115,14 +122,34 @@ def _parse_fast(text: bytes, first_line: int) -> _Entries | None:
     index_starts, index_ends = starts[is_index], ends[is_index]
     if np.any(plain[index_starts] != plain[index_ends]) or np.any(index_ends - index_starts > 9):
         return None
+    labels: NDArray[Any] | None = None
     numbers = _numbers(text, len(starts))
+    if numbers is None and words:
+        # the labels are taken out, and a number put in their place
+        labels = _words(text, starts[is_label], ends[is_label])
+        at_label = np.zeros(len(text) + 1, dtype=np.int8)
+        at_label[starts[is_label]], at_label[ends[is_label]] = 1, -1
+        covered = np.where(np.cumsum(at_label[:-1]) == 1, np.uint8(ord("0")), characters)
+        numbers = None if labels is None else _numbers(covered.tobytes(), len(starts))
     if numbers is None:
         return None
     row = np.cumsum(is_label) - 1
-    rows, columns = row[is_index], numbers[is_index].astype(np.int64) - 1
+    rows, columns = row[is_index], numbers[is_index].astype(np.int64) - first
     if np.any(columns < 0) or np.any((np.diff(columns) <= 0) & (np.diff(rows) == 0)):
         return None
-    return numbers[is_label], rows, columns, numbers[is_value], line[is_label] + first_line
+    found = numbers[is_label] if labels is None else labels
+    return found, rows, columns, numbers[is_value], line[is_label] + first_line
+
+
+def _words(text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[Any] | None:
+    """Labels as texts, or None if one is not UTF-8 or a number that is not finite."""
+    try:
+        labels = [text[start:end].decode() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    except UnicodeDecodeError:
+        return None
+    if any(NOT_FINITE.fullmatch(label) for label in set(labels)):
+        return None
+    return np.array(labels, dtype=object)
 
 
 def _numbers(text: bytes, expected: int) -> Floats | None:
@@ -143,9 +170,13 @@ def _numbers(text: bytes, expected: int) -> Floats | None:
     return numbers if len(numbers) == expected else None
 
 
-def _parse_slowly(text: bytes, first_line: int, file: str, first_row: int) -> _Entries:
+def _parse_slowly(
+    text: bytes, first_line: int, file: str, first_row: int, first: int, words: bool
+) -> _Entries:
     """Line by line: says what is wrong and where, and takes the spellings that the fast way leaves out."""
     labels: list[float] = []
+    texts: list[str] = []
+    are_words = False
     rows: list[int] = []
     columns: list[int] = []
     values: list[float] = []
@@ -160,32 +191,39 @@ def _parse_slowly(text: bytes, first_line: int, file: str, first_row: int) -> _E
         if label is None:
             if ":" in tokens[0]:
                 raise InputError("the label is missing", where=where, mend="start the line with a number")
-            raise InputError(
-                f"the label {tokens[0]!r} is not a number", where=where, mend="code labels as numbers"
-            )
+            if not words:
+                raise InputError(
+                    f"the label {tokens[0]!r} is not a number",
+                    where=where,
+                    mend="give --task classification for labels, or code them as numbers",
+                )
+            if "\ufffd" in tokens[0]:
+                raise InputError("the label is not UTF-8 text", where=where, mend="save the file as UTF-8")
+            label, are_words = 0.0, True
         if not np.isfinite(label):
             raise not_finite(label, f"{where}, target")
-        previous = 0
+        previous = first - 1
         for token in tokens[1:]:
             index, value = _entry(token, where)
             if index <= previous:
-                if index == 0:
-                    what = "the index 0 (they count from 1)"
+                mend = f"write each row's indices from {first} in increasing order"
+                if index == 0 and first:
+                    what = "the index 0, and those before it count from 1"
+                    mend = "give --zero-based if they count from 0"
                 elif index == previous:
                     what = f"the index {index} twice"
                 else:
                     what = f"the index {index} after {previous}"
-                raise InputError(
-                    what, where=where, mend="write each row's indices from 1 in increasing order"
-                )
+                raise InputError(what, where=where, mend=mend)
             previous = index
             rows.append(len(labels))
-            columns.append(index - 1)
+            columns.append(index - first)
             values.append(value)
         labels.append(label)
+        texts.append(tokens[0])
         lines.append(number)
     return (
-        np.array(labels, dtype=np.float64),
+        np.array(texts, dtype=object) if are_words else np.array(labels, dtype=np.float64),
         np.array(rows, dtype=np.int64),
         np.array(columns, dtype=np.int64),
         np.array(values, dtype=np.float64),

@@ -25,6 +25,7 @@ def learn_names_of_dataset(estimator: Any, dataset: Dataset) -> None:
     estimator.target_name_ = dataset.target_name
     estimator._is_of_frame = False
     estimator.table_ = table = dataset.table
+    estimator.zero_based_ = bool(dataset.options.get("zero_based"))
     names = dataset.feature_names
     if table is not None:
         names = table.names if table.is_named else None

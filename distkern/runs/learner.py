@@ -29,6 +29,7 @@ class Learner(Protocol):
     n_features_in_: int
     width_: int
     table_: Table | None
+    zero_based_: bool | None
     target_name_: str | None
     scaling_: Scaling | None
     ended_: str

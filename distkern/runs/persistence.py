@@ -47,6 +47,7 @@ class _Model:
     target_name: str | None = None
     ended: str | None = None
     table: Table | None = None
+    zero_based: bool | None = None
 
     def __post_init__(self) -> None:
         columns = self.n_features if self.table is None else len(self.table.columns)
@@ -71,6 +72,7 @@ def save_model(model: Any, path: Place) -> None:
         "n_features": int(model.width_),
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])] or None,
         "target_name": getattr(model, "target_name_", None),
+        **({} if model.zero_based_ is None else {"zero_based": model.zero_based_}),
         **({} if model.table_ is None else {"table": model.table_.to_json()}),
         "n_iter": int(model.n_iter_),
         "ended": model.ended_,
@@ -144,7 +146,7 @@ def _restored(
     if described.classes is not None:
         dtype = str if described.classes.dtype == "string" else np.dtype(described.classes.dtype)
         model.classes_ = np.asarray(described.classes.values, dtype=dtype)
-    model.table_ = described.table
+    model.table_, model.zero_based_ = described.table, described.zero_based
     model.n_features_in_ = described.n_features if described.table is None else len(described.table.columns)
     if described.feature_names is not None:
         model.feature_names_in_ = np.asarray(described.feature_names, dtype=object)

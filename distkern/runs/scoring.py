@@ -81,7 +81,9 @@ def _predict_block(
     return start, function(block.features), None if reader is None else reader.source_rows()
 
 
-def files_for(model: Learner, sources: Iterable[Location], **how: Any) -> FileRows:
+def files_for(
+    model: Learner, sources: Iterable[Location], *, zero_based: bool | None = None, **how: Any
+) -> FileRows:
     """Files as rows of ``model``; ``how`` they are read is explained at :class:`FileRows`."""
     names = getattr(model, "feature_names_in_", None)
     return FileRows(
@@ -91,7 +93,7 @@ def files_for(model: Learner, sources: Iterable[Location], **how: Any) -> FileRo
         table=model.table_,
         scaling=model.scaling_,
         target_name=model.target_name_,
-        **how,
+        **{**how, "zero_based": model.zero_based_ if zero_based is None else zero_based},
     )
 
 

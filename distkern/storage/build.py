@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError, unknown_name
 from distkern.common.sparse import SparseRows, converted
 from distkern.formats._kinds import TableKinds
-from distkern.formats.base import CHUNK_BYTES, RawChunk
+from distkern.formats.base import CHUNK_BYTES, Indices, RawChunk
 from distkern.storage import chunks as stored
 from distkern.storage import writer
 from distkern.storage._transpose import write_columns
@@ -101,7 +101,7 @@ class Builder:
 
     ``columns``: with a feature-major copy, which is not an option because it changes no value. ``kinds`` has
     read tables, if there are any, and ``table_options`` say what becomes of their columns. Rows are prepared
-    as those of ``like``, if there is one.
+    as those of ``like``, if there is one. ``indices`` were found in svmlight files.
     """
 
     def __init__(
@@ -115,6 +115,7 @@ class Builder:
         kinds: TableKinds | None = None,
         table_options: TableOptions | None = None,
         like: Like | None = None,
+        indices: Indices | None = None,
     ) -> None:
         self.staged = staged
         self.options = options
@@ -125,6 +126,7 @@ class Builder:
         self.nameless: str | None = None
         self.kinds = kinds
         self.like = like
+        self.indices = indices or Indices()
         self.table_options = table_options or TableOptions()
         self.form = Form(options.sparse, options.scale, kinds)
         self.labels = LabelEncoder()
@@ -331,7 +333,7 @@ class Builder:
             classes,
             scaling,
             splits,
-            made.to_json(),
+            made.to_json() | ({"zero_based": True} if self.indices.from_zero else {}),
             is_sparse,
             self.shape.target_name,
             table,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.formats._files import expand
-from distkern.formats.base import CHUNK_BYTES, InputFile, RawChunk, ReadOptions, first_not_finite
+from distkern.formats.base import CHUNK_BYTES, Indices, InputFile, RawChunk, ReadOptions, first_not_finite
 from distkern.storage.collect import SPARSE_DENSITY
 from distkern.storage.places import Location
 from distkern.storage.scaling import SPARSE_KINDS, Scaling
@@ -41,6 +41,7 @@ class FileRows:
     id : column whose text is kept
     target : another column to leave out
     format, header : what the files are, where their names do not say; whether CSV files have a header line
+    zero_based : whether indices of svmlight files start at 0; None: if the first block has a 0
 
     Attributes
     ----------
@@ -62,6 +63,7 @@ class FileRows:
         target: str | None = None,
         format: str | None = None,
         header: bool | None = None,
+        zero_based: bool | None = None,
     ) -> None:
         self._files = expand(map(str, sources), format)
         ignored = () if target_name is None else (target_name,)
@@ -69,7 +71,14 @@ class FileRows:
         if table is not None:
             ignored, kinds = (*ignored, *table.ignored), table.kinds()
         self._options = ReadOptions(
-            "none", target, header, id=id, features=names, ignored=ignored, kinds=kinds
+            "none",
+            target,
+            header,
+            id=id,
+            features=names,
+            ignored=ignored,
+            kinds=kinds,
+            indices=Indices(zero_based),
         )
         self._table = table
         self.unseen: dict[str, int] = {}

@@ -15,7 +15,15 @@ from distkern.common.sparse import SparseRows
 from distkern.common.urls import redact_urls
 from distkern.formats._files import expand
 from distkern.formats._kinds import TableKinds
-from distkern.formats.base import InputFile, RawChunk, ReadOptions, TargetKind, numeric, refuse_non_finite
+from distkern.formats.base import (
+    Indices,
+    InputFile,
+    RawChunk,
+    ReadOptions,
+    TargetKind,
+    numeric,
+    refuse_non_finite,
+)
 from distkern.storage._transpose import write_columns
 from distkern.storage._upload import is_left_over
 from distkern.storage.atomic import staged_folder
@@ -52,6 +60,7 @@ def shard(
     overwrite: bool = False,
     format: str | None = None,
     header: bool | None = None,
+    zero_based: bool | None = None,
     impute: Impute = "mean",
     categorical: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
@@ -80,6 +89,7 @@ def shard(
     columns : with a feature-major copy of the training rows, see :func:`add_columns`
     overwrite : replace the data set at ``out``, which stays until the new one is whole
     format, header : what the files are, where their names do not say; whether CSV files have a header line
+    zero_based : indices of svmlight files start at 0; None: if the first block has a 0
     impute, categorical, drop : of tables (CSV, Parquet): what stands for missing numbers; "onehot", "target"
         or "drop" by name of column; columns that are no features, see
         :class:`distkern.storage.table_fit.TableOptions`
@@ -111,7 +121,10 @@ def shard(
     table_options = TableOptions(impute, dict(categorical or {}), tuple(drop))
     table_options.check()
     kinds: TableKinds | None = table_options.kinds()
-    read_options = ReadOptions(_TARGET_KINDS[task], target, header, drop=table_options.ignored, kinds=kinds)
+    indices = Indices(zero_based)
+    read_options = ReadOptions(
+        _TARGET_KINDS[task], target, header, drop=table_options.ignored, kinds=kinds, indices=indices
+    )
     if like is not None:
         if scale is not None or table_options != TableOptions():
             raise InputError(
@@ -128,6 +141,7 @@ def shard(
             features=like.names,
             ignored=() if like.table is None else like.table.ignored,
             kinds=kinds,
+            indices=indices,
         )
     return _make(
         _read(train_files, read_options),
@@ -141,6 +155,7 @@ def shard(
         kinds,
         table_options,
         like,
+        indices,
     )
 
 
@@ -290,6 +305,7 @@ def _make(
     kinds: TableKinds | None = None,
     table_options: TableOptions | None = None,
     like: Like | None = None,
+    indices: Indices | None = None,
 ) -> Dataset:
     target = absolute(out)
     _check_place(target, overwrite)
@@ -303,6 +319,7 @@ def _make(
             kinds=kinds,
             table_options=table_options,
             like=like,
+            indices=indices,
         )
         builder.run(train, test)
         staged.commit()

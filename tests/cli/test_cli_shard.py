@@ -157,7 +157,7 @@ def test_inspect_tells_of_the_copy(folder: Path, capsys: pytest.CaptureFixture[s
         ("d.zarr --columns --overwrite --scale none", ["--scale", "no effect"]),
         ("d.zarr --columns --overwrite --no-shuffle", ["shuffle", "no effect"]),
         ("d.zarr --out f.zarr", ["d.zarr", "a data set already", "--columns without --out"]),
-        ("index0.svm --out f.zarr", ["index0.svm", "(line 3)", "the index 0"]),
+        ("index0.svm --one-based --out f.zarr", ["index0.svm", "(line 3)", "the index 0"]),
         ("twice.svm --out f.zarr", ["twice.svm", "(line 3)", "the index 2 twice"]),
         ("falling.svm --out f.zarr --columns", ["falling.svm", "(line 3)", "the index 1 after 2"]),
         ("good.svm --test index0.svm --out f.zarr", ["index0.svm", "(line 3)", "the index 0"]),

@@ -150,8 +150,9 @@ def test_numbers_that_are_not_finite_are_refused_by_place(tmp_path: Path, name: 
     features[41, 2] = value
     labels = None if name not in WITH_TARGETS else np.arange(300) % 2
     file = stored(tmp_path, name, features, labels)
+    task: Any = "none" if name not in WITH_TARGETS else "classification"
     with pytest.raises(InputError) as caught:
-        shard(file, tmp_path / "d.zarr", task="none" if name not in WITH_TARGETS else "classification")
+        shard(file, tmp_path / "d.zarr", task=task, impute="none")
     message = str(caught.value)
     assert str(file) in message
     assert "row 42 " in message

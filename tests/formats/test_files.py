@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import fsspec
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from distkern.common.errors import InputError
@@ -18,7 +21,20 @@ from distkern.formats._files import expand
 from distkern.formats.base import ReadOptions, known_formats
 
 TEXT = b"x,kind\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(2000))
+
+
+def zipped(text: bytes, *names: str) -> bytes:
+    """An archive of files with the same text."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names or ("a.csv",):
+            archive.writestr(name, text)
+    return content.getvalue()
+
+
+#: of which several streams may stand in a file
 COMPRESS = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+ALL = {**COMPRESS, ".zst": lambda text: pa.compress(text, codec="zstd", asbytes=True), ".zip": zipped}
 
 
 def read(source: Any, format_name: str | None = None) -> np.ndarray[Any, Any]:
@@ -27,17 +43,32 @@ def read(source: Any, format_name: str | None = None) -> np.ndarray[Any, Any]:
     return np.asarray(converted(stacked(chunks), sparse=False))
 
 
-@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("suffix", ALL)
 def test_compressed_text(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a.csv{suffix}"
-    path.write_bytes(COMPRESS[suffix](TEXT))
+    path.write_bytes(ALL[suffix](TEXT))
     np.testing.assert_array_equal(read(path)[:, 0], np.arange(2000))
 
 
-@pytest.mark.parametrize("suffix", COMPRESS)
+def test_archives(tmp_path: Path) -> None:
+    path = tmp_path / "data.zip"
+    path.write_bytes(zipped(TEXT, "inside.csv", "__MACOSX/._inside.csv"))
+    np.testing.assert_array_equal(read(path)[:, 0], np.arange(2000))
+    path.write_bytes(zipped(TEXT, "a.csv", "b.csv"))
+    with pytest.raises(InputError, match=r"data\.zip: .*the archive has 2 files and not one"):
+        read(path)
+    both = ALL[".zst"](TEXT[:9001]) + ALL[".zst"](TEXT[9001:])
+    (tmp_path / "a.csv.zst").write_bytes(both)
+    np.testing.assert_array_equal(read(tmp_path / "a.csv.zst")[:, 0], np.arange(2000))
+    (tmp_path / "a.csv.zst").write_bytes(both + b"junk")
+    with pytest.raises(InputError, match="truncated or damaged"):
+        read(tmp_path / "a.csv.zst")
+
+
+@pytest.mark.parametrize("suffix", ALL)
 def test_truncated_compressed_text(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a.csv{suffix}"
-    content = COMPRESS[suffix](TEXT)
+    content = ALL[suffix](TEXT)
     for size in np.linspace(1, len(content) - 1, 30).astype(int):
         path.write_bytes(content[:size])
         with pytest.raises(InputError, match="truncated or damaged") as caught:

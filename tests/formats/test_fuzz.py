@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
 from distkern.formats._files import expand
-from distkern.formats.base import ReadOptions
+from distkern.formats._lines import parse_number
+from distkern.formats.base import Indices, ReadOptions
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 FUZZ = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -39,7 +40,9 @@ def svmlight_by_hand(content: bytes) -> Rows:
         tokens = [token for token in tokens if token]
         if not tokens:
             continue
-        labels.append(number(tokens[0]))
+        labels.append(tokens[0].encode("latin-1").decode())
+        if ":" in labels[-1]:
+            raise ValueError(line)
         if len(tokens) > 1 and re.fullmatch(r"qid:[0-9]+", tokens[1]):
             del tokens[1]
         row: dict[int, float] = {}
@@ -51,6 +54,10 @@ def svmlight_by_hand(content: bytes) -> Rows:
                 raise ValueError(token)
             row[int(index)] = number(value)
         rows.append({i - 1: value for i, value in row.items() if value})
+    if all(NUMBER.fullmatch(label) for label in labels):
+        return rows, [number(label) for label in labels]
+    if any(parse_number(label) is not None and not NUMBER.fullmatch(label) for label in labels):
+        raise ValueError("nan")
     return rows, labels
 
 
@@ -96,7 +103,7 @@ def read(path: Path, kind: str = "label") -> Rows | None:
     labels: list[Any] = []
     try:
         for file in expand([path]):
-            for chunk in file.chunks(ReadOptions(kind)):  # type: ignore[arg-type]
+            for chunk in file.chunks(ReadOptions(kind, indices=Indices(False))):  # type: ignore[arg-type]
                 rows += listed(chunk.features)
                 labels += [] if chunk.targets is None else chunk.targets.tolist()
     except InputError as error:

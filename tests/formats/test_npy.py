@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from distkern.common.errors import InputError
+from distkern.formats import _sparse_npz
 from distkern.formats._files import expand
 from distkern.formats.base import CHUNK_BYTES, RawChunk, ReadOptions
 
@@ -164,3 +166,45 @@ def test_a_row_of_zeros_without_end_takes_no_memory(tmp_path: Path) -> None:
         InputError, match=r"a row has 536,870,912 features, and a dense one may have 16,777,216"
     ):
         read(tmp_path / "a.npz", target_kind="none")
+
+
+@pytest.mark.parametrize("target", ["-1", "3"])
+def test_a_column_of_an_array_as_target(tmp_path: Path, target: str) -> None:
+    np.save(tmp_path / "a.npy", np.column_stack([X, [0, 1, 0, 1]]))
+    (chunk,) = read(tmp_path / "a.npy", target=target)
+    np.testing.assert_array_equal(chunk.features, X)
+    assert chunk.targets is not None
+    assert chunk.targets.tolist() == [0, 1, 0, 1]
+    # left out
+    (chunk,) = read(tmp_path / "a.npy", target=target, target_kind="none")
+    np.testing.assert_array_equal(chunk.features, X)
+    with pytest.raises(InputError, match="columns count from 0 to 3"):
+        read(tmp_path / "a.npy", target="4")
+    with pytest.raises(InputError, match=r"give --target -1"):
+        read(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8])
+def test_sparse_matrices_of_scipy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
+    dense = np.where(np.random.default_rng(0).random((200, 30)) < 0.1, 3, 0).astype(dtype)
+    dense[7:12] = 0
+    matrix = scipy.sparse.csr_matrix(dense)
+    scipy.sparse.save_npz(tmp_path / "a.npz", matrix)
+    monkeypatch.setattr(_sparse_npz, "CHUNK_BYTES", 4096)
+    chunks = read(tmp_path / "a.npz", target_kind="none")
+    assert len(chunks) > 3
+    rows = [chunk.features.toarray() for chunk in chunks]  # type: ignore[union-attr]
+    np.testing.assert_array_equal(np.concatenate(rows), matrix.toarray())
+    # the labels beside it, as numpy.savez writes them
+    with np.load(tmp_path / "a.npz") as stored:
+        arrays = dict(stored)
+    np.savez(tmp_path / "b.npz", **arrays, y=np.arange(200) % 2)
+    chunks = read(tmp_path / "b.npz")
+    assert np.concatenate([chunk.targets for chunk in chunks]).tolist() == [0, 1] * 100  # type: ignore[misc]
+    arrays["indices"] = arrays["indices"] + 40
+    np.savez(tmp_path / "b.npz", **arrays)
+    with pytest.raises(InputError, match=r"b\.npz: the arrays are not those of a sparse matrix"):
+        read(tmp_path / "b.npz", target_kind="none")
+    scipy.sparse.save_npz(tmp_path / "c.npz", matrix.tocsc())
+    with pytest.raises(InputError, match=r"stored as csc.*tocsr\(\)"):
+        read(tmp_path / "c.npz", target_kind="none")

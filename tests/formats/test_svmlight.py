@@ -10,9 +10,14 @@ import numpy as np
 import pytest
 
 from distkern.common.errors import InputError
-from distkern.common.sparse import SparseRows
+from distkern.common.sparse import SparseRows, converted
+from distkern.estimators.newton import NewtonClassifier
+from distkern.formats import svmlight
 from distkern.formats._files import expand
-from distkern.formats.base import CHUNK_BYTES, RawChunk, ReadOptions
+from distkern.formats.base import CHUNK_BYTES, Indices, RawChunk, ReadOptions
+from distkern.runs.persistence import load_model
+from distkern.runs.scoring import files_for
+from distkern.storage.ingest import shard
 
 
 def read(path: Path, **options: object) -> list[RawChunk]:
@@ -40,6 +45,48 @@ def test_comments_queries_signs_and_blank_lines(tmp_path: Path) -> None:
     assert "row 3 (line 5), feature 2" in chunk.place(2, 1)
 
 
+def test_words_as_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"{('spam', 'häm', '1')[row % 3]} {row % 4 + 1}:{row}.5 7:2" for row in range(300)]
+    (fast,) = read(written(tmp_path, "\n".join([*lines, "spam 7:2", ""])))
+    assert fast.targets is not None
+    assert fast.targets.tolist() == [line.split()[0] for line in lines] + ["spam"]
+    assert dense(fast)[5].tolist() == [0, 5.5, 0, 0, 0, 0, 2]
+    monkeypatch.setattr(svmlight, "_parse_fast", lambda *_: None)
+    (slow,) = read(written(tmp_path, "\n".join([*lines, "spam 7:2", ""])))
+    np.testing.assert_array_equal(dense(slow), dense(fast))
+    assert slow.targets is not None
+    assert slow.targets.tolist() == fast.targets.tolist()
+    with pytest.raises(InputError, match=r"row 1 \(line 1\): the label 'spam' is not a number; .*--task"):
+        read(written(tmp_path, lines[0]), target_kind="number")
+
+
+def test_indices_from_0(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.svm", tmp_path / "b.svm"
+    first.write_text("1 2:5 # 0:1\n0 0:3 1:4\n")
+    second.write_text("1 1:7\n")
+    options = ReadOptions()
+    chunks = [chunk for file in expand([first, second]) for chunk in file.chunks(options)]
+    assert [dense(chunk).tolist() for chunk in chunks] == [[[0, 0, 5], [3, 4, 0]], [[0, 7]]]
+    with pytest.raises(InputError, match=r"row 1 .*the index 0, .*; give --zero-based"):
+        read(written(tmp_path, "1 0:5\n"), indices=Indices(False))
+    (chunk,) = read(second, indices=Indices(True))
+    assert dense(chunk).tolist() == [[0, 7]]
+
+
+def test_a_model_remembers_where_indices_start(tmp_path: Path) -> None:
+    lines = [f"{row % 2} 0:{row % 2 + row / 100} 1:1" for row in range(40)]
+    written(tmp_path, "\n".join([*lines, ""]))
+    data = shard(tmp_path / "a.svm", tmp_path / "d.zarr", scale="none")
+    assert data.n_features == 2
+    model = NewtonClassifier(features="linear", random_state=0).fit(data.train)
+    model.save(tmp_path / "m")
+    (tmp_path / "b.svm").write_text("1 1:1\n")
+    (block,) = files_for(load_model(tmp_path / "m"), [tmp_path / "b.svm"])
+    assert converted(block.features, sparse=False).tolist() == [[0, 1]]
+    (block,) = files_for(model, [tmp_path / "b.svm"], zero_based=False)
+    assert converted(block.features, sparse=False).tolist() == [[1, 0]]
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -54,7 +101,6 @@ def test_comments_queries_signs_and_blank_lines(tmp_path: Path) -> None:
         ("1 -1:1", "not of the form index:value"),
         ("1 2:1_0", "'1_0' is not a number"),
         ("1 2:0x1F", "'0x1F' is not a number"),
-        ("a 2:1", "the label 'a' is not a number"),
         ("2:1 3:1", "the label is missing"),
         ("1 2:nan", "NaN"),
         ("1 2:-inf", "infinite"),
@@ -67,7 +113,7 @@ def test_comments_queries_signs_and_blank_lines(tmp_path: Path) -> None:
 def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, line: str, message: str) -> None:
     path = written(tmp_path, f"# comment\n1 1:1\n{line}\n1 1:2\n")
     with pytest.raises(InputError) as caught:
-        read(path)
+        read(path, indices=Indices(False))
     assert message in str(caught.value)
     assert "a.svm, row 2 (line 3)" in str(caught.value)
     assert caught.value.mend

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas
 import pytest
 
 from memory_processes import run
+from mixed_tables import adult
 
 #: VmHWM and not ru_maxrss: a child inherits the latter
 CODE = """
@@ -44,15 +46,24 @@ else:
 """
 
 
+def write_table(path: Path, rows: int, seed: int = 0) -> None:
+    """A CSV file of rows with categories, dates and missing values."""
+    for part in range(0, rows, 100_000):
+        frame = adult(100_000, seed + part)
+        frame.to_csv(path, mode="a", header=not part, index=False)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from Linux's /proc")
-@pytest.mark.parametrize("what", ["generated", "npz", "svm"])
+@pytest.mark.parametrize("what", ["generated", "npz", "svm", "csv"])
 def test_peak_does_not_grow_with_the_rows(tmp_path: Path, what: str) -> None:
     peaks = []
     for rows in (400_000, 1_200_000):
         folder = tmp_path / str(rows)
         folder.mkdir()
-        if what != "generated":
+        if what == "csv":
+            write_table(folder / "a.csv", rows)
+        elif what != "generated":
             run(FILE, what, str(rows), str(folder), folder=folder)
         peaks.append(int(run(CODE, what, str(rows), str(folder), folder=folder)))
     # several runs each; 800,000 more rows are 160 MB of float32 features: holding a fifth of them would show
@@ -102,3 +113,33 @@ def test_the_peak_of_the_feature_major_copy_does_not_grow_with_the_rows(tmp_path
     # 280,000 more rows are 224 MB in either form, and a group of the larger set takes 32 MB
     assert peaks[1] < peaks[0] + 15e6
     assert peaks[1] < 150e6
+
+
+#: each command in a process of its own
+COMMAND = """
+import sys
+from distkern.cli.main import main
+assert main(sys.argv[2:]) == 0
+for line in open("/proc/self/status"):
+    if line.startswith("VmHWM"):
+        print(int(line.split()[1]) * 1024)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from Linux's /proc")
+def test_a_million_rows_of_a_table_in_three_commands_under_512_mib(tmp_path: Path) -> None:
+    old, new, data, model = (str(tmp_path / name) for name in ("old.csv", "new.csv", "d.zarr", "m"))
+    write_table(tmp_path / "old.csv", 1_000_000)
+    write_table(tmp_path / "new.csv", 100_000, seed=1000)
+    here = ["--scheduler", "synchronous", "--memory-limit", "512MiB"]
+    for command in (
+        ["shard", old, "--out", data],
+        ["train", "--data", data, "--algorithm", "newton", "--set", "n_landmarks=64", "--out", model, *here],
+        ["predict", model, new, "--out", str(tmp_path / "p.csv"), *here],
+    ):
+        told = run(COMMAND, "_", *command, folder=tmp_path)
+        assert int(told.splitlines()[-1]) < 512 * 2**20, command[0]
+    predicted = pandas.read_csv(tmp_path / "p.csv")["prediction"]
+    labels = pandas.read_csv(new, usecols=["income"])["income"]
+    assert (predicted == labels).mean() > 0.78
