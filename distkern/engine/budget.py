@@ -8,10 +8,8 @@ from distkern.passes import Cost
 
 MIB = 2**20
 
-#: resident bytes of a Dask worker process that has read a small block (82 to 88 measured)
+#: resident bytes of a Dask worker process that has read a small block (64 measured; 82 to 88 with its pages)
 WORKER_BASE_BYTES = 93 * MIB
-#: what a process loads to write arrays (10 measured)
-WRITING_BYTES = 12 * MIB
 #: resident bytes of the driver process with scheduler and scikit-learn loaded (206 to 230 measured)
 DRIVER_BASE_BYTES = 290 * MIB
 #: what numba and compiled loops add to it (50 loaded; up to 110 while they compile), and to a worker,

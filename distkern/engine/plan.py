@@ -21,7 +21,6 @@ from distkern.engine.budget import (
     TASK_BYTES,
     WIRE_BYTES_PER_SECOND,
     WORKER_BASE_BYTES,
-    WRITING_BYTES,
     Machine,
     loaded_bytes,
 )
@@ -230,7 +229,7 @@ def plan_each(step: Each, extent: Extent, machine: Machine) -> EachPlan:
     under_way = min(ahead, len(rows))
     driver = DRIVER_BASE_BYTES + kept + cost.driver_bytes + under_way * TASK_BYTES
     driver += len(rows) * step.record_bytes + (0 if machine.same_host else under_way * cost.result_bytes)
-    worker = WORKER_BASE_BYTES + WRITING_BYTES + loaded_bytes(cost) + kept
+    worker = WORKER_BASE_BYTES + loaded_bytes(cost) + kept
     worker += machine.tasks_of_process * task_bytes
     if machine.in_process:
         driver += machine.n_workers * task_bytes + cost.process_bytes

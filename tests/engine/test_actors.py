@@ -83,6 +83,10 @@ def test_the_bits_and_the_story_on_two_workers(executor, whole):
     assert not [event for event in heard if event.kind == "worker_lost"]
 
 
+def test_workers_without_a_dashboard_load_no_pages(executor):
+    assert not any(executor._client.run(lambda: "bokeh" in sys.modules).values())
+
+
 def test_an_error_of_a_resident_comes_through(executor):
     parties = open_parties(executor, print)
     with pytest.raises(ValueError, match="round 0 is bad"):

@@ -262,7 +262,8 @@ def start_local(*, workers: int | None, memory_limit: int | None, dashboard: boo
                 host="127.0.0.1",
                 memory_limit=memory_limit or 0,
                 dashboard_address="127.0.0.1:0",
-                worker_dashboard_address="127.0.0.1:0",
+                # without one a worker listens on the host and loads no bokeh, which takes half a second
+                worker_dashboard_address="127.0.0.1:0" if dashboard else None,
                 scheduler_kwargs={"dashboard": dashboard},
                 silence_logs=50,
             )
