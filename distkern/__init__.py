@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from distkern.estimators.svrg import SVRGClassifier, SVRGRegressor
     from distkern.kernels import kernel_matrix
     from distkern.runs.persistence import load_model
+    from distkern.runs.writing import write_dataset
     from distkern.storage.dataset import Dataset, open_dataset
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "kernel_matrix",
     "load_model",
     "open_dataset",
+    "write_dataset",
 ]
 
 _HOMES = {
@@ -67,6 +69,7 @@ _HOMES = {
     "kernel_matrix": "distkern.kernels",
     "load_model": "distkern.runs.persistence",
     "open_dataset": "distkern.storage.dataset",
+    "write_dataset": "distkern.runs.writing",
 }
 
 

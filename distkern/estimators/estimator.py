@@ -52,7 +52,7 @@ from distkern.runs.prediction import predict_rows
 from distkern.runs.spooled import in_random_order
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.risk import Risk
-from distkern.storage.dataset import Split
+from distkern.storage.dataset import Dataset, Split
 from distkern.storage.places import Location, Place, place_of
 from distkern.storage.preparation import Preparation
 from distkern.storage.table import Table
@@ -182,8 +182,8 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : (n_rows, n_features) array, sparse matrix of SciPy or Dask array, with rows in any order; a frame
-            of pandas, Polars or Dask; or ``open_dataset(path).train``, which has its own labels. A frame with
-            texts, dates or missing values is made numbers as ``distkern shard`` does it, scaling included
+            of pandas, Polars or Dask; or ``open_dataset(path)``, whose training split has its own labels. A
+            frame with texts, dates or missing values becomes numbers as ``distkern shard`` makes it, scaled
         y : (n_rows,) labels, for arrays
         sample_weight : (n_rows,) weights s_i >= 0 of the losses, for arrays; the objective divides by their
             sum
@@ -260,6 +260,8 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
     def _prepare(
         self, X: Any, y: Any, sample_weight: Any, executor: AbstractExecutor | None, stack: ExitStack
     ) -> tuple[TrainingData, AbstractExecutor]:
+        if isinstance(X, Dataset):
+            X = X.train
         frame, scaling = X, None
         if is_mixed(X):
             X, y, self.table_, scaling = rows_of_frame(X, y, sample_weight, self.task, executor, stack)
@@ -356,6 +358,8 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
 
     def _map(self, X: Any, output: str, dtype: Any, n_columns: int | None) -> Any:
         self._fitted()
+        if isinstance(X, Dataset):
+            raise InputError("a data set has splits", where="X", mend="give data.test, or data.train")
         if isinstance(X, Split):
             return map_source(self.predictor(self.preparation_for(X), output), X, dtype, n_columns)
         if self.table_ is not None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.types import AbstractSource, GroupOpener
+from distkern.common.types import GroupOpener
+from distkern.storage._view import RowsView
 from distkern.storage.manifest import Manifest, read_manifest
 from distkern.storage.places import Location, Place, URLPlace, absolute
 from distkern.storage.scaling import Scaling
@@ -64,14 +66,34 @@ class Dataset:
         """Training rows."""
         return self.train.n_rows
 
+    def __len__(self) -> int:
+        return self.n_rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_rows, n_features) of the training rows."""
+        return self.train.shape
+
+    def head(self, n_rows: int = 5) -> Any:
+        """The first training rows as a frame of pandas, see :meth:`Split.head`."""
+        return self.train.head(n_rows)
+
+    def _repr_html_(self) -> str:
+        shown = "" if self.test is None else f"{self.test.n_rows:,} test rows; "
+        told = f"<b>{html.escape(self.path.name)}</b>: {self.task}, {shown}scaled by {self.scaling.kind}"
+        return f"<p>{told}</p>{self.train._repr_html_()}"
+
     def __repr__(self) -> str:
         test = "" if self.test is None else f" + {self.test.n_rows:,} test"
         shape = f"{self.n_rows:,}{test} rows x {self.n_features:,} features"
         return f"<Dataset {self.path.name}: {self.task}, {shape}>"
 
 
-class Split(AbstractSource):
+class Split(RowsView):
     """The training or the test rows of a data set: float32 features in shards, dense or sparse.
+
+    ``split[10:20]`` reads rows, ``split.labels`` labels, ``split.head()`` is a frame, ``split.to_dask()``
+    gives Dask arrays; see :class:`~distkern.storage._view.RowsView`.
 
     Attributes
     ----------

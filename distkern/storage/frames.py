@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -60,6 +61,21 @@ class _Columns:
             )
         return found
 
+    def without(self, ignored: Sequence[str]) -> _Columns:
+        """Without some columns, which are there."""
+        for name in ignored:
+            if name not in self.names:
+                close = difflib.get_close_matches(name, self.names, n=1, cutoff=0.0)
+                raise InputError(
+                    f"there is no column {name!r} to leave out", where="X", mend=f"did you mean {close[0]!r}?"
+                )
+        return self.only([at for at, name in enumerate(self.names) if name not in ignored])
+
+    def only(self, kept: Sequence[int]) -> _Columns:
+        """Some columns, by position."""
+        names, arrays = tuple(self.names[at] for at in kept), [self.arrays[at] for at in kept]
+        return _Columns(names, arrays, self.is_named)
+
 
 def _place(name: str, row: int) -> str:
     return f"X, row {row + 1} (index {row}), column {name!r}"
@@ -67,7 +83,7 @@ def _place(name: str, row: int) -> str:
 
 def has_other_than_numbers(X: Any) -> bool:
     """Whether ``X`` is a frame in memory with columns of other things than numbers, or missing values."""
-    if not _is_frame(X):
+    if not is_frame(X):
         return False
     if hasattr(X, "iloc") and all(getattr(dtype, "kind", "O") in "biuf" for dtype in X.dtypes):
         return bool(X.isna().to_numpy().any())
@@ -86,7 +102,8 @@ def _is_unusual(array: Any) -> bool:
     return bool(pa.types.is_floating(kind) and compute.any(compute.is_nan(array)).as_py())
 
 
-def _is_frame(X: Any) -> bool:
+def is_frame(X: Any) -> bool:
+    """Whether ``X`` is a frame of pandas, Polars or Arrow."""
     return type(X).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow") and hasattr(X, "columns")
 
 
@@ -159,9 +176,9 @@ def fit_frame(X: Any, targets: NDArray[Any], task: str) -> FittedFrame:
     return FittedFrame(encoded.table, scaling, features, fit.left_out)
 
 
-def frame_kinds() -> TableKinds:
+def frame_kinds(options: TableOptions | None = None) -> TableKinds:
     """What reads frames."""
-    kinds = TableOptions().kinds()
+    kinds = (options or TableOptions()).kinds()
     kinds.as_category = "make the column one of categories: X[{!r}].astype('category')"
     return kinds
 
@@ -174,19 +191,21 @@ def _decided(kinds: TableKinds, columns: _Columns) -> tuple[str, ...]:
     return keys
 
 
-def frame_chunks(frames: Iterable[tuple[Any, Any]], kinds: TableKinds) -> Iterator[RawChunk]:
-    """Frames in memory with their targets as chunks of a data set."""
+def frame_chunks(
+    frames: Iterable[tuple[Any, Any]], kinds: TableKinds, ignored: Sequence[str] = ()
+) -> Iterator[RawChunk]:
+    """Frames in memory with their targets, or None, as chunks of a data set, without columns ``ignored``."""
     first_row = 1
     for frame, targets in frames:
-        columns = _columns(frame)
-        if not len(targets):
+        columns = _columns(frame).without(ignored)
+        if not len(columns.arrays[0]):
             continue
         values = columns.values(kinds, _decided(kinds, columns))
         for start in range(0, len(values), _MOST_ROWS):
             part = slice(start, start + _MOST_ROWS)
             yield RawChunk(
                 values[part],
-                _plain_targets(targets[part]),
+                None if targets is None else _plain_targets(targets[part]),
                 first_row + start,
                 "X",
                 names=columns.names,
@@ -215,9 +234,7 @@ def encode_frame(table: Table, scaling: Scaling, ignored: set[str | None], X: An
             [columns.names[at] for at in there], wanted, where="X", whose="the training data"
         )
         kept = there if order is None else [there[at] for at in order]
-        columns = _Columns(
-            tuple(columns.names[at] for at in kept), [columns.arrays[at] for at in kept], is_named=True
-        )
+        columns = columns.only(kept)
     elif len(columns.names) != len(table.columns):
         raise InputError(
             f"X has {len(columns.names)} features, but the model expects {len(table.columns)} features",

@@ -175,13 +175,14 @@ def write_dataset(
     columns: bool = False,
     overwrite: bool = False,
     kinds: TableKinds | None = None,
+    table_options: TableOptions | None = None,
     progress: Progress | None = None,
     notice: Notice | None = None,
 ) -> Dataset:
     """Turn generated rows, in chunks of (features (n, d), targets (n,) or None), into a data set.
 
     Everything after reading is as for :func:`shard`, which explains the parameters. ``kinds`` has read the
-    columns of a table, of chunks that are those of one.
+    columns of a table, of chunks that are those of one, and ``table_options`` say what becomes of them.
     """
     options = Options(task, positive, scale, test_fraction, rows_per_shard, shuffle, seed, sparse)
     options.check()
@@ -199,6 +200,7 @@ def write_dataset(
         progress,
         notice,
         kinds,
+        table_options,
     )
 
 

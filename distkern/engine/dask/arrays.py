@@ -17,6 +17,7 @@ from dask.optimization import cull
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
 from distkern.common.types import AbstractSource, Block, Reader
 
 
@@ -133,6 +134,39 @@ def aligned(array: Any, rows: Sequence[int]) -> Any:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     return array if array.chunks[0] == tuple(rows) else array.rechunk({0: tuple(rows)})
+
+
+def arrays_of_split(split: Any) -> tuple[Any, Any]:
+    """Features and labels of a data set's split as lazy Dask arrays, a block for each shard."""
+    import dask.array as da
+    from scipy.sparse import csr_matrix
+
+    meta = csr_matrix((0, 0), dtype=split.dtype) if split.is_sparse else np.empty((0, 0), dtype=split.dtype)
+    features, labels = [], []
+    for index, n_rows in enumerate(split.block_rows):
+        reader = split.reader(index)
+        part = delayed(_features, pure=True)(reader)
+        features.append(da.from_delayed(part, shape=(n_rows, split.n_features), meta=meta))
+        if split.dataset.task != "none":
+            classes = split.dataset.classes
+            dtype = np.dtype(np.float64) if classes is None else classes.dtype
+            named = delayed(_labels, pure=True)(reader, classes)
+            labels.append(da.from_delayed(named, shape=(n_rows,), dtype=dtype))
+    return da.concatenate(features), da.concatenate(labels) if labels else None
+
+
+def _features(reader: Any) -> Any:
+    rows = reader().features
+    if not isinstance(rows, SparseRows):
+        return rows
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((rows.data, rows.indices, rows.indptr), rows.shape)
+
+
+def _labels(reader: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
+    targets: NDArray[Any] = reader.targets()
+    return targets if classes is None else classes[targets]
 
 
 def map_rows(function: Callable[[Any], Any], features: Any, dtype: Any, n_columns: int | None) -> Any:
