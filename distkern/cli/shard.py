@@ -92,6 +92,11 @@ class _SeveralTests(click.Command):
     "other rows of the category) or drop.  [default for texts: onehot up to 32 categories, else target]",
 )
 @click.option(
+    "--weight",
+    metavar="COLUMN",
+    help="Of tables: the weight, above 0, of each training row's loss; no feature.",
+)
+@click.option(
     "--like",
     metavar="D.zarr|M",
     help="Prepare the rows as those of this data set or model were: its columns, categories and scaling.",
@@ -156,6 +161,7 @@ def shard(
     impute: Any,
     categorical: tuple[str, ...],
     drop: tuple[str, ...],
+    weight: str | None,
     like: str | None,
     header: bool | None,
     zero_based: bool | None,
@@ -203,6 +209,7 @@ def shard(
             impute=impute,
             categorical=_by_name(categorical),
             drop=drop,
+            weight=weight,
             like=None if like is None else _like(like),
             progress=progress,
             notice=notices.append,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
+from distkern.common.errors import InputError
 from distkern.common.sparse import Rows
 from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.executors import AbstractExecutor
@@ -63,6 +64,12 @@ class SIMBAClassifier(AbstractFeatureClassifier):
     def _data_of_split(self, split: Split) -> TrainingData:
         if self.feature_choice().reads_columns and not split.has_columns:
             raise no_columns(split.dataset.path)
+        if split.weight_totals is not None:
+            raise InputError(
+                "SIMBA takes no weights of rows",
+                where=str(split.dataset.path),
+                mend="use another algorithm, or shard it with --drop in place of --weight",
+            )
         return super()._data_of_split(split)
 
     def objective_value(self, losses: float, n_rows: int) -> float:

@@ -13,12 +13,13 @@ from distkern.formats.base import ReadOptions
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a table: all names, the positions of the features, and of target and id if any."""
+    """The columns of a table: all names, positions of the features, and of target, id and weight if any."""
 
     names: tuple[str, ...]
     features: tuple[int, ...]
     target: int | None
     id: int | None = None
+    weight: int | None = None
 
     @property
     def target_name(self) -> str | None:
@@ -50,9 +51,16 @@ def choose_columns(
         if name in names[:position]:
             raise InputError(f"two columns are named {name!r}", where=where, mend="rename one of them")
     target = _target(names, where=where, options=options)
+    weight = None if options.weight is None else _position(names, options.weight, "to hold weights", where)
+    if weight is not None and weight == target:
+        raise InputError(
+            f"column {names[weight]!r} cannot be both target and weight",
+            where=where,
+            mend="give --target COLUMN",
+        )
     id_ = None if options.id is None else _position(names, options.id, "to be kept as id", where)
     wanted = (options.features if has_header else None) or ()
-    left_out = {target} | {at for at, name in enumerate(names) if name not in wanted and at == id_}
+    left_out = {target, weight} | {at for at, name in enumerate(names) if name not in wanted and at == id_}
     left_out |= {_position(names, name, "to leave out", where) for name in options.drop}
     if has_header:
         ignored = {*options.ignored} - {*wanted}
@@ -64,7 +72,7 @@ def choose_columns(
     if not features:
         mend = "a file needs at least one column besides the target"
         raise InputError("the file has no feature columns", where=where, mend=mend)
-    return Columns(tuple(names), features, target, id_)
+    return Columns(tuple(names), features, target, id_, weight)
 
 
 def _target(names: Sequence[str], *, where: str, options: ReadOptions) -> int | None:

@@ -53,6 +53,7 @@ class ReadOptions:
     features : the columns that are wanted, by name and in this order, of tables that name theirs; None: all
     ignored : columns that are left out where they are there, for instance the target of a model
     drop : columns that are left out, and are there
+    weight : column of tables that holds the weights of the rows
     kinds : what the columns of tables hold, for features of other kinds than numbers; None: numbers alone
     indices : where the indices of svmlight files start
     """
@@ -64,6 +65,7 @@ class ReadOptions:
     features: tuple[str, ...] | None = None
     ignored: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
+    weight: str | None = None
     kinds: TableKinds | None = None
     indices: Indices = field(default_factory=Indices)
 
@@ -85,6 +87,7 @@ class RawChunk:
     has_header : the names are the file's own, not the positions of its columns
     may_widen : the width is only the largest feature met so far (svmlight)
     ids : (n_rows,) str objects, where an id column was asked for
+    weights : (n_rows,) float64, likewise
     """
 
     features: Rows
@@ -97,6 +100,7 @@ class RawChunk:
     target_name: str | None = None
     has_header: bool = True
     ids: NDArray[Any] | None = None
+    weights: NDArray[np.float64] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -167,9 +171,27 @@ class AbstractFormat(ABC):
                 where=f"{file.url}, --id",
                 mend="leave it out: rows keep their order",
             )
+        if options.weight is not None and not self.is_table:
+            raise InputError(
+                f"{self.name} files have no column {options.weight!r} of weights",
+                where=f"{file.url}, --weight",
+                mend="leave it out",
+            )
         for chunk in self.read(file, options):
+            if chunk.weights is not None:
+                _refuse_weights(chunk.weights, chunk, str(options.weight))
             refuse_non_finite(chunk, may_miss=self.is_table and options.kinds is not None)
             yield chunk
+
+
+def _refuse_weights(weights: NDArray[np.float64], chunk: RawChunk, column: str) -> None:
+    wrong = np.flatnonzero(~((weights > 0) & np.isfinite(weights)))
+    if wrong.size:
+        raise InputError(
+            f"the weight {weights[wrong[0]]} is not a number above 0",
+            where=f"{chunk.place(int(wrong[0]))}, column {column!r}",
+            mend="correct it, or leave the row out",
+        )
 
 
 def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False) -> None:

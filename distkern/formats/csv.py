@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from distkern.formats._kinds import MISSING, in_one_piece
 from distkern.formats._lines import LineBlock, line_blocks, parse_number
 from distkern.formats.base import FILL_OR_DROP, AbstractFormat, InputFile, RawChunk, ReadOptions
 
+#: features, targets, ids, weights
+_Parsed: TypeAlias = tuple[Floats, NDArray[Any] | None, NDArray[Any] | None, NDArray[np.float64] | None]
 _DELIMITERS = (",", "\t", ";")
 
 
@@ -54,7 +56,7 @@ class Csv(AbstractFormat):
                     if not block.text.strip():
                         continue
                     layout, block = _read_header(block, file.url, options)
-                features, targets, ids, lines = layout.parse(block, first_row)
+                features, targets, ids, weights, lines = layout.parse(block, first_row)
                 if len(features):
                     yield RawChunk(
                         features,
@@ -66,6 +68,7 @@ class Csv(AbstractFormat):
                         target_name=layout.columns.target_name,
                         has_header=layout.has_header,
                         ids=ids,
+                        weights=weights,
                     )
                     first_row += len(features)
 
@@ -159,13 +162,11 @@ class _Layout:
         read_twice = columns.id is not None and columns.id in (self.target, *columns.features)
         self.is_plain = len(columns.names) > 1 and not read_twice
 
-    def parse(
-        self, block: LineBlock, first_row: int
-    ) -> tuple[Floats, NDArray[Any] | None, NDArray[Any] | None, NDArray[np.int64]]:
-        """Features (n, d) float64, targets (n,) str objects or float64, ids, line numbers (n,)."""
+    def parse(self, block: LineBlock, first_row: int) -> tuple[*_Parsed, NDArray[np.int64]]:
+        """Features (n, d) float64, targets (n,) str objects or float64, ids, weights, line numbers (n,)."""
         lines = _filled_lines(block)
         if not lines.size:
-            return np.zeros((0, len(self.columns.features))), None, None, lines
+            return np.zeros((0, len(self.columns.features))), None, None, None, lines
         if self.kinds is not None and self.kinds.unknown(self.keys):
             self._decide(block, lines, first_row)
         fast = self._parse_fast(block.text, lines, first_row)
@@ -199,6 +200,8 @@ class _Layout:
             types[str(at)] = pa.float64() if is_number else words
         if self.target is not None:
             types[str(self.target)] = words if self.is_label else pa.float64()
+        if self.columns.weight is not None:
+            types[str(self.columns.weight)] = pa.float64()
         if self.columns.id is not None:
             types[str(self.columns.id)] = pa.string()
         nulls = (
@@ -224,9 +227,7 @@ class _Layout:
             return None
         return table if table.num_rows == n_rows else None
 
-    def _parse_fast(
-        self, text: bytes, lines: NDArray[np.int64], first_row: int
-    ) -> tuple[Floats, NDArray[Any] | None, NDArray[Any] | None] | None:
+    def _parse_fast(self, text: bytes, lines: NDArray[np.int64], first_row: int) -> _Parsed | None:
         """The rows by Arrow, or None if anything at all is unusual."""
         table = self._table(text, len(lines))
         if table is None:
@@ -244,16 +245,21 @@ class _Layout:
         ids = None
         if self.columns.id is not None:
             ids = np.array(table[str(self.columns.id)].to_pylist(), dtype=object)
+        weights = None
+        if self.columns.weight is not None:
+            if table[str(self.columns.weight)].null_count:
+                return None
+            weights = table[str(self.columns.weight)].to_numpy()
         if self.target is None:
-            return features, None, ids
+            return features, None, ids, weights
         values = table[str(self.target)]
         if not self.is_label:
-            return None if values.null_count else (features, values.to_numpy(), ids)
+            return None if values.null_count else (features, values.to_numpy(), ids, weights)
         labels = in_one_piece(values)
         words = np.array([word.strip() for word in labels.dictionary.to_pylist()] + [None], dtype=object)
         if "" in words[:-1]:
             return None
-        return features, words[labels.indices.to_numpy()], ids
+        return features, words[labels.indices.to_numpy()], ids, weights
 
     def _place(self, position: int, lines: NDArray[np.int64], first_row: int) -> Callable[[int], str]:
         name = self.columns.feature_names[position]
@@ -277,15 +283,14 @@ class _Layout:
             rows.append(fields)
         return rows
 
-    def _parse_slowly(
-        self, block: LineBlock, lines: NDArray[np.int64], first_row: int
-    ) -> tuple[Floats, NDArray[Any] | None, NDArray[Any] | None]:
+    def _parse_slowly(self, block: LineBlock, lines: NDArray[np.int64], first_row: int) -> _Parsed:
         """Field by field: says what is wrong and where, and takes the spellings that Arrow does not."""
         import pyarrow as pa
 
         fields = self._fields(block, first_row)
         features = np.empty((len(fields), len(self.columns.features)))
         targets: list[Any] = []
+        weighed: list[float] = []
         for row, texts in enumerate(fields):
             where = f"{self.file}, row {first_row + row} (line {lines[row]})"
             if self.kinds is None:
@@ -293,6 +298,9 @@ class _Layout:
                 features[row] = [
                     self._number(texts[i], f"{where}, column {names[i]!r}") for i in self.columns.features
                 ]
+            if self.columns.weight is not None:
+                name, text = self.columns.names[self.columns.weight], texts[self.columns.weight]
+                weighed.append(self._number(text, f"{where}, column {name!r}"))
             if self.target is not None:
                 text, place = texts[self.target].strip(), f"{where}, column {self.columns.target_name!r}"
                 if not text:
@@ -306,9 +314,10 @@ class _Layout:
                 )
         at_id = self.columns.id
         ids = None if at_id is None else np.array([texts[at_id] for texts in fields], dtype=object)
+        weights = None if self.columns.weight is None else np.array(weighed)
         if self.target is None:
-            return features, None, ids
-        return features, np.array(targets, dtype=object if self.is_label else np.float64), ids
+            return features, None, ids, weights
+        return features, np.array(targets, dtype=object if self.is_label else np.float64), ids, weights
 
     def _number(self, text: str, where: str, *, is_target: bool = False) -> float:
         value = parse_number(text)

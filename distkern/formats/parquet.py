@@ -89,6 +89,9 @@ def _chunk(
             targets = _numbers(batch, name, first_row, file, is_target=True).astype(np.float64)
         else:
             targets = _labels(batch, name, first_row, file)
+    weights = None
+    if columns.weight is not None:
+        weights = _numbers(batch, columns.names[columns.weight], first_row, file).astype(np.float64)
     ids = None
     if columns.id is not None:
         name = columns.names[columns.id]
@@ -102,6 +105,7 @@ def _chunk(
         names=columns.feature_names,
         target_name=columns.target_name,
         ids=ids,
+        weights=weights,
     )
 
 

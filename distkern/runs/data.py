@@ -62,8 +62,11 @@ def from_split(split: Split) -> TrainingData:
     dataset = split.dataset
     check_task(dataset, "classification")
     counts = np.asarray(split.class_counts, dtype=np.float64)
+    totals, largest = counts, (counts > 0).astype(np.float64)
+    if split.weight_totals is not None and split.largest_weights is not None:
+        totals, largest = split.weight_totals, split.largest_weights
     assert dataset.classes is not None
-    return TrainingData(split, dataset.classes, counts, (counts > 0).astype(np.float64), dataset.scaling)
+    return TrainingData(split, dataset.classes, totals, largest, dataset.scaling)
 
 
 def from_arrays(
@@ -181,8 +184,10 @@ def from_described(source: Any, described: _Described) -> TrainingData:
 def numbers_from_split(split: Split) -> TrainingData:
     """The training split of a data set for regression."""
     check_task(split.dataset, "regression")
-    totals = np.array([float(split.n_rows)])
-    return TrainingData(split, _NO_CLASSES, totals, np.ones(1), split.dataset.scaling)
+    totals, largest = np.array([float(split.n_rows)]), np.ones(1)
+    if split.weight_totals is not None and split.largest_weights is not None:
+        totals, largest = split.weight_totals, split.largest_weights
+    return TrainingData(split, _NO_CLASSES, totals, largest, split.dataset.scaling)
 
 
 def numbers_from_arrays(

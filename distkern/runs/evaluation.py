@@ -80,7 +80,8 @@ def _evaluate(block: Block, operand: _Evaluated) -> _Counted:
     scores = exact[:, 0] if binary else exact[:, -1] - exact[:, 0]
     if operand.n_predicted > 2:
         scores = scores[:0]
-    return _Counted(Counts(confusion, losses), scores, codes[known] == 1, rows.weights)
+    # weights are those of losses: every row counts once in all other figures
+    return _Counted(Counts(confusion, losses), scores, codes[known] == 1, None)
 
 
 def evaluate_split(

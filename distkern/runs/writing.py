@@ -73,7 +73,7 @@ def write_dataset(
     kinds = frame_kinds(options) if of_frame else None
     pairs = partitions(X, y) if is_dask(X) else _slices(X, y)
     return ingest.write_dataset(
-        pairs if kinds is None else frame_chunks(pairs, kinds, options.ignored),
+        pairs if kinds is None else frame_chunks(pairs, kinds, options.left_out),
         path,
         test_fraction=test_fraction,
         task=_task_of(y) if task is None else task,

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.errors import InputError, unknown_name
 from distkern.common.sparse import SparseRows, converted
@@ -131,14 +131,19 @@ class Builder:
         self.form = Form(options.sparse, options.scale, kinds)
         self.labels = LabelEncoder()
         self.target_type = TARGET_TYPES.get(options.task)
+        self.is_weighted = self.table_options.weight is not None
+        #: what is kept of a row in the spools beside its features
+        self.beside: DTypeLike | None = self.target_type
+        if self.is_weighted:
+            self.beside = [("targets", self.target_type), ("weights", np.float64)]
 
     def run(self, train: Iterator[RawChunk], test: Iterator[RawChunk] | None) -> None:
         """Read everything, then write the shards and, last of all, the manifest."""
         spools = self.staged.path / "spool"
         spools.mkdir()
         with ExitStack() as stack:
-            train_spool = stack.enter_context(Spool(spools, "train", self.target_type))
-            test_spool = stack.enter_context(Spool(spools, "test", self.target_type))
+            train_spool = stack.enter_context(Spool(spools, "train", self.beside))
+            test_spool = stack.enter_context(Spool(spools, "test", self.beside))
             self._collect(train, test, train_spool, test_spool)
             manifest = self._write(train_spool, test_spool)
         for file in spools.iterdir():
@@ -163,12 +168,12 @@ class Builder:
             drawn = (test_spool, Fraction(repr(float(options.test_fraction))), options.seed)
         seed = options.seed if options.shuffle else None
         self._feed(
-            Collector(train_spool, self.shape, self._targets, self.form, fits=True, seed=seed, drawn=drawn),
+            Collector(train_spool, self.shape, self._beside, self.form, fits=True, seed=seed, drawn=drawn),
             train,
             "reading",
         )
         if test is not None:
-            self._feed(Collector(test_spool, self.shape, self._targets, self.form), test, "reading test rows")
+            self._feed(Collector(test_spool, self.shape, self._beside, self.form), test, "reading test rows")
         if not train_spool.n_rows:
             what = (
                 "no rows" if not test_spool.n_rows else "all rows became test rows, none is left for training"
@@ -204,6 +209,15 @@ class Builder:
             self.progress(what, rows, n_bytes)
         collector.flush()
 
+    def _beside(self, chunk: RawChunk) -> NDArray[Any] | None:
+        """Targets, with weights if rows have them."""
+        targets = self._targets(chunk)
+        if not self.is_weighted or targets is None:
+            return targets
+        both = np.empty(len(targets), dtype=self.beside)
+        both["targets"], both["weights"] = targets, chunk.weights
+        return both
+
     def _targets(self, chunk: RawChunk) -> NDArray[Any] | None:
         if self.options.task == "none":
             return None
@@ -237,8 +251,8 @@ class Builder:
             fit.count(np.asarray(converted(rows, sparse=False)))
         fit.settle()
         if fit.needs_targets:
-            for rows, targets, numbers in spool.pieces(most):
-                assert targets is not None
+            for rows, beside, numbers in spool.pieces(most):
+                targets = writer.targets_of(beside)
                 of_rows = targets if mapping is None else mapping[targets]
                 if classes is not None:
                     of_rows = np.stack([of_rows == code for code in range(len(classes))], axis=1)[
@@ -267,7 +281,8 @@ class Builder:
         table = None if encoded is None else encoded.table
 
         def encode(targets: NDArray[Any]) -> NDArray[Any]:
-            return targets if mapping is None else mapping[targets]
+            plain = writer.targets_of(targets)
+            return plain if mapping is None else mapping[plain]
 
         width, is_sparse = self.shape.width, bool(self.form.is_sparse)
         names = self.shape.names
@@ -275,7 +290,7 @@ class Builder:
             width, names = table.n_features, table.features
         assert self.form.fit is not None
         scaling = self.form.fit.result(width) if self.like is None else self.like.scaling
-        target_bytes = 0 if self.target_type is None else np.dtype(self.target_type).itemsize
+        target_bytes = 0 if self.beside is None else np.dtype(self.beside).itemsize
         present = {"train": train_spool} | ({"test": test_spool} if test_spool.n_rows else {})
         row_numbers = {
             name: writer.numbers_of_a_row(spool.n_rows, spool.n_entries) if is_sparse else width
@@ -316,6 +331,7 @@ class Builder:
                 encode=encode,
                 n_classes=None if classes is None else len(classes),
                 on_shard=on_shard,
+                is_weighted=self.is_weighted and name == "train",
                 of_table=None if encoded is None else encoded.train if name == "train" else encoded.test,
             )
         if encoded is not None and encoded.unseen:
@@ -343,7 +359,8 @@ class Builder:
 def _code_counts(spool: Spool) -> NDArray[np.int64]:
     """Rows of each provisional code in a spool."""
     counts = np.zeros(0, dtype=np.int64)
-    for targets in spool.targets():
+    for beside in spool.targets():
+        targets = writer.targets_of(beside)
         found = np.bincount(targets, minlength=len(counts)).astype(np.int64)
         found[: len(counts)] += counts
         counts = found

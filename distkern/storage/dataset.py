@@ -101,6 +101,8 @@ class Split(RowsView):
     name : "train" or "test"
     class_counts : (n_classes,) rows of each class; None unless classification
     n_entries : numbers that are stored
+    weight_totals, largest_weights : (n_classes,) sum and largest of the weights of each class's rows, or (1,)
+        of all; None if rows have no weights
     has_source_rows : it is known which rows of their source they are
     """
 
@@ -117,6 +119,11 @@ class Split(RowsView):
         if manifest.classes is not None:
             counts = [shard.class_counts for shard in entry.shards]
             self.class_counts = np.array(counts, dtype=np.int64).sum(axis=0)
+        self.weight_totals: NDArray[np.float64] | None = None
+        self.largest_weights: NDArray[np.float64] | None = None
+        if all(shard.weight_totals is not None for shard in entry.shards):
+            self.weight_totals = np.array([shard.weight_totals for shard in entry.shards]).sum(axis=0)
+            self.largest_weights = np.array([shard.largest_weights for shard in entry.shards]).max(axis=0)
         self._rows_per_shard = entry.rows_per_shard
         self._shards = entry.shards
         self.has_source_rows = all(shard.source_rows_crc32c is not None for shard in entry.shards)

@@ -64,6 +64,7 @@ def shard(
     impute: Impute = "mean",
     categorical: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
+    weight: str | None = None,
     like: Like | None = None,
     progress: Progress | None = None,
     notice: Notice | None = None,
@@ -93,6 +94,7 @@ def shard(
     impute, categorical, drop : of tables (CSV, Parquet): what stands for missing numbers; "onehot", "target"
         or "drop" by name of column; columns that are no features, see
         :class:`distkern.storage.table_fit.TableOptions`
+    weight : of tables: column with the weight, above 0, of each training row's loss
     like : prepare rows as these were, fitting nothing; excludes ``scale`` and the three before
     progress : called as (what, rows, bytes)
     notice : called with what the user should know about the rows (under "unit" those of norm 0 stay zeros)
@@ -118,19 +120,27 @@ def shard(
             )
     train_files = expand(map(str, _listed(sources)), format)
     test_files = None if test is None else expand(map(str, _listed(test)), format)
-    table_options = TableOptions(impute, dict(categorical or {}), tuple(drop))
+    table_options = TableOptions(impute, dict(categorical or {}), tuple(drop), weight)
     table_options.check()
     kinds: TableKinds | None = table_options.kinds()
     indices = Indices(zero_based)
+    if weight is not None and task == "none":
+        raise InputError("without targets nothing is lost", where="--weight", mend="leave it out")
     read_options = ReadOptions(
-        _TARGET_KINDS[task], target, header, drop=table_options.ignored, kinds=kinds, indices=indices
+        _TARGET_KINDS[task],
+        target,
+        header,
+        drop=table_options.left_out,
+        weight=weight,
+        kinds=kinds,
+        indices=indices,
     )
     if like is not None:
         if scale is not None or table_options != TableOptions():
             raise InputError(
                 "says how rows are prepared, and so do other options",
                 where="--like",
-                mend="leave --scale, --impute, --categorical and --drop out",
+                mend="leave --scale, --impute, --categorical, --drop and --weight out",
             )
         options = replace(options, scale=like.scaling.kind)
         kinds = None if like.table is None else like.table.kinds()

@@ -37,6 +37,9 @@ class ShardEntry:
     entries: int | None = None
     source_rows_crc32c: int | None = None
     nonzero: int | None = None
+    weights_crc32c: int | None = None
+    weight_totals: tuple[float, ...] | None = None
+    largest_weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         is_sparse = self.entries is not None
@@ -48,7 +51,10 @@ class ShardEntry:
             raise ValueError("checksums that are not those of a shard")
 
     def to_json(self) -> dict[str, Any]:
-        return without_absent(asdict(self), "entries")
+        content = asdict(self)
+        for key in ("entries", "weights_crc32c", "weight_totals", "largest_weights"):
+            content = without_absent(content, key)
+        return content
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +104,11 @@ class Manifest:
                 raise ValueError("both sparse and dense shards")
             if (shard.targets_crc32c is None) != (self.task == "none"):
                 raise ValueError(f"task {self.task}, and a shard that has other targets")
+            for of_weights in (shard.weight_totals, shard.largest_weights):
+                if (of_weights is None) != (shard.weights_crc32c is None) or (
+                    of_weights is not None and (len(of_weights) != (n_classes or 1) or min(of_weights) < 0)
+                ):
+                    raise ValueError("weights that are not those of the rows")
             counts = shard.class_counts
             if n_classes is not None and (
                 counts is None or len(counts) != n_classes or min(counts) < 0 or sum(counts) != shard.rows
@@ -107,7 +118,7 @@ class Manifest:
     def _content(self) -> dict[str, Any]:
         return {
             "encoding-version": VERSION
-            if self.table is not None
+            if self.table is not None or any(shard.weight_totals for shard in self.splits["train"].shards)
             else SPARSE_VERSION
             if self.is_sparse
             else DENSE_VERSION,

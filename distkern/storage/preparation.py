@@ -56,7 +56,9 @@ def preparation_for(
         If the columns are others, or the data set was scaled in another way.
     """
     where = str(dataset.path)
-    if table != dataset.table:
+    if (None if table is None else table.columns) != (
+        None if dataset.table is None else dataset.table.columns
+    ):
         raise InputError(
             "its columns became features in another way than those of the training data, as other rows said",
             where=where,

@@ -21,8 +21,8 @@ class ShardReader:
     """Reads one shard; every byte is checked against the checksum in the data set's manifest.
 
     Calling it gives a :class:`Block`: features (n_rows, n_features) float32, dense or sparse, targets
-    (n_rows,) int32 class codes, float64 numbers, or None. Raises :class:`CorruptDataError` naming the file
-    that is missing or changed.
+    (n_rows,) int32 class codes, float64 numbers, or None, and weights, if rows have them. Raises
+    :class:`CorruptDataError` naming the file that is missing or changed.
     """
 
     path: str
@@ -41,13 +41,19 @@ class ShardReader:
             features = self._array("features", checksums, np.float32, self.n_features)
         else:
             features = self._sparse_rows(checksums, self.entry.entries or 0)
-        return Block(features, self.targets(), None, self.index)
+        return Block(features, self.targets(), self.weights(), self.index)
 
     def targets(self) -> NDArray[Any] | None:
         """The targets alone, as in the block."""
         if self.target_type is None or self.entry.targets_crc32c is None:
             return None
         return self._array("targets", self.entry.targets_crc32c, self.target_type)
+
+    def weights(self) -> NDArray[np.float64] | None:
+        """(n_rows,) weights of the rows, None if they have none."""
+        if self.entry.weights_crc32c is None:
+            return None
+        return self._array("weights", self.entry.weights_crc32c, np.float64)
 
     def source_rows(self) -> NDArray[np.int64] | None:
         """(n_rows,) the number of each row in its source, counted from 0 over all its files; None if the data

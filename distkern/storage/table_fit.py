@@ -44,11 +44,13 @@ class TableOptions:
         their median; "flag" is the mean, and another feature that says so; "none" refuses it
     categorical : "onehot", "target" or "drop" by name of column
     drop : columns that are no features
+    weight : column with the weights of the training rows
     """
 
     impute: Impute = "mean"
     categorical: Mapping[str, str] = field(default_factory=dict)
     drop: tuple[str, ...] = ()
+    weight: str | None = None
 
     def check(self) -> None:
         """Raise :class:`InputError` for words that are not known."""
@@ -59,9 +61,14 @@ class TableOptions:
                 raise unknown_name("encoding of categories", word, CATEGORICAL)
 
     @property
-    def ignored(self) -> tuple[str, ...]:
-        """Columns that are left out."""
+    def left_out(self) -> tuple[str, ...]:
+        """Columns that are."""
         return (*self.drop, *(name for name, word in self.categorical.items() if word == "drop"))
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Columns that later tables need not have."""
+        return self.left_out if self.weight is None else (*self.left_out, self.weight)
 
     def kinds(self) -> TableKinds:
         """What reads the tables."""

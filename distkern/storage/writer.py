@@ -76,6 +76,7 @@ def write_split(
     encode: Callable[[NDArray[Any]], NDArray[Any]],
     n_classes: int | None,
     on_shard: Callable[[int, int], None],
+    is_weighted: bool = False,
     of_table: Callable[[Rows, NDArray[np.int64]], Rows] | None = None,
 ) -> SplitEntry:
     """Gather, scale and write every shard of a split; returns its entry for the manifest.
@@ -95,12 +96,18 @@ def write_split(
     target_array = None
     if target_type is not None:
         target_array = chunks.RowChunks(folder / "targets", (n_rows,), rows_per_shard, target_type)
+    weights_array = None
+    if is_weighted:
+        weights_array = chunks.RowChunks(folder / "weights", (n_rows,), rows_per_shard, np.float64)
     numbers_array = chunks.RowChunks(folder / SOURCE_ROWS, (n_rows,), rows_per_shard, np.int64)
     entries: list[ShardEntry] = []
     for index, (rows, pieces) in enumerate(zip(sizes, plan, strict=True)):
         targets = None if target_type is None else np.empty(rows, dtype=target_type)
         numbers = np.empty(rows, dtype=np.int64)
-        placed = _gathered(spool, pieces, n_features, encode, targets, numbers, is_table=of_table is not None)
+        weights = np.empty(rows) if is_weighted else None
+        placed = _gathered(
+            spool, pieces, n_features, encode, targets, numbers, weights, is_table=of_table is not None
+        )
         if of_table is not None:
             placed = _encoded(placed, numbers, n_features, of_table)
         checksums, n_entries, zero_rows, nonzero = writer.write(index, rows, placed)
@@ -115,6 +122,8 @@ def write_split(
                 n_entries,
                 numbers_array.write(index, numbers),
                 nonzero,
+                None if weights is None or weights_array is None else weights_array.write(index, weights),
+                *_weighed(targets, weights, n_classes),
             )
         )
         on_shard(rows, zero_rows)
@@ -128,16 +137,40 @@ def _gathered(
     encode: Callable[[NDArray[Any]], NDArray[Any]],
     targets: NDArray[Any] | None,
     numbers: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
     *,
     is_table: bool,
 ) -> Iterator[Placed]:
-    """The rows of a shard, a piece in memory at a time; ``targets`` and ``numbers`` are filled on the way."""
+    """The rows of a shard, a piece in memory at a time; ``targets``, ``numbers``, ``weights`` are filled on
+    the way."""
     for piece in pieces:
         values, raw_targets = spool.read(piece.run, piece.start, piece.rows)
         numbers[piece.positions] = spool.numbers(piece.run, piece.start, piece.rows)
         if targets is not None and raw_targets is not None:
             targets[piece.positions] = encode(raw_targets)
+        if weights is not None and raw_targets is not None:
+            weights[piece.positions] = raw_targets["weights"]
         yield piece.positions, values if is_table else widened(values, n_features)
+
+
+def targets_of(beside: NDArray[Any] | None) -> NDArray[Any]:
+    """The targets among what a spool keeps beside the features."""
+    assert beside is not None
+    targets: NDArray[Any] = beside if beside.dtype.names is None else beside["targets"]
+    return targets
+
+
+def _weighed(
+    targets: NDArray[Any] | None, weights: NDArray[np.float64] | None, n_classes: int | None
+) -> tuple[tuple[float, ...] | None, tuple[float, ...] | None]:
+    """The sum of the weights and the largest one, for each class, or for all rows."""
+    if weights is None or targets is None:
+        return None, None
+    codes = np.zeros(len(weights), dtype=np.intp) if n_classes is None else targets
+    totals = np.bincount(codes, weights=weights, minlength=n_classes or 1)
+    largest = np.zeros(n_classes or 1)
+    np.maximum.at(largest, codes, weights)
+    return tuple(totals.tolist()), tuple(largest.tolist())
 
 
 def _encoded(

@@ -14,6 +14,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
 from distkern.common.errors import InputError
+from distkern.estimators.newton import NewtonClassifier
+from distkern.estimators.simba import SIMBAClassifier
 from distkern.formats import _kinds, _lines, csv
 from distkern.storage import table_fit
 from distkern.storage.dataset import Dataset, Split, open_dataset
@@ -266,3 +268,57 @@ def test_rows_of_arrays_are_none_of_a_table(tmp_path: Path) -> None:
     np.savez(tmp_path / "b.npz", X=np.ones((3, 2)), y=[0, 1, 0])
     with pytest.raises(InputError, match=r"b\.npz: has no columns of categories"):
         shard([source, tmp_path / "b.npz"], tmp_path / "d.zarr")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_weights(tmp_path: Path, kind: str) -> None:
+    frame = adult(400, missing=0.0)[["age", "hours", "joined", "income"]]
+    frame["times"] = np.arange(400) % 3 + 1.0
+    frame["half"] = frame["times"] / 2
+    repeated = frame.loc[np.repeat(frame.index, frame["times"].astype(int))]
+    for name, rows_of in (("weighted", frame), ("repeated", repeated)):
+        file = rows_of.astype({"age": float, "hours": float})
+        file.to_csv(tmp_path / f"{name}.csv", index=False)
+        file.to_parquet(tmp_path / f"{name}.parquet")
+    options: Any = {"target": "income", "rows_per_shard": 150, "shuffle": True}
+    sources = [tmp_path / f"{name}.{kind}" for name in ("weighted", "repeated")]
+    data = shard(sources[0], tmp_path / "d.zarr", weight="half", drop=["times"], **options)
+    other = shard(sources[1], tmp_path / "e.zarr", drop=["times", "half"], scale=None, **options)
+    assert data.table is not None
+    assert data.table.ignored == ("times", "half")
+    numbers = np.concatenate([data.train.reader(at).source_rows() for at in range(3)])  # type: ignore[misc]
+    weights = np.concatenate([data.train.reader(at)().weights for at in range(3)])  # type: ignore[misc]
+    np.testing.assert_array_equal(weights, frame["half"].to_numpy()[numbers])
+    assert data.train.weight_totals is not None
+    by_class = frame.groupby("income")["half"].agg(["sum", "max"])
+    np.testing.assert_allclose(data.train.weight_totals, by_class["sum"])
+    np.testing.assert_allclose(data.train.largest_weights, by_class["max"])
+    # a row of weight 3/2 is three of weight 1/2
+    models = [
+        NewtonClassifier(features="linear", random_state=0, tol=1e-8).fit(made) for made in (data, other)
+    ]
+    np.testing.assert_allclose(models[0].coef_, models[1].coef_, rtol=1e-3)
+    # what is left out later may be there
+    assert models[0].score(frame, frame["income"]) == pytest.approx(models[0].score(data.train))
+    plain = shard(sources[0], tmp_path / "f.zarr", drop=["times", "half"], **options)
+    unweighted = NewtonClassifier(features="linear", random_state=0).fit(plain)
+    assert np.abs(unweighted.coef_ - models[0].coef_).max() > 1e-2
+    with pytest.raises(InputError, match="SIMBA takes no weights"):
+        SIMBAClassifier(features="random").fit(data)
+    frame.loc[7, "half"] = -1
+    frame.to_csv(tmp_path / "bad.csv", index=False)
+    message = r"bad\.csv, row 8 \(line 9\), column 'half': the weight -1\.0 is not a number above 0"
+    with pytest.raises(InputError, match=message):
+        shard(tmp_path / "bad.csv", tmp_path / "g.zarr", weight="half", **options)
+    with pytest.raises(InputError, match="both target and weight"):
+        shard(sources[0], tmp_path / "g.zarr", weight="income", **options)
+
+
+def test_weights_of_a_regression(tmp_path: Path) -> None:
+    text = "x,w,y\n" + "".join(f"{row},{row % 2 + 1},{row / 7}\n" for row in range(50))
+    data = made(tmp_path, written(tmp_path, text), task="regression", weight="w", test_fraction=0.2)
+    assert data.train.weight_totals is not None
+    assert data.train.weight_totals.shape == (1,)
+    assert data.test is not None
+    assert data.test.reader(0)().weights is None
+    assert made(tmp_path, tmp_path / "a.csv", task="regression", drop=["w"]).fingerprint != data.fingerprint
