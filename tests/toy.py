@@ -11,6 +11,7 @@ import numpy as np
 
 from distkern.common.batches import BatchOrder
 from distkern.common.types import AbstractGroup, AbstractSource, Block, groups_of
+from distkern.engine.tasks import Keep, load_visit
 from distkern.passes import (
     AbstractFollower,
     AbstractResident,
@@ -296,3 +297,42 @@ class BatchesSolver(RoundsSolver):
             sums = sums + np.sum(parts, axis=0)
             shift = 1e-3 * abs(float(parts[0][0]) - float(parts[-1][0])) ** 0.5
         return RoundsState(shift, sums, state.stage + 1)
+
+
+def take(visit, item):
+    return load_visit(visit, Keep(), item)
+
+
+def first_column(block, operand):
+    return block.features[:, 0]
+
+
+class Pids:
+    """A store that remembers who was told to put something."""
+
+    def __init__(self, here=True):
+        self.here = here
+
+    def is_here(self):
+        return self.here
+
+    def put(self, number, result):
+        return os.getpid()
+
+    def records(self):
+        return {}
+
+
+def process_of(item, blocks, operand):
+    return "x" * 10_000
+
+
+def bad_item(item, blocks, operand):
+    raise ValueError(f"item {item} is bad")
+
+
+def blas_threads(block, operand):
+    import threadpoolctl
+
+    np.ones((2, 2)) @ np.ones((2, 2))
+    return max(pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas")

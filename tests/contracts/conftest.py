@@ -25,7 +25,7 @@ def few_rows(tmp_path_factory):
                 task=task,
                 scale="none",
                 test_fraction=0.2,
-                rows_per_shard=24,
+                rows_per_shard=40,
                 columns=True,
                 sparse=sparse,
             )

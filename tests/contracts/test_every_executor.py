@@ -18,7 +18,6 @@ from distkern.engine.executors import executor_names, open_executor
 from distkern.engine.executors.base import Call
 from distkern.engine.plan import Extent, plan_reduce
 from distkern.engine.plan_rounds import plan_rounds
-from distkern.engine.tasks import Keep, load_visit
 from distkern.estimators.pegasos import PegasosClassifier
 from distkern.passes import Cost, Each, Reduce, Stream, Visit, whole_visits
 from distkern.runs.scoring import predict_to
@@ -26,15 +25,21 @@ from distkern.solvers.base import Problem
 from distkern.storage.parts import ArrayParts
 from toy import (
     BatchesSolver,
+    Pids,
     RoundsSolver,
     ToyResident,
     ToySolver,
     ToySource,
     add,
+    bad_item,
+    blas_threads,
     failing,
+    first_column,
     norm_of_blocks,
+    process_of,
     scaled_sum,
     sum_scaled_by_first,
+    take,
     toy_rounds,
 )
 
@@ -128,10 +133,6 @@ def test_ordered_keeps_the_order(executor):
     assert results == [visit.block for visit in visits]
 
 
-def take(visit, item):
-    return load_visit(visit, Keep(), item)
-
-
 @pytest.mark.parametrize("flops", [0.0, 1e12], ids=["by the driver", "by whoever is more"])
 def test_a_stream_of_the_rows_as_they_lie(executor, flops):
     source = ToySource()
@@ -140,10 +141,6 @@ def test_a_stream_of_the_rows_as_they_lie(executor, flops):
     parts = list(Driver({"train": source}, executor).stream(step))
     assert [len(part) for part in parts] == [4, 1, 4, 3, 3, 4, 2, 4]
     np.testing.assert_array_equal(np.concatenate(parts), np.arange(25))
-
-
-def first_column(block, operand):
-    return block.features[:, 0]
 
 
 GROUPS = ((0,), (3, 1), (), (2, 4))
@@ -186,26 +183,6 @@ def test_each_stores_on_the_workers(executor, tmp_path):
     assert (record == os.getpid()) == executor.machine.in_process
 
 
-class Pids:
-    """A store that remembers who was told to put something."""
-
-    def __init__(self, here=True):
-        self.here = here
-
-    def is_here(self):
-        return self.here
-
-    def put(self, number, result):
-        return os.getpid()
-
-    def records(self):
-        return {}
-
-
-def process_of(item, blocks, operand):
-    return "x" * 10_000
-
-
 def test_what_a_worker_cannot_store_the_driver_stores(executor):
     (record,) = each_with(executor, Each("where", process_of, (0,), Pids(here=False)), ToySource())
     assert record == os.getpid()
@@ -237,10 +214,6 @@ def test_each_task_may_be_one_of_many(executor, tmp_path):
 def test_errors_of_a_task_of_each_come_through(executor, tmp_path):
     with pytest.raises(ValueError, match=r"item [12] is bad"):
         each_with(executor, Each("bad", bad_item, (1, 2), Pids()), ToySource())
-
-
-def bad_item(item, blocks, operand):
-    raise ValueError(f"item {item} is bad")
 
 
 def test_a_record_that_is_too_large_is_refused(executor):
@@ -359,13 +332,6 @@ def test_one_blas_thread_in_tasks(executor):
     assert result.value == 1
 
 
-def blas_threads(block, operand):
-    import threadpoolctl
-
-    np.ones((2, 2)) @ np.ones((2, 2))
-    return max(pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas")
-
-
 def test_worker_peaks_are_those_of_the_workers(executor):
     peaks = executor.worker_peaks()
     assert len(peaks) == (0 if executor.machine.in_process else 2)
@@ -373,10 +339,14 @@ def test_worker_peaks_are_those_of_the_workers(executor):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "synchronous"])
-def test_predictions_are_the_same_files(name, few_rows, tmp_path):
+def test_predictions_are_the_same_files(name, few_rows, tmp_path, request):
     data = few_rows()
-    model = PegasosClassifier(stages=1, random_state=0).fit(data.train)
-    for scheduler in ("synchronous", name):
-        out = tmp_path / f"{scheduler}.csv"
-        assert predict_to(model, data.train, out, output="decision", scheduler=scheduler, workers=2) == 240
-    assert out.read_bytes() == (tmp_path / "synchronous.csv").read_bytes()
+    model = PegasosClassifier(stages=1, steps_per_stage=100, random_state=0).fit(data.train)
+    where = {"scheduler": name, "workers": 2}
+    if name == "local":
+        # those that are there
+        where = {"scheduler": request.getfixturevalue("local_workers")._client.scheduler.address}
+    made = [tmp_path / "one.csv", tmp_path / "many.csv"]
+    for out, given in zip(made, ({"scheduler": "synchronous"}, where), strict=True):
+        assert predict_to(model, data.train, out, output="decision", **given) == 240
+    assert made[0].read_bytes() == made[1].read_bytes()

@@ -23,6 +23,7 @@ SMALL = {
     "batch_size": 64,
     "n_landmarks": 24,
     "stages": 3,
+    "steps_per_stage": 1000,
     "max_rounds": 300,
     "patience": None,
     "max_cell_rows": 64,
