@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,10 @@ from distkern.engine.executors import AbstractExecutor, open_executor
 # the same examples every time, and no deadline on a busy machine
 settings.register_profile("distkern", derandomize=True, deadline=None)
 settings.load_profile("distkern")
+
+# hundreds of programs start here, each of which would compile the package and pytest's helpers again
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # programs that the tests start use the very package that is tested, whatever their working folder
 os.environ["PYTHONPATH"] = str(Path(distkern.__file__).parents[1])

@@ -14,8 +14,6 @@ import pytest
 import distkern
 
 PACKAGE = Path(distkern.__file__).parent
-SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
-TREES = {path: ast.parse(source) for path, source in SOURCES.items()}
 MOST_LINES = 400
 
 #: folder -> what its files may import beside themselves
@@ -99,15 +97,23 @@ HOMES = {
 IMPORT_NAMES = {"scikit-learn": "sklearn", "dask-ml": "dask_ml", "google-crc32c": "google_crc32c"}
 
 
-def imports(path: Path) -> list[str]:
-    """Full names that a file imports anywhere, in functions too."""
+@pytest.fixture(scope="module")
+def trees() -> dict[Path, ast.Module]:
+    """Every file, parsed."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@pytest.fixture(scope="module")
+def imports(trees: dict[Path, ast.Module]) -> list[tuple[Path, str]]:
+    """Files and the full names that they import anywhere, in functions too."""
     found = []
-    for node in ast.walk(TREES[path]):
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                found += [(path, alias.name) for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{path}: relative import"
+                found += [(path, f"{node.module}.{alias.name}") for alias in node.names]
     return found
 
 
@@ -119,19 +125,16 @@ def within(name: str, place: str) -> bool:
     return name == place or name.startswith(f"{place}.")
 
 
-IMPORTS = [(path, name) for path in TREES for name in imports(path)]
-
-
-def test_imports_point_downwards() -> None:
-    for path, name in IMPORTS:
+def test_imports_point_downwards(imports: list[tuple[Path, str]]) -> None:
+    for path, name in imports:
         if within(name, "distkern"):
             here, inner = folder(path), name.removeprefix("distkern.")
             allowed = (here, *ARROWS[here])
             assert any(within(inner, place) for place in allowed), f"{path} must not import {name}"
 
 
-def test_third_party_packages_stay_in_their_folders() -> None:
-    for path, name in IMPORTS:
+def test_third_party_packages_stay_in_their_folders(imports: list[tuple[Path, str]]) -> None:
+    for path, name in imports:
         homes = HOMES.get(name.partition(".")[0])
         here = path.relative_to(PACKAGE).as_posix()
         is_home = homes is None or any(here == home or here.startswith(f"{home}/") for home in homes)
@@ -146,16 +149,17 @@ def test_the_arrows_have_no_cycle() -> None:
         remaining = {name: places for name, places in remaining.items() if name not in bottom}
 
 
-def test_every_third_party_import_is_declared(repository: Path) -> None:
+def test_every_third_party_import_is_declared(repository: Path, imports: list[tuple[Path, str]]) -> None:
     project = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = [requirement.partition(">")[0].strip() for requirement in project["dependencies"]]
     declared = {IMPORT_NAMES.get(name, name) for name in names}
-    used = {name.partition(".")[0] for _, name in IMPORTS}
+    used = {name.partition(".")[0] for _, name in imports}
     assert used - sys.stdlib_module_names - {"distkern"} <= declared
 
 
 def test_files_are_short() -> None:
-    assert {path for path, source in SOURCES.items() if len(source.splitlines()) > MOST_LINES} == set()
+    for path in PACKAGE.rglob("*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES, path
 
 
 def test_workers_do_not_pay_for_heavy_packages() -> None:
@@ -199,8 +203,8 @@ def test_public_names_are_there_and_lazy() -> None:
     assert seen == distkern._HOMES
 
 
-def test_arrays_of_tiles_are_written_in_one_place() -> None:
-    for path, tree in TREES.items():
+def test_arrays_of_tiles_are_written_in_one_place(trees: dict[Path, ast.Module]) -> None:
+    for path, tree in trees.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and any(word.arg == "out" for word in node.keywords):
                 is_numpy = ast.unparse(node.func).startswith("np.")
