@@ -185,6 +185,8 @@ def data_facts(dataset: Dataset) -> dict[str, str]:
     if dataset.options.get("test_fraction") is not None:
         facts["test"] += f", drawn ({dataset.options['test_fraction']:g} of all)"
     facts["features"] = f"{dataset.n_features:,}"
+    if dataset.table is not None:
+        facts["features"] += f", of {len(dataset.table.columns):,} columns of a table"
     if dataset.feature_names is not None:
         facts["columns"] = ", ".join(shorten(list(dataset.feature_names)))
     if dataset.target_name is not None:

@@ -53,10 +53,11 @@ class TableKinds:
     levels : code of each category, by name of column
     missing : values that are missing, by name of column
     order : names of the columns of the first table
-    as_category : how its user says that a column, ``{}``, holds categories
+    as_category, leave_out : how its user says that a column, ``{}``, holds categories, or is left out
     """
 
     as_category = "give --categorical {}=onehot (or target, or drop)"
+    leave_out = "give --drop {}"
 
     def __init__(
         self,
@@ -160,7 +161,7 @@ class TableKinds:
             raise InputError(
                 f"the column holds {of}, not {_A[kind]}",
                 where=place(0),
-                mend=f"encode it as numbers, or give --drop {key}",
+                mend=f"encode it as numbers, or {self.leave_out.format(key)}",
             )
         absent = int(np.count_nonzero(np.isnan(numbers)))
         if absent:
@@ -196,7 +197,7 @@ class TableKinds:
                 of_words[position] = code = self._code(key, word)
                 if code == MAX_LEVELS:
                     what = f"more than {MAX_LEVELS:,} different values in a column of categories"
-                    error = refused(position, what, f"give --drop {key}, or group its values")
+                    error = refused(position, what, f"{self.leave_out.format(key)}, or group its values")
                     if error:
                         raise error
             elif kind != "date":

@@ -179,6 +179,7 @@ def fit_frame(X: Any, targets: NDArray[Any], task: str) -> FittedFrame:
 def frame_kinds(options: TableOptions | None = None) -> TableKinds:
     """What reads frames."""
     kinds = (options or TableOptions()).kinds()
+    kinds.leave_out = "leave it out: X.drop(columns={!r})"
     kinds.as_category = "make the column one of categories: X[{!r}].astype('category')"
     return kinds
 

@@ -236,7 +236,8 @@ class TableFit:
             if column.encoding == "drop":
                 at = self._names.index(column.name)
                 why = "most of its values occur once" if self._present[at] else "it has no value"
-                keep = f" (--categorical {column.name}=target keeps it)" if self._present[at] else ""
+                of_files = self._kinds.leave_out == TableKinds.leave_out and self._present[at]
+                keep = f" (--categorical {column.name}=target keeps it)" if of_files else ""
                 self.left_out.append(f"column {column.name!r} is left out: {why}{keep}")
         self.notices += self.left_out
 

@@ -42,6 +42,8 @@ def test_three_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
         assert model.predict(pandas.read_csv("new.csv")).tolist() == predicted.tolist()
     assert main(["evaluate", "m", "--data", "d.zarr", "--split", "train", *here]) == 0
     capsys.readouterr()
+    assert main(["inspect", "m"]) == 0
+    assert ", of 14 columns of a table" in capsys.readouterr().out
     assert main(["shard", "new.csv", "--like", "m", "--out", "e.zarr", "--no-shuffle"]) == 0
     capsys.readouterr()
     assert main(["evaluate", "m", "--data", "e.zarr", "--split", "train", *here]) == 0

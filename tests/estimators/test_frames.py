@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pandas
 import polars
 import pytest
 
-from distkern import InputError, NewtonClassifier, NewtonRegressor, RandomFeatures
+from distkern import CellClassifier, InputError, NewtonClassifier, NewtonRegressor, RandomFeatures
+from distkern.monitor.importance import importances_of
 from distkern.runs.persistence import load_model
 from distkern.storage.ingest import shard
 from distkern.storage.scaling import Scaling
@@ -119,3 +121,36 @@ def test_random_features_of_a_data_set_take_its_frames(tmp_path: Path) -> None:
     made = RandomFeatures(n_features=8, gamma=1.0).fit(data.train)
     assert data.test is not None
     np.testing.assert_allclose(made.transform(X), made.transform(data.test).compute(), atol=1e-6)
+
+
+def test_importances_are_those_of_the_features() -> None:
+    frame = pandas.DataFrame(
+        {"x": np.arange(80) % 8, "c": np.array(["a", "b"], dtype=object)[np.arange(80) % 2]}
+    )
+    fitted = CellClassifier(search=None, gamma=1.0, C=1.0, random_state=0).fit(frame, frame["c"])
+    assert sorted(name for name, _ in importances_of(fitted)) == ["c=a", "c=b", "x"]
+
+
+def test_a_frame_says_in_its_own_words_what_to_do() -> None:
+    frame = pandas.DataFrame({"x": np.arange(80.0), "lists": [[number] for number in range(80)]})
+    with pytest.raises(
+        InputError, match=r"column 'lists': the column holds list.*X\.drop\(columns='lists'\)"
+    ):
+        model().fit(frame, np.arange(80) % 2)
+    with pytest.warns(UserWarning, match="column 'id' is left out: most of its values occur once$"):
+        model().fit(frame[["x"]].assign(id=[f"row {number}" for number in range(80)]), np.arange(80) % 2)
+    # of several columns of dates, booleans and numbers as pandas types them
+    typed = pandas.DataFrame(
+        {
+            "zone": pandas.date_range("2020-01-01", periods=80, freq="7h", tz="Europe/Berlin"),
+            "number": pandas.array([None, *range(79)], dtype="Int64"),
+            "flag": pandas.array([True, None] * 40, dtype="boolean"),
+            "price": [Decimal(number) / 4 for number in range(80)],
+        }
+    )
+    fitted = model().fit(typed, np.arange(80) % 2)
+    assert fitted.table_ is not None
+    assert [column.kind for column in fitted.table_.columns] == ["date", "number", "number", "number"]
+    # 1 January 2020, 00:00 in Berlin
+    assert fitted.table_.columns[0].encoding == "date"
+    assert fitted.scaling_.shift[0] == 18261 + 23 / 24
