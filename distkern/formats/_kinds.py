@@ -125,6 +125,8 @@ class TableKinds:
             self.kinds[key] = "date"
         elif pa.types.is_dictionary(values.type) and not from_text:
             self.kinds[key] = "category"
+        elif _is_text(kind) and _are_numbers(values):
+            self.kinds[key] = "number"
         elif _is_text(kind):
             words = {word.strip() for word in values.unique().to_pylist() if word is not None} - MISSING
             self.kinds[key] = _kind_of_words(words)
@@ -245,6 +247,18 @@ def _is_text(kind: Any) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _are_numbers(values: Any) -> bool:
+    """Whether Arrow, which is quick, takes all texts for numbers."""
+    import pyarrow as pa
+
+    texts = values.dictionary if pa.types.is_dictionary(values.type) else values
+    try:
+        texts.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _is_plain(kind: Any) -> bool:

@@ -19,6 +19,7 @@ from distkern.estimators.simba import SIMBAClassifier
 from distkern.formats import _kinds, _lines, csv
 from distkern.storage import table_fit
 from distkern.storage.dataset import Dataset, Split, open_dataset
+from distkern.storage.file_rows import FileRows
 from distkern.storage.ingest import shard
 from distkern.storage.table_fit import fold_of
 from mixed_tables import adult
@@ -322,3 +323,37 @@ def test_weights_of_a_regression(tmp_path: Path) -> None:
     assert data.test is not None
     assert data.test.reader(0)().weights is None
     assert made(tmp_path, tmp_path / "a.csv", task="regression", drop=["w"]).fingerprint != data.fingerprint
+
+
+def test_damaged_tables_are_refused_or_read_alike_twice(tmp_path: Path) -> None:
+    """What is fitted on a file takes each row of it as it was taken, whatever is in it."""
+    random = np.random.default_rng(0)
+    content = adult(40).to_csv(index=False).encode()
+    letters = b',"\n?= -:.0123456789TrueFalsNAinfx\xc3\xa4;'
+    read, refused = 0, []
+    for _ in range(25):
+        damaged = bytearray(content)
+        for position in random.integers(0, len(content), random.choice([1, 2, 5])).tolist():
+            damaged[position : position + int(random.integers(0, 2))] = bytes([random.choice(list(letters))])
+        (tmp_path / "a.csv").write_bytes(damaged)
+        try:
+            data = made(tmp_path, tmp_path / "a.csv", impute=str(random.choice(["mean", "median", "flag"])))
+        except InputError as error:
+            refused.append(str(error))
+            continue
+        read += 1
+        assert data.table is not None
+        again = FileRows(
+            [tmp_path / "a.csv"],
+            data.n_features,
+            names=data.table.names,
+            table=data.table,
+            target_name="income",
+        )
+        features = np.concatenate([np.asarray(block.features) for block in again])
+        assert not again.unseen
+        # a training row has the target means of others
+        own = [at for at, name in enumerate(data.feature_names or ()) if not name.startswith("mean of")]
+        np.testing.assert_array_equal(features[:, own], rows(data.train)[:, own])
+    assert 5 < read < 20
+    assert all("a.csv" in message and "\n" not in message for message in refused)
