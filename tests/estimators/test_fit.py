@@ -89,7 +89,7 @@ def test_dask_arrays_of_several_chunks_on_every_scheduler(binary, scheduler):
 @pytest.mark.parametrize("kind", [CellClassifier, SIMBAClassifier])
 def test_what_is_gone_after_fitting_is_not_flushed_to_the_disk(kind, binary, monkeypatch):
     X, y = binary
-    settings = {"search": None} if kind is CellClassifier else {"stages": 1}
+    settings = {"search": None} if kind is CellClassifier else {"stages": 1, "max_rounds": 20}
     flushed = []
     monkeypatch.setattr(os, "fsync", flushed.append)
     kind(random_state=0, **settings).fit(da.from_array(X[:60], chunks=(20, 8)), y[:60])

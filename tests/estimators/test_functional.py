@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -38,11 +40,16 @@ def classes(n_rows=1500, n_classes=2, seed=0):
     return features, np.array(["a", "b", "c", "d"])[np.searchsorted(edges, values)]
 
 
+@cache
+def fitted(kind, loss, n_classes):
+    return KINDS[kind](loss=loss).fit(*classes(n_classes=n_classes))
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", ["logistic", "softmax", "hinge", "squared_hinge", "odm"])
-@pytest.mark.parametrize("n_classes", [2, 4])
 def test_every_loss_learns(kind, loss, n_classes):
-    model = KINDS[kind](loss=loss).fit(*classes(n_classes=n_classes))
+    model = fitted(kind, loss, n_classes)
     features, labels = classes(seed=1, n_classes=n_classes)
     assert model.score(features, labels) > (0.9 if n_classes == 2 else 0.7)
     assert model.decision_function(features).shape == ((1500,) if n_classes == 2 else (1500, 4))
@@ -52,8 +59,8 @@ def test_every_loss_learns(kind, loss, n_classes):
 @pytest.mark.parametrize("loss", ["logistic", "softmax"])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_probabilities_are_those_of_the_rows(kind, loss, n_classes):
-    features, labels = classes(n_classes=n_classes)
-    model = KINDS[kind](loss=loss).fit(features, labels)
+    features, _ = classes(n_classes=n_classes)
+    model = fitted(kind, loss, n_classes)
     chances = model.predict_proba(features)
     assert chances.shape == (1500, n_classes)
     np.testing.assert_allclose(chances.sum(axis=1), 1.0, atol=1e-12)

@@ -179,7 +179,7 @@ def test_train_evaluate_predict_plan_and_load(
 def test_the_same_bits_on_every_scheduler(kind: str, form: str, datasets: dict[str, Dataset]) -> None:
     data = datasets[form]
     expected, threaded = (
-        train(small(kind, max_rounds=150), data.train, test=data.test, scheduler=scheduler, workers=3)
+        train(small(kind, max_rounds=60), data.train, test=data.test, scheduler=scheduler, workers=3)
         for scheduler in ("synchronous", "threads")
     )
     same(threaded, expected)
@@ -198,9 +198,9 @@ def test_the_same_bits_on_local_workers(
     # an exchange that costs nothing is worth it even for few rows
     monkeypatch.setattr("distkern.engine.plan_rounds.EXCHANGE_SECONDS", -1.0)
     data = datasets[form]
-    expected = train(small(kind, max_rounds=150), data.train, scheduler="synchronous")
+    expected = train(small(kind, max_rounds=60), data.train, scheduler="synchronous")
     modes: list[str] = []
-    model = small(kind, max_rounds=150).fit_with(
+    model = small(kind, max_rounds=60).fit_with(
         data.train,
         executor=local_workers,
         listeners=[lambda event: modes.append(event.fields.get("mode", ""))],
@@ -212,7 +212,7 @@ def test_the_same_bits_on_local_workers(
 @every_kind
 def test_a_resumed_run_has_the_same_bits(kind: str, datasets: dict[str, Dataset], tmp_path: Path) -> None:
     train_split = datasets["sparse"].train
-    whole = train(small(kind, stages=3, max_rounds=150), train_split, scheduler="synchronous")
+    whole = train(small(kind, stages=3, max_rounds=60), train_split, scheduler="synchronous")
 
     def stop(event: Any) -> None:
         if event.kind == "checkpoint_saved" and event.fields["stage"] == 1:
@@ -220,9 +220,9 @@ def test_a_resumed_run_has_the_same_bits(kind: str, datasets: dict[str, Dataset]
 
     job = {"out": tmp_path / "m", "scheduler": "synchronous"}
     with pytest.raises(KeyboardInterrupt):
-        train(small(kind, stages=3, max_rounds=150), train_split, listeners=[stop], **job)
+        train(small(kind, stages=3, max_rounds=60), train_split, listeners=[stop], **job)
     assert CheckpointFolder(tmp_path / "m" / "checkpoints", {}).stages()[-1] == 1
-    same(train(small(kind, stages=3, max_rounds=150), train_split, resume=True, **job), whole)
+    same(train(small(kind, stages=3, max_rounds=60), train_split, resume=True, **job), whole)
 
 
 def test_batches_of_rows_and_columns_need_fewer_rounds() -> None:
@@ -236,7 +236,7 @@ def test_batches_of_rows_and_columns_need_fewer_rounds() -> None:
 def test_several_classes() -> None:
     X, y = topics()
     y = y + 2 * (X[:, 0:200:3].sum(axis=1) > 1.2)
-    model = small("search", max_rounds=3000).fit(X, y)
+    model = small("search", max_rounds=600).fit(X, y)
     assert model.coef_.shape == (200, len(np.unique(y)))
     assert model.score(X, y) > 0.75
 

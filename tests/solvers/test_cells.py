@@ -195,16 +195,16 @@ def stored(tmp_path_factory):
     X, y = rows(1500, 4)
     folder = tmp_path_factory.mktemp("cells")
     data = write_dataset([(X, y)], folder / "d.zarr", scale="none", test_fraction=0.2, rows_per_shard=100)
-    model = Classifier(max_cell_rows=60, random_state=0)
+    model = Classifier(max_cell_rows=120, random_state=0)
     train(model, data.train, test=data.test, out=folder / "m", scheduler="threads", workers=2)
     return data, model, folder
 
 
 def test_the_same_bits_in_processes_and_in_memory(stored, tmp_path):
     data, model, _ = stored
-    again = Classifier(max_cell_rows=60, random_state=0)
-    train(again, data.train, test=data.test, out=tmp_path / "m", scheduler="processes", workers=3)
-    held = Classifier(max_cell_rows=60, random_state=0).fit(data.train)
+    again = Classifier(max_cell_rows=120, random_state=0)
+    train(again, data.train, test=data.test, out=tmp_path / "m", scheduler="processes", workers=2)
+    held = Classifier(max_cell_rows=120, random_state=0).fit(data.train)
     assert len(model.machines_) > 3
     for other in (again, held):
         np.testing.assert_array_equal(model.machines_, other.machines_)
@@ -254,7 +254,7 @@ def test_a_resumed_run_solves_only_what_is_left(stored, tmp_path, monkeypatch):
         return put(self, number, result)
 
     def run(resume):
-        estimator = Classifier(max_cell_rows=60, random_state=0)
+        estimator = Classifier(max_cell_rows=120, random_state=0)
         return train(
             estimator, data.train, test=data.test, out=tmp_path / "m", scheduler="synchronous", resume=resume
         )

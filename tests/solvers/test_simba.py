@@ -102,7 +102,7 @@ def test_the_gap_to_the_optimum_is_what_the_rounds_promise(fit_intercept):
     gaps = []
     for seed in range(10):
         states, _ = run(
-            simba(nus=(0.1,), max_rounds=1600, stages=1, fit_intercept=fit_intercept, averaging=0),
+            simba(nus=(0.1,), max_rounds=800, stages=1, fit_intercept=fit_intercept, averaging=0),
             blocks,
             seed=seed,
         )
@@ -113,7 +113,7 @@ def test_the_gap_to_the_optimum_is_what_the_rounds_promise(fit_intercept):
         assert np.linalg.norm(w * scale) <= 1 + 1e-9
         assert abs(b * scale) <= 1
         gaps.append(best - value(rows, y, 0.1, w * scale, b * scale))
-    promised = np.sqrt(np.log(40) / 1600)
+    promised = np.sqrt(np.log(40) / 800)
     assert min(gaps) > -1e-6
     assert max(gaps) < 0.25 * promised
     assert np.mean(gaps) < 0.125 * promised
