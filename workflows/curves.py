@@ -18,10 +18,13 @@ Points = Sequence[tuple[float, float]]
 def draw(
     path: Path, title: str, x_label: str, y_label: str, lines: Mapping[str, Points], *, log_y: bool = True
 ) -> None:
-    """Write ``lines`` (label -> points) over a logarithmic horizontal axis to the SVG file ``path``."""
+    """Write ``lines`` (label -> points) over a logarithmic horizontal axis to the SVG file ``path``.
+
+    A line of one point is a dot.
+    """
     points = [point for line in lines.values() for point in line]
-    x_low, x_high = min(x for x, _ in points), max(x for x, _ in points)
-    y_low, y_high = min(y for _, y in points), max(y for _, y in points)
+    x_low, x_high = _apart(min(x for x, _ in points), max(x for x, _ in points))
+    y_low, y_high = _apart(min(y for _, y in points), max(y for _, y in points))
     y_ticks = _ticks(y_low, y_high, log_y)
     y_low, y_high = min(y_low, y_ticks[0]), max(y_high, y_ticks[-1])
 
@@ -60,13 +63,22 @@ def draw(
         colour, dashes = COLOURS[number % len(COLOURS)], DASHES[number // len(COLOURS) % len(DASHES)]
         path_points = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in line)
         style = f'fill="none" stroke="{colour}" stroke-width="1.8" stroke-dasharray="{dashes}"'
-        parts.append(f'<polyline points="{path_points}" {style}/>')
+        if len(line) > 1:
+            parts.append(f'<polyline points="{path_points}" {style}/>')
+        if len(line) == 1:
+            (x, y), filled = line[0], "none" if dashes else colour
+            dot = f'cx="{across(x):.1f}" cy="{up(y):.1f}" r="4"'
+            parts.append(f'<circle {dot} fill="{filled}" stroke="{colour}" stroke-width="1.8"/>')
         at = TOP + 8 + 17 * number
         parts.append(
             f'<line x1="{WIDTH - RIGHT + 10}" x2="{WIDTH - RIGHT + 34}" y1="{at}" y2="{at}" {style}/>'
             f'<text x="{WIDTH - RIGHT + 40}" y="{at + 4}">{html.escape(label)}</text>'
         )
     path.write_text("\n".join([*parts, "</svg>\n"]))
+
+
+def _apart(low: float, high: float) -> tuple[float, float]:
+    return (low, high) if high > low else (0.8 * low, 1.25 * high) if low else (0.0, 1.0)
 
 
 def _ticks(low: float, high: float, log: bool) -> list[float]:

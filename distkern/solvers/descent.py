@@ -25,12 +25,15 @@ _SHORTEST = 1e-3
 
 @dataclass(frozen=True)
 class Point:
-    """Coefficients (r, k), and what a pass has found there: the objective and its gradient (r, k)."""
+    """Coefficients (r, k), and what a pass has found there: the objective and its gradient (r, k).
+
+    ``sums`` are those of the pass, None if it was one of an earlier stage.
+    """
 
     at: Array
     value: float
     gradient: Array
-    sums: Sums
+    sums: Sums | None
 
 
 class BoundedMetric:

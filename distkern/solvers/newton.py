@@ -50,8 +50,9 @@ _DAMPING = 0.3
 _LESS_DAMPING = 0.3
 #: on the sample
 _SAMPLE_STEPS = 4
-#: steps from a matrix on
+#: steps from a matrix on, and how much of its time they may take: each makes the next ones better
 _LEAST_STEPS, _MOST_STEPS = 4, 12
+_WORTH = 1.5
 #: of the mean of a matrix's diagonal, what its rounding is at least, by the bytes of a number
 _LEAST = {4: 1e-8, 8: 1e-15}
 #: products that take the time of an exponential (measured)
@@ -74,6 +75,7 @@ class NewtonState:
     stage : stages done
     sampled : whether the last stage's matrix was of a sample of rows
     damping : beside nu, of the matrices that do not bound the Hessian
+    gradient : there, in the coordinates that matrices are made in; without rows before the first stage
     center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
     absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
     """
@@ -86,6 +88,7 @@ class NewtonState:
     stage: int
     sampled: bool
     damping: float
+    gradient: Array
     objective: float
     train_error: float
     test_error: float | None
@@ -173,6 +176,7 @@ class Newton(AbstractExplicit[NewtonState]):
             stage=0,
             sampled=False,
             damping=0.0,
+            gradient=np.zeros((0, risk.n_outputs)),
             objective=figures.objective,
             train_error=figures.train_error,
             test_error=figures.test_error,
@@ -212,7 +216,7 @@ class Newton(AbstractExplicit[NewtonState]):
         if sample is None:
             start = self._point(coordinates, at, sums, sums.mean_gradient)
         elif state.stage:
-            start = yield from measure(at)
+            start = Point(at, state.objective, state.gradient, None)
         else:
 
             def measure_sample(at: Array) -> Steps[Point]:
@@ -227,6 +231,18 @@ class Newton(AbstractExplicit[NewtonState]):
             start = yield from measure(of_sample.point.at)
         most = self.most_steps(problem, footprint)
         found = yield from descend(measure, start, BoundedMetric(solve), most, self.tol)
+        state = replace(
+            state,
+            decrement=found.decrement,
+            steps=found.steps,
+            stage=state.stage + 1,
+            sampled=sample is not None,
+            damping=damping,
+            gradient=found.point.gradient,
+        )
+        if found.point.sums is None:
+            # no step was taken
+            return state
         coefficients = coordinates.outward(found.point.at)
         last = Model(basis, coefficients, risk)
         figures = yield from figures_of(
@@ -238,11 +254,6 @@ class Newton(AbstractExplicit[NewtonState]):
         return replace(
             state,
             coefficients=coefficients,
-            decrement=found.decrement,
-            steps=found.steps,
-            stage=state.stage + 1,
-            sampled=sample is not None,
-            damping=damping,
             objective=figures.objective,
             train_error=figures.train_error,
             test_error=figures.test_error,
@@ -257,7 +268,7 @@ class Newton(AbstractExplicit[NewtonState]):
 
     def _stuck(self, state: NewtonState) -> bool:
         """Whether another stage would begin with the same matrix as the last."""
-        if state.stage == 0 or state.sampled:
+        if state.stage == 0 or (state.sampled and (state.stage == 1 or self.risk.loss.is_quadratic)):
             return False
         return state.steps == 0 or self.risk.loss.is_quadratic
 
@@ -300,7 +311,7 @@ class Newton(AbstractExplicit[NewtonState]):
         if self.risk.loss.is_quadratic:
             return _MOST_STEPS
         share = 1.0 if self.sample(problem, footprint) is None else _wanted(footprint) / problem.n_rows
-        worth = share * self.risk.n_outputs * self._matrix_by_pass(footprint)
+        worth = _WORTH * share * self.risk.n_outputs * self._matrix_by_pass(footprint)
         return int(np.clip(worth, _LEAST_STEPS, _MOST_STEPS))
 
     def sample(self, problem: Problem, footprint: Footprint) -> Sample | None:

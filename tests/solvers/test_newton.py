@@ -223,10 +223,26 @@ def test_matrices_of_a_sample_end_at_the_same_minimum(monkeypatch, loss):
     states, runner = train(solver(loss, tol=1e-9, stages=30), blocks)
     assert runner.made[:3] == ["start", "Newton matrix", "gradient of the sample"]
     # where the sample leads is better than nothing, and not the minimum
+    if loss == "logistic":
+        # a pass for each step, and one where the sample has led; a stage begins where the last has ended
+        assert len(states) > 2
+        assert runner.made.count("gradient") == 1 + sum(state.steps for state in states)
     zero, least = states[0].objective, whole[-1].objective
     assert states[1].objective < least + 0.1 * (zero - least)
     assert states[-1].objective == pytest.approx(whole[-1].objective, rel=1e-8)
     np.testing.assert_allclose(states[-1].coefficients, whole[-1].coefficients, atol=2e-4)
+
+
+def test_where_no_step_of_a_sample_is_lower_the_run_ends(monkeypatch):
+    X, values, _ = rows(3000)
+    blocks = cut_blocks(X, (values > 0).astype(np.int32), (500,) * 6)
+    sampling(monkeypatch, 60)
+    monkeypatch.setattr(newton, "solved", lambda *given, **options: lambda right: -right)
+    subject = solver(stages=9)
+    states, _ = train(subject, blocks)
+    assert [state.steps for state in states[1:]] == [0, 0]
+    assert states[-1].objective == states[0].objective
+    assert "no step lowers the objective" in subject.measures(states[-1]).shortfall
 
 
 def test_a_parabola_that_a_sample_does_not_solve_gets_its_matrix(monkeypatch):

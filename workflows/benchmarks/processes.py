@@ -1,0 +1,88 @@
+"""Processes that are measured: wall and CPU seconds, and the peak of resident memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from workflows.benchmarks.records import Record
+
+ROOT = Path(__file__).parents[2]
+_TEXT = 400
+
+
+def environment(threads: int) -> dict[str, str]:
+    """For a process of so many threads."""
+    names = ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR", "POLARS_MAX")
+    limits = {f"{name}_NUM_THREADS": str(threads) for name in names}
+    path = os.pathsep.join(part for part in (str(ROOT), os.environ.get("PYTHONPATH")) if part)
+    return {**os.environ, **limits, "PYTHONPATH": path}
+
+
+def run(arguments: Sequence[str], *, threads: int, limit: float) -> tuple[Record, str]:
+    """Run a process to its end, or kill it and its children when its seconds are over.
+
+    Returns
+    -------
+    wall_seconds and cpu_seconds, of it and its children; "failed", a line, where it did not end well
+    its output
+    """
+    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    process = subprocess.Popen(
+        arguments,
+        env=environment(threads),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        output, errors = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        # its own group: workers that it has started go with it
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return {"failed": f"took more than {limit:g} s"}, ""
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    found: Record = {
+        "wall_seconds": time.perf_counter() - start,
+        "cpu_seconds": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+    }
+    if process.returncode:
+        last = (errors.strip().splitlines() or ["no message"])[-1][:_TEXT]
+        found = {"failed": f"exit status {process.returncode}: {last}"}
+    return found, output
+
+
+def distkern(*arguments: str, threads: int, limit: float) -> tuple[Record, str]:
+    """A command of the package, as a user would run it."""
+    return run([sys.executable, "-m", "distkern", *arguments], threads=threads, limit=limit)
+
+
+def peak_bytes() -> int:
+    """Of this process: ``ru_maxrss`` would be its parent's where that was larger at the start."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def question(asked: Mapping[str, object], *, limit: float, threads: int) -> Record:
+    """What :mod:`~workflows.benchmarks.child` answers in a process of its own."""
+    arguments = [sys.executable, "-m", "workflows.benchmarks.child", json.dumps(asked)]
+    found, output = run(arguments, threads=threads, limit=limit)
+    if "failed" in found:
+        return found
+    return {**json.loads(output.splitlines()[-1])}
