@@ -31,7 +31,11 @@ _OF_FILES = {
 @click.option(
     "--split", type=click.Choice(["train", "test"]), help="Which rows of a data set.  [default: test]"
 )
-@click.option("--id", metavar="COLUMN", help="Of files: write this column beside the predictions.")
+@click.option(
+    "--id",
+    metavar="COLUMN",
+    help="Of files: write this column beside predictions.  [default: the training data's, if it is there]",
+)
 @click.option(
     "--target",
     metavar="COLUMN",
@@ -104,7 +108,7 @@ def predict(
         rows = files_for(
             fitted, files, id=id, target=target, format=format_name, header=header, zero_based=zero_based
         )
-        n_rows = predict_files_to(fitted, rows, out, id=id, **where)
+        n_rows = predict_files_to(fitted, rows, out, **where)
         notes = [
             f"{file} does not name its columns: taken in the order of training" for file in rows.by_position
         ]

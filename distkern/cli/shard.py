@@ -97,6 +97,11 @@ class _SeveralTests(click.Command):
     help="Of tables: the weight, above 0, of each training row's loss; no feature.",
 )
 @click.option(
+    "--id",
+    metavar="COLUMN",
+    help="Of tables: the column that names the rows: no feature, and written beside later predictions.",
+)
+@click.option(
     "--like",
     metavar="D.zarr|M",
     help="Prepare the rows as those of this data set or model were: its columns, categories and scaling.",
@@ -162,6 +167,7 @@ def shard(
     categorical: tuple[str, ...],
     drop: tuple[str, ...],
     weight: str | None,
+    id: str | None,
     like: str | None,
     header: bool | None,
     zero_based: bool | None,
@@ -210,6 +216,7 @@ def shard(
             categorical=_by_name(categorical),
             drop=drop,
             weight=weight,
+            id=id,
             like=None if like is None else _like(like),
             progress=progress,
             notice=notices.append,

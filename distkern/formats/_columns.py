@@ -58,7 +58,8 @@ def choose_columns(
             where=where,
             mend="give --target COLUMN",
         )
-    id_ = None if options.id is None else _position(names, options.id, "to be kept as id", where)
+    lacks_id = options.id is None or (options.may_lack_id and options.id not in names)
+    id_ = None if lacks_id else _position(names, str(options.id), "to be kept as id", where)
     wanted = (options.features if has_header else None) or ()
     left_out = {target, weight} | {at for at, name in enumerate(names) if name not in wanted and at == id_}
     left_out |= {_position(names, name, "to leave out", where) for name in options.drop}

@@ -102,18 +102,18 @@ def predict_files_to(
     rows: FileRows,
     out: Location,
     *,
-    id: str | None = None,
     output: str = "label",
     scheduler: str | None = None,
     workers: int | None = None,
     memory_limit: int | None = None,
 ) -> int:
     """Write the predictions of rows of files, in their order, as :func:`predict_to` does; with the texts of
-    the column ``id``, if ``rows`` keep it."""
+    the column ``rows.id``, if they have it."""
     function = model.predictor(None, output)
     labels, columns, dtype = _predicted(model, output)
     read = iter(rows)
     first = next(read)
+    id_ = None if first.ids is None else rows.id
     # the rows of a file are not known before it has been read, but what is read at a time is
     like = HeldBlock(Block(first.features))
     cost = _cost(model, Extent.of(like), like.row_numbers, output)
@@ -129,7 +129,7 @@ def predict_files_to(
     done = 0
     with (
         opened_executor(scheduler, workers, memory_limit, check) as executor,
-        open_prediction_writer(place_of(out), columns, dtype, _MOST_ROWS_PER_CHUNK, labels, id=id) as writer,
+        open_prediction_writer(place_of(out), columns, dtype, _MOST_ROWS_PER_CHUNK, labels, id=id_) as writer,
     ):
         for values in held_in_order(blocks(chain([first], read)), function, executor):
             interrupts.check()

@@ -47,6 +47,7 @@ class FileRows:
     ----------
     by_position : files whose columns were taken in their order although the model's have names; filled as
         they are read
+    id : the column whose text is kept: ``id``, or the table's own, which files need not have
     unseen : rows with a category that no training row has, by name of column; filled as they are read
     """
 
@@ -70,17 +71,21 @@ class FileRows:
         kinds = None
         if table is not None:
             ignored, kinds = (*ignored, *table.ignored), table.kinds()
+        own_id = None if table is None else table.id
         self._options = ReadOptions(
             "none",
             target,
             header,
-            id=id,
+            id=own_id if id is None else id,
+            may_lack_id=id is None,
             features=names,
             ignored=ignored,
             kinds=kinds,
             indices=Indices(zero_based),
         )
         self._table = table
+        self.id = self._options.id
+        self._has_ids: bool | None = None
         self.unseen: dict[str, int] = {}
         self.n_features = n_features
         self._scaling = scaling or Scaling()
@@ -97,6 +102,13 @@ class FileRows:
             named = chunk.names is not None and chunk.has_header
             if not n_rows and self._options.features is not None and not named:
                 self.by_position.append(file.url)
+            if self._has_ids not in (None, chunk.ids is not None):
+                raise InputError(
+                    f"column {self.id!r} is in some files and not in all",
+                    where=file.url,
+                    mend="give files with the same columns",
+                )
+            self._has_ids = chunk.ids is not None
             n_rows += chunk.n_rows
             yield from self._blocks(chunk)
         if not n_rows:

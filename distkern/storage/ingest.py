@@ -65,6 +65,7 @@ def shard(
     categorical: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
     weight: str | None = None,
+    id: str | None = None,
     like: Like | None = None,
     progress: Progress | None = None,
     notice: Notice | None = None,
@@ -95,6 +96,7 @@ def shard(
         or "drop" by name of column; columns that are no features, see
         :class:`distkern.storage.table_fit.TableOptions`
     weight : of tables: column with the weight, above 0, of each training row's loss
+    id : of tables: column that names the rows: no feature, and written beside predictions of later files
     like : prepare rows as these were, fitting nothing; excludes ``scale`` and the three before
     progress : called as (what, rows, bytes)
     notice : called with what the user should know about the rows (under "unit" those of norm 0 stay zeros)
@@ -120,7 +122,7 @@ def shard(
             )
     train_files = expand(map(str, _listed(sources)), format)
     test_files = None if test is None else expand(map(str, _listed(test)), format)
-    table_options = TableOptions(impute, dict(categorical or {}), tuple(drop), weight)
+    table_options = TableOptions(impute, dict(categorical or {}), tuple(drop), weight, id)
     table_options.check()
     kinds: TableKinds | None = table_options.kinds()
     indices = Indices(zero_based)

@@ -120,6 +120,7 @@ class Table:
     columns : those that rows have
     ignored : names of columns that later tables may have and that are left out
     is_named : files name the columns; else they stand in this order
+    id : name of the column of those that names the rows, if one does
     refuses_missing : rows with a missing value that is no category are refused
     """
 
@@ -127,6 +128,7 @@ class Table:
     ignored: tuple[str, ...] = ()
     is_named: bool = True
     refuses_missing: bool = False
+    id: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -199,6 +201,7 @@ class Table:
             "ignored": list(self.ignored),
             "is_named": self.is_named,
             "refuses_missing": self.refuses_missing,
+            "id": self.id,
         }
 
 

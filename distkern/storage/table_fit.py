@@ -45,12 +45,14 @@ class TableOptions:
     categorical : "onehot", "target" or "drop" by name of column
     drop : columns that are no features
     weight : column with the weights of the training rows
+    id : column that names the rows, which is no feature and is written beside predictions
     """
 
     impute: Impute = "mean"
     categorical: Mapping[str, str] = field(default_factory=dict)
     drop: tuple[str, ...] = ()
     weight: str | None = None
+    id: str | None = None
 
     def check(self) -> None:
         """Raise :class:`InputError` for words that are not known."""
@@ -63,7 +65,8 @@ class TableOptions:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Columns that are."""
-        return (*self.drop, *(name for name, word in self.categorical.items() if word == "drop"))
+        own = () if self.id is None else (self.id,)
+        return (*self.drop, *own, *(name for name, word in self.categorical.items() if word == "drop"))
 
     @property
     def ignored(self) -> tuple[str, ...]:
@@ -295,6 +298,7 @@ class TableFit:
             self._options.ignored,
             self._is_named,
             refuses_missing=self._options.impute == "none",
+            id=self._options.id,
         )
 
     def encoded(self) -> EncodedRows:

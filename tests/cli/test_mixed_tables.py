@@ -86,3 +86,24 @@ def test_options_of_columns(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert not [name for name in names if "weight" in name or "state " in name]
     assert main(["shard", "train.csv", "--out", "e.zarr", "--categorical", "state"]) == 2
     assert "--categorical: 'state' is not NAME=HOW" in capsys.readouterr().err
+
+
+def test_the_column_that_names_the_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    here = ["--scheduler", "synchronous"]
+    train, new = pandas.read_csv("train.csv"), adult(50, seed=1)
+    train.insert(3, "key", [f"row {number}" for number in range(len(train))])
+    train.to_csv("named.csv", index=False)
+    new["key"] = [f"new {number}" for number in range(50)]
+    new.to_csv("new.csv", index=False)
+    new.drop(columns="key").to_csv("nameless.csv", index=False)
+    assert main(["shard", "named.csv", "--target", "income", "--id", "key", "--out", "d.zarr"]) == 0
+    assert main([*["train", "--data", "d.zarr", "--algorithm", "newton", "--out", "m"], *here]) == 0
+    assert main(["predict", "m", "new.csv", "--out", "p.csv", *here]) == 0
+    assert pandas.read_csv("p.csv")["key"].tolist() == new["key"].tolist()
+    assert main(["predict", "m", "nameless.csv", "--out", "q.csv", *here]) == 0
+    assert pandas.read_csv("q.csv").columns.tolist() == ["prediction"]
+    assert main(["predict", "m", "new.csv", "--id", "age", "--out", "r.csv", *here]) == 0
+    assert pandas.read_csv("r.csv").columns[0] == "age"
+    capsys.readouterr()
+    assert main(["predict", "m", "new.csv", "nameless.csv", "--out", "s.csv", *here]) == 2
+    assert "nameless.csv: column 'key' is in some files and not in all" in capsys.readouterr().err
