@@ -51,18 +51,17 @@ def choose_columns(
         if name in names[:position]:
             raise InputError(f"two columns are named {name!r}", where=where, mend="rename one of them")
     target = _target(names, where=where, options=options)
-    weight = None if options.weight is None else _position(names, options.weight, "to hold weights", where)
+    weight = _beside(names, options.weight, "to hold weights", where, options)
     if weight is not None and weight == target:
         raise InputError(
             f"column {names[weight]!r} cannot be both target and weight",
             where=where,
             mend="give --target COLUMN",
         )
-    lacks_id = options.id is None or (options.may_lack_id and options.id not in names)
-    id_ = None if lacks_id else _position(names, str(options.id), "to be kept as id", where)
+    id_ = _beside(names, options.id, "to be kept as id", where, options)
     wanted = (options.features if has_header else None) or ()
     left_out = {target, weight} | {at for at, name in enumerate(names) if name not in wanted and at == id_}
-    left_out |= {_position(names, name, "to leave out", where) for name in options.drop}
+    left_out |= {_beside(names, name, "to leave out", where, options) for name in options.drop}
     if has_header:
         ignored = {*options.ignored} - {*wanted}
         left_out |= {at for at, name in enumerate(names) if name in ignored}
@@ -74,6 +73,15 @@ def choose_columns(
         mend = "a file needs at least one column besides the target"
         raise InputError("the file has no feature columns", where=where, mend=mend)
     return Columns(tuple(names), features, target, id_, weight)
+
+
+def _beside(
+    names: Sequence[str], wanted: str | None, role: str, where: str, options: ReadOptions
+) -> int | None:
+    """The position of a column that is neither target nor feature; None for one that need not be there."""
+    if wanted is None or (options.may_lack and wanted not in names and not wanted.lstrip("-").isdecimal()):
+        return None
+    return _position(names, wanted, role, where)
 
 
 def _target(names: Sequence[str], *, where: str, options: ReadOptions) -> int | None:

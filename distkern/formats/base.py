@@ -50,7 +50,7 @@ class ReadOptions:
     target : name or position of the target (formats with named columns or arrays); None: the format's default
     header : whether the first line names the columns (CSV); None: decided by looking at it
     id : name or position of a column that is kept as text beside the rows and is no feature
-    may_lack_id : files need not have it
+    may_lack : files need not have the columns ``id``, ``drop`` and ``weight``, which were in others
     features : the columns that are wanted, by name and in this order, of tables that name theirs; None: all
     ignored : columns that are left out where they are there, for instance the target of a model
     drop : columns that are left out, and are there
@@ -63,7 +63,7 @@ class ReadOptions:
     target: str | None = None
     header: bool | None = None
     id: str | None = None
-    may_lack_id: bool = False
+    may_lack: bool = False
     features: tuple[str, ...] | None = None
     ignored: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
@@ -167,7 +167,7 @@ class AbstractFormat(ABC):
 
     def chunks(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
         """What :meth:`read` gives, each chunk refused if it has a number that is not finite."""
-        if options.id is not None and not self.is_table and not options.may_lack_id:
+        if options.id is not None and not self.is_table and not options.may_lack:
             raise InputError(
                 f"{self.name} files have no column {options.id!r} to keep as id",
                 where=f"{file.url}, --id",

@@ -77,7 +77,7 @@ class FileRows:
             target,
             header,
             id=own_id if id is None else id,
-            may_lack_id=id is None,
+            may_lack=id is None,
             features=names,
             ignored=ignored,
             kinds=kinds,

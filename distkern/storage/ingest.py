@@ -157,7 +157,7 @@ def shard(
         )
     return _make(
         _read(train_files, read_options),
-        None if test_files is None else _read(test_files, read_options),
+        None if test_files is None else _read(test_files, replace(read_options, may_lack=True)),
         out,
         options,
         overwrite,

@@ -304,6 +304,14 @@ def test_weights(tmp_path: Path, kind: str) -> None:
     plain = shard(sources[0], tmp_path / "f.zarr", drop=["times", "half"], **options)
     unweighted = NewtonClassifier(features="linear", random_state=0).fit(plain)
     assert np.abs(unweighted.coef_ - models[0].coef_).max() > 1e-2
+    # test rows have none, and need not have the columns that are left out
+    frame[["age", "hours", "joined", "income"]].to_csv(tmp_path / "test.csv", index=False)
+    both = shard(
+        sources[0], tmp_path / "h.zarr", test=tmp_path / "test.csv", weight="half", drop=["times"], **options
+    )
+    assert both.test is not None
+    assert both.test.reader(0)().weights is None
+    assert models[0].score(both.test) == models[0].score(data.train)
     with pytest.raises(InputError, match="SIMBA takes no weights"):
         SIMBAClassifier(features="random").fit(data)
     frame.loc[7, "half"] = -1
