@@ -43,7 +43,7 @@ class Page:
     """
 
     def __init__(self, histories: Histories, cluster: Callable[[], ClusterView], document: Any) -> None:
-        self._histories, self._cluster = histories, cluster
+        self._histories, self._cluster, self._document = histories, cluster, document
         self._listed: list[str] = []
         self._chosen = self._runs_in_address(document)
         self._by_reader = bool(self._chosen)
@@ -75,10 +75,12 @@ class Page:
         self._figures = _figures()
         for name, shown in self._figures.items():
             shown.figure.name = name
-        for root in (*self._parts.values(), self._list, self._over, self._quantity):
-            document.add_root(root)
-        for shown in self._figures.values():
-            document.add_root(shown.figure)
+        # else the document is searched for models after each of hundreds of changes, which takes a second
+        with document.models.freeze():
+            for root in (*self._parts.values(), self._list, self._over, self._quantity):
+                document.add_root(root)
+            for shown in self._figures.values():
+                document.add_root(shown.figure)
         document.title = "distkern"
         document.template = TEMPLATE
         document.js_on_event("connection_lost", CustomJS(code='document.body.classList.add("gone");'))
@@ -101,6 +103,10 @@ class Page:
 
     def update(self) -> None:
         """Look at the histories and show them."""
+        with self._document.models.freeze():
+            self._show()
+
+    def _show(self) -> None:
         known = self._histories.newest_first()
         if not self._by_reader or not any(run.id in self._chosen for run in known):
             self._chosen = [run.id for run in known[:1]]

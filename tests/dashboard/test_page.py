@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from bokeh.document import Document
+from bokeh.document.models import DocumentModelManager
 from runs_of_dashboard import FACTS, a_pass, event, metrics, started, whole_run
 
 from distkern.dashboard import fragments
@@ -55,6 +56,17 @@ def test_an_empty_page_says_what_to_do() -> None:
     assert "distkern train" in text(document, "now")
     assert curves(made, "objective")["xs"] == []
     assert "tcp://scheduler:8786: 2 workers, 2 threads" in text(document, "cluster")
+
+
+def test_the_document_is_searched_for_models_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each search visits hundreds of models, and it is the scheduler that waits."""
+    searches: list[object] = []
+    search = DocumentModelManager.recompute
+    monkeypatch.setattr(
+        DocumentModelManager, "recompute", lambda models: searches.append(models) or search(models)
+    )
+    page(histories())
+    assert 1 <= len(searches) <= 4
 
 
 def test_the_newest_run_is_shown_until_the_reader_chooses() -> None:
