@@ -12,13 +12,22 @@ import pandas
 import polars
 import pytest
 
-from distkern import CellClassifier, InputError, NewtonClassifier, NewtonRegressor, RandomFeatures
+from distkern import (
+    CellClassifier,
+    InputError,
+    NewtonClassifier,
+    NewtonRegressor,
+    RandomFeatures,
+    write_dataset,
+)
 from distkern.monitor.importance import importances_of
+from distkern.runs.algorithms import algorithms
 from distkern.runs.persistence import load_model
 from distkern.storage.ingest import shard
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
 from mixed_tables import adult
+from small import small
 
 
 def model() -> NewtonClassifier:
@@ -154,3 +163,19 @@ def test_a_frame_says_in_its_own_words_what_to_do() -> None:
     # 1 January 2020, 00:00 in Berlin
     assert fitted.table_.columns[0].encoding == "date"
     assert fitted.scaling_.shift[0] == 18261 + 23 / 24
+
+
+@pytest.mark.parametrize("name", algorithms())
+def test_every_estimator_takes_frames(tmp_path: Path, name: str) -> None:
+    kind = algorithms()[name]
+    X, labels = parts(120)
+    y: Any = np.arange(120) / 7 if kind.task == "regression" else labels
+    data = write_dataset(X, y, tmp_path / "d.zarr", columns=True)
+    fitted = kind(**small(kind)).fit(data)
+    fitted.save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    assert (loaded.n_features_in_, loaded.width_) == (14, data.n_features)
+    np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
+    again = kind(**small(kind)).fit(X, y)
+    assert again.width_ == data.n_features
+    assert len(again.predict(X)) == 120
