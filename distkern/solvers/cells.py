@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,20 +21,20 @@ from distkern.losses import dual_loss_names
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.passes import Each
 from distkern.solvers._cells.basis import cell_basis
-from distkern.solvers._cells.buckets import Solving
+from distkern.solvers._cells.buckets import Cut, Solving
 from distkern.solvers._cells.choosing import FEW, Chosen, Given
 from distkern.solvers._cells.layout import Layout, Zero, auto_cell_rows, auto_overlap
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.metric import METRICS
-from distkern.solvers._cells.moving import Sample
+from distkern.solvers._cells.moving import Moving, Sample
 from distkern.solvers._cells.notes import notes_of
 from distkern.solvers._cells.place import Places, grouped, places_to_arrays
-from distkern.solvers._cells.search import n_trials, sizes_of
+from distkern.solvers._cells.search import Outcome, n_trials, sizes_of
 from distkern.solvers._cells.state import CellsState, Settled
 from distkern.solvers._cells.transform import TRANSFORMS
 from distkern.solvers._cells.tree import Tree
-from distkern.solvers._cells.trials import Sampled, Trial
-from distkern.solvers._cells.tuning import COSTS, GAMMAS, Tuning, best_of
+from distkern.solvers._cells.trials import Sampled, Setting, Trial
+from distkern.solvers._cells.tuning import Tuning, outcomes_of
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import a_loss
 from distkern.solvers.measuring import Model, Sums
@@ -153,7 +154,9 @@ class Cells(AbstractSolver[CellsState]):
             store = workplace.arrays(f"search/{number + 1}")
             return layout.searching(number, trials, store, operand), store
 
-        chosen: Chosen = yield from self._given.choose(risk, sample, problem.seed, trials_pass)
+        chosen: Chosen = yield from self._given.choose(
+            risk, sample, problem.seed, trials_pass, partial(self._on_cells, problem, sample, risk)
+        )
         coordinates = chosen.map.apply(sample.features)
         tree = Tree.fit(coordinates, layout.leaf_sample, problem.seed, _FIRST_TREE, overlap=layout.overlap)
         places = Places(chosen.map, tree, np.zeros(tree.n_leaves, dtype=np.int32))
@@ -192,25 +195,16 @@ class Cells(AbstractSolver[CellsState]):
         buckets = grouped(counts, layout.bucket_rows)
         moved = replace(state, stage=1, bucket_of_leaf=buckets)
         rows = np.bincount(buckets, counts).astype(np.int64)
-        yield layout.moving(moved.places, problem.workplace.slices("moved", layout.columns))
+        yield layout.moving(Moving(moved.places), problem.workplace.slices("moved", layout.columns()))
         return replace(moved, rows_of_bucket=rows)
 
     def _solve(self, problem: Problem, layout: Layout, state: CellsState) -> Steps[CellsState]:
         assert problem.workplace is not None
         risk = scaled_risk(self.risk, state.center, state.target_scale)
-        operand = Solving(
-            problem.workplace.slices("moved", layout.columns),
-            len(layout.parts),
-            self.settings(risk, state.settled),
-            risk,
-            layout.cell_rows,
-            layout.overlap,
-            problem.seed,
-        )
+        rows = problem.workplace.slices("moved", layout.columns())
+        cut = Cut(rows, len(layout.parts), risk, layout.cell_rows, layout.overlap, problem.seed)
+        operand = Solving(cut, self.settings(risk, state.settled))
         items = tuple(enumerate(state.rows_of_bucket.tolist()))
-        if layout.is_tuned:
-            state = yield from self._tune(problem, layout, state, operand)
-            operand = replace(operand, settings=self.settings(risk, state.settled))
         store = problem.workplace.arrays("machines")
         records = yield layout.solving(items, store, operand)
         n_solved = sum(record["rows"] for record in records)
@@ -255,25 +249,28 @@ class Cells(AbstractSolver[CellsState]):
             solved = replace(solved, test_error=float(held_out.mean_errors[0]))
         return replace(solved, absolute_errors=absolute)
 
-    def _tune(
-        self, problem: Problem, layout: Layout, state: CellsState, solving: Solving
-    ) -> Steps[CellsState]:
-        """The gamma and the C that do best on held-out rows of some cells, around what the sample gave."""
-        assert problem.workplace is not None
-        gammas = tuple(state.gamma * factor for factor in (GAMMAS if self.gamma == "auto" else (1.0,)))
-        costs = tuple(state.cost * factor for factor in (COSTS if self.C == "auto" else (1.0,)))
-        numbers = layout.tuned(len(state.rows_of_bucket))
-        items = [(number, int(state.rows_of_bucket[number])) for number in numbers]
-        store = problem.workplace.arrays("tuned")
-        tuning = Tuning(solving, gammas, costs)
-        records = yield layout.tuning(items, store, tuning)
-        gamma, cost = best_of(tuning, store, records)
-        # an edge of the sample's range is one still where these cells ask for more of the same
-        widest, narrowest = gamma == min(gammas), gamma == max(gammas)
-        width_edge = state.width_edge if (widest if state.width_edge > 0 else narrowest) else 0
-        largest, smallest = cost == max(costs), cost == min(costs)
-        cost_edge = state.cost_edge if (largest if state.cost_edge > 0 else smallest) else 0
-        return replace(state, gamma=gamma, cost=cost, width_edge=width_edge, cost_edge=cost_edge)
+    def _on_cells(
+        self, problem: Problem, sample: Sample, risk: Risk, trials: list[Trial]
+    ) -> Steps[dict[Setting, Outcome]]:
+        """What settings achieve on held-out rows of some cells, cut in the coordinates of the first."""
+        layout, workplace = self._layout(problem), problem.workplace
+        leader = trials[0].fitted
+        if not layout.is_tuned or leader is None:
+            return {}
+        assert workplace is not None
+        coordinates = leader.apply(sample.features)
+        # without neighbours more of the rows can be held out
+        tree = Tree.fit(coordinates, layout.bucket_sample, problem.seed, _FIRST_TREE)
+        buckets = layout.tuned(tree.n_leaves)
+        places = Places(leader, tree, np.arange(tree.n_leaves, dtype=np.int32))
+        rows = workplace.slices("probed", layout.columns(problem.dtype))
+        records = yield layout.probing(Moving(places, buckets), rows)
+        counts = np.sum([record["counts"] for record in records], axis=0).tolist()
+        cut = Cut(rows, len(layout.parts), risk, layout.tuned_rows, 0.0, problem.seed)
+        tuning = Tuning(cut, leader, tuple(trials), -(-layout.n_tuned // len(buckets)))
+        items = [(*bucket, number) for bucket in enumerate(counts) for number in range(len(trials))]
+        store = workplace.arrays("tuned")
+        return outcomes_of(trials, store, (yield layout.tuning(items, store, tuning)))
 
     @property
     def _given(self) -> Given:
@@ -344,11 +341,6 @@ class Cells(AbstractSolver[CellsState]):
             *self._search_outline(problem, layout),
             Outline(layout.counting(None), 1),
             Outline(layout.moving(None, None), 1),
-            *(
-                [Outline(layout.tuning([(0, 0)] * len(layout.tuned(layout.n_buckets)), None, None), 1)]
-                if layout.is_tuned
-                else []
-            ),
             Outline(layout.solving([(number, 0) for number in range(layout.n_buckets)], None, None), 1),
         ]
         if problem.has_test:
@@ -359,9 +351,18 @@ class Cells(AbstractSolver[CellsState]):
         if self.search is None or layout.sample_rows < FEW:
             return []
         assert isinstance(self.risk.loss, AbstractDualLoss)
-        sizes = sizes_of(layout.sample_rows, problem.n_outputs, quick=self.search == "quick")
-        numbers = n_trials(self._given.space(self.risk.loss), sizes)
-        return [
+        space = self._given.space(self.risk.loss, problem.n_features)
+        quick, quadratic = self.search == "quick", self.risk.loss.is_quadratic
+        sizes = sizes_of(layout.sample_rows, problem.n_outputs, quadratic=quadratic, quick=quick)
+        *rungs, finalists = n_trials(space, sizes)
+        passes = [
             Outline(layout.searching(rung, [None] * number, None, None), 1)
-            for rung, number in enumerate(numbers)
+            for rung, number in enumerate(rungs)
         ]
+        if layout.is_tuned:
+            buckets = min(layout.n_tuned, layout.n_buckets)
+            passes += [
+                Outline(layout.probing(None, None), 1),
+                Outline(layout.tuning([(0, 0, 0)] * buckets * finalists, None, None), 1),
+            ]
+        return passes

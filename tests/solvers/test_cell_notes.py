@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from distkern.estimators.cells import CellClassifier, CellRegressor
-from distkern.solvers import cells
-from distkern.solvers._cells import layout as layouts
 from distkern.solvers._cells import search as searches
 from distkern.solvers._cells.search import Size, Space
 
@@ -68,21 +66,6 @@ def test_an_edge_of_a_range_names_the_parameter_and_what_to_set(monkeypatch):
     farther = fit(gamma="median/0.943", C=3.0).fit(X, f).history_[-1]["notes"]
     assert "width 1.5 medians, C 3" in farther[0]
     assert len(farther) == 2
-
-
-@pytest.mark.parametrize(("place", "is_told"), [(0, True), (1, False), (-1, False)])
-def test_an_edge_that_whole_cells_turn_away_from_is_not_told(monkeypatch, place, is_told):
-    X, f = problem(900)
-    monkeypatch.setattr(Space, "widths", (0.02, 0.5))
-    monkeypatch.setattr(layouts, "_SAMPLE_ROWS", 500)
-    monkeypatch.setattr(cells, "best_of", lambda tuning, *_: (tuning.gammas[place], tuning.costs[0]))
-    model = CellClassifier(
-        search="quick", scale="standard", metric=None, C=1.0, max_cell_rows=300, random_state=0
-    )
-    early, *_, last = (line["notes"] for line in model.fit(X, f > 0).history_)
-    assert "width 0.5 medians is the largest" in early[-1]
-    assert ("the largest that was tried" in last[-1]) is is_told
-    assert early[0] != last[0] or place == 1
 
 
 def test_importances_without_a_metric_claim_nothing():

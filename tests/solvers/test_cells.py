@@ -17,9 +17,11 @@ from distkern.engine.drive import Driver
 from distkern.estimators.cells import CellClassifier, CellRegressor
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
+from distkern.solvers._cells.mapping import MapChoice
 from distkern.solvers._cells.place import grouped
 from distkern.solvers._cells.tree import Tree
-from distkern.solvers._cells.tuning import COSTS, GAMMAS, Tuning, best_of
+from distkern.solvers._cells.trials import KernelSpec, Trial
+from distkern.solvers._cells.tuning import outcomes_of
 from distkern.storage.ingest import write_dataset
 
 Classifier, Regressor = partial(CellClassifier, search=None), partial(CellRegressor, search=None)
@@ -321,13 +323,10 @@ def test_results_of_trials_on_wide_rows_are_as_large_as_planned(monkeypatch):
         assert 2**20 < stored <= planned
 
 
-def test_cells_that_say_nothing_leave_the_settings_as_they_are():
-    nothing = SimpleNamespace(load=lambda _: {"losses": np.zeros((12, 0))})
-    solving = SimpleNamespace(settings=SimpleNamespace(kernel=SimpleNamespace(gamma=2.0), cost=5.0))
-    tuning = Tuning(
-        solving, tuple(2.0 * factor for factor in GAMMAS), tuple(5.0 * factor for factor in COSTS)
-    )
-    assert best_of(tuning, nothing, [{"work": [0.0] * 12}]) == (2.0, 5.0)
+def test_cells_that_say_nothing_rank_nothing():
+    nothing = SimpleNamespace(load=lambda _: {"losses": np.zeros((2, 0))})
+    trial = Trial(MapChoice(), ((KernelSpec("rbf"), 1.0),), (1.0, 3.0))
+    assert outcomes_of([trial], nothing, [{"work": [0.0, 0.0]}]) == {}
 
 
 def test_what_is_given_is_not_searched():

@@ -13,6 +13,7 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.stores import SliceStore
 from distkern.common.tiles import release
 from distkern.common.types import Block, Floats
+from distkern.losses.conjugate import AbstractDualLoss
 from distkern.solvers._cells.machine import CellMachine, CellSettings, predict_cell, solve_cell
 from distkern.solvers._cells.tree import Tree, tree_from_arrays, tree_to_arrays
 from distkern.solvers.measuring import Sums, sums_and_slopes
@@ -23,24 +24,56 @@ _TREE, _ORDER = 4, 5
 
 
 @dataclass(frozen=True)
-class Solving:
-    """The operand of the pass that solves.
+class Cut:
+    """Rows by bucket, and how they are cut into cells.
 
     Attributes
     ----------
-    rows, n_parts : the training rows by bucket, and in how many parts they are
-    settings : of the cells' machines
-    risk : of the rows
+    rows, n_parts : the rows, and in how many parts they are
+    risk : of them
     cell_rows, overlap : of a cell, at most, and the share of them that are neighbours at a border
     """
 
     rows: SliceStore
     n_parts: int
-    settings: CellSettings
     risk: Risk
     cell_rows: int
     overlap: float
     seed: int
+
+    @property
+    def loss(self) -> AbstractDualLoss:
+        """Of the machines."""
+        assert isinstance(self.risk.loss, AbstractDualLoss)
+        return self.risk.loss
+
+    def tree(self, features: Floats, number: int) -> Tree:
+        """Its leaves are the cells of a bucket."""
+        return Tree.fit(features, self.cell_rows, self.seed, _TREE, number, overlap=self.overlap)
+
+    def gathered(self, number: int, most: int) -> tuple[Block, NDArray[np.bool_]]:
+        """The rows of a bucket, in the order of the data, with neighbours, and which of them lie in it."""
+        parts = self.rows.slices(number, self.n_parts)
+        first = next(parts)
+        arrays = {name: np.empty((most, *values.shape[1:]), values.dtype) for name, values in first.items()}
+        done = 0
+        for part in (first, *parts) if most else ():
+            stop = done + len(part["targets"])
+            for name, values in part.items():
+                arrays[name][done:stop] = values
+            done = stop
+        features, targets, weights, lies = (
+            arrays[name][:done] for name in ("features", "targets", "weights", "lies")
+        )
+        return Block(features, targets, weights), lies.astype(bool)
+
+
+@dataclass(frozen=True)
+class Solving:
+    """The operand of the pass that solves: the rows, and the settings of the cells' machines."""
+
+    cut: Cut
+    settings: CellSettings
 
 
 def solve_bucket(
@@ -54,11 +87,11 @@ def solve_bucket(
     rows that lie in it; "norm" (sum of |w|^2), "support" (rows with a coefficient), "cells", "bytes" and
     "unsolved" (machines short of the tolerance); and the arrays of :class:`Machines`
     """
-    number = item[0]
-    rows, lies = gathered(operand, *item)
+    number, cut = item[0], operand.cut
+    rows, lies = cut.gathered(*item)
     features = np.asarray(rows.features)
-    tree = fit_tree(features, operand, number)
-    sums, norm, unsolved = Sums.none(operand.risk), 0.0, 0
+    tree = cut.tree(features, number)
+    sums, norm, unsolved = Sums.none(cut.risk), 0.0, 0
     found = []
     for cell, inside, own in tree.members(features):
         machine, share = _solve(rows.take(inside), own & lies[inside], operand, (number, cell))
@@ -81,29 +114,6 @@ def solve_bucket(
     return record, arrays
 
 
-def fit_tree(features: Floats, operand: Solving, number: int) -> Tree:
-    """Its leaves are the cells of a bucket."""
-    key = (operand.seed, _TREE, number)
-    return Tree.fit(features, operand.cell_rows, *key, overlap=operand.overlap)
-
-
-def gathered(operand: Solving, number: int, most: int) -> tuple[Block, NDArray[np.bool_]]:
-    """The rows of a bucket, in the order of the data, neighbours included, and which of them lie in it."""
-    parts = operand.rows.slices(number, operand.n_parts)
-    first = next(parts)
-    arrays = {name: np.empty((most, *values.shape[1:]), values.dtype) for name, values in first.items()}
-    done = 0
-    for part in (first, *parts) if most else ():
-        stop = done + len(part["targets"])
-        for name, values in part.items():
-            arrays[name][done:stop] = values
-        done = stop
-    features, targets, weights, lies = (
-        arrays[name][:done] for name in ("features", "targets", "weights", "lies")
-    )
-    return Block(features, targets, weights), lies.astype(bool)
-
-
 def by_leaf(leaves: NDArray[np.int32], n_leaves: int) -> list[NDArray[np.intp]]:
     """The rows of each leaf, in order."""
     order = np.argsort(leaves, kind="stable")
@@ -114,17 +124,18 @@ def _solve(
     rows: Block, lies: NDArray[np.bool_], operand: Solving, key: tuple[int, int]
 ) -> tuple[CellMachine, Sums]:
     """The machine of a cell, and its sums over the rows that lie there."""
-    risk, settings = operand.risk, operand.settings
+    cut, settings = operand.cut, operand.settings
+    risk = cut.risk
     cell = rows
-    if rows.n_rows > operand.cell_rows:
-        cell = _at_one_place(rows, operand.cell_rows, real=risk.is_real)
+    if rows.n_rows > cut.cell_rows:
+        cell = _at_one_place(rows, cut.cell_rows, real=risk.is_real)
     weights, targets = risk.weights(cell), risk.targets(cell).astype(np.float64)
-    seed = int(stream(operand.seed, Purpose.ROW_ORDER, _ORDER, *key).integers(2**62))
+    seed = int(stream(cut.seed, Purpose.ROW_ORDER, _ORDER, *key).integers(2**62))
     machine = solve_cell(settings, np.asarray(cell.features), targets, weights, seed)
     sums = Sums.none(risk)
     mine = np.flatnonzero(lies)
-    for start in range(0, len(mine), operand.cell_rows):
-        strip = rows.take(mine[start : start + operand.cell_rows])
+    for start in range(0, len(mine), cut.cell_rows):
+        strip = rows.take(mine[start : start + cut.cell_rows])
         values = machine.predict(settings, np.asarray(strip.features))
         sums = Sums.add(sums, sums_and_slopes(risk, strip, values, slopes=False)[0])
     return machine, sums

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,18 @@ from distkern.solvers._cells.mapping import CellMap, MapChoice
 from distkern.solvers._cells.metric import MetricKind
 from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.place import centred
-from distkern.solvers._cells.search import KERNELS, Space, costs_of, maps_of, quick_maps, search, sizes_of
-from distkern.solvers._cells.trials import METRIC_ROWS, KernelSpec, Sampled, Trial, stratified_order
+from distkern.solvers._cells.search import (
+    KERNELS,
+    Outcome,
+    Space,
+    costs_of,
+    maps_of,
+    quick_maps,
+    search,
+    sizes_of,
+)
+from distkern.solvers._cells.transform import N_QUANTILES
+from distkern.solvers._cells.trials import METRIC_ROWS, KernelSpec, Sampled, Setting, Trial, stratified_order
 from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
 
@@ -37,6 +47,10 @@ FEW = 30
 _PAIR_BYTES = 36
 #: and the metric, its sum of gradients, and its root with what that is found from
 _METRICS = 6
+#: maps that are tried on whole cells, at most
+MOST_TRIALS = 6
+#: columns up to which metrics are tried that are whole matrices, and distances that are no matrix product
+_FULL_COLUMNS, _CITY_BLOCK_COLUMNS = 1024, 128
 
 
 @dataclass(frozen=True)
@@ -89,8 +103,12 @@ class Given:
         sample: Sample,
         seed: int,
         passes: Callable[[int, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]],
+        on_cells: Callable[[list[Trial]], Steps[dict[Setting, Outcome]]],
     ) -> Steps[Chosen]:
-        """From a sample of the rows; by the passes of :func:`~distkern.solvers._cells.search.search`."""
+        """From a sample of the rows, by the passes of :func:`~distkern.solvers._cells.search.search`.
+
+        And from what the best of these settings achieve on whole cells, if that tells anything.
+        """
         order = stratified_order(None if risk.is_real else sample.targets, len(sample.targets), seed)
         rows = Block(sample.features[order], sample.targets[order], sample.weights[order])
         targets = risk.targets(rows).astype(np.float64)
@@ -100,34 +118,45 @@ class Given:
         weights = risk.weights(rows)
         importance = np.ones(rows.n_rows) if weights is None else weights
         sampled = Sampled(np.asarray(rows.features), targets, importance, risk.loss, seed)
-        sizes = sizes_of(rows.n_rows, risk.n_outputs, quick=self.search == "quick")
-        found = yield from search(
-            self.space(risk.loss), sizes, lambda number, trials: passes(number, trials, sampled)
-        )
-        spec = found.setting.kernel
-        kernel = found.map.kernel(spec.name, found.setting.width, **dict(spec.parameters))
-        assert isinstance(kernel, AbstractScaledKernel)
-        gamma = float(kernel.gamma)
+        quick, quadratic = self.search == "quick", risk.loss.is_quadratic
+        sizes = sizes_of(rows.n_rows, risk.n_outputs, quadratic=quadratic, quick=quick)
+        space = self.space(risk.loss, sampled.rows.shape[1])
+        ranking = yield from search(space, sizes, lambda number, trials: passes(number, trials, sampled))
+        outcomes = yield from on_cells(ranking.finalists())
+        found = (replace(ranking, outcomes=outcomes) if outcomes else ranking).choice()
         setting = found.setting
+        kernel = found.map.kernel(setting.kernel.name, setting.width, **dict(setting.kernel.parameters))
+        assert isinstance(kernel, AbstractScaledKernel)
         return Chosen(
-            found.map, spec, gamma, setting.cost, found.score, found.plain, setting.map.metric, found.edges
+            found.map,
+            setting.kernel,
+            float(kernel.gamma),
+            setting.cost,
+            found.score,
+            found.plain,
+            setting.map.metric,
+            found.edges,
         )
 
-    def space(self, loss: AbstractDualLoss) -> Space:
+    def space(self, loss: AbstractDualLoss, n_features: int) -> Space:
         """Where to search."""
         quick = self.search == "quick"
         maps = [
             choice
             for choice in (quick_maps() if quick and self.scale == self.metric == "auto" else maps_of())
-            if self.scale in ("auto", choice.transform) and (self.metric or "none") in ("auto", choice.metric)
+            if self.scale in ("auto", choice.transform)
+            and (self.metric or "none") in ("auto", choice.metric)
+            and (self.metric != "auto" or not choice.is_full or n_features <= _FULL_COLUMNS)
         ]
+        kernels = self.kernels
+        if len(kernels) > 1 and n_features > _CITY_BLOCK_COLUMNS:
+            kernels = tuple(kernel for kernel in kernels if kernel.name != "laplacian")
         widths = Space.widths
         if self.gamma != "auto":
             # a rule's width is that of exp(-|x|^2 / width^2) at the median distance
             widths = (math.sqrt(2.0) / parse_rule(str(self.gamma))[1],)
-        return Space(
-            tuple(maps), self.kernels, widths, costs_of(loss) if isinstance(self.C, str) else (self.C,)
-        )
+        costs = costs_of(loss) if isinstance(self.C, str) else (self.C,)
+        return Space(tuple(maps), kernels, widths, costs)
 
     def _as_given(self, rows: Block, targets: Array) -> Chosen:
         features = np.asarray(rows.features)
@@ -157,3 +186,8 @@ def trial_bytes(n_rows: int, row_bytes: int, n_features: int) -> int:
     """What a trial takes, beside the sample itself: kernels of all pairs, mapped rows, and metrics."""
     rows = min(n_rows, METRIC_ROWS)
     return _PAIR_BYTES * rows**2 + 6 * n_rows * row_bytes + _METRICS * 8 * n_features**2
+
+
+def map_bytes(n_features: int) -> int:
+    """Of a map."""
+    return 8 * n_features * (n_features + N_QUANTILES + 4)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.stores import SliceStore, Store
@@ -16,13 +16,20 @@ from distkern.common.types import Block
 from distkern.passes import Cost, Each, Reduce
 from distkern.solvers._cells.basis import KEPT_BYTES, placing_bytes
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
-from distkern.solvers._cells.choosing import trial_bytes
-from distkern.solvers._cells.moving import Sample, Sampling, count_leaves, move_rows, sample_block, zero_sums
+from distkern.solvers._cells.choosing import MOST_TRIALS, map_bytes, trial_bytes
+from distkern.solvers._cells.moving import (
+    Moving,
+    Sample,
+    Sampling,
+    count_leaves,
+    move_rows,
+    sample_block,
+    zero_sums,
+)
 from distkern.solvers._cells.place import Places
-from distkern.solvers._cells.search import sample_rows
-from distkern.solvers._cells.transform import N_QUANTILES
-from distkern.solvers._cells.trials import Sampled, Trial, try_map
-from distkern.solvers._cells.tuning import Tuning, try_cell
+from distkern.solvers._cells.search import fewer_rows
+from distkern.solvers._cells.trials import METRIC_ROWS, Sampled, Trial, try_map
+from distkern.solvers._cells.tuning import Tuning, try_cells
 from distkern.solvers.base import Problem
 from distkern.solvers.measuring import Model, Sums, measure
 from distkern.solvers.risk import Risk
@@ -38,7 +45,7 @@ _PART_BYTES = 32 * MIB
 #: columns up to which sparse rows are written out
 _MOST_COLUMNS = 2**14
 #: rows of all the cells that are tried, and how many cells at least
-_TUNED_ROWS, _LEAST_TUNED = 30000, 4
+_TUNED_ROWS, _LEAST_TUNED = 40000, 4
 #: cells that are few, and shares of neighbours
 _FEW_CELLS, _FEW_CELLS_OVERLAP, _OVERLAP = 8, 0.3, 0.1
 #: rows of a cell for so many rows that it takes about as long whatever they are, between these limits; those
@@ -124,8 +131,7 @@ class Layout:
 
     @property
     def sample_rows(self) -> int:
-        searched = 0 if self.searched is None else sample_rows(quick=self.searched == "quick")
-        wanted = max(_SAMPLE_ROWS, searched, _LEAF_SAMPLE * _LEAVES * self.n_buckets)
+        wanted = max(_SAMPLE_ROWS, _LEAF_SAMPLE * _LEAVES * self.n_buckets)
         return min(self.problem.n_rows, wanted, max(_SAMPLE_BYTES // self.row_bytes, 64))
 
     @property
@@ -147,12 +153,11 @@ class Layout:
             room -= rows * self.row_bytes
         return tuple(map(tuple, parts))
 
-    @property
-    def columns(self) -> dict[str, tuple[str, tuple[int, ...]]]:
+    def columns(self, dtype: DTypeLike = np.float32) -> dict[str, tuple[str, tuple[int, ...]]]:
         """What a moved row has."""
         targets = "<f8" if self.problem.real_targets else "<i4"
         return {
-            "features": ("<f4", (self.problem.n_features,)),
+            "features": (np.dtype(dtype).str, (self.problem.n_features,)),
             "targets": (targets, ()),
             "weights": ("<f8", ()),
             "lies": ("|u1", ()),
@@ -186,14 +191,13 @@ class Layout:
         """The trials of a rung."""
         n_features = self.problem.n_features
         row_bytes = 4 * n_features + 8 * self.problem.n_outputs
-        map_bytes = 8 * n_features * (n_features + N_QUANTILES + 4)
         cost = Cost(
             workspace_bytes=trial_bytes(self.sample_rows, row_bytes, n_features),
             process_bytes=self.sample_rows * (row_bytes + 16),
             # the maps of those that go on are sent with their trials
-            driver_bytes=3 * self.sample_rows * (row_bytes + 16) + 4 * map_bytes,
+            driver_bytes=3 * self.sample_rows * (row_bytes + 16) + 6 * map_bytes(n_features),
             # of each setting the losses of the rows that are held out
-            result_bytes=MIB + map_bytes,
+            result_bytes=MIB + map_bytes(n_features),
             compiled=True,
         )
         name = f"search {number + 1}"
@@ -204,7 +208,7 @@ class Layout:
         cost = Cost(workspace_bytes=self._block_bytes + placing_bytes(), result_bytes=8 * self.most_leaves)
         return Reduce("count", count_leaves, np.add, places, cost=cost)
 
-    def moving(self, places: Places | None, store: SliceStore | None) -> Each:
+    def moving(self, operand: Moving | None, store: SliceStore | None) -> Each:
         """Rows sorted by bucket."""
         most = max(sum(self.problem.block_rows[block] for block in part) for part in self.parts)
         part = math.ceil(most * self.copies(2 * _LEAVES * self.problem.n_rows / self.bucket_rows))
@@ -212,7 +216,7 @@ class Layout:
             workspace_bytes=self._block_bytes + placing_bytes() + 3 * part * self.row_bytes,
             result_bytes=part * self.row_bytes + 48 * self.n_buckets + 1024,
         )
-        return Each("move", move_rows, range(len(self.parts)), store, self.parts, places, cost=cost)
+        return Each("move", move_rows, range(len(self.parts)), store, self.parts, operand, cost=cost)
 
     def solving(self, items: Sequence[tuple[int, int]], store: Store | None, operand: Solving | None) -> Each:
         """The machines of each bucket."""
@@ -233,18 +237,50 @@ class Layout:
 
     @property
     def is_tuned(self) -> bool:
-        """Whether width and C are tried on whole cells: only where these are not what was searched on."""
+        """Whether the best settings are tried on whole cells: where these are not what was searched on."""
         return self.searched is not None and self.problem.n_rows > self.sample_rows
 
-    def tuned(self, n_buckets: int) -> list[int]:
-        """The buckets of which a cell is tried."""
-        n_cells = min(max(_TUNED_ROWS // self.cell_rows, _LEAST_TUNED), n_buckets)
-        return [int(number) for number in np.unique(np.linspace(0, n_buckets - 1, n_cells).astype(int))]
+    @property
+    def bucket_sample(self) -> int:
+        """Rows of the sample in a bucket, at most."""
+        return max(1, math.ceil(self.sample_rows * min(1.0, self.bucket_rows / self.problem.n_rows)))
 
-    def tuning(self, items: Sequence[tuple[int, int]], store: Store | None, operand: Tuning | None) -> Each:
-        """Losses of some machines in one cell of each of some buckets."""
-        cost = replace(self.solving(items, store, None).cost, result_bytes=4096)
-        return Each("tune", try_cell, items, store, operand=operand, record_bytes=4096, cost=cost)
+    @property
+    def tuned_rows(self) -> int:
+        """Of a cell on which settings are tried, at most: smaller ones have the same rows near each other."""
+        return min(self.cell_rows, fewer_rows(METRIC_ROWS, self.problem.n_outputs, quadratic=self.quadratic))
+
+    @property
+    def n_tuned(self) -> int:
+        """Cells that are tried."""
+        return max(_TUNED_ROWS // self.tuned_rows, _LEAST_TUNED)
+
+    def tuned(self, n_buckets: int) -> NDArray[np.int32]:
+        """The buckets of which cells are tried."""
+        return np.unique(np.linspace(0, n_buckets - 1, min(self.n_tuned, n_buckets)).astype(np.int32))
+
+    def probing(self, operand: Moving | None, store: SliceStore | None) -> Each:
+        """The rows of some buckets, with their own features."""
+        moving = self.moving(None, None)
+        share = self.n_tuned * self.bucket_rows * self.row_bytes * self.problem.dtype.itemsize // 4
+        cost = replace(moving.cost, result_bytes=min(2 * moving.cost.result_bytes, share))
+        items = range(len(self.parts))
+        return Each("probe", move_rows, items, store, self.parts, operand, record_bytes=4096, cost=cost)
+
+    def tuning(
+        self, items: Sequence[tuple[int, int, int]], store: Store | None, operand: Tuning | None
+    ) -> Each:
+        """Losses of some machines in some cells of each of some buckets."""
+        n_features = self.problem.n_features
+        cost = self.solving([], None, None).cost
+        cost = replace(
+            cost,
+            workspace_bytes=cost.workspace_bytes
+            + self.bucket_rows * n_features * (8 + self.problem.dtype.itemsize),
+            process_bytes=MOST_TRIALS * map_bytes(n_features),
+            result_bytes=16 * 8 * self.n_tuned * self.tuned_rows,
+        )
+        return Each("tune", try_cells, items, store, operand=operand, record_bytes=4096, cost=cost)
 
     @property
     def machine_bytes(self) -> int:

@@ -28,6 +28,11 @@ class MapChoice:
     rounds: int = 1
     ridge: float = 0.1
 
+    @property
+    def is_full(self) -> bool:
+        """Whether it mixes columns."""
+        return self.metric in ("full", "mixed")
+
 
 @dataclass(frozen=True)
 class CellMap:
@@ -53,7 +58,7 @@ class CellMap:
         rows = transform.apply(sample, np.float64)
         metric = learn_metric(rows, targets, choice.metric, ridge=choice.ridge, rounds=choice.rounds)
         factors = root(metric)
-        if choice.metric in ("none", "diagonal"):
+        if not choice.is_full:
             factors = np.diagonal(factors).copy()
         found = cls(transform, factors, 1.0, rows.var(axis=0))
         width = median_width(found.apply(sample)) / np.sqrt(2.0)

@@ -89,23 +89,48 @@ def count_leaves(block: Block, places: Places) -> NDArray[np.int64]:
     return counts
 
 
+@dataclass(frozen=True)
+class Moving:
+    """The operand of :func:`move_rows`.
+
+    Attributes
+    ----------
+    places : where rows lie
+    buckets : those whose rows are moved, with their own features; None: all, with their coordinates
+    """
+
+    places: Places
+    buckets: NDArray[np.int32] | None = None
+
+
 def move_rows(
-    _: Any, blocks: Iterator[Block], places: Places
+    _: Any, blocks: Iterator[Block], operand: Moving
 ) -> tuple[dict[str, Any], NDArray[np.int64], dict[str, NDArray[Any]]]:
-    """The rows of some blocks, in their coordinates, sorted by bucket; neighbours are in several."""
-    features, targets, weights = [], [], []
+    """The rows of some blocks, sorted by bucket; neighbours are in several.
+
+    The record has the "counts" of the buckets where these are some.
+    """
+    places, wanted = operand.places, operand.buckets
+    parts = []
     for block in blocks:
-        features.append(places.rows(dense(block)))
-        of_rows = targets_and_weights(block)
-        targets.append(of_rows[0])
-        weights.append(of_rows[1])
-    rows = np.concatenate(features)
-    order, buckets, lies = places.sorted_rows(rows)
-    offsets = np.searchsorted(buckets, np.arange(places.n_buckets + 1)).astype(np.int64)
-    arrays = {
-        "features": rows[order],
-        "targets": np.concatenate(targets)[order],
-        "weights": np.concatenate(weights)[order],
-        "lies": lies.astype(np.uint8),
-    }
-    return {"rows": len(order)}, offsets, arrays
+        features = dense(block)
+        rows = places.rows(features)
+        order, buckets, lies = places.sorted_rows(rows)
+        if wanted is not None:
+            rows, kept = features, np.isin(buckets, wanted)
+            order, buckets, lies = order[kept], buckets[kept], lies[kept]
+        targets, weights = targets_and_weights(block)
+        parts.append((rows[order], targets[order], weights[order], lies.astype(np.uint8), buckets))
+    arrays = dict(
+        zip(
+            ("features", "targets", "weights", "lies", "bucket"),
+            map(np.concatenate, zip(*parts, strict=True)),
+            strict=True,
+        )
+    )
+    buckets = arrays.pop("bucket")
+    order = np.argsort(buckets, kind="stable")
+    numbers = np.arange(places.n_buckets) if wanted is None else wanted
+    offsets = np.append(np.searchsorted(buckets[order], numbers), len(order)).astype(np.int64)
+    record = {} if wanted is None else {"counts": np.diff(offsets).tolist()}
+    return record, offsets, {name: values[order] for name, values in arrays.items()}

@@ -12,7 +12,7 @@ from distkern.solvers._cells.search import KERNELS
 from distkern.solvers._cells.state import CellsState
 from distkern.solvers._cells.trials import KernelSpec
 
-_FORMULAS = dict(zip(KERNELS, ("exp(-g|x-y|)", "exp(-g|x-y|^2)"), strict=True))
+_FORMULAS = dict(zip(KERNELS, ("exp(-g|x-y|)", "exp(-g|x-y|_1)", "exp(-g|x-y|^2)"), strict=True))
 _SMALLEST, _LARGEST = "smallest", "largest"
 #: how much farther than the edge of its range is worth a try
 _FARTHER = 3.0

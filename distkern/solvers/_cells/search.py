@@ -7,10 +7,10 @@ losses and from how many multiplications they took, so that it is the same every
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ _RIDGE = 0.01
 _ROUNDS = {1: 3, 3: 1}
 #: standard errors by which a metric must be better than none
 _CERTAIN = 2.0
+#: widths and costs of a trial on whole cells, around what was best on the sample: its rows are farther apart
+_CELL_WIDTHS, _CELL_COSTS = (3.0, 1.0, 1 / 3, 1 / 9), (1 / 3, 1.0, 3.0)
 
 
 @dataclass(frozen=True)
@@ -41,29 +43,29 @@ class Size:
     Attributes
     ----------
     n_learned, n_held_out : rows to learn from, and to score on
-    n_kept : maps that go on, of those that it tries
+    n_kept : maps that go on, of those that it tries; of the last rung maps with their kernels
     widths, costs : half steps of the grids around the best of the rung before
+    n_metric : rows from which metrics are learned
     """
 
     n_learned: int
     n_held_out: int
     n_kept: int
-    widths: tuple[int, ...] = ()
-    costs: tuple[int, ...] = ()
+    widths: tuple[int, ...] = (-2, 0, 2)
+    costs: tuple[int, ...] = (-2, 0, 2)
+    n_metric: int = 0
+
+    @property
+    def rows(self) -> tuple[int, int, int]:
+        """Those of a trial."""
+        return self.n_learned, self.n_held_out, self.n_metric
 
 
-_RUNGS = (
-    Size(1000, 2000, 4),
-    Size(4000, 5000, 3, (-2, 0, 2), (-2, 0, 2)),
-    # more rows lie nearer to each other
-    Size(20000, 5000, 1, (-2, -1, 0, 1), (0, 2)),
-)
-_QUICK = (Size(1000, 2000, 2), Size(4000, 5000, 1, (-2, 0, 2), (-2, 0, 2)))
-#: rows of the second rung are those of one machine; with few rows there is no third
-_ONE, _MANY = 4000, 6000
+_RUNGS = (Size(1000, 2000, 4), Size(4000, 5000, 4))
+_QUICK = (Size(1000, 2000, 2), Size(4000, 5000, 2))
 
 #: exp(-|x - y| / b), the Laplacian of the Euclidean distance, is the Matern kernel of smoothness 1/2
-KERNELS = (KernelSpec("matern", (("smoothness", 0.5),)), KernelSpec("rbf"))
+KERNELS = (KernelSpec("matern", (("smoothness", 0.5),)), KernelSpec("laplacian"), KernelSpec("rbf"))
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,11 @@ class Space:
     widths: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
     costs: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 
+    @property
+    def plain(self) -> Setting:
+        """What the best is compared with."""
+        return Setting(MapChoice(), self.kernels[0], _middle(self.widths), _middle(self.costs))
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -83,7 +90,7 @@ class Choice:
     Attributes
     ----------
     setting : the best
-    map : it, fitted to the largest sample
+    map : it, as it was fitted
     score : of the setting on held-out rows: share of errors, or mean squared error over that of the mean
     plain : the same of standardised rows, the first kernel, the median distance and the middle cost
     edges : of the width and of C: -1 at the smallest that is tried, 1 at the largest, 0 between
@@ -96,16 +103,19 @@ class Choice:
     edges: tuple[int, int]
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What a setting achieved: its mean loss, the losses of held-out rows, and the map that was used."""
+
+    score: float
+    work: float
+    losses: Callable[[], Array]
+    map: Callable[[], CellMap]
+
+
 def maps_of(
     transforms: Sequence[TransformKind] = ("none", "standard", "normal", "ranks"),
-    metrics: Sequence[tuple[MetricKind, int]] = (
-        ("none", 1),
-        ("diagonal", 1),
-        ("diagonal", 3),
-        ("full", 1),
-        ("full", 3),
-        ("mixed", 3),
-    ),
+    metrics: Sequence[tuple[MetricKind, int]] = (("none", 1), ("diagonal", 3), ("full", 1), ("mixed", 3)),
 ) -> tuple[MapChoice, ...]:
     """All pairs of a transform and a (metric, rounds)."""
     return tuple(MapChoice(transform, kind, rounds) for transform in transforms for kind, rounds in metrics)
@@ -121,80 +131,94 @@ def costs_of(loss: AbstractDualLoss) -> tuple[float, ...]:
     return (1.0, 10.0, 100.0, 1e3, 1e4, 1e5) if loss.is_quadratic else Space.costs
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    """What a setting achieved."""
-
-    score: float
-    work: float
-    rung: Rung
-    number: int
-    place: int
-
-    @property
-    def losses(self) -> Array:
-        return np.asarray(self.rung.store.load(self.number)["losses"][self.place])
-
-    @property
-    def map(self) -> CellMap:
-        return map_from_arrays(self.rung.store.load(self.number))
+def fewer_rows(n_rows: int, n_outputs: int, *, quadratic: bool) -> int:
+    """Rows of a trial: fewer with many outputs, because each takes its time, or of factorised matrices."""
+    share = 0.5 if quadratic else (MANY_OUTPUTS / n_outputs) ** 0.5
+    return min(n_rows, max(_RUNGS[0].n_learned, int(n_rows * share)))
 
 
-@dataclass(frozen=True)
-class Rung:
-    """Trials, and where their results are."""
-
-    trials: tuple[Trial, ...]
-    store: ArrayStore
-
-    def outcomes(self, records: Sequence[dict[str, Any]]) -> dict[Setting, _Outcome]:
-        """Of all settings."""
-        found = {}
-        for number, (trial, record) in enumerate(zip(self.trials, records, strict=True)):
-            for place, setting in enumerate(trial.settings):
-                score, work = record["scores"][place], record["work"][place]
-                found[setting] = _Outcome(score, work, self, number, place)
-        return found
-
-
-def fewer_rows(n_rows: int, n_outputs: int) -> int:
-    """Rows of a trial: with many outputs fewer, because each takes its time."""
-    return min(n_rows, max(_RUNGS[0].n_learned, int(n_rows * (MANY_OUTPUTS / n_outputs) ** 0.5)))
-
-
-def sizes_of(n_rows: int, n_outputs: int, *, quick: bool) -> list[Size]:
+def sizes_of(n_rows: int, n_outputs: int, *, quadratic: bool, quick: bool) -> list[Size]:
     """The rungs for a sample of so many rows, of which no more than two thirds are learned from."""
-    found = []
-    for size in _QUICK if quick else _RUNGS:
-        n_learned = min(fewer_rows(size.n_learned, n_outputs), max(1, 2 * n_rows // 3))
-        if size.n_learned <= _ONE or n_learned >= _MANY:
-            found.append(replace(size, n_learned=n_learned))
-    return found
-
-
-def sample_rows(*, quick: bool) -> int:
-    """Rows that the last rung has a use for."""
-    last = (_QUICK if quick else _RUNGS)[-1]
-    return last.n_learned + last.n_held_out
+    most = max(1, 2 * n_rows // 3)
+    return [
+        replace(
+            size,
+            n_learned=min(fewer_rows(size.n_learned, n_outputs, quadratic=quadratic), most),
+            n_metric=min(size.n_learned, most),
+        )
+        for size in (_QUICK if quick else _RUNGS)
+    ]
 
 
 def n_trials(space: Space, sizes: Sequence[Size]) -> list[int]:
-    """Trials of each rung, at most: also the best map without a metric, its variants, the plain setting."""
-    most, variants = len(space.maps), len(space.kernels) + 1
-    kept = [min(size.n_kept + 1, most) + 1 for size in sizes[:-1]]
-    return [most, *(number + (variants if place == 0 else 0) for place, number in enumerate(kept))]
+    """Trials of each rung, and of those on whole cells, at most: also the best map without a metric, variants
+    of the best one, the plain setting.
+    """
+    most = len(space.maps)
+    kept = [size.n_kept + 1 for size in sizes]
+    return [most, min(kept[0], most) + 3, kept[1] + 1]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The settings of some trials, and what they achieved."""
+
+    space: Space
+    n_kept: int
+    outcomes: dict[Setting, Outcome]
+
+    def choice(self) -> Choice:
+        """The best, or what is as good and simpler."""
+        chosen = _simplest(self._searched, _leaders(self._searched, self.n_kept, _by_kernel))
+        plain = self.outcomes.get(self.space.plain)
+        found = self.outcomes[chosen]
+        reached = math.nan if plain is None else plain.score
+        return Choice(chosen, found.map(), found.score, reached, self._edges(chosen))
+
+    def finalists(self) -> list[Trial]:
+        """Trials on whole cells of the best maps with their kernels, and of the plain setting."""
+        space, trials = self.space, []
+        for setting in _leaders(self._searched, self.n_kept, _by_kernel):
+            widths = [
+                setting.width * factor for factor in (_CELL_WIDTHS if len(space.widths) > 1 else (1.0,))
+            ]
+            costs = [setting.cost * factor for factor in (_CELL_COSTS if len(space.costs) > 1 else (1.0,))]
+            points = tuple((setting.kernel, float(f"{width:.4g}")) for width in widths)
+            fitted = self.outcomes[setting].map()
+            trials.append(
+                Trial(setting.map, points, tuple(float(f"{cost:.4g}") for cost in costs), fitted=fitted)
+            )
+        plain = space.plain
+        if plain in self.outcomes and not any(plain in trial.settings for trial in trials):
+            fitted = self.outcomes[plain].map()
+            trials.append(Trial(plain.map, ((plain.kernel, plain.width),), (plain.cost,), fitted=fitted))
+        return trials
+
+    @property
+    def _searched(self) -> dict[Setting, Outcome]:
+        """Those that may be chosen."""
+        maps = self.space.maps
+        if self.space.plain.map in maps:
+            return self.outcomes
+        return {setting: found for setting, found in self.outcomes.items() if setting != self.space.plain}
+
+    def _edges(self, chosen: Setting) -> tuple[int, int]:
+        near = [each for each in self.outcomes if _by_kernel(each) == _by_kernel(chosen)]
+        return (
+            _edge(chosen.width, [each.width for each in near], self.space.widths),
+            _edge(chosen.cost, [each.cost for each in near], self.space.costs),
+        )
 
 
 def search(
     space: Space, sizes: Sequence[Size], passes: Callable[[int, tuple[Trial, ...]], tuple[Each, ArrayStore]]
-) -> Steps[Choice]:
+) -> Steps[Ranking]:
     """The best of a space, by successive halving (Jamieson and Talwalkar 2016) over growing samples.
 
     The first rung tries every map on 1,000 rows with coarse grids of kernels, widths and costs; the second
     one the maps that did best, and the best one with other kernels, another ridge and other rounds, on 4,000
-    rows around what was best for each; the third the best of these on 20,000 rows in cells: what is best for
-    few rows need not be for many.
-    A kernel matrix serves all costs.
+    rows around what was best for each. The best of these are to be tried on whole cells: what is best for few
+    rows need not be for many. A kernel matrix serves all costs.
 
     Parameters
     ----------
@@ -203,86 +227,116 @@ def search(
     """
     points = tuple(product(space.kernels, _coarse(space.widths)))
     costs = tuple(_coarse(space.costs))
-    rows = (sizes[0].n_learned, sizes[0].n_held_out)
-    trials = [Trial(choice, points, costs, *rows, is_first=True) for choice in space.maps]
-    plain = Setting(MapChoice(), space.kernels[0], _middle(space.widths), _middle(space.costs))
-    best: dict[Setting, _Outcome] = {}
-    for number, size in enumerate(sizes):
-        step, store = passes(number, tuple(trials))
-        best = Rung(tuple(trials), store).outcomes((yield step))
-        reached = best[plain].score if plain in best else math.nan
-        if plain.map not in space.maps:
-            best.pop(plain, None)
-        leaders = _leaders(best, size.n_kept)
-        if number + 1 == len(sizes):
-            break
-        following = sizes[number + 1]
-        trials = [_nearby(leader, space, following) for leader in leaders]
-        if number == 0:
-            known = {leader.map for leader in leaders}
-            trials += [
-                trial
-                for trial in _variants(best, leaders[0], space, following)
-                if trial.map == leaders[0].map or trial.map not in known
-            ]
-        if number > 0:
-            trials = [
-                replace(trial, fitted=best[one].map) for trial, one in zip(trials, leaders, strict=True)
-            ]
-        if not any(plain in trial.settings for trial in trials):
-            rows = (following.n_learned, following.n_held_out)
-            trials.append(Trial(plain.map, ((plain.kernel, plain.width),), (plain.cost,), *rows))
-    chosen = _simplest(best, leaders)
-    return Choice(chosen, best[chosen].map, best[chosen].score, reached, _edges(chosen, space))
+    first, second = sizes
+    trials = [Trial(choice, points, costs, *first.rows, is_first=True) for choice in space.maps]
+    best = yield from _rung(0, trials, passes)
+    leaders = _leaders(best, first.n_kept, lambda setting: setting.map)
+    trials = _variants(best, leaders[0], space, second)
+    known = {trial.map for trial in trials}
+    trials += [_nearby([leader], space, second) for leader in leaders[1:] if leader.map not in known]
+    plain = space.plain
+    if not any(plain in trial.settings for trial in trials):
+        trials.append(Trial(plain.map, ((plain.kernel, plain.width),), (plain.cost,), *second.rows))
+    return Ranking(space, second.n_kept, (yield from _rung(1, trials, passes)))
 
 
-def _variants(outcomes: dict[Setting, _Outcome], leader: Setting, space: Space, size: Size) -> list[Trial]:
-    """The best map with other kernels, another ridge, other rounds: they may need more rows to be better."""
-    found = []
-    for kernel in space.kernels:
-        near = [each for each in outcomes if each.map == leader.map and each.kernel == kernel]
-        if kernel != leader.kernel:
-            found.append(_nearby(min(near, key=lambda each: outcomes[each].score), space, size))
-    if leader.map.metric != "none":
-        others = (replace(leader.map, ridge=_RIDGE), replace(leader.map, rounds=_ROUNDS[leader.map.rounds]))
-        found += [replace(_nearby(leader, space, size), map=other) for other in others]
+def _rung(
+    number: int, trials: list[Trial], passes: Callable[[int, tuple[Trial, ...]], tuple[Each, ArrayStore]]
+) -> Steps[dict[Setting, Outcome]]:
+    step, store = passes(number, tuple(trials))
+    records = yield step
+    found = {}
+    for item, (trial, record) in enumerate(zip(trials, records, strict=True)):
+        for place, setting in enumerate(trial.settings):
+            found[setting] = Outcome(
+                record["scores"][place],
+                record["work"][place],
+                partial(_loaded_losses, store, item, place),
+                partial(_loaded_map, store, item),
+            )
     return found
 
 
-def _nearby(leader: Setting, space: Space, size: Size) -> Trial:
-    """Around what was best for a map."""
-    points = tuple((leader.kernel, width) for width in _around(leader.width, space.widths, size.widths))
-    costs = tuple(_around(leader.cost, space.costs, size.costs))
-    return Trial(leader.map, points, costs, size.n_learned, size.n_held_out)
+def _loaded_losses(store: ArrayStore, item: int, place: int) -> Array:
+    return np.asarray(store.load(item)["losses"][place])
 
 
-def _leaders(outcomes: dict[Setting, _Outcome], n_kept: int) -> list[Setting]:
-    """The best setting of each of the best maps, and of the best one without a metric."""
-    found: dict[MapChoice, Setting] = {}
+def _loaded_map(store: ArrayStore, item: int) -> CellMap:
+    return map_from_arrays(store.load(item))
+
+
+def _variants(outcomes: dict[Setting, Outcome], leader: Setting, space: Space, size: Size) -> list[Trial]:
+    """The best map, with other kernels, another ridge, other rounds: they may need more rows to be better."""
+    of_map = [each for each in outcomes if each.map == leader.map]
+    others = [kernel for kernel in space.kernels if kernel != leader.kernel]
+    near = [
+        min((each for each in of_map if each.kernel == kernel), key=lambda each: outcomes[each].score)
+        for kernel in others
+    ]
+    found = [_nearby([leader, *near], space, size)]
+    if leader.map.metric != "none":
+        maps = (replace(leader.map, ridge=_RIDGE), replace(leader.map, rounds=_ROUNDS[leader.map.rounds]))
+        found += [replace(_nearby([leader], space, size), map=other) for other in maps]
+    return found
+
+
+def _nearby(settings: list[Setting], space: Space, size: Size) -> Trial:
+    """Around what was best for the kernels of a map, with the costs around the first one's."""
+    points = tuple(
+        (each.kernel, width) for each in settings for width in _around(each.width, space.widths, size.widths)
+    )
+    costs = tuple(_around(settings[0].cost, space.costs, size.costs))
+    return Trial(settings[0].map, points, costs, *size.rows)
+
+
+def _is_euclidean(setting: Setting) -> bool:
+    return setting.kernel.name != "laplacian"
+
+
+def _is_plain(setting: Setting) -> bool:
+    return _is_euclidean(setting) and setting.map.metric == "none"
+
+
+#: kinds of settings that are less work, each of the one before
+_SIMPLE = (_is_euclidean, _is_plain)
+
+
+def _by_kernel(setting: Setting) -> tuple[MapChoice, KernelSpec]:
+    return setting.map, setting.kernel
+
+
+def _leaders(
+    outcomes: dict[Setting, Outcome], n_kept: int, kind: Callable[[Setting], Hashable]
+) -> list[Setting]:
+    """The best setting of each of the best kinds, and the best ones that are simpler."""
+    found: dict[Hashable, Setting] = {}
     for setting in sorted(outcomes, key=lambda each: outcomes[each].score):
-        found.setdefault(setting.map, setting)
+        found.setdefault(kind(setting), setting)
     best = list(found.values())
-    plain = [setting for setting in best[n_kept:] if setting.map.metric == "none"][:1]
-    has_plain = any(setting.map.metric == "none" for setting in best[:n_kept])
-    return best[:n_kept] if has_plain else best[:n_kept] + plain
+    kept, rest = best[:n_kept], best[n_kept:]
+    for is_simple in _SIMPLE:
+        if not any(map(is_simple, kept)):
+            kept += list(filter(is_simple, rest))[:1]
+    return kept
 
 
-def _simplest(outcomes: dict[Setting, _Outcome], leaders: list[Setting]) -> Setting:
-    """The best, unless one without a metric is as good within two standard errors of the difference; of that
-    map the setting that is the least work of those that are as good within a fifth of one.
+def _simplest(outcomes: dict[Setting, Outcome], leaders: list[Setting]) -> Setting:
+    """The best, unless a simpler one is as good within two standard errors of the difference.
 
+    Of that map and kernel the setting that is the least work of those that are as good within a fifth of one.
     The best of many is lucky as well as good, and metrics are many: what a sample's metric gains is less on
-    more rows, and must be seen to gain something here.
+    more rows, and must be seen to gain something here. Distances in the 1-norm are more work than others.
     """
     best = leaders[0]
-    for setting in leaders[1:]:
-        if best.map.metric != "none" and setting.map.metric == "none":
-            mean, error = difference(outcomes[setting].losses, outcomes[best].losses)
+    for is_simple in _SIMPLE:
+        others = [] if is_simple(best) else filter(is_simple, leaders)
+        for setting in others:
+            mean, error = difference(outcomes[setting].losses(), outcomes[best].losses())
             if mean <= _CERTAIN * error:
                 best = setting
                 break
-    near = [setting for setting in outcomes if setting.map == best.map]
-    losses = np.array([outcomes[setting].losses for setting in near])
+    near = [setting for setting in outcomes if _by_kernel(setting) == _by_kernel(best)]
+    losses = np.array([outcomes[setting].losses() for setting in near])
     return near[least_work(losses, np.array([outcomes[setting].work for setting in near]))]
 
 
@@ -305,12 +359,10 @@ def _middle(values: Sequence[float]) -> float:
     return values[len(values) // 2]
 
 
-def _edges(setting: Setting, space: Space) -> tuple[int, int]:
-    return _edge(setting.width, space.widths), _edge(setting.cost, space.costs)
-
-
-def _edge(value: float, values: Sequence[float]) -> int:
+def _edge(value: float, tried: Sequence[float], values: Sequence[float]) -> int:
     """Where a value is in its range, see :class:`Choice`; one that is given has none."""
     if len(values) < 2:
         return 0
-    return int(value >= values[-1] * 0.99) - int(value <= values[0] * 1.01)
+    is_smallest = value <= min(tried) and value <= values[0] * 1.01
+    is_largest = value >= max(tried) and value >= values[-1] * 0.99
+    return int(is_largest) - int(is_smallest)

@@ -83,8 +83,9 @@ class Trial:
     map: MapChoice
     points: tuple[tuple[KernelSpec, float], ...]
     costs: tuple[float, ...]
-    n_learned: int
-    n_held_out: int
+    n_learned: int = 0
+    n_held_out: int = 0
+    n_metric: int = 0
     is_first: bool = False
     fitted: CellMap | None = None
 
@@ -124,8 +125,7 @@ def try_map(
     (n_settings, n_held_out) and those of the map
     """
     rows, targets, weights, n_learned = operand.rows, operand.targets, operand.weights, item.n_learned
-    n_metric = min(n_learned, METRIC_ROWS)
-    mapping = item.fitted or CellMap.fit(item.map, rows[:n_metric], targets[:n_metric])
+    mapping = item.fitted or CellMap.fit(item.map, rows[: item.n_metric], targets[: item.n_metric])
     learned = mapping.apply(rows[:n_learned])
     held_out = slice(max(n_learned, len(rows) - item.n_held_out), len(rows))
     asked = mapping.apply(rows[held_out])

@@ -1,11 +1,11 @@
-"""Width and C, tried on whole cells: the rows of a sample are farther apart than those of a cell."""
+"""Settings tried on whole cells of all rows: those of a sample are farther apart than those of a cell."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,81 +13,99 @@ from numpy.typing import NDArray
 from distkern.common.stores import ArrayStore
 from distkern.common.tiles import release
 from distkern.common.types import Block
-from distkern.solvers._cells.buckets import Solving, fit_tree, gathered
-from distkern.solvers._cells.machine import solve_costs
-from distkern.solvers._cells.search import fewer_rows
-from distkern.solvers._cells.trials import METRIC_ROWS, TOLERANCE, TURNS, least_work, losses_of
+from distkern.solvers._cells.buckets import Cut
+from distkern.solvers._cells.machine import CellSettings, solve_costs
+from distkern.solvers._cells.mapping import CellMap
+from distkern.solvers._cells.search import Outcome
+from distkern.solvers._cells.trials import TOLERANCE, TURNS, Setting, Trial, losses_of
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
-#: what the gamma and the C that the sample gave are multiplied with
-GAMMAS, COSTS = (1 / 3, 1.0, 3.0, 9.0), (1 / 3, 1.0, 3.0)
 #: every so manyth row that lies in a cell is held out
-_HELD_OUT = 3
+_HELD_OUT = 5
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """The operand of :func:`try_cell`: machines of these gammas and costs."""
+    """The operand of :func:`try_cells`.
 
-    solving: Solving
-    gammas: tuple[float, ...]
-    costs: tuple[float, ...]
-
-    @property
-    def settings(self) -> list[tuple[float, float]]:
-        """In the order of the results."""
-        return list(product(self.gammas, self.costs))
-
-
-def try_cell(
-    item: tuple[int, int], _: Iterator[Block], operand: Tuning
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """A record: the multiplications that each setting took, "work"; and the losses of held-out rows of a cell
-    of a bucket, (n_settings, n_held_out). Nothing is held out of cells of one target.
+    Attributes
+    ----------
+    cut : rows, in their own features, and how they are cut into cells
+    map : to the coordinates in which they are cut
+    trials : with maps that are fitted
+    n_cells : of a bucket that are tried
     """
-    solving, number = operand.solving, item[0]
-    rows, lies = gathered(solving, *item)
-    tree = fit_tree(np.asarray(rows.features), solving, number)
-    losses, work = np.zeros((len(operand.settings), 0)), [0.0] * len(operand.settings)
-    for _leaf, inside, own in tree.members(np.asarray(rows.features)):
+
+    cut: Cut
+    map: CellMap
+    trials: tuple[Trial, ...]
+    n_cells: int
+
+
+def try_cells(
+    item: tuple[int, int, int], _: Iterator[Block], operand: Tuning
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """A trial on some cells of a bucket, whose number and rows at most come before the trial's number.
+
+    Returns
+    -------
+    a record: the multiplications that each setting took, "work"; and the "losses" of the held-out rows,
+    (n_settings, n_held_out). Nothing is held out of cells of one target.
+    """
+    number, most, which = item
+    cut, trial = operand.cut, operand.trials[which]
+    rows, lies = cut.gathered(number, most)
+    placed = operand.map.apply(np.asarray(rows.features))
+    losses, work = [np.zeros((len(trial.settings), 0))], np.zeros(len(trial.settings))
+    for _leaf, inside, own in cut.tree(placed, number).members(placed):
         assert rows.targets is not None
-        if len(inside) <= solving.cell_rows and len(np.unique(rows.targets[inside])) > 1:
-            losses, work = _tried(rows.take(inside), own & lies[inside], operand)
-            break
+        if len(losses) <= operand.n_cells and len(np.unique(rows.targets[inside])) > 1:
+            found = _tried(
+                rows.take(inside[: cut.cell_rows]), (own & lies[inside])[: cut.cell_rows], cut, trial
+            )
+            losses.append(found[0])
+            work += found[1]
     release()
-    return {"work": work}, {"losses": losses}
+    return {"work": work.tolist()}, {"losses": np.hstack(losses)}
 
 
-def _tried(rows: Block, lies: NDArray[np.bool_], operand: Tuning) -> tuple[Array, list[float]]:
-    solving = operand.solving
-    risk, settings = solving.risk, solving.settings
-    own = np.flatnonzero(lies)
-    held_out = own[::_HELD_OUT]
-    learned = np.setdiff1d(np.arange(rows.n_rows), held_out)
-    most = fewer_rows(METRIC_ROWS, risk.n_outputs)
-    some, asked = rows.take(learned[:: -(-len(learned) // most)]), rows.take(held_out)
+def _tried(rows: Block, lies: NDArray[np.bool_], cut: Cut, trial: Trial) -> tuple[Array, Array]:
+    risk, mapping = cut.risk, trial.fitted
+    assert mapping is not None
+    held_out = np.flatnonzero(lies)[::_HELD_OUT]
+    some, asked = rows.take(np.setdiff1d(np.arange(rows.n_rows), held_out)), rows.take(held_out)
     targets, weights = risk.targets(some).astype(np.float64), risk.weights(some)
     wanted, importance = risk.targets(asked).astype(np.float64), risk.weights(asked)
+    features, others = (mapping.apply(np.asarray(part.features)) for part in (some, asked))
     losses, work = [], []
-    for gamma in operand.gammas:
-        kernel: Any = settings.kernel
-        tried = replace(settings, kernel=replace(kernel, gamma=gamma), tolerance=TOLERANCE, turns=TURNS)
-        features = np.asarray(some.features)
-        for machine in solve_costs(tried, features, targets, weights, solving.seed, operand.costs):
-            values = machine.predict(tried, np.asarray(asked.features))
-            losses.append(losses_of(values, wanted, importance))
+    for spec, width in trial.points:
+        kernel = mapping.kernel(spec.name, width, **dict(spec.parameters))
+        settings = CellSettings(kernel, cut.loss, 1.0, TOLERANCE, TURNS)
+        for machine in solve_costs(settings, features, targets, weights, cut.seed, trial.costs):
+            losses.append(losses_of(machine.predict(settings, others), wanted, importance))
             work.append(machine.work)
-    return np.array(losses), work
+    return np.array(losses), np.array(work)
 
 
-def best_of(tuning: Tuning, store: ArrayStore, records: Sequence[dict[str, Any]]) -> tuple[float, float]:
-    """The gamma and the C of the least losses, or of less work where that is as good; as they were if nothing
-    was held out.
-    """
-    losses = np.hstack([store.load(number)["losses"] for number in range(len(records))])
-    if not losses.size:
-        settings: Any = tuning.solving.settings
-        return settings.kernel.gamma, settings.cost
-    work = np.sum([record["work"] for record in records], axis=0)
-    return tuning.settings[least_work(losses, work)]
+def outcomes_of(
+    trials: Sequence[Trial], store: ArrayStore, records: Sequence[dict[str, Any]]
+) -> dict[Setting, Outcome]:
+    """Of all settings over all cells that were tried, bucket by bucket; none if nothing was held out."""
+    found: dict[Setting, Outcome] = {}
+    for which, trial in enumerate(trials):
+        numbers = range(which, len(records), len(trials))
+        losses = np.hstack([store.load(number)["losses"] for number in numbers])
+        work = np.sum([records[number]["work"] for number in numbers], axis=0)
+        for place, setting in enumerate(trial.settings if losses.size else ()):
+            assert trial.fitted is not None
+            score = float(losses[place].mean())
+            found[setting] = Outcome(
+                score, work[place], partial(_same, losses[place]), partial(_same, trial.fitted)
+            )
+    return found
+
+
+def _same(found: T) -> T:
+    return found
