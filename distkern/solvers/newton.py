@@ -111,13 +111,13 @@ class Newton(AbstractExplicit[NewtonState]):
     the squared hinge), and factorises it. From there on it takes steps w <- w - t B g, B made of H^-1 and of
     the steps since by BFGS, each of which is one more pass that makes no matrix; t = 1 unless that is too
     long, see :func:`~distkern.solvers.descent.descend`. They end with the tolerance, or when there were as
-    many as take the time of the next matrix, at least 4 and at most 12. Products are in the precision of the
-    rows, sums in float64.
+    many as take 1.5 times as long as the next matrix, at least 4 and at most 12. Products are in the precision
+    of the rows, sums in float64.
 
-    From 4 max(8192, 4 r) rows on matrices are of so many, a quarter or less (Erdogdu and Montanari 2015), of
-    the square loss where that takes less time; and so that no direction of which these have seen too little
-    is followed too far, they are those of a larger nu, by 0.3 l'' |z|^2 on average over the rows of the
-    sample. The first stage begins at the minimum of that objective on the sample. The same is added to
+    From 4 max(8192, 4 r) rows on matrices are of a sample S of a quarter of these (Erdogdu and Montanari
+    2015), of the square loss where that takes less time; and so that no direction of which S has seen too
+    little is followed too far, they are those of a larger nu, by 0.3 / |S| times the mean of l'' |z|^2 at
+    w = 0. The first stage begins at the minimum of that objective on the sample. The same is added to
     matrices of all rows in the second stage, where few rows may be bent, and then less each time. Steps of
     the square loss that have not met the tolerance are followed by one with the matrix of all rows.
 
@@ -133,14 +133,16 @@ class Newton(AbstractExplicit[NewtonState]):
 
     nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |w|^2 / 2 against the mean loss")
     stages: int = parameter(
-        10, Whole(), help="at most this many; each makes a Gram matrix of all rows, or one for each output"
+        10,
+        Whole(),
+        help="at most this many; each makes a Gram matrix or one for each output, of a sample or of all rows",
     )
     tol: float = parameter(
         1e-3, NOT_NEGATIVE, help="stop once a step would lower the objective by no more than this share of it"
     )
 
     name = "newton"
-    cost_of_pass = "n r (d + k r / 2 + k)"
+    cost_of_pass = "n r (d + k), of the rows of a matrix r (d + k r / 2 + k)"
     memory = "(k + 1) r^2 numbers in the driver, k r^2 / 2 in each worker"
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", curved_loss_names),
