@@ -111,8 +111,8 @@ class Newton(AbstractExplicit[NewtonState]):
     the squared hinge), and factorises it. From there on it takes steps w <- w - t B g, B made of H^-1 and of
     the steps since by BFGS, each of which is one more pass that makes no matrix; t = 1 unless that is too
     long, see :func:`~distkern.solvers.descent.descend`. They end with the tolerance, or when there were as
-    many as take 1.5 times as long as the next matrix, at least 4 and at most 12. Products are in the precision
-    of the rows, sums in float64.
+    many as take 1.5 times as long as the next matrix, at least 4 and at most 12. Products are in the
+    precision of the rows, sums in float64.
 
     From 4 max(8192, 4 r) rows on matrices are of a sample S of a quarter of these (Erdogdu and Montanari
     2015), of the square loss where that takes less time; and so that no direction of which S has seen too
