@@ -83,8 +83,11 @@ def test_the_bits_and_the_story_on_two_workers(executor, whole):
     assert not [event for event in heard if event.kind == "worker_lost"]
 
 
-def test_workers_without_a_dashboard_load_no_pages(executor):
-    assert not any(executor._client.run(lambda: "bokeh" in sys.modules).values())
+def test_workers_without_a_dashboard_load_no_pages_and_listen_on_loopback(executor):
+    facts = executor._client.run(
+        lambda dask_worker: ("bokeh" in sys.modules, dask_worker.http_server.address)
+    )
+    assert set(facts.values()) == {(False, "127.0.0.1")}
 
 
 def test_an_error_of_a_resident_comes_through(executor):
