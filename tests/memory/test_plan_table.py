@@ -43,7 +43,8 @@ JOBS = [
     ("svrg", "text", "synchronous", "features=nystroem n_landmarks=256 stages=1"),
     ("svrg", "wide", "local", "features=linear stages=1"),
     ("newton", "wide", "local", "n_landmarks=1024 stages=1"),
-    ("newton", "digits", "synchronous", "n_landmarks=1024 stages=2"),
+    ("newton", "digits", "synchronous", "n_landmarks=1024 stages=2 tol=0"),
+    ("newton", "narrow", "local", "n_landmarks=1024 stages=2"),
 ]
 
 
