@@ -196,7 +196,7 @@ def test_an_edge_that_whole_cells_turn_away_from_is_not_told(best, edge):
     space = Space((setting.map,), MATERN, (0.02, 0.5), (1.0,))
     ranking = searches.Ranking(space, 1, {setting: outcome(0.5)})
     (trial,) = ranking.finalists()
-    assert [width for _, width in trial.points] == [1.5, 0.5, 0.1667, 0.05556]
+    assert [width for _, width in trial.points] == [1.5, 0.5, 0.29, 0.1667, 0.05556]
     outcomes = {each: outcome(float(abs(each.width - best) > 1e-3)) for each in trial.settings}
     choice = replace(ranking, outcomes=outcomes).choice()
     assert choice.setting.width == pytest.approx(best, abs=1e-3)
