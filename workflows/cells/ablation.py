@@ -3,8 +3,8 @@
     python workflows/cells/ablation.py ijcnn1.zarr letter.zarr --out ablation.json
 
 Trains with the defaults, which search; then, around the settings that were chosen, with one thing changed at
-a time: the metric (learned anew, three rounds), the kernel (its width and C searched), the rows of a cell, the
-share of neighbours, the seed. Each run is in this process, on one thread. What is done is kept in the JSON
+a time: the metric (learned anew, three rounds), the kernel (width and C searched), the rows of a cell, the
+share of neighbours, the seed. Each run is in this process. What is done is kept in the JSON
 file and not done again. Prints a Markdown table of test errors (or RMSE), cells and CPU seconds.
 """
 
