@@ -79,7 +79,7 @@ def test_peaks_are_below_the_plan_and_not_far_below(folder: Path, number: int) -
     flags = ["--data", f"{data}.zarr", "--algorithm", algorithm, "--scheduler", scheduler, "--workers", "2"]
     flags += [part for setting in settings.split() for part in ("--set", setting)]
     planned = json.loads(run(folder, "plan", *flags, "--json"))
-    run(folder, "train", *flags, "--out", f"m{number}", "--no-dashboard")
+    run(folder, "train", *flags, "--out", f"m{number}")
     lines = (folder / f"m{number}" / "metrics.jsonl").read_text().splitlines()
     measured = json.loads(lines[-1])
     for who in ("driver", "worker"):
