@@ -43,7 +43,7 @@ class Size:
     Attributes
     ----------
     n_learned, n_held_out : rows to learn from, and to score on
-    n_kept : maps that go on, of those that it tries; of the last rung maps with their kernels
+    n_kept : kinds of metrics that go on, each with its best map; of the last rung maps with their kernels
     widths, costs : half steps of the grids around the best of the rung before
     n_metric : rows from which metrics are learned
     """
@@ -216,9 +216,10 @@ def search(
     """The best of a space, by successive halving (Jamieson and Talwalkar 2016) over growing samples.
 
     The first rung tries every map on 1,000 rows with coarse grids of kernels, widths and costs; the second
-    one the maps that did best, and the best one with other kernels, another ridge and other rounds, on 4,000
-    rows around what was best for each. The best of these are to be tried on whole cells: what is best for few
-    rows need not be for many. A kernel matrix serves all costs.
+    one the best map of each kind of metric, which so few rows cannot rank, and the best of these with other
+    kernels, another ridge and other rounds, on 4,000 rows around what was best for each. The best of these
+    are to be tried on whole cells: what is best for few rows need not be for many. A kernel matrix serves all
+    costs.
 
     Parameters
     ----------
@@ -230,7 +231,7 @@ def search(
     first, second = sizes
     trials = [Trial(choice, points, costs, *first.rows, is_first=True) for choice in space.maps]
     best = yield from _rung(0, trials, passes)
-    leaders = _leaders(best, first.n_kept, lambda setting: setting.map)
+    leaders = _leaders(best, first.n_kept, lambda setting: setting.map.metric)
     trials = _variants(best, leaders[0], space, second)
     known = {trial.map for trial in trials}
     trials += [_nearby([leader], space, second) for leader in leaders[1:] if leader.map not in known]
