@@ -201,3 +201,21 @@ def test_an_edge_that_whole_cells_turn_away_from_is_not_told(best, edge):
     choice = replace(ranking, outcomes=outcomes).choice()
     assert choice.setting.width == pytest.approx(best, abs=1e-3)
     assert choice.edges == (edge, 0)
+
+
+def test_no_more_settings_are_tried_on_whole_cells_than_are_outlined():
+    """The simpler ones come beside the best, and the plain setting beside them."""
+    city_block = KernelSpec("laplacian")
+    kinds = [(MapChoice("none", kind), city_block) for kind in ("none", "diagonal", "full", "mixed")]
+    kinds += [(MapChoice("none", "full"), MATERN[0]), (MapChoice("none"), MATERN[0])]
+    space = Space(tuple(dict.fromkeys(kind for kind, _ in kinds)), (*MATERN, city_block))
+    settings = [*(Setting(*kind, 3.0, 30.0) for kind in kinds), space.plain]
+    outcomes = {
+        each: searches.Outcome(float(place), 1.0, lambda: np.zeros(2), lambda: None)
+        for place, each in enumerate(settings)
+    }
+    sizes = sizes_of(9000, 1, quadratic=False, quick=False)
+    ranking = searches.Ranking(space, 4, outcomes)
+    assert (
+        len(ranking.finalists()) == searches.n_trials(space, [replace(size, n_kept=4) for size in sizes])[-1]
+    )

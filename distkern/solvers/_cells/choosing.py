@@ -48,7 +48,7 @@ _PAIR_BYTES = 36
 #: and the metric, its sum of gradients, and its root with what that is found from
 _METRICS = 6
 #: maps that are tried on whole cells, at most
-MOST_TRIALS = 6
+MOST_TRIALS = 7
 #: columns up to which metrics are tried that are whole matrices, and distances that are no matrix product
 _FULL_COLUMNS, _CITY_BLOCK_COLUMNS = 1024, 128
 

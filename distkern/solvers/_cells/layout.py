@@ -263,7 +263,10 @@ class Layout:
         """The rows of some buckets, with their own features."""
         moving = self.moving(None, None)
         share = self.n_tuned * self.bucket_rows * self.row_bytes * self.problem.dtype.itemsize // 4
-        cost = replace(moving.cost, result_bytes=min(2 * moving.cost.result_bytes, share))
+        workspace = moving.cost.workspace_bytes * self.problem.dtype.itemsize // 4
+        cost = replace(
+            moving.cost, workspace_bytes=workspace, result_bytes=min(2 * moving.cost.result_bytes, share)
+        )
         items = range(len(self.parts))
         return Each("probe", move_rows, items, store, self.parts, operand, record_bytes=4096, cost=cost)
 

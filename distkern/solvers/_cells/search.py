@@ -151,11 +151,11 @@ def sizes_of(n_rows: int, n_outputs: int, *, quadratic: bool, quick: bool) -> li
 
 
 def n_trials(space: Space, sizes: Sequence[Size]) -> list[int]:
-    """Trials of each rung, and of those on whole cells, at most: also the best map without a metric, variants
+    """Trials of each rung, and of those on whole cells, at most: also the best simpler ones, variants
     of the best one, the plain setting.
     """
     most = len(space.maps)
-    kept = [size.n_kept + 1 for size in sizes]
+    kept = [size.n_kept + len(_SIMPLE) for size in sizes]
     return [most, min(kept[0], most) + 3, kept[1] + 1]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,13 @@ from distkern.losses.conjugate import AbstractDualLoss
 from distkern.losses.square import Square
 from distkern.solvers._cells.machine import CellSettings, solve_costs
 from distkern.solvers._cells.mapping import CellMap, MapChoice, map_to_arrays
-from distkern.solvers._cells.tree import Tree
 
 Array = NDArray[np.float64]
+#: mapped rows, their targets and weights
+Rows: TypeAlias = tuple[Floats, Array, "Array | None"]
 
 #: rows that a metric is learned from
 METRIC_ROWS = 4000
-#: of the cells of a trial with more rows
-_CELL_ROWS, _OVERLAP = 2500, 0.1
 #: outputs from which on a first trial takes the square loss, which solves all at once
 MANY_OUTPUTS = 4
 #: of the dual solver: a ranking needs no more, and settings whose sweeps do not get on are not waited for
@@ -125,33 +124,32 @@ def try_map(
     (n_settings, n_held_out) and those of the map
     """
     rows, targets, weights, n_learned = operand.rows, operand.targets, operand.weights, item.n_learned
-    mapping = item.fitted or CellMap.fit(item.map, rows[: item.n_metric], targets[: item.n_metric])
-    learned = mapping.apply(rows[:n_learned])
+    mapping = CellMap.fit(item.map, rows[: item.n_metric], targets[: item.n_metric])
     held_out = slice(max(n_learned, len(rows) - item.n_held_out), len(rows))
-    asked = mapping.apply(rows[held_out])
+    learned, asked = (
+        (mapping.apply(rows[part]), targets[part], weights[part]) for part in (slice(n_learned), held_out)
+    )
     loss = operand.loss
     if targets.shape[1] >= MANY_OUTPUTS and item.is_first:
         loss = Square()
-    tree = Tree.fit(
-        learned, n_learned if n_learned <= METRIC_ROWS else _CELL_ROWS, operand.seed, overlap=_OVERLAP
-    )
-    asked_in = tree.leaves(asked)
-    values = np.empty((len(item.settings), len(asked), targets.shape[1]))
-    work = np.zeros(len(item.settings))
-    for leaf, inside, _own in tree.members(learned):
-        there = np.flatnonzero(asked_in == leaf)
-        cell = (learned[inside], targets[:n_learned][inside], weights[:n_learned][inside])
-        for place, (spec, width) in enumerate(item.points):
-            kernel = mapping.kernel(spec.name, width, **dict(spec.parameters))
-            settings = CellSettings(kernel, loss, 1.0, TOLERANCE, TURNS)
-            for column, machine in enumerate(solve_costs(settings, *cell, operand.seed, item.costs)):
-                number = place * len(item.costs) + column
-                values[number, there] = machine.predict(settings, asked[there])
-                work[number] += machine.work
+    losses, work = tried(item, mapping, loss, learned, asked, operand.seed)
     release()
-    losses = np.array([losses_of(each, targets[held_out], weights[held_out]) for each in values])
     record = {"scores": losses.mean(axis=1).tolist(), "work": work.tolist()}
     return record, {"losses": losses, **map_to_arrays(mapping)}
+
+
+def tried(
+    trial: Trial, mapping: CellMap, loss: AbstractDualLoss, learned: Rows, asked: Rows, seed: int
+) -> tuple[Array, Array]:
+    """Losses of rows that are asked for, (n_settings, n_asked), and the multiplications of each setting."""
+    losses, work = [], []
+    for spec, width in trial.points:
+        kernel = mapping.kernel(spec.name, width, **dict(spec.parameters))
+        settings = CellSettings(kernel, loss, 1.0, TOLERANCE, TURNS)
+        for machine in solve_costs(settings, *learned, seed, trial.costs):
+            losses.append(losses_of(machine.predict(settings, asked[0]), *asked[1:]))
+            work.append(machine.work)
+    return np.array(losses), np.array(work)
 
 
 def losses_of(values: Array, targets: Array, weights: Array | None) -> Array:

@@ -14,10 +14,9 @@ from distkern.common.stores import ArrayStore
 from distkern.common.tiles import release
 from distkern.common.types import Block
 from distkern.solvers._cells.buckets import Cut
-from distkern.solvers._cells.machine import CellSettings, solve_costs
 from distkern.solvers._cells.mapping import CellMap
 from distkern.solvers._cells.search import Outcome
-from distkern.solvers._cells.trials import TOLERANCE, TURNS, Setting, Trial, losses_of
+from distkern.solvers._cells.trials import Setting, Trial, tried
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -76,17 +75,11 @@ def _tried(rows: Block, lies: NDArray[np.bool_], cut: Cut, trial: Trial) -> tupl
     assert mapping is not None
     held_out = np.flatnonzero(lies)[::_HELD_OUT]
     some, asked = rows.take(np.setdiff1d(np.arange(rows.n_rows), held_out)), rows.take(held_out)
-    targets, weights = risk.targets(some).astype(np.float64), risk.weights(some)
-    wanted, importance = risk.targets(asked).astype(np.float64), risk.weights(asked)
-    features, others = (mapping.apply(np.asarray(part.features)) for part in (some, asked))
-    losses, work = [], []
-    for spec, width in trial.points:
-        kernel = mapping.kernel(spec.name, width, **dict(spec.parameters))
-        settings = CellSettings(kernel, cut.loss, 1.0, TOLERANCE, TURNS)
-        for machine in solve_costs(settings, features, targets, weights, cut.seed, trial.costs):
-            losses.append(losses_of(machine.predict(settings, others), wanted, importance))
-            work.append(machine.work)
-    return np.array(losses), np.array(work)
+    learned, held = (
+        (mapping.apply(np.asarray(part.features)), risk.targets(part).astype(np.float64), risk.weights(part))
+        for part in (some, asked)
+    )
+    return tried(trial, mapping, cut.loss, learned, held, cut.seed)
 
 
 def outcomes_of(
