@@ -136,7 +136,9 @@ def stage_table(history: Sequence[Metrics]) -> str:
         if not _varies(history, key) and any(value is not None for value in _column(history, key))
     }
     error = error_name(history[-1])
-    ratios = gap_ratios([metrics.get("objective") for metrics in history])
+    objectives = _column(history, "objective")
+    # of a run that finds its objective in one go there is nothing to see
+    ratios = gap_ratios(objectives) if len({*objectives} - {None}) > 2 else [None] * len(history)
     columns: list[tuple[str, Sequence[Any], Cell]] = [
         ("stage", _column(history, "stage"), str),
         ("passes", _column(history, "passes"), in_number),

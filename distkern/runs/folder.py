@@ -25,11 +25,10 @@ _OF_A_RUN = {
     "cancel",
     "search",
     "moved",
-    "tuned",
     "machines",
 }
 #: stores of tasks that no model needs
-_PASSING = ("search", "moved", "tuned")
+_PASSING = ("search", "moved")
 
 
 def farewell(folder: Place) -> str:

@@ -29,7 +29,7 @@ from distkern.solvers._cells.metric import METRICS
 from distkern.solvers._cells.moving import Moving, Sample
 from distkern.solvers._cells.notes import notes_of
 from distkern.solvers._cells.place import Places, grouped, places_to_arrays
-from distkern.solvers._cells.search import Outcome, n_trials, sizes_of
+from distkern.solvers._cells.search import Outcome, n_trials, rung_name, sizes_of
 from distkern.solvers._cells.state import CellsState, Settled
 from distkern.solvers._cells.transform import TRANSFORMS
 from distkern.solvers._cells.tree import Tree
@@ -150,9 +150,9 @@ class Cells(AbstractSolver[CellsState]):
         workplace = problem.workplace
         assert workplace is not None
 
-        def trials_pass(number: int, trials: tuple[Trial, ...], operand: Sampled) -> tuple[Each, ArrayStore]:
-            store = workplace.arrays(f"search/{number + 1}")
-            return layout.searching(number, trials, store, operand), store
+        def trials_pass(name: str, trials: tuple[Trial, ...], operand: Sampled) -> tuple[Each, ArrayStore]:
+            store = workplace.arrays(f"search/{name}")
+            return layout.searching(name, trials, store, operand), store
 
         chosen: Chosen = yield from self._given.choose(
             risk, sample, problem.seed, trials_pass, partial(self._on_cells, problem, sample, risk)
@@ -263,13 +263,13 @@ class Cells(AbstractSolver[CellsState]):
         tree = Tree.fit(coordinates, layout.bucket_sample, problem.seed, _FIRST_TREE)
         buckets = layout.tuned(tree.n_leaves)
         places = Places(leader, tree, np.arange(tree.n_leaves, dtype=np.int32))
-        rows = workplace.slices("probed", layout.columns(problem.dtype))
+        rows = workplace.slices("search/probed", layout.columns(problem.dtype))
         records = yield layout.probing(Moving(places, buckets), rows)
         counts = np.sum([record["counts"] for record in records], axis=0).tolist()
         cut = Cut(rows, len(layout.parts), risk, layout.tuned_rows, 0.0, problem.seed)
         tuning = Tuning(cut, leader, tuple(trials), -(-layout.n_tuned // len(buckets)))
         items = [(*bucket, number) for bucket in enumerate(counts) for number in range(len(trials))]
-        store = workplace.arrays("tuned")
+        store = workplace.arrays("search/tuned")
         return outcomes_of(trials, store, (yield layout.tuning(items, store, tuning)))
 
     @property
@@ -349,14 +349,15 @@ class Cells(AbstractSolver[CellsState]):
 
     def _search_outline(self, problem: Problem, layout: Layout) -> list[Outline]:
         if self.search is None or layout.sample_rows < FEW:
-            return []
+            is_learned = self.metric not in (None, "auto")
+            return [Outline(layout.searching("metric", [None], None, None), 1)] if is_learned else []
         assert isinstance(self.risk.loss, AbstractDualLoss)
         space = self._given.space(self.risk.loss, problem.n_features)
         quick, quadratic = self.search == "quick", self.risk.loss.is_quadratic
         sizes = sizes_of(layout.sample_rows, problem.n_outputs, quadratic=quadratic, quick=quick)
         *rungs, finalists = n_trials(space, sizes)
         passes = [
-            Outline(layout.searching(rung, [None] * number, None, None), 1)
+            Outline(layout.searching(rung_name(rung), [None] * number, None, None), 1)
             for rung, number in enumerate(rungs)
         ]
         if layout.is_tuned:

@@ -103,6 +103,17 @@ def test_gap_ratios_of_linear_convergence() -> None:
     assert gap_ratios([]) == []
 
 
+def test_a_run_that_finds_its_objective_in_one_go_has_no_gap_ratio() -> None:
+    def table(*objectives: float) -> str:
+        return render(
+            FACTS, [{**HISTORY[0], "stage": n, "objective": value} for n, value in enumerate(objectives)]
+        )
+
+    assert "ap ratio" in table(4.0, 2.0, 1.5, 1.0)
+    # sampled, moved, solved
+    assert "ap ratio" not in table(1.0, 1.0, 0.2)
+
+
 def points(svg: str) -> list[tuple[float, float]]:
     root = ElementTree.fromstring(svg)
     return [(float(c.attrib["cx"]), float(c.attrib["cy"])) for c in root.iter("circle")]

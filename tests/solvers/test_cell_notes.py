@@ -59,10 +59,7 @@ def test_an_edge_of_a_range_names_the_parameter_and_what_to_set(monkeypatch):
         random_state=0,
     )
     notes = fit().fit(X, f).history_[-1]["notes"]
-    assert notes[2:] == [
-        "width 0.5 medians is the largest that was tried: set gamma='median/0.943' to go on",
-        "C 1 is the largest that was tried: set C=3 to go on",
-    ]
+    assert notes[2:] == ["largest width, largest C tried are best: also try gamma=median/0.943, C=3"]
     farther = fit(gamma="median/0.943", C=3.0).fit(X, f).history_[-1]["notes"]
     assert "width 1.5 medians, C 3" in farther[0]
     assert len(farther) == 2

@@ -3,8 +3,8 @@
     python workflows/cells/growth.py --folder DIR --rows 100000 1000000 10000000
 
 Generates rows of covertype's shape, straight into zarr; then, for each number of rows, `plan`, `train`
-with given settings (and with the defaults, which search, up to ``--searched`` rows), `predict` of all rows and `evaluate`
-within 512 MiB. Prints a Markdown table. What was measured lies in DIR and is not measured again.
+with given settings (and with the defaults, which search, up to ``--searched`` rows), `predict` of all rows
+and `evaluate` within 512 MiB. Prints a Markdown table. What lies in DIR is not measured again.
 """
 
 from __future__ import annotations
@@ -90,15 +90,11 @@ def main() -> None:
     print(table(found))
 
 
-def measured(
-    folder: Path, n_rows: int, name: str, settings: list[str], workers: int, limit: float
-) -> Record:
+def measured(folder: Path, n_rows: int, name: str, settings: list[str], workers: int, limit: float) -> Record:
     """What is known of a run, or what it takes now."""
     asked = {"rows": n_rows, "settings": settings, "workers": workers}
     return Records(folder).measured(
-        f"{n_rows}-{name}-{workers}",
-        asked,
-        lambda: measure(folder, n_rows, settings, workers, limit),
+        f"{n_rows}-{name}-{workers}", asked, lambda: measure(folder, n_rows, settings, workers, limit)
     )
 
 

@@ -18,7 +18,7 @@ from distkern.kernels.bandwidth import gamma_from_width, median_width, moments, 
 from distkern.kernels.base import AbstractScaledKernel
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.passes import Each
-from distkern.solvers._cells.mapping import CellMap, MapChoice
+from distkern.solvers._cells.mapping import CellMap, MapChoice, map_from_arrays
 from distkern.solvers._cells.metric import MetricKind
 from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.place import centred
@@ -102,7 +102,7 @@ class Given:
         risk: Risk,
         sample: Sample,
         seed: int,
-        passes: Callable[[int, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]],
+        passes: Callable[[str, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]],
         on_cells: Callable[[list[Trial]], Steps[dict[Setting, Outcome]]],
     ) -> Steps[Chosen]:
         """From a sample of the rows, by the passes of :func:`~distkern.solvers._cells.search.search`.
@@ -112,16 +112,16 @@ class Given:
         order = stratified_order(None if risk.is_real else sample.targets, len(sample.targets), seed)
         rows = Block(sample.features[order], sample.targets[order], sample.weights[order])
         targets = risk.targets(rows).astype(np.float64)
-        if self.search is None or rows.n_rows < FEW:
-            return self._as_given(rows, targets)
         assert isinstance(risk.loss, AbstractDualLoss)
         weights = risk.weights(rows)
         importance = np.ones(rows.n_rows) if weights is None else weights
         sampled = Sampled(np.asarray(rows.features), targets, importance, risk.loss, seed)
+        if self.search is None or rows.n_rows < FEW:
+            return self._as_given(rows, (yield from self._given_map(sampled, passes)))
         quick, quadratic = self.search == "quick", risk.loss.is_quadratic
         sizes = sizes_of(rows.n_rows, risk.n_outputs, quadratic=quadratic, quick=quick)
         space = self.space(risk.loss, sampled.rows.shape[1])
-        ranking = yield from search(space, sizes, lambda number, trials: passes(number, trials, sampled))
+        ranking = yield from search(space, sizes, lambda name, trials: passes(name, trials, sampled))
         outcomes = yield from on_cells(ranking.finalists())
         found = (replace(ranking, outcomes=outcomes) if outcomes else ranking).choice()
         setting = found.setting
@@ -158,28 +158,40 @@ class Given:
         costs = costs_of(loss) if isinstance(self.C, str) else (self.C,)
         return Space(tuple(maps), kernels, widths, costs)
 
-    def _as_given(self, rows: Block, targets: Array) -> Chosen:
-        features = np.asarray(rows.features)
+    @property
+    def _map_choice(self) -> MapChoice:
+        """The map where none is searched."""
         transform: Any = "none" if self.scale == "auto" else self.scale
-        metric: Any = "none" if self.metric in (None, "auto") else self.metric
-        if transform == metric == "none":
-            mapping = centred(features)
-        else:
-            choice = MapChoice(transform, metric, _ROUNDS)
-            mapping = CellMap.fit(choice, features[:METRIC_ROWS], targets[:METRIC_ROWS])
+        return MapChoice(transform, "none" if self.metric in (None, "auto") else self.metric, _ROUNDS)
+
+    def _given_map(
+        self, sampled: Sampled, passes: Callable[[str, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]]
+    ) -> Steps[CellMap]:
+        choice = self._map_choice
+        if choice.metric != "none":
+            # it takes matrices of all pairs of the sample's rows, for which workers have memory
+            step, store = passes("metric", (Trial(choice, (), (), n_metric=METRIC_ROWS),), sampled)
+            yield step
+            return map_from_arrays(store.load(0))
+        if choice.transform == "none":
+            return centred(sampled.rows)
+        return CellMap.fit(choice, sampled.rows[:METRIC_ROWS], sampled.targets[:METRIC_ROWS])
+
+    def _as_given(self, rows: Block, mapping: CellMap) -> Chosen:
+        features, choice = np.asarray(rows.features), self._map_choice
         cost = _COST if isinstance(self.C, str) else self.C
         spec = self.kernels[0]
         rule = "median" if self.gamma == "auto" else self.gamma
         if not isinstance(rule, str):
-            return Chosen(mapping, spec, float(rule), cost, metric=metric)
+            return Chosen(mapping, spec, float(rule), cost, metric=choice.metric)
         if parse_rule(rule)[0] == "median":
             width = median_width(mapping.apply(features))
         else:
             # of rows that are only centred, the spread of the numbers that they were
-            mean = mapping.transform.shift if transform == metric == "none" else 0.0
+            mean = mapping.transform.shift if choice.transform == choice.metric == "none" else 0.0
             width = scale_width(moments(mapping.apply(features) + mean, rows.weights), features.shape[1])
         gamma = gamma_from_width(rule, find_kernel(spec.name), width, features.shape[1])
-        return Chosen(mapping, spec, gamma, cost, metric=metric)
+        return Chosen(mapping, spec, gamma, cost, metric=choice.metric)
 
 
 def trial_bytes(n_rows: int, row_bytes: int, n_features: int) -> int:

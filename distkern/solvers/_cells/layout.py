@@ -186,9 +186,9 @@ class Layout:
         return Reduce("sample", sample_block, Sample.add, operand, cost=cost)
 
     def searching(
-        self, number: int, trials: Sequence[Trial | None], store: Store | None, operand: Sampled | None
+        self, name: str, trials: Sequence[Trial | None], store: Store | None, operand: Sampled | None
     ) -> Each:
-        """The trials of a rung."""
+        """The trials of a rung, or the metric alone."""
         n_features = self.problem.n_features
         row_bytes = 4 * n_features + 8 * self.problem.n_outputs
         cost = Cost(
@@ -200,7 +200,6 @@ class Layout:
             result_bytes=MIB + map_bytes(n_features),
             compiled=True,
         )
-        name = f"search {number + 1}"
         return Each(name, try_map, trials, store, operand=operand, record_bytes=8192, cost=cost)
 
     def counting(self, places: Places | None) -> Reduce[NDArray[np.int64]]:

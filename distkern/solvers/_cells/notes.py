@@ -13,7 +13,7 @@ from distkern.solvers._cells.state import CellsState
 from distkern.solvers._cells.trials import KernelSpec
 
 _FORMULAS = dict(zip(KERNELS, ("exp(-g|x-y|)", "exp(-g|x-y|_1)", "exp(-g|x-y|^2)"), strict=True))
-_SMALLEST, _LARGEST = "smallest", "largest"
+_ENDS = {-1: "smallest", 1: "largest"}
 #: how much farther than the edge of its range is worth a try
 _FARTHER = 3.0
 
@@ -33,17 +33,17 @@ def notes_of(state: CellsState, kernel: KernelSpec, *, is_real: bool) -> tuple[s
     compared = "" if math.isnan(state.search_plain) else f" ({plain} unsearched)"
     name, unit = ("squared error", " of the variance") if is_real else ("error", "")
     notes.append(f"held-out {name} {score}{unit}{compared}")
-    if state.width_edge:
-        # a rule divides sqrt(2) times the median distance
-        rule = f"gamma='median/{math.sqrt(2.0) / (width * _FARTHER**state.width_edge):.3g}'"
-        notes.append(_edge(f"width {width:.3g} medians", state.width_edge, rule))
-    if state.cost_edge:
-        notes.append(
-            _edge(f"C {state.cost:.3g}", state.cost_edge, f"C={state.cost * _FARTHER**state.cost_edge:.3g}")
-        )
+    # a rule divides sqrt(2) times the median distance
+    edges = {
+        "width": (state.width_edge, f"gamma=median/{math.sqrt(2.0) / _beyond(width, state.width_edge):.3g}"),
+        "C": (state.cost_edge, f"C={_beyond(state.cost, state.cost_edge):.3g}"),
+    }
+    ends = [f"{_ENDS[side]} {name}" for name, (side, _) in edges.items() if side]
+    if ends:
+        farther = ", ".join(text for side, text in edges.values() if side)
+        notes.append(f"{', '.join(ends)} tried {'is' if len(ends) == 1 else 'are'} best: also try {farther}")
     return tuple(notes)
 
 
-def _edge(what: str, side: int, mend: str) -> str:
-    tried = _LARGEST if side > 0 else _SMALLEST
-    return f"{what} is the {tried} that was tried: set {mend} to go on"
+def _beyond(value: float, side: int) -> float:
+    return value * _FARTHER**side

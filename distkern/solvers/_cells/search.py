@@ -211,7 +211,7 @@ class Ranking:
 
 
 def search(
-    space: Space, sizes: Sequence[Size], passes: Callable[[int, tuple[Trial, ...]], tuple[Each, ArrayStore]]
+    space: Space, sizes: Sequence[Size], passes: Callable[[str, tuple[Trial, ...]], tuple[Each, ArrayStore]]
 ) -> Steps[Ranking]:
     """The best of a space, by successive halving (Jamieson and Talwalkar 2016) over growing samples.
 
@@ -224,7 +224,7 @@ def search(
     Parameters
     ----------
     sizes : of :func:`sizes_of`
-    passes : of the number of a rung and its trials the pass that makes them, and its store
+    passes : of the name of a rung and its trials the pass that makes them, and its store
     """
     points = tuple(product(space.kernels, _coarse(space.widths)))
     costs = tuple(_coarse(space.costs))
@@ -241,10 +241,15 @@ def search(
     return Ranking(space, second.n_kept, (yield from _rung(1, trials, passes)))
 
 
+def rung_name(number: int) -> str:
+    """Of the pass that makes the trials of a rung, from 0."""
+    return f"search {number + 1}"
+
+
 def _rung(
-    number: int, trials: list[Trial], passes: Callable[[int, tuple[Trial, ...]], tuple[Each, ArrayStore]]
+    number: int, trials: list[Trial], passes: Callable[[str, tuple[Trial, ...]], tuple[Each, ArrayStore]]
 ) -> Steps[dict[Setting, Outcome]]:
-    step, store = passes(number, tuple(trials))
+    step, store = passes(rung_name(number), tuple(trials))
     records = yield step
     found = {}
     for item, (trial, record) in enumerate(zip(trials, records, strict=True)):

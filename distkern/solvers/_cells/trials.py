@@ -77,7 +77,10 @@ def stratified_order(codes: NDArray[Any] | None, n_rows: int, seed: int) -> NDAr
 
 @dataclass(frozen=True)
 class Trial:
-    """One map with some kernels and widths, and all costs with each matrix; an item of a rung."""
+    """One map with some kernels and widths, and all costs with each matrix; an item of a rung.
+
+    Without any of these it is to learn the map alone.
+    """
 
     map: MapChoice
     points: tuple[tuple[KernelSpec, float], ...]
@@ -134,7 +137,7 @@ def try_map(
         loss = Square()
     losses, work = tried(item, mapping, loss, learned, asked, operand.seed)
     release()
-    record = {"scores": losses.mean(axis=1).tolist(), "work": work.tolist()}
+    record = {"scores": [float(each.mean()) for each in losses], "work": work.tolist()}
     return record, {"losses": losses, **map_to_arrays(mapping)}
 
 
@@ -149,7 +152,7 @@ def tried(
         for machine in solve_costs(settings, *learned, seed, trial.costs):
             losses.append(losses_of(machine.predict(settings, asked[0]), *asked[1:]))
             work.append(machine.work)
-    return np.array(losses), np.array(work)
+    return np.array(losses).reshape(len(losses), len(asked[1])), np.array(work)
 
 
 def losses_of(values: Array, targets: Array, weights: Array | None) -> Array:

@@ -1,0 +1,104 @@
+"""A run of machines in cells that is interrupted in any of its passes goes on to the same model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distkern.engine.drive import Driver, Interrupted
+from distkern.estimators.cells import CellClassifier
+from distkern.runs.run import plan, train
+from distkern.solvers._cells import layout, search
+from distkern.solvers._cells.search import Size
+from distkern.storage.dataset import Dataset
+from distkern.storage.ingest import write_dataset
+from distkern.storage.parts import ArrayParts, SlicedParts
+
+PASSES = ("sample", "search 1", "search 2", "probe", "tune", "count", "move", "solve")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    generator = np.random.default_rng(0)
+    X = generator.random((2000, 2)).astype(np.float32)
+    y = (np.sin(9 * X[:, 0]) * np.sin(9 * X[:, 1]) > 0).astype(int)
+    folder = tmp_path_factory.mktemp("resuming")
+    return write_dataset([(X, y)], folder / "d.zarr", scale="none", test_fraction=0.1, rows_per_shard=200)
+
+
+@pytest.fixture(autouse=True)
+def _small_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that there are more rows than the sample, and settings are tried on whole cells."""
+    near = ((0,), (0,))
+    monkeypatch.setattr(search, "_QUICK", (Size(60, 60, 1, *near), Size(120, 60, 1, *near)))
+    monkeypatch.setattr(layout, "_SAMPLE_ROWS", 300)
+    monkeypatch.setattr(layout, "_LEAF_SAMPLE", 1)
+    monkeypatch.setattr(layout, "_TUNED_ROWS", 200)
+
+
+def fit(data: Dataset, out: Path, *, resume: bool = False) -> CellClassifier:
+    given = {"kernel": "rbf", "scale": "none", "metric": "diagonal"}
+    model = CellClassifier(search="quick", max_cell_rows=100, random_state=0, **given)
+    train(model, data.train, test=data.test, out=out, scheduler="synchronous", resume=resume)
+    return model
+
+
+def test_a_run_that_is_interrupted_in_any_pass_goes_on_to_the_same_model(
+    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = fit(data, tmp_path / "whole")
+    left = {entry.name for entry in (tmp_path / "whole").iterdir()}
+    execute = Driver._execute
+    for name in PASSES:
+        out = tmp_path / name
+
+        def interrupted(self, step, name=name):
+            found = execute(self, step)
+            if step.name == name:
+                raise KeyboardInterrupt
+            return found
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Driver, "_execute", interrupted)
+            with pytest.raises(Interrupted):
+                fit(data, out)
+        resumed = fit(data, out, resume=True)
+        np.testing.assert_array_equal(resumed.machines_, whole.machines_)
+        assert {entry.name for entry in out.iterdir()} == left, name
+
+
+@pytest.mark.parametrize(("store", "name"), [(ArrayParts, "tune"), (SlicedParts, "move")])
+def test_tasks_that_were_done_are_not_done_again(
+    store: type, name: str, data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put, execute, begun, done = store.put, Driver._execute, [], []
+
+    def watched(self, step):
+        begun.append(step.name)
+        return execute(self, step)
+
+    def counted(self, number, result):
+        if begun[-1] == name:
+            done.append(number)
+            if len(done) == 3:
+                raise KeyboardInterrupt
+        return put(self, number, result)
+
+    monkeypatch.setattr(layout, "_PART_BYTES", 2000)
+    monkeypatch.setattr(Driver, "_execute", watched)
+    monkeypatch.setattr(store, "put", counted)
+    with pytest.raises(Interrupted):
+        fit(data, tmp_path / "m")
+    fit(data, tmp_path / "m", resume=True)
+    # the third was not stored
+    assert sorted({*done}) == sorted([*done[:2], *done[3:]])
+
+
+def test_a_given_metric_is_learned_on_a_worker(data: Dataset) -> None:
+    """Its matrices of all pairs are in no plan of the driver."""
+    model = CellClassifier(search=None, metric="full", max_cell_rows=100)
+    planned = {one.name: one for one in plan(model, data.train, workers=2, scheduler="local").passes}
+    assert list(planned) == ["sample", "metric", "count", "move", "solve"]
+    assert planned["metric"].worker_bytes > planned["count"].worker_bytes
