@@ -56,10 +56,10 @@ class Exchange:
         parts = []
         for resident in self.residents:
             for segment in resident._segments:
-                xi = 2.0 * segment.marks
-                for lane, row in enumerate(segment.rest_rows):
+                xi = 2.0 * segment.arrays.marks
+                for lane, row in enumerate(segment.arrays.rest_rows):
                     if row >= 0:
-                        xi[lane, row] = segment.rests[lane]
+                        xi[lane, row] = segment.arrays.rests[lane]
                 parts.append(xi)
         return np.concatenate(parts, axis=1)
 

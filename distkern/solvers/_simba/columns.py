@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +30,7 @@ def _keep(kept: LRU[Key, Kept], key: Key, value: Kept) -> None:
         kept[key] = value
 
 
-@dataclass(frozen=True)
-class Columns:
+class Columns(NamedTuple):
     """Columns of consecutive groups.
 
     Attributes
@@ -52,6 +50,11 @@ class Columns:
 
 
 _NO_PLACES = np.empty(0, dtype=np.int32)
+
+
+def no_columns(dtype: np.dtype[Any]) -> Columns:
+    """None of them."""
+    return Columns(np.empty(0, dtype), _NO_PLACES, np.zeros(1, np.int64), False, 0)
 
 
 class AbstractColumnReader(ABC):

@@ -9,17 +9,103 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distkern.common.compiled import array_type, compile_loop
 from distkern.common.philox import philox, unit
+from distkern.solvers._simba.columns import Columns
 
 #: rows of a strip
 STRIP = 1024
 #: what a draw is for, the last number of its counter
 RACE, LANE = 0, 1
+
+
+class Segment(NamedTuple):
+    """Arrays of n rows of some groups, which loops change in place.
+
+    Attributes
+    ----------
+    q : (lanes, n)
+    keys : the bits of q, (lanes, n) int64
+    signs : y, (outputs, n) int8
+    marks : (lanes, n) uint8, xi = 2 where they are 1
+    rest_rows, rests : (lanes,) the row with another xi (-1: none), and that xi
+    offsets : (groups + 1,) where the rows of each begin
+    numbers : (groups,) of the data set's groups
+    strips : (strips + 1,) where the rows of each begin
+    group_strips : (groups + 1,) where the strips of each begin
+    sums : (lanes, strips, 2) of q, and of q y if ``signed``
+    signed : whether sums of q y are wanted
+    """
+
+    q: NDArray[np.float64]
+    keys: NDArray[np.int64]
+    signs: NDArray[np.int8]
+    marks: NDArray[np.uint8]
+    rest_rows: NDArray[np.int64]
+    rests: NDArray[np.float64]
+    offsets: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    strips: NDArray[np.int64]
+    group_strips: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    signed: bool
+
+
+class Search(NamedTuple):
+    """What a selection looks for among the keys of each lane: see :class:`~..messages.Select`."""
+
+    modes: NDArray[np.int8]
+    lows: NDArray[np.int64]
+    shifts: NDArray[np.int64]
+
+
+class Drawn(NamedTuple):
+    """Sums by groups, and the rows that won the draws of a round.
+
+    Attributes
+    ----------
+    sums : (groups, lanes, 2) of q and of q y
+    keys, groups : (draws,) when the race was won, and by which group (-1: none)
+    masses, signs : (draws, lanes) and (draws, outputs), q and y of the rows
+    places : (draws,) of the rows in their groups
+    """
+
+    sums: NDArray[np.float64]
+    keys: NDArray[np.float64]
+    groups: NDArray[np.int64]
+    masses: NDArray[np.float64]
+    signs: NDArray[np.int8]
+    places: NDArray[np.int64]
+
+    @classmethod
+    def empty(cls, n_draws: int, n_groups: int, lanes: int, outputs: int) -> Drawn:
+        """Room for them."""
+        return cls(
+            np.empty((n_groups, lanes, 2)),
+            np.empty(n_draws),
+            np.empty(n_draws, np.int64),
+            np.empty((n_draws, lanes)),
+            np.empty((n_draws, outputs), np.int8),
+            np.empty(n_draws, np.int64),
+        )
+
+    def joined(self, other: Drawn) -> Drawn:
+        """With those of later groups: the first of both wins."""
+        later = other.keys < self.keys
+        wide = later[:, None]
+        return Drawn(
+            np.concatenate([self.sums, other.sums]),
+            np.where(later, other.keys, self.keys),
+            np.where(later, other.groups, self.groups),
+            np.where(wide, other.masses, self.masses),
+            np.where(wide, other.signs, self.signs),
+            np.where(later, other.places, self.places),
+        )
 
 
 def strip_sums(q: Any, signs: Any, signed: bool) -> tuple[float, float]:
@@ -55,38 +141,23 @@ def strip_sums(q: Any, signs: Any, signed: bool) -> tuple[float, float]:
     return total, ((a + b) + (c + d)) + ((e + f) + (g + h))
 
 
-def _add_up(q, signs, strips, signed, sums):  # type: ignore[no-untyped-def]
+def _add_up(segment):  # type: ignore[no-untyped-def]
+    q, signs, strips, sums = segment.q, segment.signs, segment.strips, segment.sums
     for lane in range(q.shape[0]):
         own = signs[lane % signs.shape[0]]
         for strip in range(strips.shape[0] - 1):
             start, stop = strips[strip], strips[strip + 1]
-            total, difference = strip_sums(q[lane, start:stop], own[start:stop], signed)
+            total, difference = strip_sums(q[lane, start:stop], own[start:stop], segment.signed)
             sums[lane, strip, 0] = total
             sums[lane, strip, 1] = difference
 
 
-def _update(  # type: ignore[no-untyped-def]
-    q,
-    signs,
-    marks,
-    rest_rows,
-    rests,
-    strips,
-    dots,
-    cursors,
-    data,
-    places,
-    starts,
-    dense,
-    coefficients,
-    b,
-    eta,
-    signed,
-    sums,
-):
+def _update(segment, columns, coefficients, b, eta):  # type: ignore[no-untyped-def]
+    q, signs, marks, strips, sums = segment.q, segment.signs, segment.marks, segment.strips, segment.sums
+    data, places, starts, dense = columns.data, columns.places, columns.starts, columns.dense
     n_columns = starts.shape[0] - 1
-    for column in range(n_columns):
-        cursors[column] = starts[column]
+    cursors = starts[:-1].copy()
+    dots = np.empty(STRIP)
     for strip in range(strips.shape[0] - 1):
         start, stop = strips[strip], strips[strip + 1]
         dot = dots[: stop - start]
@@ -111,10 +182,10 @@ def _update(  # type: ignore[no-untyped-def]
             )
             shift = eta * b[lane]
             slack = 2.0 * eta
-            rest = rest_rows[lane] - start
+            rest = segment.rest_rows[lane] - start
             special = 0.0
             if 0 <= rest < stop - start:
-                x = y[rest] * (eta * dot[rest] + shift) + eta * rests[lane]
+                x = y[rest] * (eta * dot[rest] + shift) + eta * segment.rests[lane]
                 x = min(max(x, -1.0), 1.0)
                 special = q_strip[rest] * ((x * x - x) + 1.0)
             for i in range(stop - start):
@@ -124,7 +195,7 @@ def _update(  # type: ignore[no-untyped-def]
                 q_strip[i] *= (x * x - x) + 1.0
             if 0 <= rest < stop - start:
                 q_strip[rest] = special
-            total, difference = strip_sums(q_strip, y, signed)
+            total, difference = strip_sums(q_strip, y, segment.signed)
             sums[lane, strip, 0] = total
             sums[lane, strip, 1] = difference
         if not dense:
@@ -135,16 +206,6 @@ def _update(  # type: ignore[no-untyped-def]
                 cursors[column] = entry
 
 
-def _group_sums(sums, group_strips, totals):  # type: ignore[no-untyped-def]
-    for group in range(totals.shape[0]):
-        for lane in range(totals.shape[1]):
-            for which in range(2):
-                total = 0.0
-                for strip in range(group_strips[group], group_strips[group + 1]):
-                    total += sums[lane, strip, which]
-                totals[group, lane, which] = total
-
-
 def _rescale(q, factors, floor):  # type: ignore[no-untyped-def]
     for lane in range(q.shape[0]):
         for i in range(q.shape[1]):
@@ -152,18 +213,43 @@ def _rescale(q, factors, floor):  # type: ignore[no-untyped-def]
                 q[lane, i] = max(q[lane, i] * factors[lane], floor)
 
 
-def _race(q, sums, strips, group_strips, numbers, seed, purpose, t, keys, winners, places):  # type: ignore[no-untyped-def]
-    n_lanes = q.shape[0]
+def row_at(q: Any, sums: Any, strips: Any, first: int, last: int, left: float) -> int:
+    """The row of strips ``first`` to ``last`` at which the sum of q passes ``left``."""
+    strip = first
+    # sums may end a rounding error short of the mass, so the last that is not empty takes what is left
+    for candidate in range(first, last):
+        if sums[candidate, 0] > 0.0:
+            strip = candidate
+            if left < sums[candidate, 0]:
+                break
+            left -= sums[candidate, 0]
+    place = int(strips[strip])
+    for i in range(strips[strip], strips[strip + 1]):
+        if q[i] > 0.0:
+            place = i
+            if left < q[i]:
+                break
+            left -= q[i]
+    return place
+
+
+def _draw(segment, seed, purpose, t, drawn):  # type: ignore[no-untyped-def]
+    q, sums, strips, group_strips = segment.q, segment.sums, segment.strips, segment.group_strips
+    numbers, n_lanes, totals, keys = segment.numbers, q.shape[0], drawn.sums, drawn.keys
+    for group in range(numbers.shape[0]):
+        for lane in range(n_lanes):
+            for which in range(2):
+                total = 0.0
+                for strip in range(group_strips[group], group_strips[group + 1]):
+                    total += sums[lane, strip, which]
+                totals[group, lane, which] = total
     for draw in range(keys.shape[0]):
         lane = int(unit(philox(seed, purpose, t, draw, 0, 1)[0]) * n_lanes)
         keys[draw] = np.inf
         best = -1
         share = 0.0
-        mass = 0.0
         for group in range(numbers.shape[0]):
-            total = 0.0
-            for strip in range(group_strips[group], group_strips[group + 1]):
-                total += sums[lane, strip, 0]
+            total = totals[group, lane, 0]
             if total > 0.0:
                 words = philox(seed, purpose, t, draw, numbers[group], 0)
                 key = -math.log(unit(words[0])) / total
@@ -171,33 +257,24 @@ def _race(q, sums, strips, group_strips, numbers, seed, purpose, t, keys, winner
                     keys[draw] = key
                     best = group
                     share = unit(words[1])
-                    mass = total
-        if best < 0:
-            continue
-        winners[draw] = numbers[best]
-        left = share * mass
-        strip = group_strips[best]
-        # sums may end a rounding error short of the mass, so the last that is not empty takes what is left
-        for candidate in range(group_strips[best], group_strips[best + 1]):
-            if sums[lane, candidate, 0] > 0.0:
-                strip = candidate
-                if left < sums[lane, candidate, 0]:
-                    break
-                left -= sums[lane, candidate, 0]
-        place = strips[strip]
-        for i in range(strips[strip], strips[strip + 1]):
-            if q[lane, i] > 0.0:
-                place = i
-                if left < q[lane, i]:
-                    break
-                left -= q[lane, i]
-        places[draw] = place
+        place = start = 0
+        drawn.groups[draw] = -1
+        if best >= 0:
+            drawn.groups[draw] = numbers[best]
+            start = segment.offsets[best]
+            first, last = group_strips[best], group_strips[best + 1]
+            place = row_at(q[lane], sums[lane], strips, first, last, share * totals[best, lane, 0])
+        drawn.places[draw] = place - start
+        for lane in range(n_lanes):
+            drawn.masses[draw, lane] = q[lane, place]
+        for output in range(segment.signs.shape[0]):
+            drawn.signs[draw, output] = segment.signs[output, place]
 
 
-def _count(keys, modes, lows, shifts, above, counts):  # type: ignore[no-untyped-def]
+def _count(keys, search, above, counts):  # type: ignore[no-untyped-def]
     for lane in range(keys.shape[0]):
-        if modes[lane] == 1:
-            low, shift = lows[lane], shifts[lane]
+        if search.modes[lane] == 1:
+            low, shift = search.lows[lane], search.shifts[lane]
             for i in range(keys.shape[1]):
                 key = keys[lane, i]
                 if key > 0 and key >= low:
@@ -208,20 +285,23 @@ def _count(keys, modes, lows, shifts, above, counts):  # type: ignore[no-untyped
                         above[lane] += 1
 
 
-def _gather(keys, modes, lows, shifts, found, rows, ends):  # type: ignore[no-untyped-def]
+def _gather(keys, search, found, rows, ends):  # type: ignore[no-untyped-def]
     end = 0
     for lane in range(keys.shape[0]):
-        if modes[lane] == 2:
+        if search.modes[lane] == 2:
+            low, shift = search.lows[lane], search.shifts[lane]
             for i in range(keys.shape[1]):
                 key = keys[lane, i]
-                if key > 0 and key >= lows[lane] and (key - lows[lane]) >> shifts[lane] == 0:
+                if key > 0 and key >= low and (key - low) >> shift == 0:
                     found[end] = key
                     rows[end] = i
                     end += 1
         ends[lane] = end
 
 
-def _mark(keys, offsets, numbers, thresholds, groups, ties, marks, rest_rows):  # type: ignore[no-untyped-def]
+def _mark(segment, thresholds, groups, ties):  # type: ignore[no-untyped-def]
+    keys, offsets, numbers = segment.keys, segment.offsets, segment.numbers
+    marks, rest_rows = segment.marks, segment.rest_rows
     for lane in range(keys.shape[0]):
         threshold = thresholds[lane]
         rest_rows[lane] = -1
@@ -243,136 +323,86 @@ def _mark(keys, offsets, numbers, thresholds, groups, ties, marks, rest_rows):  
                     marks[lane, i] = keys[lane, i] >= least
 
 
-def _types() -> tuple[Any, ...]:
+def _array(dtype: Any, n_dimensions: int = 1) -> Any:
+    return array_type(dtype, n_dimensions, writable=True)
+
+
+def _tuple(members: type[tuple[Any, ...]], *kinds: Any) -> Any:
     import numba
 
-    def array(dtype: Any, n_dimensions: int, *, writable: bool = True) -> Any:
-        return array_type(dtype, n_dimensions, writable=writable)
+    return numba.types.NamedTuple(kinds, members)
 
-    return array, numba.int64, numba.float64, numba.boolean
+
+def _segment() -> Any:
+    """numba's type of :class:`Segment`."""
+    import numba
+
+    numbers, wholes = _array("f8"), _array("i8")
+    lanes = (_array("f8", 2), _array("i8", 2), _array("i1", 2), _array("u1", 2), wholes, numbers)
+    return _tuple(Segment, *lanes, *(wholes,) * 4, _array("f8", 3), numba.boolean)
+
+
+def _search() -> Any:
+    return _tuple(Search, _array("i1"), _array("i8"), _array("i8"))
 
 
 @cache
-def add_up_loop() -> Callable[..., None]:
-    """Sums of q (lanes, n) and of q y over the strips into ``sums`` (lanes, n_strips, 2)."""
-    array, _, _, flag = _types()
-    arguments = (array("f8", 2), array("i1", 2), array("i8", 1), flag, array("f8", 3))
-    return compile_loop(_add_up, arguments, helpers={"strip_sums": strip_sums}, exact=True)
+def add_up_loop() -> Callable[[Segment], None]:
+    """The sums of a segment."""
+    return compile_loop(_add_up, (_segment(),), helpers={"strip_sums": strip_sums}, exact=True)
 
 
 @cache
 def update_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
     """q *= 1 - eta v + eta^2 v^2 in every lane with v = clip(y (sum_c coef_c x_c + b) + xi, 1 / eta); sums.
 
-    Takes q (lanes, n), signs (outputs, n), marks (lanes, n) with xi = 2 where they are 1, the row of each
-    lane that has xi = ``rests`` (-1: none), strips, buffers ``dots`` (rows of a strip) and ``cursors``
-    (columns,), the columns (``data``, ``places`` and ``starts``; dense ones without places, the places of
-    others in order), coefficients (lanes, columns), b, eta, and whether sums of q y are wanted. Eta is
-    multiplied with each term of v rather than with v.
+    Takes a segment, columns (the places of sparse ones in order), coefficients (lanes, columns), b and eta,
+    which is multiplied with each term of v rather than with v.
     """
-    array, _, number, flag = _types()
-    arguments = (
-        array("f8", 2),
-        array("i1", 2),
-        array("u1", 2),
-        array("i8", 1),
-        array("f8", 1, writable=False),
-        array("i8", 1),
-        array("f8", 1),
-        array("i8", 1),
-        array(dtype, 1, writable=False),
-        array("i4", 1, writable=False),
-        array("i8", 1, writable=False),
-        flag,
-        array("f8", 2, writable=False),
-        array("f8", 1, writable=False),
-        number,
-        flag,
-        array("f8", 3),
-    )
+    import numba
+
+    flag, whole = numba.boolean, numba.int64
+    columns = _tuple(Columns, _array(dtype), _array("i4"), _array("i8"), flag, whole)
+    arguments = (_segment(), columns, array_type("f8", 2), array_type("f8", 1), numba.float64)
     return compile_loop(_update, arguments, helpers={"strip_sums": strip_sums}, exact=True)
-
-
-@cache
-def group_sums_loop() -> Callable[..., None]:
-    """The sums of strips added up by groups: (groups, lanes, 2)."""
-    array, _, _, _ = _types()
-    arguments = (array("f8", 3, writable=False), array("i8", 1, writable=False), array("f8", 3))
-    return compile_loop(_group_sums, arguments, exact=True)
 
 
 @cache
 def rescale_loop() -> Callable[..., None]:
     """q *= factor of the lane, but not below a floor; a zero stays zero."""
-    array, _, number, _ = _types()
-    return compile_loop(_rescale, (array("f8", 2), array("f8", 1, writable=False), number), exact=True)
+    import numba
+
+    return compile_loop(_rescale, (_array("f8", 2), array_type("f8", 1), numba.float64), exact=True)
 
 
 @cache
-def race_loop() -> Callable[..., None]:
-    """For every draw of round t the first of some groups in an exponential race, and a row of it by q."""
+def draw_loop() -> Callable[..., None]:
+    """The sums by groups, and draws of round t: the first group in an exponential race, a row of it by q."""
     import numba
 
-    array, whole, _, _ = _types()
-    arguments = (
-        array("f8", 2),
-        array("f8", 3),
-        array("i8", 1),
-        array("i8", 1),
-        array("i8", 1),
-        numba.uint64,
-        whole,
-        whole,
-        array("f8", 1),
-        array("i8", 1),
-        array("i8", 1),
+    matrix, wholes = _array("f8", 2), _array("i8")
+    drawn = _tuple(Drawn, _array("f8", 3), _array("f8"), wholes, matrix, _array("i1", 2), wholes)
+    helpers = {"philox": philox, "unit": unit, "row_at": row_at}
+    return compile_loop(
+        _draw, (_segment(), numba.uint64, *(numba.int64,) * 2, drawn), helpers=helpers, exact=True
     )
-    return compile_loop(_race, arguments, helpers={"philox": philox, "unit": unit}, exact=True)
 
 
 @cache
 def count_loop() -> Callable[..., None]:
     """Histogram of positive keys: bins of 2^shift from low on, and how many lie above them."""
-    array, _, _, _ = _types()
-    arguments = (
-        array("i8", 2),
-        array("i1", 1, writable=False),
-        array("i8", 1, writable=False),
-        array("i8", 1, writable=False),
-        array("i8", 1),
-        array("i8", 2),
-    )
-    return compile_loop(_count, arguments, exact=True)
+    return compile_loop(_count, (_array("i8", 2), _search(), _array("i8"), _array("i8", 2)), exact=True)
 
 
 @cache
 def gather_loop() -> Callable[..., None]:
-    """Positive keys of the first bin with their rows, lane after lane."""
-    array, _, _, _ = _types()
-    arguments = (
-        array("i8", 2),
-        array("i1", 1, writable=False),
-        array("i8", 1, writable=False),
-        array("i8", 1, writable=False),
-        array("i8", 1),
-        array("i8", 1),
-        array("i8", 1),
-    )
-    return compile_loop(_gather, arguments, exact=True)
+    """Positive keys of the first bin with their rows, lane after lane, and where each lane ends."""
+    wholes = _array("i8")
+    return compile_loop(_gather, (_array("i8", 2), _search(), wholes, wholes, wholes), exact=True)
 
 
 @cache
 def mark_loop() -> Callable[..., None]:
     """Mark the rows before a place in the order (key falling, group, row), and find the row at the place."""
-    array, _, _, _ = _types()
-    arguments = (
-        array("i8", 2),
-        array("i8", 1),
-        array("i8", 1),
-        array("i8", 1, writable=False),
-        array("i8", 1, writable=False),
-        array("i8", 1, writable=False),
-        array("u1", 2),
-        array("i8", 1),
-    )
-    return compile_loop(_mark, arguments, exact=True)
+    wholes = array_type("i8", 1)
+    return compile_loop(_mark, (_segment(), wholes, wholes, wholes), exact=True)

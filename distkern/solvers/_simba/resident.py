@@ -15,8 +15,14 @@ from distkern.common.rng import Purpose
 from distkern.common.sparse import Rows
 from distkern.common.types import AbstractGroup, GroupOpener
 from distkern.passes import AbstractResident
-from distkern.solvers._simba import loops as loops
-from distkern.solvers._simba.columns import COLUMN_BYTES, AbstractColumnReader, RowReader, column_reader
+from distkern.solvers._simba import loops
+from distkern.solvers._simba.columns import (
+    COLUMN_BYTES,
+    AbstractColumnReader,
+    RowReader,
+    column_reader,
+    no_columns,
+)
 from distkern.solvers._simba.messages import (
     COUNT,
     GATHER,
@@ -28,7 +34,6 @@ from distkern.solvers._simba.messages import (
     HoldOut,
     Select,
     Selected,
-    Slacks,
     Update,
     aligned,
 )
@@ -37,6 +42,7 @@ from distkern.solvers._simba.messages import (
 FLOOR = 1e-60
 #: groups are worked on together up to so many rows
 _SEGMENT_ROWS = 2**18
+_PURPOSE = int(Purpose.ROW_DRAWS)
 
 
 @dataclass(frozen=True)
@@ -78,112 +84,87 @@ class _Segment:
         saved: Mapping[int, dict[str, NDArray[Any]]],
     ) -> None:
         self.operand = operand
-        self.numbers = np.array(list(groups), dtype=np.int64)
+        numbers = np.array(list(groups), dtype=np.int64)
         rows = [group.n_rows for group in groups.values()]
-        self.offsets = np.concatenate([[0], np.cumsum(rows)]).astype(np.int64)
-        cuts = [
-            np.arange(0, count, loops.STRIP) + start for count, start in zip(rows, self.offsets, strict=False)
-        ]
-        self.strips = np.concatenate([*cuts, self.offsets[-1:]]).astype(np.int64)
-        self.group_strips = np.concatenate([[0], np.cumsum([len(cut) for cut in cuts])]).astype(np.int64)
-        n_rows, lanes = int(self.offsets[-1]), operand.n_lanes
-        self.q = np.empty((lanes, n_rows))
-        self.signs = np.empty((operand.n_outputs, n_rows), dtype=np.int8)
-        for (number, group), start in zip(groups.items(), self.offsets.tolist(), strict=False):
+        offsets = np.concatenate([[0], np.cumsum(rows)]).astype(np.int64)
+        cuts = [np.arange(0, count, loops.STRIP) + start for count, start in zip(rows, offsets, strict=False)]
+        strips = np.concatenate([*cuts, offsets[-1:]]).astype(np.int64)
+        group_strips = np.concatenate([[0], np.cumsum([len(cut) for cut in cuts])]).astype(np.int64)
+        n_rows, lanes = int(offsets[-1]), operand.n_lanes
+        q = np.empty((lanes, n_rows))
+        signs = np.empty((operand.n_outputs, n_rows), dtype=np.int8)
+        for (number, group), start in zip(groups.items(), offsets.tolist(), strict=False):
             stop = start + group.n_rows
             if number in saved:
-                self.q[:, start:stop] = saved[number]["q"]
+                q[:, start:stop] = saved[number]["q"]
             else:
-                self.q[:, start:stop] = ~operand.hold_out.mask(number, group.n_rows)
+                q[:, start:stop] = ~operand.hold_out.mask(number, group.n_rows)
             assert group.targets is not None
             wanted = np.arange(operand.n_outputs) if operand.n_outputs > 1 else np.array([1])
-            self.signs[:, start:stop] = np.where(group.targets == wanted[:, None], 1, -1)
-        self.keys = self.q.view(np.int64)
-        self.marks = np.zeros((lanes, n_rows), dtype=np.uint8)
-        self.rest_rows = np.full(lanes, -1, dtype=np.int64)
-        self.rests = np.zeros(lanes)
-        self.dots = np.empty(loops.STRIP)
-        self.sums = np.zeros((lanes, len(self.strips) - 1, 2))
-        self.reader: AbstractColumnReader | None = None
-        self._open_reader = partial(
-            column_reader, list(groups.values()), self.offsets, column_bytes, operand.basis.dtype
+            signs[:, start:stop] = np.where(group.targets == wanted[:, None], 1, -1)
+        self.arrays = loops.Segment(
+            q=q,
+            keys=q.view(np.int64),
+            signs=signs,
+            marks=np.zeros((lanes, n_rows), dtype=np.uint8),
+            rest_rows=np.full(lanes, -1, dtype=np.int64),
+            rests=np.zeros(lanes),
+            offsets=offsets,
+            numbers=numbers,
+            strips=strips,
+            group_strips=group_strips,
+            sums=np.zeros((lanes, len(strips) - 1, 2)),
+            signed=operand.fit_intercept,
         )
-        loops.add_up_loop()(self.q, self.signs, self.strips, operand.fit_intercept, self.sums)
+        self._reader: AbstractColumnReader | None = None
+        self._open_reader = partial(
+            column_reader, list(groups.values()), offsets, column_bytes, operand.basis.dtype
+        )
+        self._update, self._no_columns = (
+            loops.update_loop(operand.basis.dtype),
+            no_columns(operand.basis.dtype),
+        )
+        loops.add_up_loop()(self.arrays)
 
     def update(self, update: Update) -> int:
         """Change q; the numbers of the columns that were read."""
-        if update.slacks is not None:
-            self._mark(update.slacks)
+        arrays, columns = self.arrays, self._no_columns
+        if (slacks := update.slacks) is not None:
+            places = (aligned(slacks.keys), aligned(slacks.groups), aligned(slacks.ties))
+            loops.mark_loop()(arrays, *places)
+            arrays.rests[:] = slacks.rests
         if update.factors is not None:
-            loops.rescale_loop()(self.q, aligned(update.factors), FLOOR)
-        columns = None
+            loops.rescale_loop()(arrays.q, aligned(update.factors), FLOOR)
         if len(update.columns):
-            if self.reader is None:
-                self.reader = self._open_reader()
-            columns = self.reader.read(aligned(update.columns))
-        data = np.empty(0, self.operand.basis.dtype) if columns is None else columns.data
-        places = np.empty(0, np.int32) if columns is None else columns.places
-        starts = np.zeros(1, np.int64) if columns is None else columns.starts
-        loops.update_loop(self.operand.basis.dtype)(
-            self.q,
-            self.signs,
-            self.marks,
-            self.rest_rows,
-            self.rests,
-            self.strips,
-            self.dots,
-            np.empty(len(starts) - 1, np.int64),
-            data,
-            places,
-            starts,
-            columns is not None and columns.dense,
-            aligned(update.coefficients),
-            aligned(update.b),
-            update.eta,
-            self.operand.fit_intercept,
-            self.sums,
-        )
-        return 0 if columns is None else columns.n_entries
-
-    def _mark(self, slacks: Slacks) -> None:
-        loops.mark_loop()(
-            self.keys,
-            self.offsets,
-            self.numbers,
-            aligned(slacks.keys),
-            aligned(slacks.groups),
-            aligned(slacks.ties),
-            self.marks,
-            self.rest_rows,
-        )
-        self.rests[:] = slacks.rests
-
-    def group_sums(self) -> NDArray[np.float64]:
-        """(n_groups, n_lanes, 2)"""
-        totals = np.empty((len(self.numbers), self.operand.n_lanes, 2))
-        loops.group_sums_loop()(self.sums, self.group_strips, totals)
-        return totals
+            if self._reader is None:
+                self._reader = self._open_reader()
+            columns = self._reader.read(aligned(update.columns))
+        coefficients = aligned(update.coefficients)
+        self._update(arrays, columns, coefficients, aligned(update.b), update.eta)
+        return columns.n_entries
 
     def select(self, message: Select) -> Selected:
-        lanes, modes = len(message.modes), aligned(message.modes)
-        lows, shifts = aligned(message.lows), aligned(message.shifts)
+        keys, offsets, group_numbers = self.arrays.keys, self.arrays.offsets, self.arrays.numbers
+        lanes = len(message.modes)
+        # copies: loops take tuples of arrays that may be written only
+        search = loops.Search(*map(np.array, (message.modes, message.lows, message.shifts)))
         above, counts = np.zeros(lanes, np.int64), np.zeros((lanes, N_BINS), np.int64)
-        if (modes == COUNT).any():
-            loops.count_loop()(self.keys, modes, lows, shifts, above, counts)
-        ties = np.zeros((len(self.numbers), lanes), np.int64)
-        for lane in np.flatnonzero(modes == TIES):
-            equal = np.cumsum(np.concatenate([[0], self.keys[lane] == lows[lane]]))
-            ties[:, lane] = np.diff(equal[self.offsets])
+        if (search.modes == COUNT).any():
+            loops.count_loop()(keys, search, above, counts)
+        ties = np.zeros((len(group_numbers), lanes), np.int64)
+        for lane in np.flatnonzero(search.modes == TIES):
+            equal = np.cumsum(np.concatenate([[0], keys[lane] == search.lows[lane]]))
+            ties[:, lane] = np.diff(equal[offsets])
         candidates = np.empty((0, 4), np.int64)
-        if (gathered := np.count_nonzero(modes == GATHER)) > 0:
+        if (gathered := np.count_nonzero(search.modes == GATHER)) > 0:
             found, rows = np.empty((2, gathered * MOST_CANDIDATES), np.int64)
             ends = np.empty(lanes, np.int64)
-            loops.gather_loop()(self.keys, modes, lows, shifts, found, rows, ends)
+            loops.gather_loop()(keys, search, found, rows, ends)
             total = int(ends[-1])
-            own = np.searchsorted(self.offsets, rows[:total], side="right") - 1
+            own = np.searchsorted(offsets, rows[:total], side="right") - 1
             numbers = np.repeat(np.arange(lanes), np.diff(ends, prepend=0))
             candidates = np.stack(
-                [numbers, found[:total], self.numbers[own], rows[:total] - self.offsets[own]], axis=1
+                [numbers, found[:total], group_numbers[own], rows[:total] - offsets[own]], axis=1
             )
         return Selected(above, counts, ties, candidates)
 
@@ -232,9 +213,9 @@ class SimbaResident(AbstractResident):
 
     def saved(self, group: int) -> dict[str, NDArray[Any]]:
         for segment in self._segments:
-            for place in np.flatnonzero(segment.numbers == group).tolist():
-                start, stop = segment.offsets[place : place + 2]
-                return {"q": segment.q[:, start:stop]}
+            for place in np.flatnonzero(segment.arrays.numbers == group).tolist():
+                start, stop = segment.arrays.offsets[place : place + 2]
+                return {"q": segment.arrays.q[:, start:stop]}
         raise KeyError(group)
 
     def _update(self, message: Ask) -> int:
@@ -244,52 +225,12 @@ class SimbaResident(AbstractResident):
     def _row(self, group: int, place: int) -> Rows | None:
         return None if group < 0 else self._rows.read(group, place)
 
-    def _drawn(self, segment: _Segment, draw_for: int | None) -> _Drawn:
-        operand = self._operand
+    def _drawn(self, segment: _Segment, draw_for: int | None) -> loops.Drawn:
+        operand, arrays = self._operand, segment.arrays
         n_draws = 0 if draw_for is None else operand.n_draws
-        keys = np.empty(n_draws)
-        groups, places = np.full(n_draws, -1, np.int64), np.zeros(n_draws, np.int64)
-        if draw_for is not None:
-            loops.race_loop()(
-                segment.q,
-                segment.sums,
-                segment.strips,
-                segment.group_strips,
-                segment.numbers,
-                operand.seed,
-                int(Purpose.ROW_DRAWS),
-                draw_for,
-                keys,
-                groups,
-                places,
-            )
-        masses, signs = segment.q[:, places].T.copy(), segment.signs[:, places].T.copy()
-        place_of = np.searchsorted(segment.numbers, np.maximum(groups, segment.numbers[0]))
-        return _Drawn(segment.group_sums(), keys, groups, masses, signs, places - segment.offsets[place_of])
-
-
-@dataclass(frozen=True)
-class _Drawn:
-    """An :class:`Answer` with the places of rows in their groups in place of the rows."""
-
-    sums: NDArray[np.float64]
-    keys: NDArray[np.float64]
-    groups: NDArray[np.int64]
-    masses: NDArray[np.float64]
-    signs: NDArray[np.int8]
-    places: NDArray[np.int64]
-
-    def joined(self, other: _Drawn) -> _Drawn:
-        later = other.keys < self.keys
-        wide = later[:, None]
-        return _Drawn(
-            np.concatenate([self.sums, other.sums]),
-            np.where(later, other.keys, self.keys),
-            np.where(later, other.groups, self.groups),
-            np.where(wide, other.masses, self.masses),
-            np.where(wide, other.signs, self.signs),
-            np.where(later, other.places, self.places),
-        )
+        drawn = loops.Drawn.empty(n_draws, len(arrays.numbers), operand.n_lanes, operand.n_outputs)
+        loops.draw_loop()(arrays, operand.seed, _PURPOSE, draw_for or 0, drawn)
+        return drawn
 
 
 def open_simba(
