@@ -171,6 +171,12 @@ scheduling = _all(
     certificates,
 )
 
+dashboard = click.option(
+    "--dashboard/--no-dashboard",
+    default=None,
+    help="Serve Dask's dashboard (default: for local workers only).",
+)
+
 #: a job file and the flags that override it
 job = _all(
     click.argument("job_file", metavar="[JOB.toml]", required=False, type=PLACE),

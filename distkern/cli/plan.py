@@ -15,8 +15,11 @@ _FIELDS = ("name", "times", "seconds", "tasks", "rows", "bytes_read", "mode", "w
 
 @click.command()
 @options.job
+@options.dashboard
 @options.as_json
-def plan(job_file: Place | None, settings: tuple[str, ...], as_json: bool, **flags: Any) -> None:
+def plan(
+    job_file: Place | None, settings: tuple[str, ...], dashboard: bool | None, as_json: bool, **flags: Any
+) -> None:
     """Say what a training job will read and how much memory it will take, before anything runs.
 
     Takes what `distkern train` takes. Exits with status 2 if the job does not fit its memory limit, naming
@@ -27,6 +30,7 @@ def plan(job_file: Place | None, settings: tuple[str, ...], as_json: bool, **fla
       distkern plan --data covtype.zarr --algorithm csvrg --memory-limit 512MiB --set n_landmarks=2000
     """
     from distkern.cli.job import prepare, resolve_job
+    from distkern.cli.training import has_dashboard
     from distkern.common.errors import MemoryBudgetError
 
     job = resolve_job(job_file, flags, settings)
@@ -41,6 +45,7 @@ def plan(job_file: Place | None, settings: tuple[str, ...], as_json: bool, **fla
         scheduler=job.scheduler,
         workers=job.workers,
         memory_limit=job.memory_limit,
+        dashboard=has_dashboard(job, dashboard),
     )
     if as_json:
         facts = {

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 @click.command()
 @options.job
 @click.option("--resume", is_flag=True, help="Go on from the last checkpoint in the model's folder.")
-@click.option(
-    "--dashboard/--no-dashboard",
-    default=None,
-    help="Serve Dask's dashboard (default: for local workers only).",
-)
+@options.dashboard
 @click.option(
     "--retries",
     type=click.IntRange(min=0),

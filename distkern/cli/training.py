@@ -46,13 +46,10 @@ def run_job(
     from distkern.runs.run import train
 
     folder = job.model_folder
-    if dashboard and job.scheduler in ("synchronous", "threads", "processes"):
-        raise InputError(
-            f"scheduler {job.scheduler!r} has no dashboard", where="--dashboard", mend="use --scheduler local"
-        )
+    served = has_dashboard(job, dashboard)
     estimator = make_estimator(job)
     recorder = PassRecorder()
-    shown = _has_page(job, dashboard) or (dashboard is not False and "://" in job.scheduler)
+    shown = served or (dashboard is not False and "://" in job.scheduler)
     fitted = train(
         estimator,
         dataset.train,
@@ -63,7 +60,7 @@ def run_job(
         out=job.out,
         resume=resume,
         listeners=(*listeners, recorder),
-        dashboard=_has_page(job, dashboard),
+        dashboard=served,
         opened=partial(_show_page, job) if shown else None,
     )
     history = read(folder / "metrics.jsonl")
@@ -76,8 +73,12 @@ def run_job(
     return fitted, history
 
 
-def _has_page(job: Job, dashboard: bool | None) -> bool:
-    """Whether a local cluster is started with its dashboard."""
+def has_dashboard(job: Job, dashboard: bool | None) -> bool:
+    """Whether a local cluster is started with its dashboard; refused where there can be none."""
+    if dashboard and job.scheduler in ("synchronous", "threads", "processes"):
+        raise InputError(
+            f"scheduler {job.scheduler!r} has no dashboard", where="--dashboard", mend="use --scheduler local"
+        )
     return job.scheduler == "local" if dashboard is None else dashboard
 
 

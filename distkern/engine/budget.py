@@ -8,8 +8,10 @@ from distkern.passes import Cost
 
 MIB = 2**20
 
-#: resident bytes of a Dask worker process that has read a small block (64 measured; 82 to 88 with its pages)
+#: resident bytes of a Dask worker process that has read a small block (64 measured; 82 to 88 with its pages),
+#: and what the pages of a dashboard (bokeh) are of them
 WORKER_BASE_BYTES = 93 * MIB
+PAGES_BYTES = 17 * MIB
 #: resident bytes of the driver process with scheduler and scikit-learn loaded (206 to 230 measured)
 DRIVER_BASE_BYTES = 290 * MIB
 #: what numba and compiled loops add to it (50 loaded; up to 110 while they compile), and to a worker,
@@ -51,6 +53,7 @@ class Machine:
     most_kept : bytes of the data that each process may keep between passes, beside what the limit allows
     loads_ahead : visits (blocks) that the driver loads ahead of the one being consumed
     window_bytes : of the prepared rows that a worker sends at once, about
+    has_dashboard : worker processes serve pages of their own, or may: so do those that run already
     """
 
     kind: str
@@ -62,6 +65,7 @@ class Machine:
     most_kept: int = CACHE_BYTES
     loads_ahead: int = 2
     window_bytes: int = 32 * MIB
+    has_dashboard: bool = True
 
     @property
     def processes(self) -> int:
@@ -77,6 +81,11 @@ class Machine:
     def in_process(self) -> bool:
         """Whether tasks run in the driver's own process."""
         return self.kind in ("synchronous", "threads")
+
+    @property
+    def worker_base_bytes(self) -> int:
+        """What a worker process takes before it does anything."""
+        return WORKER_BASE_BYTES - (0 if self.has_dashboard else PAGES_BYTES)
 
     @property
     def cache_bytes(self) -> int:

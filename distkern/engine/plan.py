@@ -20,7 +20,6 @@ from distkern.engine.budget import (
     MIB,
     TASK_BYTES,
     WIRE_BYTES_PER_SECOND,
-    WORKER_BASE_BYTES,
     Machine,
     loaded_bytes,
 )
@@ -183,7 +182,7 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
     combined = 0 if len(groups) <= FAN_IN and per_task == 1 else cost.result_bytes
     task_bytes = extent.block_bytes(machine) + cost.workspace_bytes
     driver = DRIVER_BASE_BYTES + kept + len(groups) * TASK_BYTES + waiting + cost.result_bytes
-    worker = WORKER_BASE_BYTES + loaded_bytes(cost) + kept + machine.tasks_of_process * task_bytes
+    worker = machine.worker_base_bytes + loaded_bytes(cost) + kept + machine.tasks_of_process * task_bytes
     driver, worker = driver + cost.driver_bytes, worker + waiting + combined
     if machine.kind == "distributed" and machine.same_host:
         # they come through the scheduler, which is in the driver's process or beside it
@@ -229,7 +228,7 @@ def plan_each(step: Each, extent: Extent, machine: Machine) -> EachPlan:
     under_way = min(ahead, len(rows))
     driver = DRIVER_BASE_BYTES + kept + cost.driver_bytes + under_way * TASK_BYTES
     driver += len(rows) * step.record_bytes + (0 if machine.same_host else under_way * cost.result_bytes)
-    worker = WORKER_BASE_BYTES + loaded_bytes(cost) + kept
+    worker = machine.worker_base_bytes + loaded_bytes(cost) + kept
     worker += machine.tasks_of_process * task_bytes
     if machine.in_process:
         driver += machine.n_workers * task_bytes + cost.process_bytes
@@ -278,7 +277,7 @@ def plan_stream(step: Stream[Any], extent: Extent, machine: Machine) -> StreamPl
     kept = extent.reader_bytes + extent.kept_bytes(machine)
     reading = extent.block_bytes(machine)
     driver = DRIVER_BASE_BYTES + kept + cost.driver_bytes
-    worker = WORKER_BASE_BYTES + kept
+    worker = machine.worker_base_bytes + kept
     if prepare == "workers":
         # a block, its permuted copy, what is made of that, and what waits to be sent
         task_bytes = reading + extent.largest_block_bytes + cost.workspace_bytes + per_window * piece_bytes

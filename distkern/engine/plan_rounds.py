@@ -10,7 +10,6 @@ from distkern.engine.budget import (
     EXCHANGE_SECONDS,
     RESIDENT_BYTES,
     THREAD_SECONDS,
-    WORKER_BASE_BYTES,
     Machine,
     loaded_bytes,
 )
@@ -58,7 +57,7 @@ def plan_rounds(step: Rounds, extent: Extent, machine: Machine) -> RoundsPlan:
     answers = 2 * len(parties) * step.answer_bytes
     kept = extent.reader_bytes + extent.kept_bytes(machine)
     driver = DRIVER_BASE_BYTES + kept + copied + answers + step.cost.driver_bytes
-    worker = WORKER_BASE_BYTES + kept
+    worker = machine.worker_base_bytes + kept
     if on_workers:
         held = int(largest * step.state_bytes_per_row) + step.cost.workspace_bytes + raw
         worker += loaded_bytes(step.cost) + held + copied + 2 * step.answer_bytes

@@ -93,13 +93,14 @@ def plan(
     scheduler: str | None = None,
     workers: int | None = None,
     memory_limit: int | None = None,
+    dashboard: bool = False,
 ) -> Plan:
     """The passes, bytes and peaks of memory of a training run; nothing is read and nothing started.
 
     A ``tcp://`` or ``tls://`` scheduler is asked for its number of workers and their limit.
     """
     estimator.check_parameters()
-    machine = _machine(scheduler, workers, memory_limit)
+    machine = _machine(scheduler, workers, memory_limit, dashboard)
     return _plan_on(machine, estimator, source, test, memory_limit)
 
 
@@ -163,12 +164,14 @@ def savings(machine: Machine, used: Machine) -> tuple[str, ...]:
     return tuple(text for text, is_less in done.items() if is_less)
 
 
-def _machine(scheduler: str | None, workers: int | None, memory_limit: int | None) -> Machine:
+def _machine(
+    scheduler: str | None, workers: int | None, memory_limit: int | None, dashboard: bool
+) -> Machine:
     if scheduler == "local":
         # what the local cluster would be, without starting it
         with open_executor("threads", workers=workers) as like:
             cores = like.machine.n_workers
-        return Machine("distributed", cores, memory_limit, driver_threads=cores)
+        return Machine("distributed", cores, memory_limit, driver_threads=cores, has_dashboard=dashboard)
     with open_executor(scheduler, workers=workers, memory_limit=memory_limit) as executor:
         return executor.machine
 
@@ -284,7 +287,7 @@ def opened_executor(
 ) -> Iterator[AbstractExecutor]:
     """An executor on the machine that ``check`` makes of its own; workers that it refuses are not started."""
     if scheduler == "local":
-        check(_machine(scheduler, workers, memory_limit))
+        check(_machine(scheduler, workers, memory_limit, dashboard))
     with interrupts.put_off():
         executor = open_executor(scheduler, workers=workers, memory_limit=memory_limit, dashboard=dashboard)
     try:

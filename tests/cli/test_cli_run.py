@@ -12,6 +12,7 @@ import pytest
 
 from distkern.cli.main import main
 from distkern.demo.digits import VirtualDigits
+from distkern.engine.budget import PAGES_BYTES
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
 
@@ -172,6 +173,18 @@ def test_plan_says_whether_it_fits(data: Path, capsys: pytest.CaptureFixture[str
     assert "--memory-limit" in captured.err
     assert captured.err.count("\n") == 1
     assert "peak memory" in captured.out
+
+
+def test_plan_counts_the_dashboard_only_where_workers_serve_one(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def worker_bytes(*flags: str) -> int:
+        assert main(["plan", "--data", str(data), "--workers", "1", "--json", *flags]) == 0
+        return int(printed(capsys)["worker_bytes"])
+
+    assert worker_bytes() == worker_bytes("--dashboard") == worker_bytes("--no-dashboard") + PAGES_BYTES
+    assert main(["plan", "--data", str(data), "--scheduler", "threads", "--dashboard"]) == 2
+    assert "scheduler 'threads' has no dashboard" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -52,11 +52,14 @@ class ClusterExecutor(AbstractExecutor):
     client : connected client
     owned : close the client (and the cluster it started) at the end
     memory_limit : bytes that each worker may take, if that is less than its own limit
+    has_dashboard : whether workers may serve pages, which takes memory
     """
 
     name = "local"
 
-    def __init__(self, client: Client, *, owned: bool, memory_limit: int | None = None) -> None:
+    def __init__(
+        self, client: Client, *, owned: bool, memory_limit: int | None = None, has_dashboard: bool = True
+    ) -> None:
         self._client = client
         self._owned = owned
         workers = client.scheduler_info(n_workers=-1)["workers"]
@@ -73,6 +76,7 @@ class ClusterExecutor(AbstractExecutor):
             same_host=same_host,
             driver_threads=min(threads, cores) if same_host else min(4, cores),
             n_processes=len(workers) or 1,
+            has_dashboard=has_dashboard,
         )
         self.dashboard: str | None = None
         self._within = (on_worker, versions())
@@ -273,7 +277,7 @@ def start_local(*, workers: int | None, memory_limit: int | None, dashboard: boo
             f"a local worker process did not start in {_STARTS} tries ({error.__cause__ or error}); most "
             "likely memory ran out: take fewer --workers"
         ) from error
-    executor = ClusterExecutor(client, owned=True, memory_limit=memory_limit)
+    executor = ClusterExecutor(client, owned=True, memory_limit=memory_limit, has_dashboard=dashboard)
     executor.dashboard = client.dashboard_link if dashboard else None
     return executor
 
