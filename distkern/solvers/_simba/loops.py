@@ -382,7 +382,7 @@ def draw_loop() -> Callable[..., None]:
 
     matrix, wholes = _array("f8", 2), _array("i8")
     drawn = _tuple(Drawn, _array("f8", 3), _array("f8"), wholes, matrix, _array("i1", 2), wholes)
-    helpers = {"philox": philox, "unit": unit, "row_at": row_at}
+    helpers: dict[str, Callable[..., Any]] = {"philox": philox, "unit": unit, "row_at": row_at}
     return compile_loop(
         _draw, (_segment(), numba.uint64, *(numba.int64,) * 2, drawn), helpers=helpers, exact=True
     )
