@@ -1,4 +1,4 @@
-"""The compiled loops of SIMBA over the rows of some groups: multiplicative update, sums, draws, selection.
+"""The compiled loops of SIMBA over the rows of some groups: multiplicative update, sums, draws.
 
 Rows are cut into strips that never cross groups. Every sum is that of a strip, added in the order of its
 rows in eight interleaved runs, then of the strips of a group: the bits depend on the group alone.
@@ -20,8 +20,6 @@ from distkern.solvers._simba.columns import Columns
 
 #: rows of a strip
 STRIP = 1024
-#: what a draw is for, the last number of its counter
-RACE, LANE = 0, 1
 
 
 class Segment(NamedTuple):
@@ -54,14 +52,6 @@ class Segment(NamedTuple):
     group_strips: NDArray[np.int64]
     sums: NDArray[np.float64]
     signed: bool
-
-
-class Search(NamedTuple):
-    """What a selection looks for among the keys of each lane: see :class:`~..messages.Select`."""
-
-    modes: NDArray[np.int8]
-    lows: NDArray[np.int64]
-    shifts: NDArray[np.int64]
 
 
 class Drawn(NamedTuple):
@@ -271,85 +261,31 @@ def _draw(segment, seed, purpose, t, drawn):  # type: ignore[no-untyped-def]
             drawn.signs[draw, output] = segment.signs[output, place]
 
 
-def _count(keys, search, above, counts):  # type: ignore[no-untyped-def]
-    for lane in range(keys.shape[0]):
-        if search.modes[lane] == 1:
-            low, shift = search.lows[lane], search.shifts[lane]
-            for i in range(keys.shape[1]):
-                key = keys[lane, i]
-                if key > 0 and key >= low:
-                    place = (key - low) >> shift
-                    if place < counts.shape[1]:
-                        counts[lane, place] += 1
-                    else:
-                        above[lane] += 1
-
-
-def _gather(keys, search, found, rows, ends):  # type: ignore[no-untyped-def]
-    end = 0
-    for lane in range(keys.shape[0]):
-        if search.modes[lane] == 2:
-            low, shift = search.lows[lane], search.shifts[lane]
-            for i in range(keys.shape[1]):
-                key = keys[lane, i]
-                if key > 0 and key >= low and (key - low) >> shift == 0:
-                    found[end] = key
-                    rows[end] = i
-                    end += 1
-        ends[lane] = end
-
-
-def _mark(segment, thresholds, groups, ties):  # type: ignore[no-untyped-def]
-    keys, offsets, numbers = segment.keys, segment.offsets, segment.numbers
-    marks, rest_rows = segment.marks, segment.rest_rows
-    for lane in range(keys.shape[0]):
-        threshold = thresholds[lane]
-        rest_rows[lane] = -1
-        for group in range(numbers.shape[0]):
-            start, stop = offsets[group], offsets[group + 1]
-            if numbers[group] == groups[lane]:
-                left = ties[lane]
-                for i in range(start, stop):
-                    marks[lane, i] = keys[lane, i] > threshold
-                    if keys[lane, i] == threshold:
-                        if left > 0:
-                            marks[lane, i] = 1
-                        elif left == 0:
-                            rest_rows[lane] = i
-                        left -= 1
-            else:
-                least = threshold if numbers[group] < groups[lane] else threshold + 1
-                for i in range(start, stop):
-                    marks[lane, i] = keys[lane, i] >= least
-
-
-def _array(dtype: Any, n_dimensions: int = 1) -> Any:
+def array_of(dtype: Any, n_dimensions: int = 1) -> Any:
+    """numba's type of an array that may be written."""
     return array_type(dtype, n_dimensions, writable=True)
 
 
-def _tuple(members: type[tuple[Any, ...]], *kinds: Any) -> Any:
+def tuple_of(members: type[tuple[Any, ...]], *kinds: Any) -> Any:
+    """numba's type of a named tuple."""
     import numba
 
     return numba.types.NamedTuple(kinds, members)
 
 
-def _segment() -> Any:
+def segment_type() -> Any:
     """numba's type of :class:`Segment`."""
     import numba
 
-    numbers, wholes = _array("f8"), _array("i8")
-    lanes = (_array("f8", 2), _array("i8", 2), _array("i1", 2), _array("u1", 2), wholes, numbers)
-    return _tuple(Segment, *lanes, *(wholes,) * 4, _array("f8", 3), numba.boolean)
-
-
-def _search() -> Any:
-    return _tuple(Search, _array("i1"), _array("i8"), _array("i8"))
+    numbers, wholes = array_of("f8"), array_of("i8")
+    lanes = (array_of("f8", 2), array_of("i8", 2), array_of("i1", 2), array_of("u1", 2), wholes, numbers)
+    return tuple_of(Segment, *lanes, *(wholes,) * 4, array_of("f8", 3), numba.boolean)
 
 
 @cache
 def add_up_loop() -> Callable[[Segment], None]:
     """The sums of a segment."""
-    return compile_loop(_add_up, (_segment(),), helpers={"strip_sums": strip_sums}, exact=True)
+    return compile_loop(_add_up, (segment_type(),), helpers={"strip_sums": strip_sums}, exact=True)
 
 
 @cache
@@ -362,8 +298,8 @@ def update_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
     import numba
 
     flag, whole = numba.boolean, numba.int64
-    columns = _tuple(Columns, _array(dtype), _array("i4"), _array("i8"), flag, whole)
-    arguments = (_segment(), columns, array_type("f8", 2), array_type("f8", 1), numba.float64)
+    columns = tuple_of(Columns, array_of(dtype), array_of("i4"), array_of("i8"), flag, whole)
+    arguments = (segment_type(), columns, array_type("f8", 2), array_type("f8", 1), numba.float64)
     return compile_loop(_update, arguments, helpers={"strip_sums": strip_sums}, exact=True)
 
 
@@ -372,7 +308,7 @@ def rescale_loop() -> Callable[..., None]:
     """q *= factor of the lane, but not below a floor; a zero stays zero."""
     import numba
 
-    return compile_loop(_rescale, (_array("f8", 2), array_type("f8", 1), numba.float64), exact=True)
+    return compile_loop(_rescale, (array_of("f8", 2), array_type("f8", 1), numba.float64), exact=True)
 
 
 @cache
@@ -380,29 +316,9 @@ def draw_loop() -> Callable[..., None]:
     """The sums by groups, and draws of round t: the first group in an exponential race, a row of it by q."""
     import numba
 
-    matrix, wholes = _array("f8", 2), _array("i8")
-    drawn = _tuple(Drawn, _array("f8", 3), _array("f8"), wholes, matrix, _array("i1", 2), wholes)
+    matrix, wholes = array_of("f8", 2), array_of("i8")
+    drawn = tuple_of(Drawn, array_of("f8", 3), array_of("f8"), wholes, matrix, array_of("i1", 2), wholes)
     helpers: dict[str, Callable[..., Any]] = {"philox": philox, "unit": unit, "row_at": row_at}
     return compile_loop(
-        _draw, (_segment(), numba.uint64, *(numba.int64,) * 2, drawn), helpers=helpers, exact=True
+        _draw, (segment_type(), numba.uint64, *(numba.int64,) * 2, drawn), helpers=helpers, exact=True
     )
-
-
-@cache
-def count_loop() -> Callable[..., None]:
-    """Histogram of positive keys: bins of 2^shift from low on, and how many lie above them."""
-    return compile_loop(_count, (_array("i8", 2), _search(), _array("i8"), _array("i8", 2)), exact=True)
-
-
-@cache
-def gather_loop() -> Callable[..., None]:
-    """Positive keys of the first bin with their rows, lane after lane, and where each lane ends."""
-    wholes = _array("i8")
-    return compile_loop(_gather, (_array("i8", 2), _search(), wholes, wholes, wholes), exact=True)
-
-
-@cache
-def mark_loop() -> Callable[..., None]:
-    """Mark the rows before a place in the order (key falling, group, row), and find the row at the place."""
-    wholes = array_type("i8", 1)
-    return compile_loop(_mark, (_segment(), wholes, wholes, wholes), exact=True)

@@ -15,7 +15,7 @@ from distkern.common.rng import Purpose
 from distkern.common.sparse import Rows
 from distkern.common.types import AbstractGroup, GroupOpener
 from distkern.passes import AbstractResident
-from distkern.solvers._simba import loops
+from distkern.solvers._simba import loops, selection
 from distkern.solvers._simba.columns import (
     COLUMN_BYTES,
     AbstractColumnReader,
@@ -131,7 +131,7 @@ class _Segment:
         arrays, columns = self.arrays, self._no_columns
         if (slacks := update.slacks) is not None:
             places = (aligned(slacks.keys), aligned(slacks.groups), aligned(slacks.ties))
-            loops.mark_loop()(arrays, *places)
+            selection.mark_loop()(arrays, *places)
             arrays.rests[:] = slacks.rests
         if update.factors is not None:
             loops.rescale_loop()(arrays.q, aligned(update.factors), FLOOR)
@@ -147,19 +147,19 @@ class _Segment:
         keys, offsets, group_numbers = self.arrays.keys, self.arrays.offsets, self.arrays.numbers
         lanes = len(message.modes)
         # copies: loops take tuples of arrays that may be written only
-        search = loops.Search(*map(np.array, (message.modes, message.lows, message.shifts)))
+        bins = selection.Bins(*map(np.array, (message.modes, message.lows, message.shifts)))
         above, counts = np.zeros(lanes, np.int64), np.zeros((lanes, N_BINS), np.int64)
-        if (search.modes == COUNT).any():
-            loops.count_loop()(keys, search, above, counts)
+        if (bins.modes == COUNT).any():
+            selection.count_loop()(keys, bins, above, counts)
         ties = np.zeros((len(group_numbers), lanes), np.int64)
-        for lane in np.flatnonzero(search.modes == TIES):
-            equal = np.cumsum(np.concatenate([[0], keys[lane] == search.lows[lane]]))
+        for lane in np.flatnonzero(bins.modes == TIES):
+            equal = np.cumsum(np.concatenate([[0], keys[lane] == bins.lows[lane]]))
             ties[:, lane] = np.diff(equal[offsets])
         candidates = np.empty((0, 4), np.int64)
-        if (gathered := np.count_nonzero(search.modes == GATHER)) > 0:
+        if (gathered := np.count_nonzero(bins.modes == GATHER)) > 0:
             found, rows = np.empty((2, gathered * MOST_CANDIDATES), np.int64)
             ends = np.empty(lanes, np.int64)
-            loops.gather_loop()(keys, search, found, rows, ends)
+            selection.gather_loop()(keys, bins, found, rows, ends)
             total = int(ends[-1])
             own = np.searchsorted(offsets, rows[:total], side="right") - 1
             numbers = np.repeat(np.arange(lanes), np.diff(ends, prepend=0))

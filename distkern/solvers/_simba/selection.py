@@ -6,12 +6,17 @@ threshold is refined until few enough rows are left to be sorted, or until they 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.compiled import array_type, compile_loop
 from distkern.passes import Message
+from distkern.solvers._simba.loops import array_of, segment_type, tuple_of
 from distkern.solvers._simba.messages import (
     COUNT,
     GATHER,
@@ -116,3 +121,87 @@ def select(
                 search.mode = IDLE
     keys, groups, ties = np.ascontiguousarray(found.T)
     return Slacks(keys, groups, ties, rests)
+
+
+class Bins(NamedTuple):
+    """What is looked for in each lane, the lowest key of the first bin, and the bits of the keys of a bin."""
+
+    modes: NDArray[np.int8]
+    lows: NDArray[np.int64]
+    shifts: NDArray[np.int64]
+
+
+def _count(keys, bins, above, counts):  # type: ignore[no-untyped-def]
+    for lane in range(keys.shape[0]):
+        if bins.modes[lane] == 1:
+            low, shift = bins.lows[lane], bins.shifts[lane]
+            for i in range(keys.shape[1]):
+                key = keys[lane, i]
+                if key > 0 and key >= low:
+                    place = (key - low) >> shift
+                    if place < counts.shape[1]:
+                        counts[lane, place] += 1
+                    else:
+                        above[lane] += 1
+
+
+def _gather(keys, bins, found, rows, ends):  # type: ignore[no-untyped-def]
+    end = 0
+    for lane in range(keys.shape[0]):
+        if bins.modes[lane] == 2:
+            low, shift = bins.lows[lane], bins.shifts[lane]
+            for i in range(keys.shape[1]):
+                key = keys[lane, i]
+                if key > 0 and key >= low and (key - low) >> shift == 0:
+                    found[end] = key
+                    rows[end] = i
+                    end += 1
+        ends[lane] = end
+
+
+def _mark(segment, thresholds, groups, ties):  # type: ignore[no-untyped-def]
+    keys, offsets, numbers = segment.keys, segment.offsets, segment.numbers
+    marks, rest_rows = segment.marks, segment.rest_rows
+    for lane in range(keys.shape[0]):
+        threshold = thresholds[lane]
+        rest_rows[lane] = -1
+        for group in range(numbers.shape[0]):
+            start, stop = offsets[group], offsets[group + 1]
+            if numbers[group] == groups[lane]:
+                left = ties[lane]
+                for i in range(start, stop):
+                    marks[lane, i] = keys[lane, i] > threshold
+                    if keys[lane, i] == threshold:
+                        if left > 0:
+                            marks[lane, i] = 1
+                        elif left == 0:
+                            rest_rows[lane] = i
+                        left -= 1
+            else:
+                least = threshold if numbers[group] < groups[lane] else threshold + 1
+                for i in range(start, stop):
+                    marks[lane, i] = keys[lane, i] >= least
+
+
+def _bins() -> Any:
+    return tuple_of(Bins, array_of("i1"), array_of("i8"), array_of("i8"))
+
+
+@cache
+def count_loop() -> Callable[..., None]:
+    """Histogram of positive keys: bins of 2^shift from low on, and how many lie above them."""
+    return compile_loop(_count, (array_of("i8", 2), _bins(), array_of("i8"), array_of("i8", 2)), exact=True)
+
+
+@cache
+def gather_loop() -> Callable[..., None]:
+    """Positive keys of the first bin with their rows, lane after lane, and where each lane ends."""
+    wholes = array_of("i8")
+    return compile_loop(_gather, (array_of("i8", 2), _bins(), wholes, wholes, wholes), exact=True)
+
+
+@cache
+def mark_loop() -> Callable[..., None]:
+    """Mark the rows before a place in the order (key falling, group, row), and find the row at the place."""
+    wholes = array_type("i8", 1)
+    return compile_loop(_mark, (segment_type(), wholes, wholes, wholes), exact=True)
