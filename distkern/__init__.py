@@ -13,6 +13,7 @@ from distkern.common.version import __version__
 
 if TYPE_CHECKING:
     from distkern.common.errors import InputError
+    from distkern.estimators.auto import KernelClassifier, KernelRegressor
     from distkern.estimators.avm import AVMClassifier
     from distkern.estimators.cells import CellClassifier, CellRegressor
     from distkern.estimators.csvrg import CSVRGClassifier
@@ -36,6 +37,8 @@ __all__ = [
     "DSGRegressor",
     "Dataset",
     "InputError",
+    "KernelClassifier",
+    "KernelRegressor",
     "NewtonClassifier",
     "NewtonRegressor",
     "PegasosClassifier",
@@ -59,6 +62,8 @@ _HOMES = {
     "DSGRegressor": "distkern.estimators.dsg",
     "Dataset": "distkern.storage.dataset",
     "InputError": "distkern.common.errors",
+    "KernelClassifier": "distkern.estimators.auto",
+    "KernelRegressor": "distkern.estimators.auto",
     "NewtonClassifier": "distkern.estimators.newton",
     "NewtonRegressor": "distkern.estimators.newton",
     "PegasosClassifier": "distkern.estimators.pegasos",

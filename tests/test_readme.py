@@ -12,6 +12,8 @@ import pytest
 from distkern.cli.job import Job, make_estimator
 from distkern.cli.main import group
 from distkern.demo.digits import VirtualDigits
+from distkern.solvers._cells import search
+from distkern.solvers._cells.search import Size
 
 
 def blocks(repository: Path, language: str) -> list[str]:
@@ -29,13 +31,16 @@ def test_the_python_runs(
     digits = VirtualDigits(chunk_rows=2000)
     (tmp_path / "distkern-demo").mkdir()
     path = tmp_path / "distkern-demo" / "digits.zarr"
-    write_dataset(digits.chunks(12_000), path, test_chunks=digits.chunks(1000, "test"), scale="none")
+    write_dataset(digits.chunks(2000), path, test_chunks=digits.chunks(300, "test"), scale="none")
     monkeypatch.chdir(tmp_path)
+    # as it is written, but on fewer rows than the search would take
+    monkeypatch.setattr(search, "_RUNGS", (Size(150, 150, 1), Size(300, 300, 1)))
     names: dict[str, object] = {}
     for code in blocks(repository, "python"):
         exec(compile(code, "README.md", "exec"), names)
     scores = capsys.readouterr().out.split("\n")
-    assert float(scores[0]) > 0.9
+    assert float(scores[0].split()[0]) > 0.9
+    assert scores[0].endswith(" cells of 64 dense columns")
     assert float(scores[1]) > 0.95
     assert scores[2] == "(2, 3)"
     assert (tmp_path / "digits-model" / "model.json").exists()

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from distkern.storage.dataset import Dataset
 
 
+#: the name that stands for the algorithm that suits the data
+CHOSEN = "auto"
+
+
 class Job(BaseModel):
     """A training job; the fields are the top-level keys of a job file.
 
     Attributes
     ----------
-    algorithm : name of an estimator
+    algorithm : name of an estimator; "auto" chooses one for the data
     data : the sharded data set, a folder or a URL
     out : folder or URL of the model
     seed : of every random choice
@@ -34,7 +38,7 @@ class Job(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    algorithm: str = "csvrg"
+    algorithm: str = CHOSEN
     data: str
     out: str | None = None
     seed: int = Field(default=0, ge=0, lt=2**32)
@@ -155,12 +159,13 @@ def _refuse_unknown_names(job: Job) -> None:
     """Refuse an algorithm or a hyperparameter that there is not, with the nearest name."""
     from distkern.common.registry import members
     from distkern.solvers.base import AbstractSolver
-    from distkern.solvers.hyperparameters import hyperparameters_of
+    from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
 
     solvers = members("distkern.solvers", AbstractSolver)  # type: ignore[type-abstract]
-    if job.algorithm not in solvers:
-        raise unknown_name("algorithm", job.algorithm, solvers)
-    names = {*hyperparameters_of(solvers[job.algorithm]), "class_weight"}
+    known = {name: {*hyperparameters_of(solver), "class_weight"} for name, solver in solvers.items()}
+    known[CHOSEN] = {*CHOICE, "class_weight"}
+    if job.algorithm not in known:
+        raise unknown_name("algorithm", job.algorithm, known)
     if "random_state" in job.params:
         raise InputError(
             "is set by the seed",
@@ -168,8 +173,18 @@ def _refuse_unknown_names(job: Job) -> None:
             mend="use --seed, or seed = ... in the job file",
         )
     for name in job.params:
-        if name not in names:
-            raise unknown_name(f"hyperparameter of {job.algorithm}", name, names)
+        if name in known[job.algorithm]:
+            continue
+        takers = [algorithm for algorithm, names in known.items() if name in names]
+        if job.algorithm != CHOSEN:
+            raise unknown_name(f"hyperparameter of {job.algorithm}", name, known[job.algorithm])
+        if takers:
+            raise InputError(
+                "is of single algorithms, and none is named",
+                where=f"hyperparameter {name!r}",
+                mend=f"add --algorithm NAME, one of: {', '.join(takers)}",
+            )
+        raise unknown_name("hyperparameter", name, set().union(*known.values()))
 
 
 def _explain(error: ValidationError | InputError, where: str, given: Mapping[str, Any]) -> InputError:
@@ -205,6 +220,8 @@ def make_estimator(job: Job) -> Any:
         name: None if value in ("none", "None") and parameters[name].can_be_none else value
         for name, value in job.params.items()
     }
+    if "memory_limit" in parameters:
+        params = {"memory_limit": job.memory_limit, **params}
     estimator = estimator_type(**params, random_state=job.seed)
     try:
         estimator.check_parameters()

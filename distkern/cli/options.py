@@ -181,7 +181,11 @@ dashboard = click.option(
 job = _all(
     click.argument("job_file", metavar="[JOB.toml]", required=False, type=PLACE),
     click.option("--data", metavar="D.zarr", help="The sharded data set, a folder or a URL."),
-    click.option("--algorithm", metavar="NAME", help="For instance csvrg (the default) or avm."),
+    click.option(
+        "--algorithm",
+        metavar="NAME",
+        help="For instance cells or csvrg [default: auto, which chooses one for the data].",
+    ),
     click.option("--out", metavar="M", help="Folder or URL of the model."),
     click.option(
         "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A hyperparameter; may be repeated."

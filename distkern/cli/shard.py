@@ -351,8 +351,8 @@ def _closing_line(dataset: Dataset, out: Place, seconds: float, notices: list[st
     told = "".join(f"note: {notice}\n" for notice in notices)
     place = shlex.quote(str(out))
     following = f"distkern inspect {place}"
-    if dataset.task == "classification":
-        following = f"distkern train --data {place} --algorithm csvrg --out model"
+    if dataset.task != "none":
+        following = f"distkern train --data {place} --out model"
     return (
         f"{out}: {rows} rows, {dataset.n_features:,} features, {classes}{shards} {form}shards, "
         f"{columns}{in_bytes(_bytes_on_disk(dataset))}, {in_time(seconds)}\n"

@@ -38,10 +38,12 @@ def train(
 ) -> None:
     """Train a model on a sharded data set.
 
-    The job comes from JOB.toml, from flags, or from both: flags override the file.
+    The job comes from JOB.toml, from flags, or from both: flags override the file. Without --algorithm one is
+    chosen for the data, and said why.
 
     \b
-    Example:
+    Examples:
+      distkern train --data covtype.zarr --out m
       distkern train --data covtype.zarr --algorithm csvrg --out m --set gamma=4.0 --set n_landmarks=512
 
     \b

@@ -145,7 +145,7 @@ class Driver:
             state = self.complete(solver.stage(problem, state))
             self._finish_stage(solver, problem, state)
         measures = solver.measures(state)
-        self._tell(measures.notes)
+        self._tell((*problem.notes, *measures.notes))
         end = ending(solver, problem, measures, self._history)
         for warning in end.warnings:
             self.events.emit("message", text=f"warning: {warning}")
@@ -288,13 +288,14 @@ class Driver:
         }
         if self._real_targets:
             line["error"] = "mean squared error"
-        if measures.notes:
-            line["notes"] = list(measures.notes)
+        notes = (*problem.notes, *measures.notes)
+        if notes:
+            line["notes"] = list(notes)
         self._history.append(line)
         if solver.finished(state):
             line.update(ending(solver, problem, measures, self._history).as_dict())
         self.events.emit("stage_finished", metrics=line)
-        self._tell(measures.notes)
+        self._tell(notes)
         if self.checkpoints is not None:
             start = time.perf_counter()
             assert self._residents is not None, "a stage belongs to a run"

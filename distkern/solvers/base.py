@@ -49,6 +49,7 @@ class Problem:
     class_shares : of the weight of the rows, by class code; empty for real targets
     weighs_classes : whether the losses of some classes count more than those of others
     workplace : where an :class:`~distkern.passes.Each` stores; the driver gives it to the problem of a run
+    notes : what was chosen before the run, told and kept with what the solver chooses
     """
 
     block_rows: tuple[int, ...]
@@ -63,6 +64,7 @@ class Problem:
     class_shares: tuple[float, ...] = ()
     weighs_classes: bool = False
     workplace: Workplace | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def layout(self) -> Layout:

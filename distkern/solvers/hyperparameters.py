@@ -42,6 +42,20 @@ CLASS_WEIGHT = Parameter(
     None, (Words("balanced"), Instance(dict, "{label: weight}"), NOTHING), "weight of each class"
 )
 
+#: of the machine that is chosen for the data, beside the two above
+CHOICE = {
+    "search": Parameter(
+        "full",
+        (Words("full", "quick"), NOTHING),
+        "how what the data's shape leaves open is chosen, on rows that are held out; none: it is not",
+    ),
+    "memory_limit": Parameter(
+        None,
+        (Whole(1), NOTHING),
+        "bytes of a process that trains: what does not fit is not chosen; of a job its memory_limit",
+    ),
+}
+
 
 def a_loss(default: str, names: Callable[[], Iterable[str]]) -> Parameter:
     """The parameter ``loss``, one of the given names."""

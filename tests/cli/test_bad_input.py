@@ -17,7 +17,7 @@ from distkern.cli.main import main
 from distkern.storage.ingest import write_dataset
 
 HERE = ["--scheduler", "synchronous"]
-SMALL = ["--set", "n_landmarks=8", "--set", "stages=2"]
+SMALL = ["--algorithm", "csvrg", "--set", "n_landmarks=8", "--set", "stages=2"]
 
 
 def rows(n_features: int = 2, labels: tuple[object, ...] = (0, 1)) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -120,7 +120,8 @@ def test_a_damaged_shard_met_by_a_worker_process(folder: Path, capfd: pytest.Cap
             ["train", "--data", "numbers.zarr", "--algorithm", "csvrg", "--out", "new"],
             [
                 "numbers.zarr: the data set is for task 'regression', not classification; use an algorithm "
-                "for regression (cells, dsg, newton, svrg), or shard it again with --task classification"
+                "for regression (auto, cells, dsg, newton, svrg), or shard it again with --task "
+                "classification"
             ],
         ),
         (

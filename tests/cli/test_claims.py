@@ -37,7 +37,8 @@ def arguments(data: Path, out: Path, *more: str, stages: int = 100_000) -> list[
     settings = [
         part for name in ("n_landmarks=60", f"stages={stages}", "tol=0.0") for part in ("--set", name)
     ]
-    return ["train", "--data", str(data), "--out", str(out), "--scheduler", "synchronous", *settings, *more]
+    job = ["--data", str(data), "--out", str(out), "--algorithm", "csvrg"]
+    return ["train", *job, "--scheduler", "synchronous", *settings, *more]
 
 
 def wait_until(condition: object, seconds: float = 60.0) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from distkern.cli.job import Job, make_estimator, parse_settings, resolve_job
+from distkern.cli.job import CHOSEN, Job, make_estimator, parse_settings, resolve_job
 from distkern.cli.values import parse_bytes
 from distkern.common.errors import InputError
 from distkern.common.registry import members
 from distkern.runs.algorithms import algorithms
 from distkern.solvers.base import AbstractSolver
-from distkern.solvers.hyperparameters import hyperparameters_of
+from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,17 @@ def test_missing_job_file(tmp_path: Path) -> None:
 
 
 def test_the_estimator_of_a_job() -> None:
-    estimator = make_estimator(Job(data="d", seed=7, params={"gamma": 0.5, "n_landmarks": 9}))
+    estimator = make_estimator(
+        Job(data="d", algorithm="csvrg", seed=7, params={"gamma": 0.5, "n_landmarks": 9})
+    )
     assert type(estimator).__name__ == "CSVRGClassifier"
     assert (estimator.gamma, estimator.n_landmarks, estimator.random_state) == (0.5, 9, 7)
+
+
+def test_without_an_algorithm_one_is_chosen_within_the_limit() -> None:
+    estimator = make_estimator(Job(data="d", memory_limit=2**29, params={"search": "quick"}))
+    assert type(estimator).__name__ == "KernelClassifier"
+    assert (estimator.search, estimator.memory_limit) == ("quick", 2**29)
 
 
 @pytest.mark.parametrize(
@@ -143,9 +151,19 @@ def test_the_estimator_of_a_job() -> None:
     [
         (Job(data="d", algorithm="csvgr"), "did you mean 'csvrg'"),
         (Job(data="d", params={"gama": 1.0}), "'gama'; did you mean 'gamma'"),
+        (
+            Job(data="d", params={"gamma": 1.0}),
+            "is of single algorithms.*add --algorithm NAME, one of: avm, cells, csvrg",
+        ),
         (Job(data="d", params={"random_state": 1}), "--seed"),
-        (Job(data="d", params={"gamma": -1.0}), "'gamma': is -1.0; use a number > 0 or 'median'"),
-        (Job(data="d", params={"n_landmarks": "many"}), "'n_landmarks': is 'many'; use a whole"),
+        (
+            Job(data="d", algorithm="csvrg", params={"gamma": -1.0}),
+            "'gamma': is -1.0; use a number > 0 or 'median'",
+        ),
+        (
+            Job(data="d", algorithm="csvrg", params={"n_landmarks": "many"}),
+            "'n_landmarks': is 'many'; use a whole",
+        ),
     ],
 )
 def test_wrong_names_get_the_nearest_right_one(job: Job, message: str) -> None:
@@ -155,16 +173,18 @@ def test_wrong_names_get_the_nearest_right_one(job: Job, message: str) -> None:
 
 def test_names_are_known_without_an_import() -> None:
     solvers = members("distkern.solvers", AbstractSolver)
-    assert {name.removesuffix("_regressor") for name in algorithms()} == {*solvers}
+    assert {name.removesuffix("_regressor") for name in algorithms()} == {*solvers, CHOSEN}
     for name, kind in algorithms().items():
-        names = {*hyperparameters_of(solvers[name.removesuffix("_regressor")]), "class_weight"}
+        solver = name.removesuffix("_regressor")
+        names = {*(CHOICE if solver == CHOSEN else hyperparameters_of(solvers[solver])), "class_weight"}
         assert {*kind().get_params()} - {"random_state"} <= names
 
 
 def test_unknown_names_are_refused_before_the_estimators_are_imported(tmp_path: Path) -> None:
     code = (
         "import sys; from distkern.cli.main import main\n"
-        "for wrong in (['--set', 'gama=1'], ['--algorithm', 'csvgr'], ['--set', 'gamma=1']):\n"
+        "named = ['--algorithm', 'csvrg', '--set', 'gamma=1']\n"
+        "for wrong in (['--set', 'gama=1'], ['--algorithm', 'csvgr'], named):\n"
         "    assert main(['train', '--data', 'none.zarr', '--out', 'm', *wrong]) == 2\n"
         "print(sorted({'sklearn', 'scipy', 'numba', 'distributed'} & set(sys.modules)))"
     )

@@ -24,9 +24,9 @@ from distkern.jobs.record import Record
 from distkern.runs.persistence import load_model
 from distkern.storage.ingest import write_dataset
 
-SETTINGS = ["--set", "n_landmarks=20", "--set", "stages=3", "--set", "tol=0.0"]
+SETTINGS = ["--algorithm", "csvrg", "--set", "n_landmarks=20", "--set", "stages=3", "--set", "tol=0.0"]
 #: a run that is still under way when it is looked at
-LONG = ["--set", "n_landmarks=20", "--set", "stages=400", "--set", "tol=0.0"]
+LONG = ["--algorithm", "csvrg", "--set", "n_landmarks=20", "--set", "stages=400", "--set", "tol=0.0"]
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_the_fetched_model_has_the_bits_of_one_trained_here(data: Path, runs: Pa
     assert main(["fetch", identifier(runs), "--out", str(fetched), "--runs", str(runs)]) == 0
     here = tmp_path / "here"
     arguments = ["train", "--data", str(data), "--out", str(here), "--scheduler", "synchronous"]
-    assert main([*arguments, "--algorithm", "csvrg", *SETTINGS]) == 0
+    assert main([*arguments, *SETTINGS]) == 0
     np.testing.assert_array_equal(load_model(fetched).coef_, load_model(here).coef_)
     assert {path.name for path in fetched.iterdir()} == {
         "model.json",
@@ -259,7 +259,7 @@ def test_a_job_whose_scheduler_forgot_it_is_lost(
 def test_a_job_survives_the_deaths_of_its_hosts_and_is_trained_once(
     data: Path, cluster: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = ["--set", "n_landmarks=20", "--set", "stages=20", "--set", "tol=0.0"]
+    settings = ["--algorithm", "csvrg", "--set", "n_landmarks=20", "--set", "stages=20", "--set", "tol=0.0"]
     whole = tmp_path / "whole"
     arguments = ["train", "--data", str(data), "--out", str(whole), "--scheduler", "synchronous"]
     assert main([*arguments, *settings]) == 0

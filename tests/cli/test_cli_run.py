@@ -16,7 +16,18 @@ from distkern.engine.budget import PAGES_BYTES
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
 
-SMALL = ["--scheduler", "synchronous", "--set", "n_landmarks=40", "--set", "gamma=0.3", "--set", "stages=2"]
+SMALL = [
+    "--scheduler",
+    "synchronous",
+    "--algorithm",
+    "csvrg",
+    "--set",
+    "n_landmarks=40",
+    "--set",
+    "gamma=0.3",
+    "--set",
+    "stages=2",
+]
 FIELDS = {
     "stage",
     "passes",
@@ -192,8 +203,8 @@ def test_plan_counts_the_dashboard_only_where_workers_serve_one(
     [
         (["--data", "nothing.zarr", "--out", "m"], "nothing.zarr"),
         (["--data", "DATA"], "--out"),
-        (["--data", "DATA", "--out", "m", "--set", "gama=1"], "did you mean 'gamma'"),
-        (["--data", "DATA", "--out", "m", "--set", "gamma=-1"], "gamma"),
+        (["--data", "DATA", "--out", "m", "--algorithm", "csvrg", "--set", "gama=1"], "did you mean 'gamma'"),
+        (["--data", "DATA", "--out", "m", "--algorithm", "csvrg", "--set", "gamma=-1"], "gamma"),
         (["--data", "DATA", "--out", "m", "--algorithm", "svm"], "unknown algorithm 'svm'"),
         (["--data", "DATA", "--out", "MODEL"], "holds a finished model"),
         (["--data", "DATA", "--out", "m", "--scheduler", "threads", "--dashboard"], "--scheduler local"),

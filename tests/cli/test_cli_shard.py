@@ -26,7 +26,7 @@ def test_the_closing_line_says_what_to_type_next(folder: Path, capsys: pytest.Ca
     assert main(["shard", "part1.csv", "--out", "d.zarr", "--test-fraction", "0.1"]) == 0
     line, following = capsys.readouterr().out.splitlines()
     assert line.startswith("d.zarr: 36 train + 4 test rows, 2 features, 2 classes, 1 + 1 shards, ")
-    assert following == "next: distkern train --data d.zarr --algorithm csvrg --out model"
+    assert following == "next: distkern train --data d.zarr --out model"
 
 
 def test_several_test_files_are_test_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,7 +53,7 @@ def test_every_option_arrives(folder: Path, capsys: pytest.CaptureFixture[str]) 
     for part in folder.glob("part*.csv"):
         part.write_text(part.read_text().replace(",a\n", ",1\n").replace(",b\n", ",2\n"))
     assert main(arguments.split()) == 0
-    assert "next: distkern inspect d.zarr" in capsys.readouterr().out
+    assert "next: distkern train --data d.zarr --out model" in capsys.readouterr().out
     data = open_dataset("d.zarr")
     assert data.options == {
         "task": "regression",

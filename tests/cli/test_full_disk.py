@@ -59,7 +59,8 @@ def refused(capsys: pytest.CaptureFixture[str], arguments: list[str], where: Pat
 def train(data: Path, out: Path) -> list[str]:
     settings = ["n_landmarks=1000", "landmarks=uniform", "stages=1", "steps_per_stage=100"]
     chosen = [part for setting in settings for part in ("--set", setting)]
-    return ["train", "--data", str(data), "--out", str(out), "--scheduler", "synchronous", *chosen]
+    job = ["--data", str(data), "--out", str(out), "--algorithm", "csvrg"]
+    return ["train", *job, "--scheduler", "synchronous", *chosen]
 
 
 @pytest.mark.parametrize("free_pages", [0, 1, 2, 30])

@@ -35,7 +35,7 @@ def train(data: Path, out: Path) -> list[str]:
     settings = ["n_landmarks=100", "stages=1000", "tol=0.0"]
     chosen = [part for setting in settings for part in ("--set", setting)]
     where = ["--scheduler", "local", "--workers", "2", "--no-dashboard"]
-    return ["train", "--data", str(data), "--out", str(out), *where, *chosen]
+    return ["train", "--data", str(data), "--out", str(out), "--algorithm", "csvrg", *where, *chosen]
 
 
 def wait_for_handlers(process: subprocess.Popen[str]) -> None:

@@ -85,11 +85,14 @@ def test_the_reported_objective_is_the_documented_formula(name, n_classes, weigh
     if name == "simba" and weighted:
         pytest.skip("its rows have no weights")
     X, y, weights = data(0 if regression else n_classes, 3)
-    if name.startswith("cells"):
+    if name.startswith(("auto", "cells")):
         # their machines compare rows in single precision
         X = X.astype(np.float32)
     model = small(KINDS[name])
     fitted = model.fit(X, y, sample_weight=weights) if weighted else model.fit(X, y)
+    # what was chosen has the formula
+    model = getattr(fitted, "machine_", fitted)
+    name = model.name
     s = weights / weights.mean() if weighted else np.ones(len(y))
     f = np.asarray(fitted.predict(X) if regression else fitted.decision_function(X), dtype=float)
     squared = 0.0 if name.startswith("cells") else norm(fitted)
@@ -131,7 +134,7 @@ def test_the_training_error_is_what_the_score_says(name, counted):
     if counted == "repeated":
         often = np.random.default_rng(1).integers(1, 6, 300)
         X, y, weights = np.repeat(X, often, axis=0)[:900], np.repeat(y, often)[:900], None
-    if name.startswith("cells"):
+    if name.startswith(("auto", "cells")):
         X = X.astype(np.float32)
     own = {"sample_weight": weights} if counted == "weighted" else {}
     model = small(KINDS[name]).fit(X, y, **own)

@@ -22,6 +22,7 @@ from distkern.storage.shuffled import ShuffledRows
 ROWS, CLASSES = 3000, 3
 #: smaller and fewer steps than by default
 SETTINGS = {
+    "auto": {"search": None},
     "cells": {"search": None, "max_cell_rows": 1000},
     "csvrg": {"n_landmarks": 30, "lam": 64.0, "gamma": 0.2, "stages": 2},
     "avm": {"n_landmarks": 30, "lam": 64.0, "gamma": 0.2, "stages": 2},

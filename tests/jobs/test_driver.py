@@ -217,6 +217,7 @@ def test_train_takes_a_cancelled_job_to_its_end_and_no_living_one(
         part for name, value in description["params"].items() for part in ("--set", f"{name}={value}")
     ]
     train = ["train", "--data", str(data), "--out", str(out), "--scheduler", "threads", "--resume", *settings]
+    train += ["--algorithm", "csvrg"]
     assert main(train) == 2
     assert "is the folder of job j, which is queued" in capsys.readouterr().err
     drive(str(out), description, at_stage(2, folder.ask_to_stop))

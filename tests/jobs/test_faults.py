@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 FAULTS = int(os.environ.get("DISTKERN_FAULTS", "50"))
 STAGES = 40
-SETTINGS = settings_of(n_landmarks=60, stages=STAGES, tol=0.0, lam=64.0)
+SETTINGS = ["--algorithm", "csvrg", *settings_of(n_landmarks=60, stages=STAGES, tol=0.0, lam=64.0)]
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,18 @@ from distkern.storage.ingest import write_dataset
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 STAGES = 150
-SETTINGS = ["--set", "n_landmarks=40", "--set", f"stages={STAGES}", "--set", "tol=0.0", "--set", "lam=64.0"]
+SETTINGS = [
+    "--algorithm",
+    "csvrg",
+    "--set",
+    "n_landmarks=40",
+    "--set",
+    f"stages={STAGES}",
+    "--set",
+    "tol=0.0",
+    "--set",
+    "lam=64.0",
+]
 #: of this process, so that two runs of this test do not meet
 NAME = f"dk{os.getpid() % 100000}"
 NETWORK = "10.213.7"

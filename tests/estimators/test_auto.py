@@ -1,0 +1,183 @@
+"""The machine that is chosen for the data: which one, why, and that it is that one in every respect."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import random as random_sparse
+
+from distkern import (
+    CellClassifier,
+    CellRegressor,
+    KernelClassifier,
+    KernelRegressor,
+    PegasosClassifier,
+    SVRGRegressor,
+    load_model,
+)
+from distkern.cli.main import main
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.drive import Interrupted
+from distkern.storage.ingest import write_dataset
+
+
+def rows(n_rows: int = 200, n_columns: int = 3):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(n_rows, n_columns)).astype(np.float32)
+    return X, (X[:, 0] * X[:, 1] > 0).astype(int)
+
+
+def chosen(model, X, y, **given):
+    data = model._data_of_arrays(X, y, None)
+    model.problem(data, has_test=False)
+    return model.algorithm_, model.chosen_because_
+
+
+def test_few_columns_get_cells_which_are_fitted_as_by_themselves():
+    X, y = rows()
+    model = KernelClassifier(search=None, class_weight="balanced", random_state=0).fit(X, y)
+    assert (model.algorithm_, model.chosen_because_) == ("cells", "of 3 dense columns")
+    assert type(model.machine_) is CellClassifier
+    alone = CellClassifier(search=None, class_weight="balanced", random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), alone.decision_function(X))
+    np.testing.assert_array_equal(model.class_weights_, alone.class_weights_)
+    np.testing.assert_array_equal(model.feature_importances_, alone.feature_importances_)
+    assert model.history_[-1]["notes"][0] == "algorithm: cells, because of 3 dense columns"
+    assert not hasattr(model, "predict_proba")
+
+
+def test_targets_in_any_unit():
+    X, _ = rows()
+    y = 1e6 + 1e4 * X[:, 0]
+    model = KernelRegressor(search=None, random_state=0).fit(X, y)
+    alone = CellRegressor(search=None, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), alone.predict(X))
+    assert model.history_[-1]["train_error"] == pytest.approx(np.mean((model.predict(X) - y) ** 2), rel=1e-5)
+
+
+def test_wide_sparse_rows_get_a_linear_machine():
+    X = random_sparse(80, 20_000, 0.005, format="csr", random_state=0, dtype=np.float32)
+    y = (np.asarray(X.sum(axis=1)).ravel() > X.sum() / 80).astype(int)
+    model = KernelClassifier(random_state=0).fit(X, y)
+    assert type(model.machine_) is PegasosClassifier
+    assert model.chosen_because_ == "of 20,000 sparse columns"
+    assert hasattr(model, "predict_proba") == hasattr(model.machine_, "predict_proba")
+    assert not hasattr(model, "feature_importances_")
+
+
+def wide(kind: str, n_rows: int = 400):
+    """Rows of 1,100 columns that are combinations of 3: their classes are separable or are not."""
+    generator = np.random.default_rng(1)
+    inner = generator.normal(size=(n_rows, 3))
+    X = inner @ generator.normal(size=(3, 1100)) / 30
+    score = inner[:, 0] if kind == "linear" else np.square(inner).sum(axis=1) - 2.4
+    return X.astype(np.float32), score
+
+
+@pytest.mark.parametrize(("kind", "algorithm"), [("linear", "pegasos"), ("round", "newton")])
+def test_a_trial_decides_where_the_shape_does_not(kind, algorithm):
+    X, score = wide(kind)
+    y = np.where(score > 0, "yes", "no")
+    found, because = chosen(KernelClassifier(class_weight={"yes": 2.0}, random_state=0), X, y)
+    assert found == algorithm
+    assert because.startswith("of 1,100 dense columns, and on held-out rows of a sample: pegasos error ")
+    assert because.endswith("%")
+
+
+@pytest.mark.parametrize(("kind", "algorithm"), [("linear", "svrg"), ("round", "newton")])
+def test_a_trial_of_regressors(kind, algorithm):
+    X, score = wide(kind)
+    model = KernelRegressor(random_state=0)
+    assert chosen(model, X, score)[0] == algorithm
+    assert ", svrg with features=linear R2 " in model.chosen_because_.replace(": svrg", ", svrg")
+    if algorithm == "svrg":
+        assert type(model.machine_) is SVRGRegressor
+        assert model.machine_.features == "linear"
+
+
+def test_too_few_rows_for_a_trial_get_the_first_candidate():
+    X, score = wide("round", 40)
+    assert chosen(KernelClassifier(random_state=0), X, (score > 0).astype(int)) == (
+        "pegasos",
+        "of 1,100 dense columns",
+    )
+
+
+def test_what_does_not_fit_the_limit_gives_way():
+    X, y = rows(20_000, 50)
+    found = {}
+    for limit in (4096, 512, 400, 256, 64):
+        model = KernelClassifier(search=None, memory_limit=limit * 2**20)
+        algorithm, because = chosen(model, X, y)
+        found[limit] = (algorithm, getattr(model.machine_, "max_cell_rows", None))
+        assert because == (
+            "cells does not fit the memory limit"
+            if found[limit] != ("cells", "auto")
+            else "of 50 dense columns"
+        )
+    assert found[4096] == ("cells", "auto")
+    assert found[256][0] in ("svrg", "dsg") or found[256][1] == 1000
+    # nothing fits: the plan says what is missing of the best
+    assert found[64] == ("cells", "auto")
+
+
+def test_a_saved_model_is_the_same(tmp_path: Path):
+    X, score = wide("linear")
+    for model, y in ((KernelClassifier(random_state=0), score > 0), (KernelRegressor(random_state=0), score)):
+        folder = tmp_path / model.name
+        model.fit(X, y).save(folder)
+        loaded = load_model(folder)
+        assert type(loaded) is type(model)
+        assert (loaded.algorithm_, loaded.chosen_because_) == (model.algorithm_, model.chosen_because_)
+        assert loaded.machine_.get_params() == model.machine_.get_params()
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Path:
+    X, y = rows(600)
+    path = tmp_path_factory.mktemp("data") / "d.zarr"
+    write_dataset([(X, y)], path, test_fraction=0.2, rows_per_shard=100)
+    return path
+
+
+def test_train_says_which_and_why_everywhere(data: Path, tmp_path: Path, capsys):
+    job = ["--data", str(data), "--scheduler", "synchronous", "--set", "search=none"]
+    assert main(["plan", *job, "--json"]) == 0
+    passes = [step["name"] for step in json.loads(capsys.readouterr().out)["passes"]]
+    assert passes == ["sample", "count", "move", "solve", "held-out"]
+    assert main(["train", *job, "--out", str(tmp_path / "m")]) == 0
+    line = "algorithm: cells, because of 3 dense columns"
+    assert line in capsys.readouterr().err.splitlines()
+    assert json.loads((tmp_path / "m" / "metrics.jsonl").read_text().splitlines()[-1])["notes"][0] == line
+    assert line in (tmp_path / "m" / "report.html").read_text()
+    assert main(["inspect", str(tmp_path / "m")]) == 0
+    assert "because of 3 dense columns" in " ".join(capsys.readouterr().out.split())
+    assert main(["evaluate", str(tmp_path / "m"), "--data", str(data), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["accuracy"] > 0.8
+
+
+def test_an_interrupted_run_goes_on_to_the_same_bits(data: Path, tmp_path: Path):
+    from distkern.storage.dataset import open_dataset
+
+    train = open_dataset(data).train
+
+    def interrupt(event):
+        if event.kind == "checkpoint_saved" and event["stage"] == 1:
+            raise KeyboardInterrupt
+
+    whole = KernelClassifier(search=None, random_state=0).fit(train)
+    folder = tmp_path / "checkpoints"
+    with pytest.raises(Interrupted):
+        KernelClassifier(search=None, random_state=0).fit_with(
+            train, listeners=[interrupt], checkpoints=folder
+        )
+    assert CheckpointFolder(folder, {}).stages()
+    # another limit that gives the same choice is no other job
+    model = KernelClassifier(search=None, memory_limit=2**33, random_state=0)
+    model.fit_with(train, checkpoints=folder, resume=True)
+    X, _ = rows(600)
+    np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
