@@ -9,23 +9,29 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from sklearn.base import clone
 
+from distkern.common.errors import CorruptDataError
 from distkern.engine.workplace import RunWorkplace
+from distkern.estimators.below import STORED, below_of, check_below, digest_of, model_below
 from distkern.estimators.functional import (
     AbstractFunctionalClassifier,
     AbstractFunctionalEstimator,
     AbstractFunctionalRegressor,
 )
 from distkern.losses import dual_loss_names
+from distkern.runs.data import TrainingData
+from distkern.runs.persistence import load_model
 from distkern.solvers._cells.basis import CellBasis, cell_basis
 from distkern.solvers._cells.place import places_from_arrays, places_to_arrays
 from distkern.solvers._cells.state import CellsState, Settled
+from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.cells import Cells
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, a_loss, hyperparameters_of
 from distkern.storage.parts import HeldParts, StoredParts, save_parts
 from distkern.storage.places import Place, place_of
 
-_FOLDER = "machines"
+_FOLDER, _BASE = "machines", "base"
 
 
 class AbstractCells(AbstractFunctionalEstimator):
@@ -33,6 +39,7 @@ class AbstractCells(AbstractFunctionalEstimator):
 
     Fitted attributes
     -----------------
+    base_ : the model below, or None
     settled_ : what was chosen: ``gamma_``, ``cost_`` and which kernel
     places_ : where a row lies; ``places_.map`` has the transform and the metric
     machines : (n_buckets, 32) uint8, fingerprints of the buckets' machines
@@ -41,11 +48,40 @@ class AbstractCells(AbstractFunctionalEstimator):
     """
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Cells:
+        risk = self._risk_for(self._least_outputs(), class_weights, mean_weight)
         return Cells(
-            self._risk_for(self._least_outputs(), class_weights, mean_weight),
+            risk,
             None if self.value("kernel") == "auto" else self.kernel_choice(),
             self.value("gamma"),
             **self.values_of(Cells),
+            below=None if self._base is None else below_of(self._base, risk),
+        )
+
+    @property
+    def _base(self) -> Any:
+        """The model below; the last one that was asked for is kept."""
+        base = self.value("base")
+        if base is None or (isinstance(base, str) and base.startswith(STORED)):
+            return None
+        kept = getattr(self, "_kept_base", None)
+        if kept is None or kept[0] is not base:
+            self._kept_base = kept = (base, model_below(base, self.task))
+        return kept[1]
+
+    def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
+        if self._base is not None:
+            check_below(self._base, self, data)
+        return super().problem(data, has_test=has_test)  # type: ignore[safe-super]
+
+    def stored_params(self) -> dict[str, Any]:
+        params = super().stored_params()
+        return params | {"base": None if self._base is None else digest_of(self._base)}
+
+    def __sklearn_clone__(self) -> Any:
+        # a clone is not fitted, but over the same model
+        params = self.get_params(deep=False)
+        return type(self)(
+            **{name: value if name == "base" else clone(value, safe=False) for name, value in params.items()}
         )
 
     def memory_knob(self) -> str:
@@ -65,6 +101,7 @@ class AbstractCells(AbstractFunctionalEstimator):
             self.coef_.shape[1],
             dtype,
             in_memory=in_memory,
+            below=None if self.base_ is None else below_of(self.base_, self.risk()),
         )
 
     @property
@@ -89,6 +126,7 @@ class AbstractCells(AbstractFunctionalEstimator):
         return self.settled_.cost
 
     def _keep(self, state: CellsState) -> None:
+        self.base_ = self._base
         self._keep_coefficients(np.eye(len(state.center)), state)
         self.settled_ = state.settled
         self.places_, self.machines_ = state.places, state.machines
@@ -108,6 +146,8 @@ class AbstractCells(AbstractFunctionalEstimator):
             self.parts_ = HeldParts(tuple(store.load(number) for number in range(len(state.machines))))
 
     def _save_parts(self, folder: Place) -> None:
+        if self.base_ is not None:
+            self.base_.save(folder / _BASE)
         if not isinstance(self.parts_, StoredParts) or self.parts_.folder != folder / _FOLDER:
             save_parts(self.parts_, len(self.machines_), folder / _FOLDER)
 
@@ -125,10 +165,20 @@ class AbstractCells(AbstractFunctionalEstimator):
             "support": int(self.n_support_),
             "bucket_bytes": int(self.bucket_bytes_),
             "regulariser": float(self.regulariser_),
+            **({} if self.base_ is None else {"base": digest_of(self.base_)}),
         }
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         super()._restore(arrays, facts, where)
+        self.base_ = None
+        if "base" in facts:
+            self.base = self.base_ = load_model(place_of(where) / _BASE)
+            if digest_of(self.base_) != facts["base"]:
+                raise CorruptDataError(
+                    "it is not the model under these cells",
+                    where=str(place_of(where) / _BASE),
+                    mend="copy the whole folder again",
+                )
         self.places_ = places_from_arrays(arrays)
         self.machines_ = arrays["machines"]
         self.parts_ = StoredParts(place_of(where) / _FOLDER, _texts(self.machines_))

@@ -317,7 +317,7 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             "data set": data.source.fingerprint,
             "seed": problem.seed,
             "test split": problem.has_test,
-            **{name: value for name, value in self.get_params().items() if name != "random_state"},
+            **{name: value for name, value in self.stored_params().items() if name != "random_state"},
         }
 
     # -- prediction

@@ -81,6 +81,10 @@ class Hyperparameters:
         """A hyperparameter as plain Python has it; :class:`InputError` if it cannot be what it is."""
         return self.hyperparameters[name].clean(name, getattr(self, name))
 
+    def stored_params(self) -> dict[str, Any]:
+        """The hyperparameters as files have them."""
+        return {name: getattr(self, name) for name in self.hyperparameters}
+
     def values_of(self, part: type) -> dict[str, Any]:
         """The hyperparameters that a part declares; without those that are left to its own default."""
         values = {name: self.value(name) for name in declared(part) if name in self.hyperparameters}

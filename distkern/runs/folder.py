@@ -26,6 +26,7 @@ _OF_A_RUN = {
     "search",
     "moved",
     "machines",
+    "base",
 }
 #: stores of tasks that no model needs
 _PASSING = ("search", "moved")

@@ -180,7 +180,7 @@ def _read(folder: Place) -> dict[str, Any]:
 
 
 def _params(model: Any) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in model.get_params(deep=False).items()}
+    return {name: _plain(value) for name, value in model.stored_params().items()}
 
 
 def _plain(value: Any) -> Any:

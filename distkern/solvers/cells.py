@@ -21,6 +21,7 @@ from distkern.losses import dual_loss_names
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.passes import Each
 from distkern.solvers._cells.basis import cell_basis
+from distkern.solvers._cells.below import AModel, Below
 from distkern.solvers._cells.buckets import Cut, Solving
 from distkern.solvers._cells.choosing import FEW, Chosen, Given
 from distkern.solvers._cells.layout import Layout, Zero, auto_cell_rows, auto_overlap
@@ -54,6 +55,8 @@ class Cells(AbstractSolver[CellsState]):
     The rows are cut into cells by half spaces, each across the direction of largest variance of the part
     that it cuts. A sample of the rows gives the first half spaces, which cut all rows into buckets; these are
     moved together once, and each is cut into its cells where it is solved, by a single task.
+
+    Over a model b below, f = b + g, and the cells minimise 1/2 |g|^2 + C sum_i s_i l(b(x_i) + g(x_i), y_i).
     """
 
     risk: Risk
@@ -99,6 +102,7 @@ class Cells(AbstractSolver[CellsState]):
         help="share of the rows at each border between cells from which both sides learn; auto: 0.3 for few "
         "cells (about 8), else 0.1",
     )
+    below: Below | None = None
 
     name = "cells"
     choices: ClassVar[Mapping[str, Parameter]] = {
@@ -121,6 +125,11 @@ class Cells(AbstractSolver[CellsState]):
             "of the Matern kernel: with 0.5 it is exp(-gamma |x - y|)",
             {"kernel": ("matern",)},
         ),
+        "base": Parameter(
+            None,
+            (AModel(), NOTHING),
+            "a model of the same data, to whose decision values the machines add what it leaves",
+        ),
     }
     cost_of_pass = "O(n m d) for the kernels of cells of m rows, O(n m) for each sweep over them"
     memory = "8 m^2 + 64 MiB of rows in a worker"
@@ -142,7 +151,7 @@ class Cells(AbstractSolver[CellsState]):
         test_error, absolute = None, np.full(2, math.nan)
         errors = [sample.sums.mean_errors]
         if problem.has_test:
-            held_out: Sums = yield layout.held_out(Zero(risk))
+            held_out: Sums = yield layout.held_out(Zero(risk, self._below(risk)))
             errors.append(held_out.mean_errors)
             test_error = float(errors[1][0])
         for place, found in enumerate(errors):
@@ -195,7 +204,9 @@ class Cells(AbstractSolver[CellsState]):
         buckets = grouped(counts, layout.bucket_rows)
         moved = replace(state, stage=1, bucket_of_leaf=buckets)
         rows = np.bincount(buckets, counts).astype(np.int64)
-        yield layout.moving(Moving(moved.places), problem.workplace.slices("moved", layout.columns()))
+        risk = scaled_risk(self.risk, state.center, state.target_scale)
+        moving = Moving(moved.places, below=self._below(risk))
+        yield layout.moving(moving, problem.workplace.slices("moved", layout.columns()))
         return replace(moved, rows_of_bucket=rows)
 
     def _solve(self, problem: Problem, layout: Layout, state: CellsState) -> Steps[CellsState]:
@@ -242,6 +253,7 @@ class Cells(AbstractSolver[CellsState]):
                 solved.bucket_bytes,
                 risk.n_outputs,
                 problem.dtype,
+                below=self._below(risk),
             )
             model = Model(basis, np.eye(risk.n_outputs), risk)
             held_out: Sums = yield layout.held_out(model)
@@ -264,13 +276,16 @@ class Cells(AbstractSolver[CellsState]):
         buckets = layout.tuned(tree.n_leaves)
         places = Places(leader, tree, np.arange(tree.n_leaves, dtype=np.int32))
         rows = workplace.slices("search/probed", layout.columns(problem.dtype))
-        records = yield layout.probing(Moving(places, buckets), rows)
+        records = yield layout.probing(Moving(places, buckets, self._below(risk)), rows)
         counts = np.sum([record["counts"] for record in records], axis=0).tolist()
         cut = Cut(rows, len(layout.parts), risk, layout.tuned_rows, 0.0, problem.seed)
         tuning = Tuning(cut, leader, tuple(trials), -(-layout.n_tuned // len(buckets)))
         items = [(*bucket, number) for bucket in enumerate(counts) for number in range(len(trials))]
         store = workplace.arrays("search/tuned")
         return outcomes_of(trials, store, (yield layout.tuning(items, store, tuning)))
+
+    def _below(self, risk: Risk) -> Below | None:
+        return None if self.below is None else self.below.of(risk)
 
     @property
     def _given(self) -> Given:
@@ -281,7 +296,7 @@ class Cells(AbstractSolver[CellsState]):
         if isinstance(rows, str):
             rows = auto_cell_rows(problem.n_rows, quadratic=quadratic)
         overlap = auto_overlap(problem.n_rows, rows) if isinstance(self.overlap, str) else self.overlap
-        return Layout(problem, rows, overlap, quadratic, self.search)
+        return Layout(problem, rows, overlap, quadratic, self.search, self.below)
 
     def settings(self, risk: Risk, settled: Settled) -> CellSettings:
         """What the machines have in common."""

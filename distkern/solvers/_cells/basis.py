@@ -14,6 +14,7 @@ from distkern.bases.base import AbstractBasis
 from distkern.common import tiles
 from distkern.common.sparse import Rows, converted
 from distkern.common.types import Floats
+from distkern.solvers._cells.below import Below
 from distkern.solvers._cells.buckets import Machines
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.place import Places
@@ -45,6 +46,7 @@ class CellBasis(AbstractBasis):
     name : of the model, for what processes keep of it; empty where its machines are in memory
     n_outputs, bucket_bytes : outputs, and bytes of the largest bucket's machines
     dtype : of the values
+    below : a model to whose predictions those of the machines are added
     """
 
     def __init__(
@@ -56,10 +58,11 @@ class CellBasis(AbstractBasis):
         n_outputs: int,
         bucket_bytes: int,
         dtype: DTypeLike,
+        below: Below | None = None,
     ) -> None:
         self.places, self.settings, self.machines = places, settings, machines
         self._name, self._n_outputs, self._bucket_bytes = name, n_outputs, bucket_bytes
-        self._dtype = np.dtype(dtype)
+        self._dtype, self._below = np.dtype(dtype), below
 
     @property
     def size(self) -> int:
@@ -74,12 +77,16 @@ class CellBasis(AbstractBasis):
         return max(1, _NUMBERS // self.places.n_features)
 
     def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
+        # its tiles may lie where the values will be
+        below = None if self._below is None else self._below(features.astype(self.dtype))
         rows = self.places.rows(np.asarray(converted(features, sparse=False)), self.dtype)
         buckets = self.places.buckets(rows)
         order = np.argsort(buckets, kind="stable")
         present, starts = np.unique(buckets[order], return_index=True)
         for bucket, inside in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
             values[inside] = self._bucket(bucket).predict(rows[inside], self.settings)
+        if below is not None:
+            values += below
         if nearest is not None:
             tiles.greatest(values, nearest)
 
@@ -103,10 +110,17 @@ class CellBasis(AbstractBasis):
 
     @property
     def process_bytes(self) -> int:
-        return KEPT_BYTES + 2 * self._bucket_bytes if self._name else 0
+        own = KEPT_BYTES + 2 * self._bucket_bytes if self._name else 0
+        return own if self._below is None else own + self._below.process_bytes
+
+    @property
+    def is_compiled(self) -> bool:
+        return self._below is not None and self._below.basis(self.dtype).is_compiled
 
     def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
-        return placing_bytes(self.dtype.itemsize)
+        own = placing_bytes(self.dtype.itemsize)
+        rows = min(n_rows or self.tile_rows, self.tile_rows)
+        return own if self._below is None else own + self._below.workspace_bytes(row_numbers, rows)
 
 
 def placing_bytes(itemsize: int = 4) -> int:
@@ -124,7 +138,8 @@ def cell_basis(
     dtype: DTypeLike,
     *,
     in_memory: bool = False,
+    below: Below | None = None,
 ) -> CellBasis:
     """The basis of machines that are known by their fingerprints (n_buckets, 32)."""
     name = "" if in_memory else sha256(machines.tobytes()).hexdigest()
-    return CellBasis(places, settings, parts, name, n_outputs, bucket_bytes, dtype)
+    return CellBasis(places, settings, parts, name, n_outputs, bucket_bytes, dtype, below)

@@ -19,6 +19,8 @@ from distkern.solvers._cells.tree import Tree, tree_from_arrays, tree_to_arrays
 from distkern.solvers.measuring import Sums, sums_and_slopes
 from distkern.solvers.risk import Risk
 
+Array = NDArray[np.float64]
+
 #: first indices of the streams of a bucket
 _TREE, _ORDER = 4, 5
 
@@ -51,8 +53,10 @@ class Cut:
         """Its leaves are the cells of a bucket."""
         return Tree.fit(features, self.cell_rows, self.seed, _TREE, number, overlap=self.overlap)
 
-    def gathered(self, number: int, most: int) -> tuple[Block, NDArray[np.bool_]]:
-        """The rows of a bucket, in the order of the data, with neighbours, and which of them lie in it."""
+    def gathered(self, number: int, most: int) -> tuple[Block, NDArray[np.bool_], Array | None]:
+        """The rows of a bucket, in the order of the data, with neighbours, which of them lie in it, and what
+        a model below predicts (n_rows, n_outputs), if there is one.
+        """
         parts = self.rows.slices(number, self.n_parts)
         first = next(parts)
         arrays = {name: np.empty((most, *values.shape[1:]), values.dtype) for name, values in first.items()}
@@ -62,10 +66,9 @@ class Cut:
             for name, values in part.items():
                 arrays[name][done:stop] = values
             done = stop
-        features, targets, weights, lies = (
-            arrays[name][:done] for name in ("features", "targets", "weights", "lies")
-        )
-        return Block(features, targets, weights), lies.astype(bool)
+        found = {name: values[:done] for name, values in arrays.items()}
+        rows = Block(found["features"], found["targets"], found["weights"])
+        return rows, found["lies"].astype(bool), found.get("offsets")
 
 
 @dataclass(frozen=True)
@@ -88,13 +91,14 @@ def solve_bucket(
     "unsolved" (machines short of the tolerance); and the arrays of :class:`Machines`
     """
     number, cut = item[0], operand.cut
-    rows, lies = cut.gathered(*item)
+    rows, lies, offsets = cut.gathered(*item)
     features = np.asarray(rows.features)
     tree = cut.tree(features, number)
     sums, norm, unsolved = Sums.none(cut.risk), 0.0, 0
     found = []
     for cell, inside, own in tree.members(features):
-        machine, share = _solve(rows.take(inside), own & lies[inside], operand, (number, cell))
+        below = None if offsets is None else offsets[inside]
+        machine, share = _solve(rows.take(inside), own & lies[inside], below, operand, (number, cell))
         found.append(machine)
         sums, norm = Sums.add(sums, share), norm + machine.squared_norm
         unsolved += not machine.converged
@@ -121,30 +125,33 @@ def by_leaf(leaves: NDArray[np.int32], n_leaves: int) -> list[NDArray[np.intp]]:
 
 
 def _solve(
-    rows: Block, lies: NDArray[np.bool_], operand: Solving, key: tuple[int, int]
+    rows: Block, lies: NDArray[np.bool_], offsets: Array | None, operand: Solving, key: tuple[int, int]
 ) -> tuple[CellMachine, Sums]:
     """The machine of a cell, and its sums over the rows that lie there."""
     cut, settings = operand.cut, operand.settings
     risk = cut.risk
-    cell = rows
+    cell, below = rows, offsets
     if rows.n_rows > cut.cell_rows:
-        cell = _at_one_place(rows, cut.cell_rows, real=risk.is_real)
+        cell, below = _at_one_place(rows, offsets, cut.cell_rows, real=risk.is_real)
     weights, targets = risk.weights(cell), risk.targets(cell).astype(np.float64)
     seed = int(stream(cut.seed, Purpose.ROW_ORDER, _ORDER, *key).integers(2**62))
-    machine = solve_cell(settings, np.asarray(cell.features), targets, weights, seed)
+    machine = solve_cell(settings, np.asarray(cell.features), targets, weights, seed, below)
     sums = Sums.none(risk)
     mine = np.flatnonzero(lies)
     for start in range(0, len(mine), cut.cell_rows):
         strip = rows.take(mine[start : start + cut.cell_rows])
         values = machine.predict(settings, np.asarray(strip.features))
+        if offsets is not None:
+            values += offsets[mine[start : start + cut.cell_rows]]
         sums = Sums.add(sums, sums_and_slopes(risk, strip, values, slopes=False)[0])
     return machine, sums
 
 
-def _at_one_place(rows: Block, most: int, *, real: bool) -> Block:
+def _at_one_place(rows: Block, offsets: Array | None, most: int, *, real: bool) -> tuple[Block, Array | None]:
     """Rows that no half space divides, as rows at the first one's place: one for each target.
 
-    Of more than ``most`` real targets, neighbours get their mean.
+    Of more than ``most`` real targets, neighbours get their mean, and rows of one target that of their
+    offsets.
     """
     assert rows.targets is not None
     assert rows.weights is not None
@@ -153,9 +160,12 @@ def _at_one_place(rows: Block, most: int, *, real: bool) -> Block:
     if real and len(targets) > most:
         run = np.arange(len(targets)) * most // len(targets)
         totals = np.bincount(run, weights)
-        targets, weights = np.bincount(run, weights * targets) / totals, totals
+        targets, weights, codes = np.bincount(run, weights * targets) / totals, totals, run[codes]
     features = np.repeat(np.asarray(rows.features)[:1], len(targets), axis=0)
-    return Block(features, targets, weights)
+    if offsets is not None:
+        sums = [np.bincount(codes, rows.weights * column) for column in offsets.T]
+        offsets = np.column_stack(sums) / weights[:, None]
+    return Block(features, targets, weights), offsets
 
 
 @dataclass(frozen=True)

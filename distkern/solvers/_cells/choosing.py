@@ -115,7 +115,14 @@ class Given:
         assert isinstance(risk.loss, AbstractDualLoss)
         weights = risk.weights(rows)
         importance = np.ones(rows.n_rows) if weights is None else weights
-        sampled = Sampled(np.asarray(rows.features), targets, importance, risk.loss, seed)
+        sampled = Sampled(
+            np.asarray(rows.features),
+            targets,
+            importance,
+            risk.loss,
+            seed,
+            None if sample.offsets is None else sample.offsets[order],
+        )
         if self.search is None or rows.n_rows < FEW:
             return self._as_given(rows, (yield from self._given_map(sampled, passes)))
         quick, quadratic = self.search == "quick", risk.loss.is_quadratic

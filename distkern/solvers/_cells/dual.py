@@ -62,6 +62,7 @@ def solve_dual(
     tolerance: float = 0.05,
     turns: int = TURNS,
     start: Array | None = None,
+    offsets: Array | None = None,
 ) -> DualSolution:
     """Minimise the dual by coordinate descent with shrinking (Hsieh et al. 2008), all gradients kept.
 
@@ -80,9 +81,10 @@ def solve_dual(
     tolerance : largest gradient of a coordinate that is left, in units of predictions
     turns : 1: sweeps alone
     start : coefficients to start from, within their bounds
+    offsets : (m,) b of losses l(b + f, y)
     """
     n_rows = len(targets)
-    conjugates = RowConjugates.of(loss, targets, costs)
+    conjugates = RowConjugates.of(loss, targets, costs, offsets)
     dual = np.zeros(n_rows) if start is None else start.astype(np.float64)
     values = np.zeros(n_rows, dtype=kernel.dtype) if start is None else _product(kernel, dual)
     generator = stream(seed, Purpose.ROW_ORDER)
@@ -96,7 +98,8 @@ def solve_dual(
         moves += _newton(kernel, conjugates, dual, values, tolerance) * n_rows // 3
     predictions = _product(kernel, dual).astype(np.float64)
     regulariser = 0.5 * float(dual @ predictions)
-    primal = regulariser + float(costs @ loss.value(predictions, targets, loss.parameters))
+    whole = predictions if offsets is None else predictions + offsets
+    primal = regulariser + float(costs @ loss.value(whole, targets, loss.parameters))
     gap = primal + regulariser + float(conjugates.values(dual).sum())
     return DualSolution(dual, predictions, primal, gap, converged, float(moves) * n_rows)
 

@@ -15,6 +15,7 @@ from distkern.common.stores import SliceStore, Store
 from distkern.common.types import Block
 from distkern.passes import Cost, Each, Reduce
 from distkern.solvers._cells.basis import KEPT_BYTES, placing_bytes
+from distkern.solvers._cells.below import Below
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
 from distkern.solvers._cells.choosing import MOST_TRIALS, map_bytes, trial_bytes
 from distkern.solvers._cells.moving import (
@@ -22,9 +23,9 @@ from distkern.solvers._cells.moving import (
     Sample,
     Sampling,
     count_leaves,
+    first_sums,
     move_rows,
     sample_block,
-    zero_sums,
 )
 from distkern.solvers._cells.place import Places
 from distkern.solvers._cells.search import fewer_rows
@@ -82,6 +83,7 @@ class Layout:
     cell_rows, overlap : of a cell, at most, and the share of them that are neighbours at a border
     quadratic : the loss is solved by a factorisation
     searched : settings are searched on the sample, "full" or "quick"; None: they are not
+    below : a model under the cells
     """
 
     problem: Problem
@@ -89,6 +91,7 @@ class Layout:
     overlap: float
     quadratic: bool
     searched: str | None
+    below: Below | None = None
 
     def __post_init__(self) -> None:
         if self.problem.sparse_numbers is not None and self.problem.n_features > _MOST_COLUMNS:
@@ -101,7 +104,7 @@ class Layout:
     @property
     def row_bytes(self) -> int:
         """Of a row as it is moved."""
-        return 4 * self.problem.n_features + 17
+        return 4 * self.problem.n_features + 17 + (8 * self.problem.n_outputs if self.below else 0)
 
     @property
     def bucket_rows(self) -> int:
@@ -161,12 +164,27 @@ class Layout:
             "targets": (targets, ()),
             "weights": ("<f8", ()),
             "lies": ("|u1", ()),
+            **({"offsets": ("<f8", (self.problem.n_outputs,))} if self.below else {}),
         }
 
     @property
     def _block_bytes(self) -> int:
         """Rows of a block with their zeros, in double precision and in single."""
         return 16 * max(self.problem.block_rows) * (self.problem.n_features + 4)
+
+    def _with_below(self, cost: Cost) -> Cost:
+        """Of a pass whose tasks also predict their rows by the model below."""
+        if self.below is None:
+            return cost
+        numbers, most = self.problem.row_numbers, max(self.problem.block_rows)
+        return replace(
+            cost,
+            workspace_bytes=cost.workspace_bytes + self.below.workspace_bytes(numbers, most),
+            process_bytes=cost.process_bytes + self.below.process_bytes,
+            flops_per_row=cost.flops_per_row + self.below.flops_per_row(numbers),
+            entries_per_row=cost.entries_per_row + self.below.double.entries_per_row,
+            compiled=cost.compiled or self.below.double.is_compiled,
+        )
 
     # -- the passes
 
@@ -175,7 +193,8 @@ class Layout:
         operand = None
         if risk is not None:
             ends = np.concatenate([[0], np.cumsum(self.problem.block_rows)])
-            operand = Sampling(risk, ends, self.sample_rows, self.problem.seed)
+            below = None if self.below is None else self.below.of(risk)
+            operand = Sampling(risk, ends, self.sample_rows, self.problem.seed, below)
         size = self.sample_rows * (self.problem.n_features * self.problem.dtype.itemsize + 16)
         cost = Cost(
             workspace_bytes=self._block_bytes + 64 * max(self.problem.block_rows) * self.problem.n_outputs,
@@ -183,7 +202,7 @@ class Layout:
             total_result_bytes=size,
             driver_bytes=6 * size,
         )
-        return Reduce("sample", sample_block, Sample.add, operand, cost=cost)
+        return Reduce("sample", sample_block, Sample.add, operand, cost=self._with_below(cost))
 
     def searching(
         self, name: str, trials: Sequence[Trial | None], store: Store | None, operand: Sampled | None
@@ -215,6 +234,7 @@ class Layout:
             workspace_bytes=self._block_bytes + placing_bytes() + 3 * part * self.row_bytes,
             result_bytes=part * self.row_bytes + 48 * self.n_buckets + 1024,
         )
+        cost = self._with_below(cost)
         return Each("move", move_rows, range(len(self.parts)), store, self.parts, operand, cost=cost)
 
     def solving(self, items: Sequence[tuple[int, int]], store: Store | None, operand: Solving | None) -> Each:
@@ -222,11 +242,7 @@ class Layout:
         problem = self.problem
         cost = Cost(
             workspace_bytes=most_bytes(
-                self.cell_rows,
-                self.bucket_rows,
-                4 * problem.n_features,
-                problem.n_outputs,
-                quadratic=self.quadratic,
+                self.cell_rows, self.bucket_rows, self.row_bytes, problem.n_outputs, quadratic=self.quadratic
             ),
             result_bytes=self.machine_bytes,
             compiled=True,
@@ -302,16 +318,19 @@ class Layout:
             result_bytes=256,
             process_bytes=KEPT_BYTES + 2 * self.machine_bytes,
         )
+        cost = self._with_below(cost)
         return Reduce("held-out", function, Sums.add, operand, "test", cost=cost, measures_only=True)
 
 
 @dataclass(frozen=True)
 class Zero:
-    """The model 0, as an operand."""
+    """The model 0, or the one below, as an operand."""
 
     risk: Risk
+    below: Below | None = None
 
 
 def measure_zero(block: Block, operand: Zero) -> Sums:
-    """The sums of a block at the model 0."""
-    return zero_sums(block, operand.risk)
+    """The sums of a block at the model 0, or at the one below."""
+    below = None if operand.below is None else operand.below(block.features)
+    return first_sums(block, operand.risk, below)

@@ -71,7 +71,12 @@ class CellMachine:
 
 
 def solve_cell(
-    settings: CellSettings, rows: Floats, targets: Array, weights: Array | None, seed: int
+    settings: CellSettings,
+    rows: Floats,
+    targets: Array,
+    weights: Array | None,
+    seed: int,
+    offsets: Array | None = None,
 ) -> CellMachine:
     """The exact machine of a cell's rows.
 
@@ -84,13 +89,15 @@ def solve_cell(
     targets : (m, k): -1 and +1, or real numbers
     weights : (m,), or None for all ones; rows of weight 0 are left out
     seed : of the cell
+    offsets : (m, k) b of a model b + f, whose losses are minimised over f; a constant of one class is the
+        least with which its rows have a margin of 1
 
     Notes
     -----
     Equal rows count as one. Where they cost more than 10^4 together they are taken to cost that much: f is
     then within 10^-4 of what it would be without a regulariser, and more would only lose digits.
     """
-    return solve_costs(settings, rows, targets, weights, seed, [settings.cost])[0]
+    return solve_costs(settings, rows, targets, weights, seed, [settings.cost], offsets)[0]
 
 
 def solve_costs(
@@ -100,6 +107,7 @@ def solve_costs(
     weights: Array | None,
     seed: int,
     costs_of_one: Sequence[float],
+    offsets: Array | None = None,
 ) -> list[CellMachine]:
     """As :func:`solve_cell`, for several C in place of the settings' own, with one kernel matrix for all."""
     importance = np.ones(len(rows)) if weights is None else weights
@@ -109,12 +117,18 @@ def solve_costs(
     if not len(kept):
         nothing = np.zeros((0, n_outputs), rows.dtype)
         return [CellMachine(rows[:0], nothing, constants) for _ in costs_of_one]
-    points, targets, importance, places = merged(rows[kept], targets[kept], importance[kept])
+    asked_of = targets[kept] if offsets is None else np.hstack([targets[kept], offsets[kept]])
+    points, asked_of, importance, places = merged(rows[kept], asked_of, importance[kept])
+    targets, below = asked_of[:, :n_outputs], None if offsets is None else asked_of[:, n_outputs:]
+    if below is not None and is_real:
+        targets, below = targets - below, None
     if is_real:
         constants = importance @ targets / importance.sum()
     same = (targets == targets[0]).all(axis=0)
     constants[same] = targets[0, same]
-    centred = targets - constants if is_real else targets
+    if below is not None:
+        constants[same] *= np.maximum(0.0, 1.0 - (targets * below).min(axis=0))[same]
+    centred = targets - constants if is_real else targets if below is None else targets - below
     asked = np.flatnonzero(~same)
     kernel = np.zeros((0, 0), rows.dtype)
     if len(asked):
@@ -132,7 +146,7 @@ def solve_costs(
             work += kernel.size * (len(kernel) / 3 + len(asked))
         elif len(asked):
             for output in asked:
-                wanted = centred[:, output]
+                wanted = centred[:, output] if is_real else targets[:, output]
                 found = solve_dual(
                     kernel,
                     wanted,
@@ -141,7 +155,8 @@ def solve_costs(
                     seed=seed,
                     tolerance=settings.tolerance,
                     turns=settings.turns,
-                    start=_cancelled(settings.loss, wanted, costs, places),
+                    start=None if below is not None else _cancelled(settings.loss, wanted, costs, places),
+                    offsets=None if below is None else below[:, output],
                 )
                 coefficients[:, output], values[:, output] = found.coefficients, found.values
                 converged, work = converged and found.converged, work + found.work

@@ -15,12 +15,13 @@ from distkern.common.tiles import release
 from distkern.common.types import Block, Floats
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.losses.square import Square
+from distkern.solvers._cells.below import left_over
 from distkern.solvers._cells.machine import CellSettings, solve_costs
 from distkern.solvers._cells.mapping import CellMap, MapChoice, map_to_arrays
 
 Array = NDArray[np.float64]
-#: mapped rows, their targets and weights
-Rows: TypeAlias = tuple[Floats, Array, "Array | None"]
+#: mapped rows, their targets, weights and offsets
+Rows: TypeAlias = tuple[Floats, Array, "Array | None", "Array | None"]
 
 #: rows that a metric is learned from
 METRIC_ROWS = 4000
@@ -107,6 +108,7 @@ class Sampled:
     rows : (n, d), in the order of :func:`stratified_order`
     targets : (n, k): -1 and +1, or standardised real numbers
     weights : (n,)
+    offsets : (n, k) what a model below predicts, or None
     """
 
     rows: Floats
@@ -114,6 +116,7 @@ class Sampled:
     weights: Array
     loss: AbstractDualLoss
     seed: int
+    offsets: Array | None = None
 
 
 def try_map(
@@ -127,10 +130,13 @@ def try_map(
     (n_settings, n_held_out) and those of the map
     """
     rows, targets, weights, n_learned = operand.rows, operand.targets, operand.weights, item.n_learned
-    mapping = CellMap.fit(item.map, rows[: item.n_metric], targets[: item.n_metric])
+    offsets = operand.offsets
+    wanted = left_over(operand.loss, targets, offsets)
+    mapping = CellMap.fit(item.map, rows[: item.n_metric], wanted[: item.n_metric])
     held_out = slice(max(n_learned, len(rows) - item.n_held_out), len(rows))
     learned, asked = (
-        (mapping.apply(rows[part]), targets[part], weights[part]) for part in (slice(n_learned), held_out)
+        (mapping.apply(rows[part]), targets[part], weights[part], None if offsets is None else offsets[part])
+        for part in (slice(n_learned), held_out)
     )
     loss = operand.loss
     if targets.shape[1] >= MANY_OUTPUTS and item.is_first:
@@ -149,8 +155,9 @@ def tried(
     for spec, width in trial.points:
         kernel = mapping.kernel(spec.name, width, **dict(spec.parameters))
         settings = CellSettings(kernel, loss, 1.0, TOLERANCE, TURNS)
-        for machine in solve_costs(settings, *learned, seed, trial.costs):
-            losses.append(losses_of(machine.predict(settings, asked[0]), *asked[1:]))
+        for machine in solve_costs(settings, *learned[:3], seed, trial.costs, learned[3]):
+            values = machine.predict(settings, asked[0])
+            losses.append(losses_of(values if asked[3] is None else values + asked[3], *asked[1:3]))
             work.append(machine.work)
     return np.array(losses).reshape(len(losses), len(asked[1])), np.array(work)
 

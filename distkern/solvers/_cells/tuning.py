@@ -16,7 +16,7 @@ from distkern.common.types import Block
 from distkern.solvers._cells.buckets import Cut
 from distkern.solvers._cells.mapping import CellMap
 from distkern.solvers._cells.search import Outcome
-from distkern.solvers._cells.trials import Setting, Trial, tried
+from distkern.solvers._cells.trials import Rows, Setting, Trial, tried
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -55,30 +55,38 @@ def try_cells(
     """
     number, most, which = item
     cut, trial = operand.cut, operand.trials[which]
-    rows, lies = cut.gathered(number, most)
+    rows, lies, offsets = cut.gathered(number, most)
     placed = operand.map.apply(np.asarray(rows.features))
     losses, work = [np.zeros((len(trial.settings), 0))], np.zeros(len(trial.settings))
     for _leaf, inside, own in cut.tree(placed, number).members(placed):
         assert rows.targets is not None
         if len(losses) <= operand.n_cells and len(np.unique(rows.targets[inside])) > 1:
-            found = _tried(
-                rows.take(inside[: cut.cell_rows]), (own & lies[inside])[: cut.cell_rows], cut, trial
-            )
+            some = inside[: cut.cell_rows]
+            below = None if offsets is None else offsets[some]
+            found = _tried(rows.take(some), (own & lies[inside])[: cut.cell_rows], below, cut, trial)
             losses.append(found[0])
             work += found[1]
     release()
     return {"work": work.tolist()}, {"losses": np.hstack(losses)}
 
 
-def _tried(rows: Block, lies: NDArray[np.bool_], cut: Cut, trial: Trial) -> tuple[Array, Array]:
+def _tried(
+    rows: Block, lies: NDArray[np.bool_], offsets: Array | None, cut: Cut, trial: Trial
+) -> tuple[Array, Array]:
     risk, mapping = cut.risk, trial.fitted
     assert mapping is not None
     held_out = np.flatnonzero(lies)[::_HELD_OUT]
-    some, asked = rows.take(np.setdiff1d(np.arange(rows.n_rows), held_out)), rows.take(held_out)
-    learned, held = (
-        (mapping.apply(np.asarray(part.features)), risk.targets(part).astype(np.float64), risk.weights(part))
-        for part in (some, asked)
-    )
+
+    def part(numbers: NDArray[np.intp]) -> Rows:
+        some = rows.take(numbers)
+        return (
+            mapping.apply(np.asarray(some.features)),
+            risk.targets(some).astype(np.float64),
+            risk.weights(some),
+            None if offsets is None else offsets[numbers],
+        )
+
+    learned, held = part(np.setdiff1d(np.arange(rows.n_rows), held_out)), part(held_out)
     return tried(trial, mapping, cut.loss, learned, held, cut.seed)
 
 
