@@ -60,14 +60,11 @@ def _facts(name: str, solver: type[Any]) -> dict[str, Any]:
 
 
 def _show(name: str, facts: dict[str, Any], *, whole: bool) -> None:
-    from rich.console import Console
+    from distkern.cli.tables import console, fact_table
 
-    from distkern.cli.tables import fact_table
-
-    console = Console(width=80, highlight=False)
     named, _, title = facts["what"].rpartition(": ")
     title = title if named.lower() == name else facts["what"]
-    console.print(f"[bold]{name}[/bold]: {title}")
+    console().print(f"[bold]{name}[/bold]: {title}")
     parameters = facts["hyperparameters"]
     if whole:
         shown = {
@@ -80,8 +77,8 @@ def _show(name: str, facts: dict[str, Any], *, whole: bool) -> None:
             for key, value in facts.items()
             if key not in ("what", "hyperparameters")
         }
-    console.print(fact_table(shown))
-    console.print()
+    console().print(fact_table(shown))
+    console().print()
 
 
 def _spoken(default: Any) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from distkern.cli import known_jobs, options
@@ -38,7 +36,5 @@ def cancel(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -
         folder.ask_to_stop()
         if asked is not None:
             asked.stop(identifier, record.submission)
-    if as_json:
-        click.echo(json.dumps({"id": identifier, "was": state}))
-    else:
-        click.echo(f"job {identifier} was {state} and stops within a stage; its last checkpoint stays")
+    text = f"job {identifier} was {state} and stops within a stage; its last checkpoint stays"
+    options.tell(as_json, {"id": identifier, "was": state}, text)

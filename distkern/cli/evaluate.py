@@ -35,15 +35,7 @@ _NAMES = {
 )
 @options.scheduling
 @options.as_json
-def evaluate(
-    model: str,
-    data: str,
-    split: str,
-    scheduler: str | None,
-    workers: int | None,
-    memory_limit: int | None,
-    as_json: bool,
-) -> None:
+def evaluate(model: str, data: str, split: str, as_json: bool, **where: Any) -> None:
     """Measure a model on a data set: rows, errors, objective and seconds.
 
     Prints one JSON object where standard output is not a terminal, or with --json.
@@ -55,18 +47,14 @@ def evaluate(
     from distkern.runs.persistence import load_model
     from distkern.runs.run import evaluate as evaluate_model
 
-    options.use_certificates(scheduler)
+    where = options.where_to_run(**where)
     fitted = load_model(model)
     source = find_split(data, split)
-    measured: dict[str, Any] = evaluate_model(
-        fitted, source, scheduler=scheduler or "local", workers=workers, memory_limit=memory_limit
-    )
+    measured: dict[str, Any] = evaluate_model(fitted, source, **where)
     if as_json or not sys.stdout.isatty():
         click.echo(json.dumps(measured))
         return
-    from rich.console import Console
-
-    from distkern.cli.tables import fact_table
+    from distkern.cli.tables import console, fact_table
     from distkern.monitor.text import in_number, in_percent, in_time
 
     shown = {
@@ -75,9 +63,8 @@ def evaluate(
         **{name: in_number(measured[name]) for name in _NUMBERS if name in measured},
         "seconds": in_time(measured["seconds"]),
     }
-    console = Console(width=80, highlight=False)
-    console.print(f"{model} on {data}", markup=False)
-    console.print(fact_table({_NAMES.get(name, name): text for name, text in shown.items()}))
+    console().print(f"{model} on {data}", markup=False)
+    console().print(fact_table({_NAMES.get(name, name): text for name, text in shown.items()}))
 
 
 def find_split(data: str, split: str) -> Split:

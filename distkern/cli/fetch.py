@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from distkern.cli import known_jobs, options
@@ -50,7 +48,4 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
         # reads every array against its checksum
         load_model(staged.path)
         staged.commit()
-    if as_json:
-        click.echo(json.dumps({"id": identifier, "model": str(out)}))
-    else:
-        click.echo(f"model in {out}")
+    options.tell(as_json, {"id": identifier, "model": str(out)}, f"model in {out}")

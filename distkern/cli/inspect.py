@@ -40,18 +40,15 @@ def inspect(path: Place, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"kind": kind, **found.record}))
         return
-    from rich.console import Console
+    from distkern.cli.tables import console, fact_table
 
-    from distkern.cli.tables import fact_table
-
-    console = Console(width=80, highlight=False)
-    console.print(f"{path}: {kind}", markup=False)
-    console.print(fact_table(found.facts))
+    console().print(f"{path}: {kind}", markup=False)
+    console().print(fact_table(found.facts))
     if found.hyperparameters:
-        console.print("\nhyperparameters")
-        console.print(fact_table(found.hyperparameters))
+        console().print("\nhyperparameters")
+        console().print(fact_table(found.hyperparameters))
     if found.history:
-        console.print(_history_table(found.history))
+        console().print(_history_table(found.history))
 
 
 @dataclass(frozen=True)

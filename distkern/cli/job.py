@@ -246,15 +246,6 @@ def _for_task(job: Job, known: Mapping[str, Any]) -> str:
     return regressor if task == "regression" else job.algorithm
 
 
-def _check_choice(name: str, value: Any, allowed: list[Any]) -> None:
-    """Refuse a word that is none of the words a hyperparameter may be, with the nearest one."""
-    words = {word for kind in allowed for word in getattr(kind, "options", ()) if isinstance(word, str)}
-    if isinstance(value, str) and words and value not in words:
-        numbers = any(hasattr(kind, "left") for kind in allowed)
-        error = unknown_name("value", value, words | ({"a number"} if numbers else set()))
-        raise InputError(error.what, where=f"hyperparameter {name!r}", mend=error.mend)
-
-
 def prepare(job: Job) -> tuple[Any, Dataset]:
     """The estimator of a job, not fitted, and its data set.
 

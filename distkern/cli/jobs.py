@@ -11,6 +11,9 @@ import click
 from distkern.cli import known_jobs, options
 from distkern.storage.places import Place, absolute
 
+#: the keys of a line, in order
+_NOTHING = dict.fromkeys(("id", "state", "algorithm", "out", "stage", "stages", "submitted"))
+
 
 @click.command()
 @known_jobs.runs
@@ -52,19 +55,13 @@ def jobs(runs: Place, scheduler: str | None, as_json: bool) -> None:
             row["id"],
             row["state"],
             row["algorithm"],
-            _stage(row),
+            "-" if row["stage"] is None else known_jobs.stage_text(row),
             "-" if row["submitted"] is None else in_time(max(0.0, now - row["submitted"])),
         )
         for row in rows
     ]
     console = Console(highlight=False, width=max(80, *(len(row["id"]) + 50 for row in rows)))
     console.print(table(("id", "state", "algorithm", "stage", "age"), lines, text=(0, 1, 2)))
-
-
-def _stage(row: dict[str, Any]) -> str:
-    if row["stage"] is None:
-        return "-"
-    return known_jobs.stage_text(row)
 
 
 def _facts(name: str, folder: Any, told: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -75,27 +72,11 @@ def _facts(name: str, folder: Any, told: dict[str, Any] | None = None) -> dict[s
         facts = known_jobs.facts_of(folder)
     except InputError:
         if told is None:
-            return {
-                "id": name,
-                "state": "removed",
-                "algorithm": "-",
-                "out": str(folder.path),
-                "stage": None,
-                "stages": None,
-                "submitted": None,
-            }
+            return _NOTHING | {"id": name, "state": "removed", "algorithm": "-", "out": str(folder.path)}
         states = {"pending": "running", "finished": "finished", "error": "failed", "cancelled": "cancelled"}
-        return {
-            "id": name,
-            "state": states.get(told["scheduler_state"], "lost"),
-            "algorithm": told["algorithm"],
-            "out": told["out"],
-            "stage": None,
-            "stages": None,
-            "submitted": told["submitted"],
-        }
+        known = {key: told[key] for key in ("algorithm", "out", "submitted")}
+        return _NOTHING | known | {"id": name, "state": states.get(told["scheduler_state"], "lost")}
     if facts["id"] != name:
         # the folder has a newer job
         return {**facts, "id": name, "state": "replaced", "stage": None}
-    keys = ("id", "state", "algorithm", "out", "stage", "stages", "submitted")
-    return {key: facts[key] for key in keys}
+    return {key: facts[key] for key in _NOTHING}

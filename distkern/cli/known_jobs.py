@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import options
+from distkern.cli.values import check_scheduler
 from distkern.common.errors import InputError
 from distkern.storage.places import Place
 
@@ -30,28 +31,23 @@ runs: Callable[[Any], Any] = click.option(
 _TERMINAL_PAUSE = 0.3
 
 
-def address(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """A callback that takes only the address of a running scheduler."""
-    from distkern.cli.values import check_scheduler
-
-    try:
-        if value is None or "://" in check_scheduler(value):
-            return value
-    except InputError as error:
-        raise click.BadParameter(str(error), context, parameter) from None
-    raise click.BadParameter(
-        f"{value!r} does not outlive this command; give tcp://HOST:PORT", context, parameter
-    )
+def check_address(text: str) -> str:
+    """The address of a running scheduler, and nothing else."""
+    if "://" not in check_scheduler(text):
+        raise InputError(f"{text!r} does not outlive this command; give tcp://HOST:PORT")
+    return text
 
 
-_scheduler = click.option(
-    "--scheduler", metavar="ADDRESS", callback=address, help="A scheduler to ask as well: tcp:// or tls://."
+#: the scheduler to ask as well, and who one is to it
+scheduler = options.together(
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        callback=options.read_by(check_address),
+        help="A scheduler to ask as well: tcp:// or tls://.",
+    ),
+    options.certificates,
 )
-
-
-def scheduler(command: Any) -> Any:
-    """``--scheduler``, the scheduler to ask as well, and who one is to it."""
-    return _scheduler(options.certificates(command))
 
 
 def ask(address: str | None) -> AbstractContextManager[JobScheduler | None]:

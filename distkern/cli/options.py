@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from distkern.cli.values import check_scheduler, parse_bytes
+from distkern.common.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -22,7 +26,6 @@ class PlaceType(_ParamType):
     name = "place"
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        from distkern.common.errors import InputError
         from distkern.storage.places import place_of
 
         try:
@@ -36,7 +39,14 @@ PLACE = PlaceType()
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the facts as one JSON object.")
 
 
-def _all(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
+def tell(as_json: bool, facts: dict[str, Any], text: str) -> None:
+    """Print the outcome of a command."""
+    click.echo(json.dumps(facts) if as_json else text)
+
+
+def together(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """One decorator of several."""
+
     def decorate(command: Command) -> Command:
         decorated: Any = command
         for decorator in reversed(decorators):
@@ -46,16 +56,16 @@ def _all(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return decorate
 
 
-def _check_size(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
-    if value is None:
-        return None
-    from distkern.cli.values import parse_bytes
-    from distkern.common.errors import InputError
+def read_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
+    """The callback of an option that ``parse`` reads; what it refuses is said of the option."""
 
-    try:
-        return parse_bytes(value)
-    except InputError as error:
-        raise click.BadParameter(str(error), context, parameter) from None
+    def read(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+        try:
+            return None if value is None else parse(value)
+        except InputError as error:
+            raise click.BadParameter(str(error), context, parameter) from None
+
+    return read
 
 
 def memory_limit(default: str | None = None) -> Callable[[Command], Command]:
@@ -63,23 +73,11 @@ def memory_limit(default: str | None = None) -> Callable[[Command], Command]:
     return click.option(
         "--memory-limit",
         metavar="SIZE",
-        callback=_check_size,
+        callback=read_by(parse_bytes),
         default=default,
         show_default=default is not None,
         help="Memory of one worker, for instance 512MiB.",
     )
-
-
-def _check_scheduler(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    if value is None:
-        return None
-    from distkern.cli.values import check_scheduler
-    from distkern.common.errors import InputError
-
-    try:
-        return check_scheduler(value)
-    except InputError as error:
-        raise click.BadParameter(str(error), context, parameter) from None
 
 
 _CERTIFICATES = "distkern.certificates"
@@ -102,7 +100,6 @@ def use_certificates(scheduler: str | None) -> None:
     given = {} if context is None else context.meta.get(_CERTIFICATES, {})
     if not given:
         return
-    from distkern.common.errors import InputError
     from distkern.engine.dask.certificates import use_certificates
 
     if not (scheduler or "").startswith("tls://"):
@@ -127,7 +124,7 @@ def _certificate_option(name: str, what: str) -> Callable[[Any], Any]:
 
 
 #: who one is to a scheduler at a tls:// address; a command that has them calls :func:`use_certificates`
-certificates = _all(
+certificates = together(
     _certificate_option("ca", "the authority's certificate"),
     _certificate_option("cert", "your certificate"),
     _certificate_option("key", "its key"),
@@ -142,7 +139,7 @@ def file_kinds(command: Command) -> Command:
     kinds = known_formats()
     listed = "; ".join(f"{kind.name}: {' '.join(kind.extensions)}" for kind in kinds.values())
     said = f"What the files are, where their names do not say ({listed}; text also {' '.join(COMPRESSIONS)})."
-    return _all(
+    return together(
         click.option(
             "--header/--no-header",
             default=None,
@@ -153,16 +150,16 @@ def file_kinds(command: Command) -> Command:
             default=None,
             help="Whether indices of svmlight files start at 0.  [default: looked at; of a model, as it was]",
         ),
-        click.option("--format", "format_name", type=click.Choice(list(kinds)), help=said),
+        click.option("--format", type=click.Choice(list(kinds)), help=said),
     )(command)
 
 
 #: where tasks run
-scheduling = _all(
+scheduling = together(
     click.option(
         "--scheduler",
         metavar="WHERE",
-        callback=_check_scheduler,
+        callback=read_by(check_scheduler),
         help="synchronous, threads, processes, local (worker processes here; the default), "
         "tcp://HOST:PORT or tls://HOST:PORT.",
     ),
@@ -177,8 +174,15 @@ dashboard = click.option(
     help="Serve Dask's dashboard (default: for local workers only).",
 )
 
+
+def where_to_run(scheduler: str | None, **limits: Any) -> dict[str, Any]:
+    """What :data:`scheduling` gives, for the functions of :mod:`distkern.runs`."""
+    use_certificates(scheduler)
+    return {"scheduler": scheduler or "local", **limits}
+
+
 #: a job file and the flags that override it
-job = _all(
+job = together(
     click.argument("job_file", metavar="[JOB.toml]", required=False, type=PLACE),
     click.option("--data", metavar="D.zarr", help="The sharded data set, a folder or a URL."),
     click.option(

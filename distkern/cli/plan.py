@@ -62,9 +62,7 @@ def plan(
 
 
 def _show(planned: Any) -> None:
-    from rich.console import Console
-
-    from distkern.cli.tables import table
+    from distkern.cli.tables import console, table
     from distkern.monitor.text import in_bytes, in_time
 
     rows = [
@@ -79,8 +77,7 @@ def _show(planned: Any) -> None:
         )
         for step in planned.passes
     ]
-    console = Console(width=80, highlight=False)
-    console.print(
+    console().print(
         table(("pass", "times", "time", "read", "worker", "driver", "who works"), rows, text=(0, 6))
     )
     total = sum(step.times * step.bytes_read for step in planned.passes)

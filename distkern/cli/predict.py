@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -13,14 +12,6 @@ from distkern.common.errors import InputError
 from distkern.storage.places import place_of
 
 _ENDINGS = (".zarr", ".csv", ".npy")
-#: what says how files are read, and has no effect on a data set
-_OF_FILES = {
-    "target": "--target",
-    "id": "--id",
-    "format_name": "--format",
-    "header": "--header",
-    "zero_based": "--zero-based",
-}
 
 
 @click.command()
@@ -55,15 +46,13 @@ def predict(
     split: str | None,
     id: str | None,
     target: str | None,
+    format: str | None,
     header: bool | None,
     zero_based: bool | None,
-    format_name: str | None,
     decision: bool,
     proba: bool,
-    scheduler: str | None,
-    workers: int | None,
-    memory_limit: int | None,
     as_json: bool,
+    **where: Any,
 ) -> None:
     """Write a model's predictions for files, in their order, or for a data set, shard by shard.
 
@@ -83,9 +72,15 @@ def predict(
         raise InputError(
             f"{out!r} has an unknown ending", where="--out", mend=f"end it in one of {', '.join(_ENDINGS)}"
         )
-    how = {"target": target, "id": id, "format_name": format_name, "header": header, "zero_based": zero_based}
+    how: dict[str, Any] = {
+        "target": target,
+        "id": id,
+        "format": format,
+        "header": header,
+        "zero_based": zero_based,
+    }
     _check_source(files, data, split, how)
-    options.use_certificates(scheduler)
+    where = options.where_to_run(**where)
     fitted = load_model(model)
     if proba and decision:
         raise InputError("excludes --decision", where="--proba", mend="give one of them")
@@ -95,19 +90,12 @@ def predict(
             where="--proba",
             mend="use --decision, or train with loss='logistic' where the algorithm has it",
         )
-    where: dict[str, Any] = {
-        "output": "decision" if decision else "probability" if proba else "label",
-        "scheduler": scheduler or "local",
-        "workers": workers,
-        "memory_limit": memory_limit,
-    }
+    where["output"] = "decision" if decision else "probability" if proba else "label"
     notes: list[str] = []
     if data is not None:
         n_rows = predict_to(fitted, find_split(data, split or "test"), out, **where)
     else:
-        rows = files_for(
-            fitted, files, id=id, target=target, format=format_name, header=header, zero_based=zero_based
-        )
+        rows = files_for(fitted, files, **how)
         n_rows = predict_files_to(fitted, rows, out, **where)
         notes = [
             f"{file} does not name its columns: taken in the order of training" for file in rows.by_position
@@ -116,10 +104,8 @@ def predict(
             notes.append(told_unseen(rows.unseen, "rows"))
     for note in notes:
         click.echo(f"note: {note}", err=True)
-    if as_json:
-        click.echo(json.dumps({"n": n_rows, "out": str(place_of(out)), "decision": decision}))
-    else:
-        click.echo(f"{n_rows:,} predictions in {out}")
+    facts = {"n": n_rows, "out": str(place_of(out)), "decision": decision}
+    options.tell(as_json, facts, f"{n_rows:,} predictions in {out}")
 
 
 def _check_source(files: tuple[str, ...], data: str | None, split: str | None, how: dict[str, Any]) -> None:
@@ -140,7 +126,9 @@ def _check_source(files: tuple[str, ...], data: str | None, split: str | None, h
         return
     for name, value in how.items():
         if value is not None:
-            raise InputError("has no effect on a data set", where=_OF_FILES[name], mend="leave it out")
+            raise InputError(
+                "has no effect on a data set", where=f"--{name.replace('_', '-')}", mend="leave it out"
+            )
     place = place_of(str(data))
     if place.exists() and not place.is_dir():
         raise InputError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import time
@@ -151,30 +150,16 @@ class _SeveralTests(click.Command):
 @click.pass_context
 def shard(
     context: click.Context,
+    /,
     src: tuple[str, ...],
     out: Place | None,
     test: tuple[str, ...],
-    test_fraction: float | None,
-    target: str | None,
-    task: Any,
-    positive: str | None,
-    scale: Any,
-    sparse: bool | None,
-    rows_per_shard: int | None,
-    shuffle: bool,
-    seed: int,
-    impute: Any,
     categorical: tuple[str, ...],
-    drop: tuple[str, ...],
-    weight: str | None,
-    id: str | None,
     like: str | None,
-    header: bool | None,
-    zero_based: bool | None,
-    format_name: str | None,
     columns: bool,
     overwrite: bool,
     as_json: bool,
+    **how: Any,
 ) -> None:
     """Turn files into a sharded data set, streaming: a few shards in memory at most.
 
@@ -198,34 +183,17 @@ def shard(
             src,
             out,
             test=test or None,
-            test_fraction=test_fraction,
-            target=target,
-            task=task,
-            positive=positive,
-            scale=scale,
-            sparse=sparse,
-            rows_per_shard=rows_per_shard,
-            shuffle=shuffle,
-            seed=seed,
+            categorical=_by_name(categorical),
+            like=None if like is None else _like(like),
             columns=columns,
             overwrite=overwrite,
-            format=format_name,
-            header=header,
-            zero_based=zero_based,
-            impute=impute,
-            categorical=_by_name(categorical),
-            drop=drop,
-            weight=weight,
-            id=id,
-            like=None if like is None else _like(like),
             progress=progress,
             notice=notices.append,
+            **how,
         )
     seconds = time.perf_counter() - started
-    if as_json:
-        click.echo(json.dumps(_facts(dataset, seconds) | {"notices": notices}))
-    else:
-        click.echo(_closing_line(dataset, out, seconds, notices))
+    facts = _facts(dataset, seconds) | {"notices": notices}
+    options.tell(as_json, facts, _closing_line(dataset, out, seconds, notices))
 
 
 def _like(path: str) -> Like:
@@ -295,24 +263,15 @@ def _add_columns(
     with _interruption_explained(), _progress() as progress:
         dataset = add_columns(src[0], overwrite=overwrite, progress=progress)
     seconds = time.perf_counter() - started
-    if as_json:
-        click.echo(json.dumps(_facts(dataset, seconds)))
-        return
-    click.echo(f"{src[0]}: {_copy(dataset)} {in_time(seconds)}")
-
-
-def _copy(dataset: Dataset) -> str:
     copy = dataset.train.column_copy
     assert copy is not None
-    return f"feature-major copy of {dataset.n_rows:,} train rows, {in_bytes(copy.stored_bytes)},"
+    size = f"{dataset.n_rows:,} train rows, {in_bytes(copy.stored_bytes)}"
+    text = f"{src[0]}: feature-major copy of {size}, {in_time(seconds)}"
+    options.tell(as_json, _facts(dataset, seconds), text)
 
 
 def _splits(dataset: Dataset) -> dict[str, Split]:
     return {"train": dataset.train} | ({} if dataset.test is None else {"test": dataset.test})
-
-
-def _bytes_on_disk(dataset: Dataset) -> int:
-    return size_of_tree(dataset.path)
 
 
 def _facts(dataset: Dataset, seconds: float) -> dict[str, Any]:
@@ -329,7 +288,11 @@ def _facts(dataset: Dataset, seconds: float) -> dict[str, Any]:
             "class_counts": None if split.class_counts is None else split.class_counts.tolist(),
         }
     facts["classes"] = None if dataset.classes is None else dataset.classes.tolist()
-    facts |= {"scaling": dataset.scaling.kind, "bytes": _bytes_on_disk(dataset), "seconds": round(seconds, 3)}
+    facts |= {
+        "scaling": dataset.scaling.kind,
+        "bytes": size_of_tree(dataset.path),
+        "seconds": round(seconds, 3),
+    }
     facts["columns"] = column_facts(dataset)
     return facts | {"fingerprint": dataset.fingerprint}
 
@@ -355,7 +318,7 @@ def _closing_line(dataset: Dataset, out: Place, seconds: float, notices: list[st
         following = f"distkern train --data {place} --out model"
     return (
         f"{out}: {rows} rows, {dataset.n_features:,} features, {classes}{shards} {form}shards, "
-        f"{columns}{in_bytes(_bytes_on_disk(dataset))}, {in_time(seconds)}\n"
+        f"{columns}{in_bytes(size_of_tree(dataset.path))}, {in_time(seconds)}\n"
         f"{told}next: {following}"
     )
 

@@ -26,9 +26,7 @@ def status(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -
     Example:
       distkern status csvrg-20250131-235959-1a2b --runs /shared/models
     """
-    from rich.console import Console
-
-    from distkern.cli.tables import fact_table
+    from distkern.cli.tables import console, fact_table
     from distkern.monitor.text import error_name, in_error, in_number, in_time
 
     with known_jobs.ask(scheduler) as asked:
@@ -63,4 +61,4 @@ def status(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -
     shown["submitted"] = f"{in_time(max(0.0, now - facts['submitted']))} ago to {facts['scheduler']}"
     shown["algorithm"], shown["data"], shown["out"] = facts["algorithm"], facts["data"], facts["out"]
     click.echo(f"job {facts['id']}")
-    Console(highlight=False, width=80).print(fact_table(shown))
+    console().print(fact_table(shown))

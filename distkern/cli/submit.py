@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -87,11 +86,11 @@ def submit(
     if resume:
         check_resumption(estimator, dataset.train, folder.path, test=dataset.test)
     record = _send(job, folder, retries, folder.path.parent if runs is None else runs)
-    if as_json:
-        click.echo(json.dumps({"id": record.id, "out": record.out, "scheduler": record.scheduler}))
-    else:
+    if not as_json:
         click.echo(f"see it with {record.command('logs', '--follow')}", err=True)
-        click.echo(f"{job.algorithm} on {place_of(job.data).name} to {job.scheduler}: job {record.id}")
+    facts = {"id": record.id, "out": record.out, "scheduler": record.scheduler}
+    text = f"{job.algorithm} on {place_of(job.data).name} to {job.scheduler}: job {record.id}"
+    options.tell(as_json, facts, text)
     if wait:
         state = follow(folder, wait=True)
         if state != "finished":
@@ -113,7 +112,7 @@ def _refuse_if_driven(folder: JobFolder, scheduler: JobScheduler) -> None:
 
 def _send(job: Job, folder: JobFolder, retries: int, runs: Place) -> Record:
     """Write the job down and hand its driver to the scheduler."""
-    from distkern.cli.on_cluster import train_described
+    from distkern.cli.training import train_described
     from distkern.engine.dask.jobs import JobScheduler
     from distkern.jobs.driver import drive
     from distkern.jobs.index import JobIndex

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.box import SIMPLE_HEAD
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+
+def console() -> Console:
+    """Prints to standard output, 80 columns wide."""
+    return Console(width=80, highlight=False)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text: Sequence[int] = (0,)) -> Table:

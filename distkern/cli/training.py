@@ -73,6 +73,18 @@ def run_job(
     return fitted, history
 
 
+def train_described(description: dict[str, Any], listeners: Sequence[Listener], resume: bool) -> None:
+    """What a job's driver runs on a worker: the training of a :class:`~distkern.cli.job.Job` from its fields.
+
+    Of a model that is there, what is missing beside it is written. The first listener hears of all first.
+    """
+    from distkern.cli.job import Job, prepare
+
+    job = Job(**description)
+    _, dataset = prepare(job)
+    run_job(job, dataset, listeners=listeners, resume=resume, on_cluster=True)
+
+
 def has_dashboard(job: Job, dashboard: bool | None) -> bool:
     """Whether a local cluster is started with its dashboard; refused where there can be none."""
     if dashboard and job.scheduler in ("synchronous", "threads", "processes"):

@@ -14,8 +14,8 @@ import pytest
 
 from distkern.cli.job import Job
 from distkern.cli.main import main
-from distkern.cli.on_cluster import train_described
 from distkern.cli.supervision import supervised
+from distkern.cli.training import train_described
 from distkern.common.errors import ClusterError, InputError
 from distkern.engine.events import Event, Listener
 from distkern.jobs import faults

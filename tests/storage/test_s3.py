@@ -16,7 +16,7 @@ import pytest
 import zarr
 
 from distkern.cli.main import main
-from distkern.cli.on_cluster import train_described
+from distkern.cli.training import train_described
 from distkern.common.errors import InputError, StoreError
 from distkern.engine import budget
 from distkern.engine.checkpoint import CheckpointFolder
