@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.compiled import array_type, compile_loop
+from distkern.common.compiled import argument_types, compile_loop
 from distkern.common.sparse import Rows, SparseRows
 
 
@@ -97,14 +97,11 @@ def _parts(rows: SparseRows) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[n
 
 @cache
 def _loop(name: str, dtype: np.dtype[Any]) -> Callable[..., None]:
-    data, indices, indptr = array_type(dtype, 1), array_type(np.int32, 1), array_type(np.int64, 1)
-    rows, coefficients = array_type(dtype, 2), array_type(np.float64, 2)
-    values, found = (array_type(np.float64, n, writable=True) for n in (2, 1))
-    loops: dict[str, tuple[Callable[..., None], tuple[Any, ...]]] = {
-        "dense products": (_dense_products, (rows, coefficients, values)),
-        "sparse products": (_sparse_products, (data, indices, indptr, coefficients, values)),
-        "dense squares": (_dense_squares, (rows, found)),
-        "sparse squares": (_sparse_squares, (data, indptr, found)),
+    loops: dict[str, tuple[Callable[..., None], str]] = {
+        "dense products": (_dense_products, "x[:, :] f8[:, :] f8[:, :]!"),
+        "sparse products": (_sparse_products, "x[:] i4[:] i8[:] f8[:, :] f8[:, :]!"),
+        "dense squares": (_dense_squares, "x[:, :] f8[:]!"),
+        "sparse squares": (_sparse_squares, "x[:] i8[:] f8[:]!"),
     }
-    function, arguments = loops[name]
-    return compile_loop(function, arguments, exact=True)
+    function, text = loops[name]
+    return compile_loop(function, argument_types(text, x=dtype), exact=True)

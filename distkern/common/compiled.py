@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import re
 import types
 from collections.abc import Callable
 from typing import Any
@@ -26,6 +27,37 @@ def array_type(dtype: DTypeLike, n_dimensions: int, *, writable: bool = False) -
 
     scalar = numba.from_dtype(np.dtype(dtype))
     return numba.types.Array(scalar, n_dimensions, "C", readonly=not writable)
+
+
+def argument_types(text: str, **names: Any) -> tuple[Any, ...]:
+    """numba's types of arguments, for :func:`compile_loop`.
+
+    ``f8`` is a number, ``f8[:, :]`` a C-contiguous array that is read and ``f8[:]!`` one that is written. The
+    words for dtypes are NumPy's and those of ``names``, which may also be types of numba.
+    """
+    import numba
+
+    found = []
+    for word, dimensions, written in re.findall(r"(\w+)(\[[:, ]+\])?(!?)", text):
+        kind = names.get(word, word)
+        if dimensions:
+            kind = array_type(kind, dimensions.count(":"), writable=bool(written))
+        elif not isinstance(kind, numba.types.Type):
+            kind = numba.from_dtype(np.dtype(kind))
+        found.append(kind)
+    return tuple(found)
+
+
+def parameters_type(number: int) -> Any:
+    """numba's type of the parameters of a loss."""
+    import numba
+
+    return numba.types.UniTuple(numba.float64, number)
+
+
+def derivative(prediction: Any, target: Any, parameters: Any) -> Any:
+    """Stands for a loss's own, which :func:`compile_loop` puts in its place."""
+    raise NotImplementedError
 
 
 def compile_loop(

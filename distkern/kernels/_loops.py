@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from distkern.common.compiled import array_type, compile_loop
+from distkern.common.compiled import argument_types, compile_loop
 
 
 def _city_block(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:
@@ -41,18 +41,7 @@ def shared(row: float, landmark: float, parameter: float) -> float:
     raise NotImplementedError
 
 
-def _sparse_sums(
-    data: Any,
-    indices: Any,
-    indptr: Any,
-    values: Any,
-    members: Any,
-    starts: Any,
-    constants: Any,
-    parameter: float,
-    scale: float,
-    out: Any,
-) -> None:
+def _sparse_sums(data, indices, indptr, values, members, starts, constants, parameter, scale, out):  # type: ignore[no-untyped-def]
     size = out.shape[1]
     sums = np.empty(size)
     for i in range(out.shape[0]):
@@ -78,37 +67,18 @@ def sparse_sums(
     ``values``, ``members`` (which landmark) and ``starts`` (n_features + 1), ``constants`` (r,), the
     parameter of own and shared, the scale, and ``out``. Sums are float64, in the order of the columns.
     """
-    import numba
-
-    numbers = array_type(dtype, 1)
-    columns = array_type(np.int32, 1)
-    arguments = (
-        numbers,
-        columns,
-        array_type(np.int64, 1),
-        numbers,
-        columns,
-        columns,
-        array_type(np.float64, 1),
-        numba.float64,
-        numba.float64,
-        array_type(dtype, 2, writable=True),
-    )
+    text = "x[:] i4[:] i8[:] x[:] i4[:] i4[:] f8[:] f8 f8 x[:, :]!"
+    arguments = argument_types(text, x=dtype)
     return compile_loop(_sparse_sums, arguments, helpers={"own": own, "shared": shared}, exact=True)
 
 
 @cache
 def city_block(dtype: np.dtype[Any]) -> Callable[..., None]:
     """out[i, j] = -gamma sum_k |features[i, k] - landmarks[j, k]|, for arrays of this dtype."""
-    return compile_loop(_city_block, _arguments(dtype))
+    return compile_loop(_city_block, argument_types("x[:, :] x[:, :] x x[:, :]!", x=dtype))
 
 
 @cache
 def cauchy_product(dtype: np.dtype[Any]) -> Callable[..., None]:
     """out[i, j] = 1 - prod_k (1 + gamma (features[i, k] - landmarks[j, k])^2), for arrays of this dtype."""
-    return compile_loop(_cauchy_product, _arguments(dtype))
-
-
-def _arguments(dtype: np.dtype[Any]) -> tuple[Any, ...]:
-    rows = array_type(dtype, 2)
-    return rows, rows, rows.dtype, array_type(dtype, 2, writable=True)
+    return compile_loop(_cauchy_product, argument_types("x[:, :] x[:, :] x x[:, :]!", x=dtype))

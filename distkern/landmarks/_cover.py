@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.compiled import array_type, compile_loop
+from distkern.common.compiled import argument_types, compile_loop
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.tiles import scratch
 from distkern.common.types import Floats
@@ -59,20 +59,20 @@ def _scan(rows: Any, landmarks: Any, n_landmarks: int, order: Any, squared_radiu
     return n_landmarks
 
 
-def _sparse_scan(
-    data: Any,
-    indices: Any,
-    indptr: Any,
-    landmark_data: Any,
-    landmark_indices: Any,
-    landmark_indptr: Any,
-    norms: Any,
-    row: Any,
-    n_landmarks: int,
-    order: Any,
-    squared_radius: float,
-    limit: int,
-) -> int:
+def _sparse_scan(  # type: ignore[no-untyped-def]
+    data,
+    indices,
+    indptr,
+    landmark_data,
+    landmark_indices,
+    landmark_indptr,
+    norms,
+    row,
+    n_landmarks,
+    order,
+    squared_radius,
+    limit,
+):
     for i in range(len(indptr) - 1):
         norm = 0.0
         for entry in range(indptr[i], indptr[i + 1]):
@@ -117,16 +117,7 @@ def scan(dtype: np.dtype[Any]) -> Callable[..., int]:
     ``limit`` + 1. ``order`` holds the landmarks' numbers, most recently useful first: a neighbour of the
     last row is tried first, which changes the time and not the result.
     """
-    import numba
-
-    arguments = (
-        array_type(dtype, 2),
-        array_type(dtype, 2, writable=True),
-        numba.int64,
-        array_type(np.int64, 1, writable=True),
-        numba.float64,
-        numba.int64,
-    )
+    arguments = argument_types("x[:, :] x[:, :]! i8 i8[:]! f8 i8", x=dtype)
     return compile_loop(_scan, arguments, helpers={"_to_front": _to_front}, exact=True)
 
 
@@ -139,24 +130,8 @@ def sparse_scan(dtype: np.dtype[Any]) -> Callable[..., int]:
     Distances are |x|^2 + |c|^2 - 2 x c, each a float64 sum in the order of the columns: exactly 0 for equal
     rows.
     """
-    import numba
-
-    numbers, columns, ends = (array_type(kind, 1) for kind in (dtype, np.int32, np.int64))
-    exact, written = array_type(np.float64, 1, writable=True), array_type(np.int64, 1, writable=True)
-    arguments = (
-        numbers,
-        columns,
-        ends,
-        array_type(dtype, 1, writable=True),
-        array_type(np.int32, 1, writable=True),
-        written,
-        exact,
-        exact,
-        numba.int64,
-        written,
-        numba.float64,
-        numba.int64,
-    )
+    text = "x[:] i4[:] i8[:] x[:]! i4[:]! i8[:]! f8[:]! f8[:]! i8 i8[:]! f8 i8"
+    arguments = argument_types(text, x=dtype)
     return compile_loop(_sparse_scan, arguments, helpers={"_to_front": _to_front}, exact=True)
 
 

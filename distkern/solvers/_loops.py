@@ -8,30 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from distkern.common.compiled import array_type, compile_loop
+from distkern.common.compiled import argument_types, compile_loop, derivative, parameters_type
 from distkern.losses.base import AbstractElementwiseLoss
 
 
-def derivative(prediction: Any, target: Any, parameters: Any) -> Any:
-    """Stands for the loss's own, which :func:`distkern.common.compiled.compile_loop` puts in its place."""
-    raise NotImplementedError
-
-
-def _csvrg(
-    values: Any,
-    nearest: Any,
-    products: Any,
-    signs: Any,
-    weights: Any,
-    v: Any,
-    a: float,
-    b: Any,
-    eta: float,
-    lam: float,
-    parameters: Any,
-    start: int,
-    stop: int,
-) -> float:
+def _csvrg(values, nearest, products, signs, weights, v, a, b, eta, lam, parameters, start, stop):  # type: ignore[no-untyped-def]
     size = values.shape[1]
     outputs = signs.shape[1]
     differences = np.empty(outputs)
@@ -58,20 +39,7 @@ def _csvrg(
     return a
 
 
-def _avm(
-    values: Any,
-    nearest: Any,
-    signs: Any,
-    weights: Any,
-    u: Any,
-    early: Any,
-    inverse_sum: float,
-    step: int,
-    offset: float,
-    tail_start: int,
-    lam: float,
-    parameters: Any,
-) -> float:
+def _avm(values, nearest, signs, weights, u, early, inverse_sum, step, offset, tail_start, lam, parameters):  # type: ignore[no-untyped-def]
     size = values.shape[1]
     for t in range(values.shape[0]):
         landmark = nearest[t]
@@ -97,24 +65,8 @@ def csvrg_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[
     predictions of w~ and of mu, ``signs`` (n, k), ``weights`` (n,), then w = a v + b mu as ``v`` (k, r),
     ``a``, ``b`` (k,), of which it changes v and b, and returns the new a.
     """
-    import numba
-
-    number, count, rows = numba.float64, numba.int64, array_type(dtype, 2)
-    arguments = (
-        rows,
-        array_type(np.intp, 1),
-        rows,
-        rows,
-        array_type(np.float64, 1),
-        array_type(np.float64, 2, writable=True),
-        number,
-        array_type(np.float64, 1, writable=True),
-        number,
-        number,
-        _parameters(loss),
-        count,
-        count,
-    )
+    text = "x[:, :] p[:] x[:, :] x[:, :] f8[:] f8[:, :]! f8 f8[:]! f8 f8 parameters i8 i8"
+    arguments = argument_types(text, x=dtype, parameters=parameters_type(len(loss.parameters)))
     return compile_loop(_csvrg, arguments, helpers={"derivative": type(loss).derivative})
 
 
@@ -125,28 +77,6 @@ def avm_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..
     The compiled function takes ``values`` (n, r), ``nearest`` (n,), ``signs`` (n, k), ``weights`` (n,), then
     the state ``u`` (k, r), ``early`` (k, r), both of which it changes, and returns the new ``inverse_sum``.
     """
-    import numba
-
-    number, count = numba.float64, numba.int64
-    rows, written = array_type(dtype, 2), array_type(np.float64, 2, writable=True)
-    arguments = (
-        rows,
-        array_type(np.intp, 1),
-        rows,
-        array_type(np.float64, 1),
-        written,
-        written,
-        number,
-        count,
-        number,
-        count,
-        number,
-        _parameters(loss),
-    )
+    text = "x[:, :] p[:] x[:, :] f8[:] f8[:, :]! f8[:, :]! f8 i8 f8 i8 f8 parameters"
+    arguments = argument_types(text, x=dtype, parameters=parameters_type(len(loss.parameters)))
     return compile_loop(_avm, arguments, helpers={"derivative": type(loss).derivative})
-
-
-def _parameters(loss: AbstractElementwiseLoss) -> Any:
-    import numba
-
-    return numba.types.UniTuple(numba.float64, len(loss.parameters))

@@ -11,13 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from distkern.common.compiled import array_type, compile_loop
+from distkern.common.compiled import argument_types, compile_loop, derivative, parameters_type
 from distkern.losses.base import AbstractElementwiseLoss
-
-
-def derivative(prediction: Any, target: Any, parameters: Any) -> Any:
-    """Stands for the loss's own, which :func:`distkern.common.compiled.compile_loop` puts in its place."""
-    raise NotImplementedError
 
 
 def shrink(factor: float, v: Any, early: Any, scale: Any, banked: Any, norms: Any) -> None:
@@ -50,25 +45,25 @@ def close(step: int, radius: float, power: int, scale: Any, banked: Any, norms: 
     return weight
 
 
-def _dense(
-    values: Any,
-    targets: Any,
-    weights: Any,
-    v: Any,
-    early: Any,
-    scale: Any,
-    banked: Any,
-    norms: Any,
-    total: Any,
-    step: int,
-    offset: float,
-    lam: float,
-    radius: float,
-    power: int,
-    batch: int,
-    bias: Any,
-    parameters: Any,
-) -> int:
+def _dense(  # type: ignore[no-untyped-def]
+    values,
+    targets,
+    weights,
+    v,
+    early,
+    scale,
+    banked,
+    norms,
+    total,
+    step,
+    offset,
+    lam,
+    radius,
+    power,
+    batch,
+    bias,
+    parameters,
+):
     n_rows, size = values.shape
     outputs = targets.shape[1]
     dots, moves = np.empty(outputs), np.empty((min(batch, n_rows), outputs))
@@ -112,27 +107,27 @@ def _dense(
     return step
 
 
-def _sparse(
-    data: Any,
-    indices: Any,
-    indptr: Any,
-    targets: Any,
-    weights: Any,
-    v: Any,
-    early: Any,
-    scale: Any,
-    banked: Any,
-    norms: Any,
-    total: Any,
-    step: int,
-    offset: float,
-    lam: float,
-    radius: float,
-    power: int,
-    batch: int,
-    bias: Any,
-    parameters: Any,
-) -> int:
+def _sparse(  # type: ignore[no-untyped-def]
+    data,
+    indices,
+    indptr,
+    targets,
+    weights,
+    v,
+    early,
+    scale,
+    banked,
+    norms,
+    total,
+    step,
+    offset,
+    lam,
+    radius,
+    power,
+    batch,
+    bias,
+    parameters,
+):
     n_rows, outputs = targets.shape
     size = v.shape[0] - 1
     dots, moves = np.empty(outputs), np.empty((min(batch, n_rows), outputs))
@@ -188,47 +183,20 @@ def dense_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[
     weighted sum of the iterates as ``banked`` (k,) * v - ``early`` (r + 1, k), and ``total`` (1,), the sum of
     their weights. It changes all of these and returns the new ``step``.
     """
-    rows = array_type(dtype, 2)
-    return _compiled(_dense, (rows, rows, array_type(np.float64, 1)), loss)
+    return _compiled(_dense, "x[:, :] x[:, :] f8[:]", loss, dtype)
 
 
 @cache
 def sparse_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., int]:
     """As :func:`dense_loop`, with ``data``, ``indices`` and ``indptr`` of sparse rows for ``values``."""
-    arguments = (
-        array_type(dtype, 1),
-        array_type(np.int32, 1),
-        array_type(np.int64, 1),
-        array_type(dtype, 2),
-        array_type(np.float64, 1),
-    )
-    return _compiled(_sparse, arguments, loss)
+    return _compiled(_sparse, "x[:] i4[:] i8[:] x[:, :] f8[:]", loss, dtype)
 
 
 def _compiled(
-    function: Callable[..., Any], rows: tuple[Any, ...], loss: AbstractElementwiseLoss
+    function: Callable[..., Any], rows: str, loss: AbstractElementwiseLoss, dtype: np.dtype[Any]
 ) -> Callable[..., int]:
-    import numba
-
-    matrix, vector = (array_type(np.float64, dimensions, writable=True) for dimensions in (2, 1))
-    number, count = numba.float64, numba.int64
-    arguments = (
-        *rows,
-        matrix,
-        matrix,
-        vector,
-        vector,
-        vector,
-        vector,
-        count,
-        number,
-        number,
-        number,
-        count,
-        count,
-        number,
-        numba.types.UniTuple(number, len(loss.parameters)),
-    )
+    text = f"{rows} f8[:, :]! f8[:, :]! f8[:]! f8[:]! f8[:]! f8[:]! i8 f8 f8 f8 i8 i8 f8 parameters"
+    arguments = argument_types(text, x=dtype, parameters=parameters_type(len(loss.parameters)))
     helpers: dict[str, Callable[..., Any]] = {
         "derivative": type(loss).derivative,
         "shrink": shrink,

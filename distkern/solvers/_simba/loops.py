@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.compiled import array_type, compile_loop
+from distkern.common.compiled import argument_types, compile_loop
 from distkern.common.philox import philox, unit
 from distkern.solvers._simba.columns import Columns
 
@@ -261,25 +261,17 @@ def _draw(segment, seed, purpose, t, drawn):  # type: ignore[no-untyped-def]
             drawn.signs[draw, output] = segment.signs[output, place]
 
 
-def array_of(dtype: Any, n_dimensions: int = 1) -> Any:
-    """numba's type of an array that may be written."""
-    return array_type(dtype, n_dimensions, writable=True)
-
-
-def tuple_of(members: type[tuple[Any, ...]], *kinds: Any) -> Any:
-    """numba's type of a named tuple."""
+def tuple_type(members: type[tuple[Any, ...]], text: str, **names: Any) -> Any:
+    """numba's type of a named tuple, whose arrays are written."""
     import numba
 
-    return numba.types.NamedTuple(kinds, members)
+    return numba.types.NamedTuple(argument_types(text, **names), members)
 
 
 def segment_type() -> Any:
     """numba's type of :class:`Segment`."""
-    import numba
-
-    numbers, wholes = array_of("f8"), array_of("i8")
-    lanes = (array_of("f8", 2), array_of("i8", 2), array_of("i1", 2), array_of("u1", 2), wholes, numbers)
-    return tuple_of(Segment, *lanes, *(wholes,) * 4, array_of("f8", 3), numba.boolean)
+    lanes = "f8[:, :]! i8[:, :]! i1[:, :]! u1[:, :]! i8[:]! f8[:]!"
+    return tuple_type(Segment, f"{lanes} i8[:]! i8[:]! i8[:]! i8[:]! f8[:, :, :]! b1")
 
 
 @cache
@@ -295,30 +287,21 @@ def update_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
     Takes a segment, columns (the places of sparse ones in order), coefficients (lanes, columns), b and eta,
     which is multiplied with each term of v rather than with v.
     """
-    import numba
-
-    flag, whole = numba.boolean, numba.int64
-    columns = tuple_of(Columns, array_of(dtype), array_of("i4"), array_of("i8"), flag, whole)
-    arguments = (segment_type(), columns, array_type("f8", 2), array_type("f8", 1), numba.float64)
+    columns = tuple_type(Columns, "x[:]! i4[:]! i8[:]! b1 i8", x=dtype)
+    arguments = (segment_type(), columns, *argument_types("f8[:, :] f8[:] f8"))
     return compile_loop(_update, arguments, helpers={"strip_sums": strip_sums}, exact=True)
 
 
 @cache
 def rescale_loop() -> Callable[..., None]:
     """q *= factor of the lane, but not below a floor; a zero stays zero."""
-    import numba
-
-    return compile_loop(_rescale, (array_of("f8", 2), array_type("f8", 1), numba.float64), exact=True)
+    return compile_loop(_rescale, argument_types("f8[:, :]! f8[:] f8"), exact=True)
 
 
 @cache
 def draw_loop() -> Callable[..., None]:
     """The sums by groups, and draws of round t: the first group in an exponential race, a row of it by q."""
-    import numba
-
-    matrix, wholes = array_of("f8", 2), array_of("i8")
-    drawn = tuple_of(Drawn, array_of("f8", 3), array_of("f8"), wholes, matrix, array_of("i1", 2), wholes)
+    drawn = tuple_type(Drawn, "f8[:, :, :]! f8[:]! i8[:]! f8[:, :]! i1[:, :]! i8[:]!")
+    arguments = (segment_type(), *argument_types("u8 i8 i8"), drawn)
     helpers: dict[str, Callable[..., Any]] = {"philox": philox, "unit": unit, "row_at": row_at}
-    return compile_loop(
-        _draw, (segment_type(), numba.uint64, *(numba.int64,) * 2, drawn), helpers=helpers, exact=True
-    )
+    return compile_loop(_draw, arguments, helpers=helpers, exact=True)

@@ -8,9 +8,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from distkern.common.compiled import array_type, compile_loop
+from distkern.common.compiled import argument_types, compile_loop
 from distkern.common.philox import philox, unit
 
 #: coordinates of a chunk, and chunks of a span, whose sums of squares are kept
@@ -175,27 +175,24 @@ def _draw_columns(v, seed, purpose, t, scale, columns, coefficients):  # type: i
     return columns.shape[0]
 
 
-def _vectors() -> Any:
-    """numba's type of :class:`Vectors`."""
+def _types(text: str = "", dtype: DTypeLike = np.float64) -> tuple[Any, ...]:
+    """numba's types of :class:`Vectors` and of further arguments."""
     import numba
 
-    matrix, vector = (array_type(np.float64, n, writable=True) for n in (2, 1))
-    wholes = array_type(np.int64, 1, writable=True)
-    kinds = (matrix, matrix, vector, vector, matrix, matrix, wholes, wholes)
-    return numba.types.NamedTuple(kinds, Vectors)
+    members = argument_types("f8[:, :]! f8[:, :]! f8[:]! f8[:]! f8[:, :]! f8[:, :]! i8[:]! i8[:]!")
+    return numba.types.NamedTuple(members, Vectors), *argument_types(text, x=dtype)
 
 
 @cache
 def refresh_loop() -> Callable[[Vectors], None]:
     """All sums of squares of u, with the bits that round by round leaves."""
-    return compile_loop(_refresh, (_vectors(),), helpers={"squares": squares, "total": total}, exact=True)
+    return compile_loop(_refresh, _types(), helpers={"squares": squares, "total": total}, exact=True)
 
 
 @cache
 def biases_loop() -> Callable[..., None]:
     """Of the sums of q and q y (groups, lanes, 2) the totals of q and the signs of those of q y."""
-    vector = array_type(np.float64, 1, writable=True)
-    return compile_loop(_biases, (array_type(np.float64, 3), vector, vector), exact=True)
+    return compile_loop(_biases, argument_types("f8[:, :, :] f8[:]! f8[:]!"), exact=True)
 
 
 @cache
@@ -204,28 +201,12 @@ def add_rows_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
 
     Rows are given as data, indices and indptr, with their q (draws, lanes) and y (draws, outputs).
     """
-    import numba
-
-    arguments = (
-        _vectors(),
-        array_type(dtype, 1),
-        array_type(np.int32, 1),
-        array_type(np.int64, 1),
-        array_type(np.float64, 2),
-        array_type(np.int8, 2),
-        array_type(np.float64, 1),
-        numba.int64,
-        numba.float64,
-        numba.float64,
-    )
+    arguments = _types("x[:] i4[:] i8[:] f8[:, :] i1[:, :] f8[:] i8 f8 f8", dtype)
     return compile_loop(_add_rows, arguments, helpers={"squares": squares, "total": total}, exact=True)
 
 
 @cache
 def draw_columns_loop() -> Callable[..., int]:
     """Columns drawn by u^2 of a lane, with coefficients (lanes, columns); how many: none while u is 0."""
-    import numba
-
-    matrix, wholes = array_type(np.float64, 2, writable=True), array_type(np.int64, 1, writable=True)
-    arguments = (_vectors(), numba.uint64, numba.int64, numba.int64, numba.float64, wholes, matrix)
+    arguments = _types("u8 i8 i8 f8 i8[:]! f8[:, :]!")
     return compile_loop(_draw_columns, arguments, helpers={"philox": philox, "unit": unit}, exact=True)

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.compiled import array_type, compile_loop
+from distkern.common.compiled import argument_types, compile_loop
 from distkern.passes import Message
-from distkern.solvers._simba.loops import array_of, segment_type, tuple_of
+from distkern.solvers._simba.loops import segment_type, tuple_type
 from distkern.solvers._simba.messages import (
     COUNT,
     GATHER,
@@ -183,25 +183,24 @@ def _mark(segment, thresholds, groups, ties):  # type: ignore[no-untyped-def]
                     marks[lane, i] = keys[lane, i] >= least
 
 
-def _bins() -> Any:
-    return tuple_of(Bins, array_of("i1"), array_of("i8"), array_of("i8"))
+def _types(text: str) -> tuple[Any, ...]:
+    bins = tuple_type(Bins, "i1[:]! i8[:]! i8[:]!")
+    return (*argument_types("i8[:, :]!"), bins, *argument_types(text))
 
 
 @cache
 def count_loop() -> Callable[..., None]:
     """Histogram of positive keys: bins of 2^shift from low on, and how many lie above them."""
-    return compile_loop(_count, (array_of("i8", 2), _bins(), array_of("i8"), array_of("i8", 2)), exact=True)
+    return compile_loop(_count, _types("i8[:]! i8[:, :]!"), exact=True)
 
 
 @cache
 def gather_loop() -> Callable[..., None]:
     """Positive keys of the first bin with their rows, lane after lane, and where each lane ends."""
-    wholes = array_of("i8")
-    return compile_loop(_gather, (array_of("i8", 2), _bins(), wholes, wholes, wholes), exact=True)
+    return compile_loop(_gather, _types("i8[:]! i8[:]! i8[:]!"), exact=True)
 
 
 @cache
 def mark_loop() -> Callable[..., None]:
     """Mark the rows before a place in the order (key falling, group, row), and find the row at the place."""
-    wholes = array_type("i8", 1)
-    return compile_loop(_mark, (segment_type(), wholes, wholes, wholes), exact=True)
+    return compile_loop(_mark, (segment_type(), *argument_types("i8[:] i8[:] i8[:]")), exact=True)
