@@ -161,38 +161,24 @@ class Pegasos(AbstractSolver[PegasosState]):
         return (yield from self._measured(problem, state, first=True))
 
     def stage(self, problem: Problem, state: PegasosState) -> Steps[PegasosState]:
-        from distkern.solvers._pegasos.loops import dense_loop, sparse_loop
+        from distkern.solvers._pegasos.loops import Iterates, Rule, dense_loop, sparse_loop
 
         model = self._model(problem, state)
         pieces: Iterator[DensePiece | SparsePiece] = yield self._stream(problem, state.stage, model)
         loss, radius = margin_loss(self.loss), self._radius()
-        v, early = state.vectors.copy(), state.early.copy()
-        scale, banked, norms = state.scale.copy(), state.banked.copy(), state.norms.copy()
-        total, step, rows, entries = np.array([state.total]), state.step, 0, 0
+        kept = (state.vectors, state.early, state.scale, state.banked, state.norms, np.array([state.total]))
+        iterates = Iterates(*(array.copy() for array in kept))
         power = -1 if self.averaging is None else int(self.averaging)
+        steps = (float(self.lam), radius, power, int(self.batch_size), float(self.fit_intercept))
+        rule, step, rows, entries = Rule(state.offset, *steps), state.step, 0, 0
         for piece in pieces:
             compiled = sparse_loop if isinstance(piece, SparsePiece) else dense_loop
             loop = compiled(loss, model.basis.dtype)
-            step = loop(
-                *piece.loop_arguments(),
-                v,
-                early,
-                scale,
-                banked,
-                norms,
-                total,
-                step,
-                state.offset,
-                float(self.lam),
-                radius,
-                power,
-                int(self.batch_size),
-                float(self.fit_intercept),
-                loss.parameters,
-            )
+            step = loop(*piece.loop_arguments(), iterates, rule, step, loss.parameters)
             entries += piece.entries
             rows += len(piece.weights)
-        w = scale * v if self.averaging is None else (banked * v - early) / total[0]
+        v, early, scale, banked, norms, (total,) = iterates
+        w = scale * v if self.averaging is None else (banked * v - early) / total
         after = replace(
             state,
             vectors=v,
@@ -200,7 +186,7 @@ class Pegasos(AbstractSolver[PegasosState]):
             scale=scale,
             banked=banked,
             norms=norms,
-            total=float(total[0]),
+            total=float(total),
             step=step,
             accesses=state.accesses + rows * problem.n_features,
             accesses_nonzero=state.accesses_nonzero + entries,

@@ -7,16 +7,51 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distkern.common.compiled import argument_types, compile_loop, derivative, parameters_type
 from distkern.losses.base import AbstractElementwiseLoss
 
 
-def shrink(factor: float, v: Any, early: Any, scale: Any, banked: Any, norms: Any) -> None:
+class Iterates(NamedTuple):
+    """w = scale v for every output, and the weighted sum of the iterates, banked v - early.
+
+    Attributes
+    ----------
+    v, early : (r + 1, k), the last row is the intercept's
+    scale, banked : (k,)
+    norms : (k,) |v|^2
+    total : (1,) sum of the weights
+    """
+
+    v: NDArray[np.float64]
+    early: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    banked: NDArray[np.float64]
+    norms: NDArray[np.float64]
+    total: NDArray[np.float64]
+
+
+class Rule(NamedTuple):
+    """Steps of 1 / (lam (offset + t)) over ``batch`` rows, iterates in a ball with weights t^power.
+
+    ``power`` is negative without averaging, ``bias`` the value of the constant feature.
+    """
+
+    offset: float
+    lam: float
+    radius: float
+    power: int
+    batch: int
+    bias: float
+
+
+def shrink(factor: float, w: Any) -> None:
     """w <- factor w, for all outputs, in O(1) but for a rare flush."""
+    v, early, scale, banked, norms, _ = w
     for j in range(scale.shape[0]):
         scale[j] *= factor
         # the first step of the hinge has factor 0, and what is divided by the scale would overflow
@@ -30,8 +65,9 @@ def shrink(factor: float, v: Any, early: Any, scale: Any, banked: Any, norms: An
             banked[j] = 0.0
 
 
-def close(step: int, radius: float, power: int, scale: Any, banked: Any, norms: Any) -> float:
-    """Project on the ball and count the iterate into the average; its weight, step^power."""
+def close(step: int, radius: float, power: int, w: Any) -> None:
+    """Project on the ball and count the iterate into the average, with weight step^power."""
+    _, _, scale, banked, norms, total = w
     weight = 0.0
     if power >= 0:
         weight = 1.0
@@ -42,28 +78,12 @@ def close(step: int, radius: float, power: int, scale: Any, banked: Any, norms: 
         if square > radius * radius:
             scale[j] *= radius / np.sqrt(square)
         banked[j] += weight * scale[j]
-    return weight
+    total[0] += weight
 
 
-def _dense(  # type: ignore[no-untyped-def]
-    values,
-    targets,
-    weights,
-    v,
-    early,
-    scale,
-    banked,
-    norms,
-    total,
-    step,
-    offset,
-    lam,
-    radius,
-    power,
-    batch,
-    bias,
-    parameters,
-):
+def _dense(values, targets, weights, w, rule, step, parameters):  # type: ignore[no-untyped-def]
+    v, early, scale, banked, norms, _ = w
+    offset, lam, radius, power, batch, bias = rule
     n_rows, size = values.shape
     outputs = targets.shape[1]
     dots, moves = np.empty(outputs), np.empty((min(batch, n_rows), outputs))
@@ -87,7 +107,7 @@ def _dense(  # type: ignore[no-untyped-def]
                 prediction = scale[j] * (dots[j] + bias * v[size, j])
                 slope = derivative(prediction, np.float64(targets[t, j]), parameters)
                 moves[t - start, j] = -weights[t] * slope / (lam * (offset + step) * (stop - start))
-        shrink(1.0 - 1.0 / (offset + step), v, early, scale, banked, norms)
+        shrink(1.0 - 1.0 / (offset + step), w)
         for t in range(start, stop):
             moved = False
             for j in range(outputs):
@@ -103,31 +123,13 @@ def _dense(  # type: ignore[no-untyped-def]
                             v[i, j] = before + change
                             norms[j] += change * (before + v[i, j])
                             early[i, j] += banked[j] * change
-        total[0] += close(step, radius, power, scale, banked, norms)
+        close(step, radius, power, w)
     return step
 
 
-def _sparse(  # type: ignore[no-untyped-def]
-    data,
-    indices,
-    indptr,
-    targets,
-    weights,
-    v,
-    early,
-    scale,
-    banked,
-    norms,
-    total,
-    step,
-    offset,
-    lam,
-    radius,
-    power,
-    batch,
-    bias,
-    parameters,
-):
+def _sparse(data, indices, indptr, targets, weights, w, rule, step, parameters):  # type: ignore[no-untyped-def]
+    v, early, scale, banked, norms, _ = w
+    offset, lam, radius, power, batch, bias = rule
     n_rows, outputs = targets.shape
     size = v.shape[0] - 1
     dots, moves = np.empty(outputs), np.empty((min(batch, n_rows), outputs))
@@ -151,7 +153,7 @@ def _sparse(  # type: ignore[no-untyped-def]
                 prediction = scale[j] * (dots[j] + bias * v[size, j])
                 slope = derivative(prediction, np.float64(targets[t, j]), parameters)
                 moves[t - start, j] = -weights[t] * slope / (lam * (offset + step) * (stop - start))
-        shrink(1.0 - 1.0 / (offset + step), v, early, scale, banked, norms)
+        shrink(1.0 - 1.0 / (offset + step), w)
         for t in range(start, stop):
             moved = False
             for j in range(outputs):
@@ -170,7 +172,7 @@ def _sparse(  # type: ignore[no-untyped-def]
                             v[i, j] = before + change
                             norms[j] += change * (before + v[i, j])
                             early[i, j] += banked[j] * change
-        total[0] += close(step, radius, power, scale, banked, norms)
+        close(step, radius, power, w)
     return step
 
 
@@ -178,10 +180,8 @@ def _sparse(  # type: ignore[no-untyped-def]
 def dense_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., int]:
     """Steps of Pegasos on the dense rows of a piece, ``batch`` rows a step.
 
-    The compiled function takes ``values`` (n, r), ``targets`` (n, k), ``weights`` (n,), and then w as
-    ``scale`` (k,) times ``v`` (r + 1, k), whose last row is the intercept's; ``norms`` (k,) = |v|^2; the
-    weighted sum of the iterates as ``banked`` (k,) * v - ``early`` (r + 1, k), and ``total`` (1,), the sum of
-    their weights. It changes all of these and returns the new ``step``.
+    The compiled function takes ``values`` (n, r), ``targets`` (n, k), ``weights`` (n,), :class:`Iterates`,
+    which it changes, the :class:`Rule`, the last ``step`` and the loss's parameters; it returns the new step.
     """
     return _compiled(_dense, "x[:, :] x[:, :] f8[:]", loss, dtype)
 
@@ -195,8 +195,12 @@ def sparse_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable
 def _compiled(
     function: Callable[..., Any], rows: str, loss: AbstractElementwiseLoss, dtype: np.dtype[Any]
 ) -> Callable[..., int]:
-    text = f"{rows} f8[:, :]! f8[:, :]! f8[:]! f8[:]! f8[:]! f8[:]! i8 f8 f8 f8 i8 i8 f8 parameters"
-    arguments = argument_types(text, x=dtype, parameters=parameters_type(len(loss.parameters)))
+    import numba
+
+    w = numba.types.NamedTuple(argument_types("f8[:, :]! f8[:, :]! f8[:]! f8[:]! f8[:]! f8[:]!"), Iterates)
+    rule = numba.types.NamedTuple(argument_types("f8 f8 f8 i8 i8 f8"), Rule)
+    names = {"x": dtype, "w": w, "rule": rule, "parameters": parameters_type(len(loss.parameters))}
+    arguments = argument_types(f"{rows} w rule i8 parameters", **names)
     helpers: dict[str, Callable[..., Any]] = {
         "derivative": type(loss).derivative,
         "shrink": shrink,
