@@ -25,6 +25,8 @@ _DIGITS = {"loss": "odm", "kernel": "rbf", "gamma": 0.5, "lam": 6400.0, "n_landm
 _TEST_SHARE = 0.01
 #: 1 MiB: the kernel values of some blocks, 512 a row, are on their way to the driver at any time
 _ROWS_PER_SHARD = 4_096
+#: of the same rows, what the machine that is chosen for them is shown on, at most: seconds and not minutes
+_CHOSEN_ROWS, _CHOSEN_BYTES, _ASKED_ROWS = 8_192, 32 * 2**20, 16_384
 
 
 @click.command()
@@ -57,7 +59,8 @@ def demo(
     """Train on more rows than fit in memory, and say what happened.
 
     Makes virtual examples of scikit-learn's handwritten digits, streams them to shards, trains CSVRG+ODM on
-    worker processes and measures the model on images it has never seen. Needs no network.
+    worker processes and measures the model on images it has never seen; then has a machine chosen for a few
+    thousand of the same rows. Needs no network.
 
     \b
     Example:
@@ -115,12 +118,18 @@ def _run(
             params=_DIGITS if data is None else {},
         )
         model, history = run_job(job, dataset, listeners=(terminal,), resume=resume)
-    measured = _evaluate(model, dataset, job)
-    return summary(job, dataset, measured, history, time.monotonic() - started)
+        measured = _evaluate(model, dataset, job)
+        choice = _choice(dataset, job, terminal)
+    return summary(job, dataset, measured, history, choice, time.monotonic() - started)
 
 
 def summary(
-    job: Any, dataset: Dataset, measured: dict[str, Any], history: list[dict[str, Any]], seconds: float
+    job: Any,
+    dataset: Dataset,
+    measured: dict[str, Any],
+    history: list[dict[str, Any]],
+    choice: list[str],
+    seconds: float,
 ) -> list[str]:
     """What the demo says at its end."""
     from distkern.cli.training import memory_line
@@ -136,19 +145,47 @@ def summary(
             f"distkern predict {job.out} --data {job.data} --out {Path(job.out).parent / 'predictions.csv'}"
         )
     commands.append(
-        f"distkern train --data {job.data} --out {Path(job.out).parent / 'larger'} --set n_landmarks=1024"
+        f"distkern train --data {job.data} --algorithm csvrg --set n_landmarks=1024 --out "
+        f"{Path(job.out).parent / 'larger'}"
     )
+    commands.append(f"distkern train --data {job.data} --out {Path(job.out).parent / 'chosen'}")
     return [
         "",
         f"{dataset.n_rows:,} rows, {in_bytes(features)} of features: {against} the {in_bytes(limit)}",
         f"that {job.workers} workers may use, {in_bytes(job.memory_limit)} each",
-        f"{of} error {in_percent(measured['error'])} on {measured['n']:,} rows"
+        f"csvrg: {of} error {in_percent(measured['error'])} on {measured['n']:,} rows"
         + (" made of images never trained on" if Path(job.data).name == "digits.zarr" else ""),
         memory_line(history, job.memory_limit),
+        *choice,
         f"{in_time(seconds)} in all",
         f"model {job.out}, report {Path(job.out) / 'report.html'}",
         "next:",
         *(f"  {command}" for command in commands),
+    ]
+
+
+def _choice(dataset: Dataset, job: Any, terminal: Terminal) -> list[str]:
+    """What the machine that is chosen for some of the rows achieves, in lines."""
+    from distkern.engine.executors import open_executor
+    from distkern.estimators.auto import KernelClassifier
+    from distkern.monitor.text import in_percent, in_time
+
+    train, started = dataset.train, time.monotonic()
+    n_rows = min(train.n_rows, _CHOSEN_ROWS, max(1, _CHOSEN_BYTES // (4 * train.row_numbers)))
+    labels, source = train.labels, dataset.test if dataset.test is not None else train
+    assert labels is not None
+    if len(set(labels[:n_rows].tolist())) < 2:
+        return []
+    terminal.line(f"now the machine that suits such rows, on {n_rows:,} of them")
+    model = KernelClassifier(search="quick", random_state=job.seed)
+    with open_executor("threads", workers=job.workers) as executor:
+        model.fit_with(train[:n_rows], labels[:n_rows], executor=executor, listeners=(terminal,))
+    seconds, asked = time.monotonic() - started, source.labels
+    assert asked is not None
+    error = 1.0 - model.score(source[:_ASKED_ROWS], asked[:_ASKED_ROWS])
+    return [
+        f"chosen: {model.algorithm_}, because {model.chosen_because_}: error {in_percent(error)}, "
+        f"learned from {n_rows:,} rows in {in_time(seconds)}"
     ]
 
 

@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from distkern.cli import demo
 from distkern.cli.demo import _DIGITS, _ROWS_PER_SHARD, _rows_beyond
 from distkern.cli.main import main
+from distkern.solvers._cells import search
+from distkern.solvers._cells.search import Size
 
 
-def test_demo_from_rows_to_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_demo_from_rows_to_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # what is chosen is tested elsewhere
+    monkeypatch.setattr(demo, "_CHOSEN_ROWS", 600)
+    monkeypatch.setattr(search, "_QUICK", (Size(200, 200, 1), Size(400, 200, 1)))
     out = tmp_path / "demo"
     arguments = ["demo", "--rows", "6000", "--out", str(out), "--workers", "1"]
     assert main(arguments) == 0
     captured = capsys.readouterr()
     assert "6,000 rows, 1.5 MiB of features: which fits in the 256.0 MiB" in captured.out
     assert " of 256.0 MiB, driver " in captured.out
-    assert "test error" in captured.out
+    trained, chosen = (
+        float(re.search(f"{line}.*error ([0-9.]+) %", captured.out)[1])  # type: ignore[index]
+        for line in ("csvrg: test", "chosen: cells, because of 64 dense columns:")
+    )
+    assert 0 < chosen < 20
+    assert 0 < trained < 20
+    assert "learned from 600 rows in " in captured.out
     assert "dashboard: http" in captured.err
     assert {entry.name for entry in out.iterdir()} == {"digits.zarr", "model"}
     assert (out / "model" / "report.html").exists()
