@@ -20,8 +20,9 @@ from distkern.storage.scaling import KINDS
 from distkern.storage.table_fit import IMPUTE
 
 if TYPE_CHECKING:
-    from distkern.storage.build import Like, Progress
+    from distkern.storage.build import Progress
     from distkern.storage.dataset import Dataset, Split
+    from distkern.storage.preparation import Like
 
 
 class _SeveralTests(click.Command):
@@ -199,10 +200,10 @@ def shard(
 def _like(path: str) -> Like:
     """How the rows of a data set or of a model were prepared."""
     from distkern.runs.persistence import load_model
-    from distkern.storage.build import Like
+    from distkern.runs.scoring import rows_of
     from distkern.storage.dataset import open_dataset
     from distkern.storage.ingest import is_dataset
-    from distkern.storage.scaling import Scaling
+    from distkern.storage.preparation import Like
 
     if is_dataset(path):
         data = open_dataset(path)
@@ -210,15 +211,7 @@ def _like(path: str) -> Like:
         if data.table is not None:
             names = data.table.names if data.table.is_named else None
         return Like(data.n_features, names, data.target_name, data.scaling, data.table)
-    model = load_model(path)
-    known = getattr(model, "feature_names_in_", None)
-    return Like(
-        model.width_,
-        None if known is None else tuple(known),
-        model.target_name_,
-        model.scaling_ or Scaling(),
-        model.table_,
-    )
+    return rows_of(load_model(path))
 
 
 def _by_name(given: tuple[str, ...]) -> dict[str, str]:

@@ -24,6 +24,8 @@ from distkern.storage.file_rows import FileBlock, FileRows
 from distkern.storage.places import Location, place_of
 from distkern.storage.prediction_store import open_prediction_store
 from distkern.storage.predictions import open_prediction_writer
+from distkern.storage.preparation import Like
+from distkern.storage.scaling import Scaling
 from distkern.storage.shard_reader import ShardReader
 
 _MOST_ROWS_PER_CHUNK = 2**18
@@ -85,15 +87,19 @@ def files_for(
     model: Learner, sources: Iterable[Location], *, zero_based: bool | None = None, **how: Any
 ) -> FileRows:
     """Files as rows of ``model``; ``how`` they are read is explained at :class:`FileRows`."""
+    zero_based = model.zero_based_ if zero_based is None else zero_based
+    return FileRows(list(sources), rows_of(model), zero_based=zero_based, **how)
+
+
+def rows_of(model: Learner) -> Like:
+    """How the rows that a model was trained on were prepared."""
     names = getattr(model, "feature_names_in_", None)
-    return FileRows(
-        list(sources),
+    return Like(
         model.width_,
-        names=None if names is None else tuple(names),
-        table=model.table_,
-        scaling=model.scaling_,
-        target_name=model.target_name_,
-        **{**how, "zero_based": model.zero_based_ if zero_based is None else zero_based},
+        None if names is None else tuple(names),
+        model.target_name_,
+        model.scaling_ or Scaling(),
+        model.table_,
     )
 
 

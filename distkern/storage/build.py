@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -24,14 +24,17 @@ from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import TARGET_TYPES, Dataset
 from distkern.storage.labels import LabelEncoder
 from distkern.storage.manifest import FILE, Manifest, SplitEntry
-from distkern.storage.scaling import KINDS, Scaling, ScalingFit, ScalingKind, refuse_for_sparse
+from distkern.storage.preparation import Like
+from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_sparse
 from distkern.storage.spool import Run, Spool, in_order, shuffled
-from distkern.storage.table import Table, told_unseen
+from distkern.storage.table import told_unseen
 from distkern.storage.table_fit import KnownRows, TableFit, TableOptions
 
 Task: TypeAlias = Literal["classification", "regression", "none"]
 TASKS: tuple[Task, ...] = get_args(Task)
 
+#: rows as they are read
+Chunks: TypeAlias = Iterator[RawChunk]
 #: called with what is being done, rows done and bytes of float32 features done
 Progress: TypeAlias = Callable[[str, int, int], None]
 
@@ -76,68 +79,41 @@ class Options:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-@dataclass(frozen=True, slots=True)
-class Like:
-    """How other rows were prepared, as new ones are to be.
-
-    Attributes
-    ----------
-    n_features : of a row
-    names : of the columns, where they have some
-    target_name : of the target, likewise
-    scaling : of the features
-    table : how columns became features, if they are no mere numbers
-    """
-
-    n_features: int
-    names: tuple[str, ...] | None
-    target_name: str | None
-    scaling: Scaling
-    table: Table | None
-
-
+@dataclass
 class Builder:
     """One data set being made in a staged folder.
 
-    ``columns``: with a feature-major copy, which is not an option because it changes no value. ``kinds`` has
-    read tables, if there are any, and ``table_options`` say what becomes of their columns. Rows are prepared
-    as those of ``like``, if there is one. ``indices`` were found in svmlight files.
+    Attributes
+    ----------
+    columns : with a feature-major copy, which is not an option because it changes no value
+    kinds, table_options : what has read tables, if there are any, and what becomes of their columns
+    like : how other rows were prepared, as these are to be
+    indices : what was found in svmlight files
     """
 
-    def __init__(
-        self,
-        staged: StagedFolder,
-        options: Options,
-        progress: Progress,
-        *,
-        columns: bool,
-        notice: Notice,
-        kinds: TableKinds | None = None,
-        table_options: TableOptions | None = None,
-        like: Like | None = None,
-        indices: Indices | None = None,
-    ) -> None:
-        self.staged = staged
-        self.options = options
-        self.progress = progress
-        self.columns = columns
-        self.notice = notice
+    staged: StagedFolder
+    options: Options
+    progress: Progress = lambda what, rows, n_bytes: None
+    notice: Notice = lambda sentence: None
+    columns: bool = False
+    kinds: TableKinds | None = None
+    table_options: TableOptions = field(default_factory=TableOptions)
+    like: Like | None = None
+    indices: Indices = field(default_factory=Indices)
+
+    def __post_init__(self) -> None:
         self.shape = Shape()
         self.nameless: str | None = None
-        self.kinds = kinds
-        self.like = like
-        self.indices = indices or Indices()
-        self.table_options = table_options or TableOptions()
-        self.form = Form(options.sparse, options.scale, kinds)
+        self.form = Form(self.options.sparse, self.options.scale, self.kinds)
         self.labels = LabelEncoder()
-        self.target_type = TARGET_TYPES.get(options.task)
+        self.target_type = TARGET_TYPES.get(self.options.task)
         self.is_weighted = self.table_options.weight is not None
         #: what is kept of a row in the spools beside its features
         self.beside: DTypeLike | None = self.target_type
         if self.is_weighted:
             self.beside = [("targets", self.target_type), ("weights", np.float64)]
 
-    def run(self, train: Iterator[RawChunk], test: Iterator[RawChunk] | None) -> None:
+    def run(self, train: Chunks, test: Chunks | None) -> None:
         """Read everything, then write the shards and, last of all, the manifest."""
         spools = self.staged.path / "spool"
         spools.mkdir()
@@ -191,7 +167,7 @@ class Builder:
         if not self.shape.width:
             raise InputError("the rows have no features", where="the input", mend="check the files")
 
-    def _feed(self, collector: Collector, chunks: Iterator[RawChunk], what: str) -> None:
+    def _feed(self, collector: Collector, chunks: Chunks, what: str) -> None:
         rows = n_bytes = 0
         for chunk in chunks:
             collector.add(chunk)

@@ -15,8 +15,9 @@ from distkern.formats._files import expand
 from distkern.formats.base import CHUNK_BYTES, Indices, InputFile, RawChunk, ReadOptions, first_not_finite
 from distkern.storage.collect import SPARSE_DENSITY
 from distkern.storage.places import Location
-from distkern.storage.scaling import SPARSE_KINDS, Scaling
-from distkern.storage.table import Table, add_counts
+from distkern.storage.preparation import Like
+from distkern.storage.scaling import SPARSE_KINDS
+from distkern.storage.table import add_counts
 
 _MOST_ROWS = 65_536
 
@@ -35,9 +36,7 @@ class FileRows:
     Parameters
     ----------
     sources : files, folders, patterns and URLs
-    n_features, names, scaling, table : of the rows that the model was trained on: features, names of columns,
-        scaling, how columns became features; all but the first may be None
-    target_name : of the column that held the target in training, left out where it is there; or None
+    like : the rows that the model was trained on, whose target is left out where it is there
     id : column whose text is kept
     target : another column to leave out
     format, header : what the files are, where their names do not say; whether CSV files have a header line
@@ -54,12 +53,8 @@ class FileRows:
     def __init__(
         self,
         sources: Sequence[Location],
-        n_features: int,
+        like: Like,
         *,
-        names: tuple[str, ...] | None = None,
-        scaling: Scaling | None = None,
-        table: Table | None = None,
-        target_name: str | None = None,
         id: str | None = None,
         target: str | None = None,
         format: str | None = None,
@@ -67,8 +62,8 @@ class FileRows:
         zero_based: bool | None = None,
     ) -> None:
         self._files = expand(map(str, sources), format)
-        ignored = () if target_name is None else (target_name,)
-        kinds = None
+        table, kinds = like.table, None
+        ignored = () if like.target_name is None else (like.target_name,)
         if table is not None:
             ignored, kinds = (*ignored, *table.ignored), table.kinds()
         own_id = None if table is None else table.id
@@ -78,7 +73,7 @@ class FileRows:
             header,
             id=own_id if id is None else id,
             may_lack=id is None,
-            features=names,
+            features=like.names,
             ignored=ignored,
             kinds=kinds,
             indices=Indices(zero_based),
@@ -87,8 +82,7 @@ class FileRows:
         self.id = self._options.id
         self._has_ids: bool | None = None
         self.unseen: dict[str, int] = {}
-        self.n_features = n_features
-        self._scaling = scaling or Scaling()
+        self.n_features, self._scaling = like.n_features, like.scaling
         self.by_position: list[str] = []
 
     def __iter__(self) -> Iterator[FileBlock]:

@@ -27,11 +27,12 @@ from distkern.formats.base import (
 from distkern.storage._transpose import write_columns
 from distkern.storage._upload import is_left_over
 from distkern.storage.atomic import staged_folder
-from distkern.storage.build import Builder, Like, Notice, Options, Progress, Task
+from distkern.storage.build import Builder, Chunks, Notice, Options, Progress, Task
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.manifest import FILE, read_manifest
 from distkern.storage.places import Location, Place, URLPlace, absolute, place_of
+from distkern.storage.preparation import Like
 from distkern.storage.scaling import ScalingKind
 from distkern.storage.table_fit import Impute, TableOptions
 
@@ -107,12 +108,18 @@ def shard(
         For anything wrong with the input, naming file, row and column; for a full disk; for an ``out`` that
         exists.
     """
-    options = Options(task, positive, scale, test_fraction, rows_per_shard, shuffle, seed, sparse)
-    options.check()
-    if test is not None and test_fraction is not None:
-        raise InputError(
-            "test rows are given twice", where="--test, --test-fraction", mend="give one of them"
-        )
+    options = _checked(
+        test,
+        "--test, --test-fraction",
+        task=task,
+        positive=positive,
+        scale=scale,
+        test_fraction=test_fraction,
+        rows_per_shard=rows_per_shard,
+        shuffle=shuffle,
+        seed=seed,
+        sparse=sparse,
+    )
     for source in _listed(sources):
         if is_dataset(source):
             raise InputError(
@@ -161,13 +168,13 @@ def shard(
         out,
         options,
         overwrite,
-        columns,
-        progress,
-        notice,
-        kinds,
-        table_options,
-        like,
-        indices,
+        columns=columns,
+        progress=progress,
+        notice=notice,
+        kinds=kinds,
+        table_options=table_options,
+        like=like,
+        indices=indices,
     )
 
 
@@ -176,44 +183,40 @@ def write_dataset(
     out: Source,
     test_chunks: Iterable[Generated | RawChunk] | None = None,
     *,
-    test_fraction: float | None = None,
-    task: Task = "classification",
-    positive: str | None = None,
-    scale: ScalingKind | None = None,
-    rows_per_shard: int | None = None,
-    shuffle: bool = True,
-    seed: int = 0,
-    sparse: bool | None = None,
     columns: bool = False,
     overwrite: bool = False,
     kinds: TableKinds | None = None,
     table_options: TableOptions | None = None,
     progress: Progress | None = None,
     notice: Notice | None = None,
+    **options: Any,
 ) -> Dataset:
     """Turn generated rows, in chunks of (features (n, d), targets (n,) or None), into a data set.
 
     Everything after reading is as for :func:`shard`, which explains the parameters. ``kinds`` has read the
     columns of a table, of chunks that are those of one, and ``table_options`` say what becomes of them.
     """
-    options = Options(task, positive, scale, test_fraction, rows_per_shard, shuffle, seed, sparse)
-    options.check()
-    if test_chunks is not None and test_fraction is not None:
-        raise InputError(
-            "test rows are given twice", where="test_chunks, test_fraction", mend="give one of them"
-        )
+    made = _checked(test_chunks, "test_chunks, test_fraction", **options)
     return _make(
-        _generated(chunks, "training rows", task, kinds),
-        None if test_chunks is None else _generated(test_chunks, "test rows", task, kinds),
+        _generated(chunks, "training rows", made.task, kinds),
+        None if test_chunks is None else _generated(test_chunks, "test rows", made.task, kinds),
         out,
-        options,
+        made,
         overwrite,
-        columns,
-        progress,
-        notice,
-        kinds,
-        table_options,
+        columns=columns,
+        progress=progress,
+        notice=notice,
+        kinds=kinds,
+        table_options=table_options,
     )
+
+
+def _checked(test: Any, where: str, **options: Any) -> Options:
+    made = Options(**options)
+    made.check()
+    if test is not None and made.test_fraction is not None:
+        raise InputError("test rows are given twice", where=where, mend="give one of them")
+    return made
 
 
 def add_columns(path: Source, *, overwrite: bool = False, progress: Progress | None = None) -> Dataset:
@@ -246,13 +249,9 @@ def add_columns(path: Source, *, overwrite: bool = False, progress: Progress | N
             mend="nothing is to be done (--overwrite makes it again)",
         )
     with staged_folder(dataset.path / FOLDER) as staged:
-        write_columns(dataset, staged.path, dataset.path, progress or _silent)
+        write_columns(dataset, staged.path, dataset.path, progress or Builder.progress)
         staged.commit()
     return open_dataset(dataset.path)
-
-
-def _silent(what: str, rows: int, n_bytes: int) -> None:
-    """The progress that nobody watches."""
 
 
 def _listed(sources: Source | Sequence[Source]) -> list[Source]:
@@ -308,34 +307,13 @@ def _generated(
 
 
 def _make(
-    train: Iterator[RawChunk],
-    test: Iterator[RawChunk] | None,
-    out: Source,
-    options: Options,
-    overwrite: bool,
-    columns: bool,
-    progress: Progress | None,
-    notice: Notice | None,
-    kinds: TableKinds | None = None,
-    table_options: TableOptions | None = None,
-    like: Like | None = None,
-    indices: Indices | None = None,
+    train: Chunks, test: Chunks | None, out: Source, options: Options, overwrite: bool, **how: Any
 ) -> Dataset:
     target = absolute(out)
     _check_place(target, overwrite)
     with staged_folder(target) as staged:
-        builder = Builder(
-            staged,
-            options,
-            progress or _silent,
-            columns=columns,
-            notice=notice or (lambda sentence: None),
-            kinds=kinds,
-            table_options=table_options,
-            like=like,
-            indices=indices,
-        )
-        builder.run(train, test)
+        given = {name: value for name, value in how.items() if value is not None}
+        Builder(staged, options, **given).run(train, test)
         staged.commit()
     return open_dataset(target)
 

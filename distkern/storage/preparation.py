@@ -16,6 +16,26 @@ from distkern.storage.table import Table
 
 
 @dataclass(frozen=True, slots=True)
+class Like:
+    """How other rows were prepared, as new ones are to be.
+
+    Attributes
+    ----------
+    n_features : of a row
+    names : of the columns, where they have some
+    target_name : of the target, likewise
+    scaling : of the features
+    table : how columns became features, if they are no mere numbers
+    """
+
+    n_features: int
+    names: tuple[str, ...] | None
+    target_name: str | None
+    scaling: Scaling
+    table: Table | None
+
+
+@dataclass(frozen=True, slots=True)
 class Preparation:
     """Columns put in the order of a model's, then the scaling of its training rows.
 

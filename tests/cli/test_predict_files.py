@@ -22,6 +22,7 @@ from distkern.runs.persistence import load_model
 from distkern.storage import file_rows
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import shard, write_dataset
+from distkern.storage.preparation import Like
 
 NAMES = ["age", "size", "price"]
 HERE = ["--scheduler", "synchronous"]
@@ -199,7 +200,7 @@ def test_sparse_rows_stay_sparse(tmp_path: Path) -> None:
     model = estimator().fit(data.train)
     model.save(tmp_path / "m")
     X[:100, 290:] = 0
-    rows = file_rows.FileRows([tmp_path / "new.svm"], 300, scaling=model.scaling_)
+    rows = file_rows.FileRows([tmp_path / "new.svm"], Like(300, None, None, model.scaling_, None))
     assert {type(block.features).__name__ for block in rows} == {"SparseRows"}
     arguments = ["predict", str(tmp_path / "m"), str(tmp_path / "new.svm"), "--decision", *HERE]
     assert main([*arguments, "--out", str(tmp_path / "p.npy")]) == 0

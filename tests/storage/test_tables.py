@@ -21,6 +21,7 @@ from distkern.storage import table_fit
 from distkern.storage.dataset import Dataset, Split, open_dataset
 from distkern.storage.file_rows import FileRows
 from distkern.storage.ingest import shard
+from distkern.storage.preparation import Like
 from distkern.storage.table_fit import fold_of
 from mixed_tables import adult
 
@@ -136,7 +137,6 @@ def test_later_files_become_features_as_those_of_the_training_data(tmp_path: Pat
     adult(500).to_csv(tmp_path / "a.csv", index=False)
     adult(100, seed=1).to_csv(tmp_path / "b.csv", index=False)
     first = shard(tmp_path / "a.csv", tmp_path / "d.zarr", test=tmp_path / "b.csv")
-    from distkern.storage.build import Like
 
     like = Like(first.n_features, first.table.names, first.target_name, first.scaling, first.table)  # type: ignore[union-attr]
     second = shard(tmp_path / "b.csv", tmp_path / "e.zarr", like=like, shuffle=False)
@@ -352,11 +352,7 @@ def test_damaged_tables_are_refused_or_read_alike_twice(tmp_path: Path) -> None:
         read += 1
         assert data.table is not None
         again = FileRows(
-            [tmp_path / "a.csv"],
-            data.n_features,
-            names=data.table.names,
-            table=data.table,
-            target_name="income",
+            [tmp_path / "a.csv"], Like(data.n_features, data.table.names, "income", data.scaling, data.table)
         )
         features = np.concatenate([np.asarray(block.features) for block in again])
         assert not again.unseen
