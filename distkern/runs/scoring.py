@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common import interrupts
+from distkern.common.sparse import stacked
 from distkern.common.types import Block
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
@@ -49,21 +50,23 @@ def predict_to(
     """
     labels, columns, dtype = _predicted(model, output)
     place, block_rows = place_of(out), max(source.block_rows)
+    # all blocks but the last have as many rows
+    at_once = 1 if source.is_sparse else max(1, model.basis(np.float32).batch_rows // block_rows)
+    parts = [
+        tuple(range(first, min(first + at_once, source.n_blocks)))
+        for first in range(0, source.n_blocks, at_once)
+    ]
     with open_prediction_store(
-        place, columns, dtype, source.n_rows, block_rows, labels, rows=source.has_source_rows
+        place, columns, dtype, source.n_rows, at_once * block_rows, labels, rows=source.has_source_rows
     ) as (store, commit):
-        starts = np.cumsum([0, *source.block_rows[:-1]]).tolist()
         numbers = source.has_source_rows
-        step = Each(
-            "predict",
-            _predict_block,
-            [(start, source.reader(block) if numbers else None) for block, start in enumerate(starts)],
-            store,
-            [(block,) for block in range(source.n_blocks)],
-            model.predictor(model.preparation_for(source), output),
-            source.name,
-            cost=_cost(model, Extent.of(source), source.row_numbers, output),
-        )
+        items = [
+            (part[0] * block_rows, [source.reader(block) for block in part] if numbers else None)
+            for part in parts
+        ]
+        cost = _cost(model, Extent.of(source), source.row_numbers, output, min(at_once, source.n_blocks))
+        function = model.predictor(model.preparation_for(source), output)
+        step = Each("predict", _predict_blocks, items, store, parts, function, source.name, cost=cost)
         check = check_limit(step, Extent.of(source), memory_limit)
         with opened_executor(scheduler, workers, memory_limit, check) as executor:
             driver = Driver({source.name: source}, executor, EventLog([stop_if_asked]))
@@ -74,13 +77,19 @@ def predict_to(
     return done
 
 
-def _predict_block(
-    item: tuple[int, ShardReader | None], blocks: Iterator[Block], function: Callable[[Any], NDArray[Any]]
+def _predict_blocks(
+    item: tuple[int, list[ShardReader] | None],
+    blocks: Iterator[Block],
+    function: Callable[[Any], NDArray[Any]],
 ) -> tuple[int, NDArray[Any], NDArray[np.int64] | None]:
-    """Number of the block's first row, predictions and row numbers of its rows."""
-    start, reader = item
-    (block,) = blocks
-    return start, function(block.features), None if reader is None else reader.source_rows()
+    """Number of the first row of some blocks, predictions and row numbers of their rows."""
+    start, readers = item
+    parts = [block.features for block in blocks]
+    features = parts[0] if len(parts) == 1 else stacked(parts)
+    del parts
+    found = function(features)
+    keys = None if readers is None else np.concatenate([reader.source_rows() for reader in readers])
+    return start, found, keys
 
 
 def files_for(
@@ -145,17 +154,20 @@ def predict_files_to(
     return done
 
 
-def _cost(model: Learner, extent: Extent, row_numbers: int, output: str) -> Cost:
-    """Of a block; Arrow and the chunks that are read fit what every driver is given."""
+def _cost(model: Learner, extent: Extent, row_numbers: int, output: str, n_blocks: int = 1) -> Cost:
+    """Of some blocks; Arrow and the chunks that are read fit what every driver is given."""
     _, columns, _ = _predicted(model, output)
     basis, row_bytes = model.basis(np.float32), 16 * len(columns or [""])
+    rows = n_blocks * max(extent.block_rows)
     return Cost(
         workspace_bytes=basis.combining_bytes(row_numbers)
         + 2 * model.coef_.nbytes
-        + max(extent.block_rows) * (row_bytes + 4 * row_numbers),
+        + rows * (row_bytes + 4 * row_numbers)
+        # blocks, and their rows together
+        + (2 * rows * extent.row_bytes if n_blocks > 1 else 0),
         process_bytes=basis.process_bytes,
         compiled=basis.is_compiled,
-        result_bytes=max(extent.block_rows) * row_bytes,
+        result_bytes=rows * row_bytes,
     )
 
 

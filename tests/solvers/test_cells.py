@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import zarr
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC
@@ -17,12 +18,15 @@ from distkern.engine.drive import Driver
 from distkern.estimators.cells import CellClassifier, CellRegressor
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
+from distkern.runs.scoring import predict_to
+from distkern.solvers._cells import basis
 from distkern.solvers._cells.mapping import MapChoice
 from distkern.solvers._cells.place import grouped
 from distkern.solvers._cells.tree import Tree
 from distkern.solvers._cells.trials import KernelSpec, Trial
 from distkern.solvers._cells.tuning import outcomes_of
 from distkern.storage.ingest import write_dataset
+from distkern.storage.parts import StoredParts
 
 Classifier, Regressor = partial(CellClassifier, search=None), partial(CellRegressor, search=None)
 
@@ -224,6 +228,32 @@ def test_a_model_is_its_folder(stored, tmp_path):
     pickled = pickle.loads(pickle.dumps(load_model(tmp_path / "copy")))
     np.testing.assert_array_equal(decisions, np.asarray(pickled.decision_function(data.test)))
     assert loaded.score(data.test) == pytest.approx(1 - model.history_[-1]["test_error"])
+
+
+@pytest.mark.parametrize("ending", ["npy", "csv", "zarr"])
+def test_a_model_that_is_not_kept_is_read_once_for_many_blocks(stored, ending, tmp_path, monkeypatch):
+    data, model, folder = stored
+    expected = np.asarray(model.predict(data.train))
+    loaded, load, numbers = load_model(folder / "m"), StoredParts.load, []
+
+    def counted(self, number):
+        numbers.append(number)
+        return load(self, number)
+
+    monkeypatch.setattr(basis, "KEPT_BYTES", 1)
+    monkeypatch.setattr(basis, "_kept", None)
+    monkeypatch.setattr(StoredParts, "load", counted)
+    assert data.train.n_blocks == 12
+    out = tmp_path / f"p.{ending}"
+    assert predict_to(loaded, data.train, out, scheduler="synchronous") == 1200
+    assert sorted(numbers) == list(range(len(model.machines_)))
+    if ending == "npy":
+        found = np.load(out)
+    elif ending == "csv":
+        found = np.loadtxt(out, delimiter=",", skiprows=1)[:, -1]
+    else:
+        found = np.asarray(zarr.open_group(out)["predictions"])
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_damaged_machines_are_refused(stored, tmp_path):

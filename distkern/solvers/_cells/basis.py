@@ -21,8 +21,9 @@ from distkern.solvers._cells.place import Places
 
 #: machines that a process keeps, of all models together
 KEPT_BYTES = 128 * 2**20
-#: numbers of the rows that are placed and predicted together
-_NUMBERS = 2**21
+#: numbers of the rows that are placed and predicted together; of a model that is not kept, of which all is
+#: read for them, more
+_NUMBERS, _MANY_NUMBERS = 2**21, 2**23
 
 _lock = threading.Lock()
 _kept: Any = None
@@ -74,7 +75,16 @@ class CellBasis(AbstractBasis):
 
     @property
     def tile_rows(self) -> int:
-        return max(1, _NUMBERS // self.places.n_features)
+        return max(1, self._numbers // self.places.n_features)
+
+    @property
+    def batch_rows(self) -> int:
+        return self.tile_rows if self._numbers > _NUMBERS else 0
+
+    @property
+    def _numbers(self) -> int:
+        is_kept = not self._name or self.places.n_buckets * self._bucket_bytes <= KEPT_BYTES
+        return _NUMBERS if is_kept else _MANY_NUMBERS
 
     def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
         # its tiles may lie where the values will be
@@ -118,14 +128,15 @@ class CellBasis(AbstractBasis):
         return self._below is not None and self._below.basis(self.dtype).is_compiled
 
     def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
-        own = placing_bytes(self.dtype.itemsize)
+        numbers = min(self._numbers, (n_rows or self.tile_rows) * self.places.n_features)
+        own = placing_bytes(self.dtype.itemsize, max(numbers, _NUMBERS))
         rows = min(n_rows or self.tile_rows, self.tile_rows)
         return own if self._below is None else own + self._below.workspace_bytes(row_numbers, rows)
 
 
-def placing_bytes(itemsize: int = 4) -> int:
+def placing_bytes(itemsize: int = 4, numbers: int = _NUMBERS) -> int:
     """Rows as they are placed, with those of a bucket and of a cell, and tiles of kernels."""
-    return _NUMBERS * (8 + 3 * itemsize) + 16 * 2**20
+    return 8 * _NUMBERS + numbers * 3 * itemsize + 16 * 2**20
 
 
 def cell_basis(
