@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from distkern.dashboard.history import PassView, RunHistory
 from distkern.dashboard.series import LIMITS, colour_of
 from distkern.dashboard.state import ClusterView, WorkerView
-from distkern.monitor.balance import balance, bar, key, verdict
-from distkern.monitor.look import COLOURS, short_number
-from distkern.monitor.recorder import PassTotal
+from distkern.monitor.balance import PASS_HEADER, key, pass_row, verdict
+from distkern.monitor.look import COLOURS, short_number, table
+from distkern.monitor.look import tiles as tile_row
 from distkern.monitor.text import in_bytes, in_number, in_percent, in_time
 
 #: lines of a table before the rest is summed up
@@ -99,12 +99,8 @@ def tiles(run: RunHistory) -> str:
         "passes": in_number(last.get("passes")),
         "time": in_time(run.seconds),
     }
-    boxes = "".join(
-        f'<div class="tile"><span class="quiet">{name}</span><b>{value}</b></div>'
-        for name, value in cells.items()
-    )
     heading = f'<h2><span class="swatch" style="color:{colour_of(run)}"></span>{escape(name_of(run))}</h2>'
-    return f'{heading}<div class="tiles">{boxes}</div>'
+    return heading + tile_row(cells)
 
 
 def comparison(runs: Sequence[RunHistory]) -> str:
@@ -136,7 +132,7 @@ def comparison(runs: Sequence[RunHistory]) -> str:
                 f"{last['model_size']:,.0f}" if "model_size" in last else "-",
             )
         )
-    return table(header, rows)
+    return _table(header, rows)
 
 
 def pass_line(run: RunHistory, *, named: bool) -> str:
@@ -226,7 +222,7 @@ def workers(cluster: ClusterView, runs: Sequence[RunHistory]) -> str:
     }
     more = len(cluster.workers) - len(rows)
     rest = f'<p class="quiet">and {more:,} more workers</p>' if more > 0 else ""
-    return f"<h2>Workers</h2>{table(header, rows)}{rest}"
+    return f"<h2>Workers</h2>{_table(header, rows)}{rest}"
 
 
 def _memory(worker: WorkerView) -> str:
@@ -239,18 +235,6 @@ def _memory(worker: WorkerView) -> str:
     return f"{in_bytes(worker.memory)} of {in_bytes(worker.memory_limit)}{bar}"
 
 
-#: of the table of passes: text -> what it means
-_PASS_HEADER = {
-    "pass": "",
-    "times": "how often it was made",
-    "time": "on the clock, all times together",
-    "rows/s": "rows of the data a second",
-    "read": "of the data, all times together",
-    "driver's seconds": "they add up to the time on the clock",
-    "tasks' seconds": "of all tasks together, which overlap",
-}
-
-
 def where_time_went(runs: Sequence[RunHistory]) -> str:
     """Passes by name: how often, how long, how fast, and who waited for whom."""
     blocks = []
@@ -261,25 +245,11 @@ def where_time_went(runs: Sequence[RunHistory]) -> str:
         swatch = f'<span class="swatch" style="color:{colour_of(run)}"></span>'
         title = f'<p class="whose">{swatch}{escape(name_of(run))}</p>' if len(runs) > 1 else ""
         sentence = f'<p class="quiet">{verdict(totals)}</p>'
-        blocks.append(title + sentence + table(_PASS_HEADER, [_pass_row(total) for total in totals]))
+        blocks.append(title + sentence + _table(PASS_HEADER, map(pass_row, totals)))
     if not blocks:
         return ""
     meanings = key(total for run in runs for total in run.passes.totals)
     return f'<h2>Who waited for whom</h2>{"".join(blocks)}<p class="quiet">{meanings}</p>'
-
-
-def _pass_row(total: PassTotal) -> tuple[str, ...]:
-    parts = balance(total)
-    rate = short_number(total.rows / total.seconds) if total.seconds > 0 else "-"
-    return (
-        escape(total.name),
-        f"{total.times:,}",
-        in_time(total.seconds),
-        rate,
-        in_bytes(total.bytes),
-        bar(parts.driver),
-        bar(parts.tasks),
-    )
 
 
 def events(runs: Sequence[RunHistory]) -> str:
@@ -318,13 +288,5 @@ def legend(runs: Sequence[RunHistory]) -> str:
     )
 
 
-def table(header: Mapping[str, str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose first column is text; cells are HTML already.
-
-    ``header``: what stands above a column -> what it means, where that needs saying
-    """
-    titles = {name: f' title="{escape(meaning)}"' if meaning else "" for name, meaning in header.items()}
-    head = "".join(f'<th scope="col"{title}>{escape(name)}</th>' for name, title in titles.items())
-    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    kind = "numbers named dense" if len(header) > MOST_WIDE_COLUMNS else "numbers named"
-    return f'<div class="scroll"><table class="{kind}"><tr>{head}</tr>{body}</table></div>'
+def _table(header: Mapping[str, str], rows: Iterable[Sequence[str]]) -> str:
+    return table(header, rows, "named", *(("dense",) if len(header) > MOST_WIDE_COLUMNS else ()))

@@ -146,31 +146,19 @@ class RunHistory:
             self._note(event.time, "resumed", f"from the checkpoint of stage {resumed}")
 
     def _pass_started(self, event: Event) -> None:
-        self.step = PassView(
-            str(event["name"]),
-            int(event["stage"] or 0),
-            int(event["tasks"]),
-            int(event["rows"]),
-            int(event["bytes"]),
-            event.time,
-            heard=event.time,
-            unit=str(event.fields.get("unit", "rows")),
-        )
+        self.step = self._begun(event, event["bytes"])
 
     def _pass_progress(self, event: Event) -> None:
         step = self.step
         if step is None or step.name != event["name"] or step.finished:
-            step = self.step = PassView(
-                str(event["name"]),
-                int(event["stage"] or 0),
-                int(event["tasks"]),
-                int(event["rows"]),
-                int(event["bytes_done"]),
-                event.time,
-                heard=event.time,
-            )
+            step = self.step = self._begun(event, event["bytes_done"])
         step.tasks_done = int(event["tasks_done"])
         self._advance(step, event.time, int(event["rows_done"]), int(event["bytes_done"]))
+
+    def _begun(self, event: Event, n_bytes: float) -> PassView:
+        counts = (int(event["stage"] or 0), int(event["tasks"]), int(event["rows"]), int(n_bytes))
+        unit = str(event.fields.get("unit", "rows"))
+        return PassView(str(event["name"]), *counts, event.time, heard=event.time, unit=unit)
 
     def _pass_finished(self, event: Event) -> None:
         if len(self.passes.totals) < MOST_PASSES or event["name"] in {t.name for t in self.passes.totals}:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 
-from distkern.monitor.look import COLOURS
+from distkern.monitor.look import COLOURS, short_number
 from distkern.monitor.recorder import PassTotal
-from distkern.monitor.text import in_time
+from distkern.monitor.text import in_bytes, in_time
 
 #: parts of ``split_seconds`` that are the driver's own work; ``wait`` is what it waited
 _OWN = ("loop", "driver")
@@ -82,6 +82,32 @@ def bar(parts: Mapping[str, float]) -> str:
         for part, seconds in parts.items()
     )
     return f'<div class="parts">{escape(text)}</div><div class="split">{cells}</div>'
+
+
+#: of a table of passes: text -> what it means
+PASS_HEADER = {
+    "pass": "",
+    "times": "how often it was made",
+    "time": "on the clock, all times together",
+    "rows/s": "rows of the data a second",
+    "read": "of the data, all times together",
+    "driver's seconds": "they add up to the time on the clock",
+    "tasks' seconds": "of all tasks together, which overlap",
+}
+
+
+def pass_row(total: PassTotal, rate: Callable[[float], str] = short_number) -> tuple[str, ...]:
+    """A row of a table of passes, as HTML."""
+    parts = balance(total)
+    return (
+        escape(total.name),
+        f"{total.times:,}",
+        in_time(total.seconds),
+        rate(total.rows / total.seconds) if total.seconds > 0 else "-",
+        in_bytes(total.bytes),
+        bar(parts.driver),
+        bar(parts.tasks),
+    )
 
 
 def key(totals: Iterable[PassTotal]) -> str:

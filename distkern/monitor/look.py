@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
 from distkern.monitor.text import in_bytes
 
 #: dark enough on white, light enough on black; told apart in grey by dashes, never by colour alone
@@ -53,6 +56,27 @@ table.named td:first-child { min-width: 7.5rem; }
 .key { display: inline-block; width: .7rem; height: .7rem; border-radius: .15rem; margin-right: .35rem; }
 .item { margin-right: .9rem; white-space: nowrap; }
 """
+
+
+def tiles(cells: Mapping[str, str]) -> str:
+    """Figures shown large, as HTML: names, and texts that are HTML already."""
+    boxes = "".join(
+        f'<div class="tile"><span class="quiet">{escape(name)}</span><b>{text}</b></div>'
+        for name, text in cells.items()
+    )
+    return f'<div class="tiles">{boxes}</div>'
+
+
+def table(header: Mapping[str, str], rows: Iterable[Sequence[str]], *kinds: str) -> str:
+    """A table of numbers whose first column is text, as HTML; cells are HTML already.
+
+    ``header``: what stands above a column -> what it means, where that needs saying
+    """
+    titles = {name: f' title="{escape(meaning)}"' if meaning else "" for name, meaning in header.items()}
+    head = "".join(f'<th scope="col"{title}>{escape(name)}</th>' for name, title in titles.items())
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    kind = " ".join(("numbers", *kinds))
+    return f'<div class="scroll"><table class="{kind}"><tr>{head}</tr>{body}</table></div>'
 
 
 def short_number(value: float) -> str:

@@ -6,12 +6,12 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from distkern.monitor.balance import balance, bar, key, verdict
+from distkern.monitor.balance import PASS_HEADER, key, pass_row, verdict
 from distkern.monitor.importance import importance_table
-from distkern.monitor.look import ELEMENTS, FONT, VARIABLES
+from distkern.monitor.look import ELEMENTS, FONT, VARIABLES, table, tiles
 from distkern.monitor.recorder import PassTotal
 from distkern.monitor.stages import stage_figures, stage_table
-from distkern.monitor.text import in_bytes, in_number, in_time
+from distkern.monitor.text import in_number
 from distkern.storage.atomic import write_text_atomic
 from distkern.storage.places import Location
 
@@ -71,12 +71,8 @@ def render(
     if facts.get("summary"):
         body.append(f'<p class="quiet">{html.escape(str(facts["summary"]))}</p>')
     if facts.get("headline"):
-        tiles = "".join(
-            f'<div class="tile"><span class="quiet">{html.escape(str(name))}</span>'
-            f"<b>{_text(value)}</b></div>"
-            for name, value in facts["headline"].items()
-        )
-        body.append(f'<div class="tiles">{tiles}</div>')
+        headline = {str(name): _text(value) for name, value in facts["headline"].items()}
+        body.append(tiles(headline))
     if history:
         told = history[-1]
         body += [f'<p class="note">{html.escape(note)}</p>' for note in told.get("notes", ())]
@@ -111,29 +107,9 @@ def render(
 
 
 def _pass_table(passes: Sequence[PassTotal]) -> str:
-    header = ("pass", "times", "time", "rows/s", "read", "driver's seconds", "tasks' seconds", "how")
-    rows = []
-    for total in passes:
-        parts = balance(total)
-        rows.append(
-            (
-                html.escape(total.name),
-                f"{total.times:,}",
-                in_time(total.seconds),
-                f"{total.rows / total.seconds:,.0f}" if total.seconds > 0 else "-",
-                in_bytes(total.bytes),
-                bar(parts.driver),
-                bar(parts.tasks),
-                html.escape(total.mode),
-            )
-        )
-    head = "".join(f'<th scope="col">{name}</th>' for name in header)
-    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    return (
-        f'<p class="quiet">{verdict(passes)}</p>'
-        f'<div class="scroll"><table class="numbers"><tr>{head}</tr>{body}</table></div>'
-        f'<p class="quiet">{key(passes)}</p>'
-    )
+    rows = [(*pass_row(total, "{:,.0f}".format), html.escape(total.mode)) for total in passes]
+    shown = table({**PASS_HEADER, "how": "who did what"}, rows)
+    return f'<p class="quiet">{verdict(passes)}</p>{shown}<p class="quiet">{key(passes)}</p>'
 
 
 def _text(value: Any) -> str:

@@ -6,7 +6,7 @@ import html
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from distkern.monitor.look import short_number
+from distkern.monitor.look import short_number, table
 from distkern.monitor.metrics import FIELDS
 from distkern.monitor.plots import Line, line_plot
 from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
@@ -155,16 +155,12 @@ def stage_table(history: Sequence[Metrics]) -> str:
     ]
     columns = [column for column in columns if any(value is not None for value in column[1])]
     places = _places(len(history))
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name, _, _ in columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{_cell(values[place], text)}</td>" for _, values, text in columns) + "</tr>"
-        for place in places
-    )
-    kind = "numbers dense" if len(columns) > MOST_WIDE_COLUMNS else "numbers"
-    table = f'<div class="scroll"><table class="{kind}"><tr>{head}</tr>{body}</table></div>'
+    rows = [[_cell(values[place], text) for _, values, text in columns] for place in places]
+    dense = ("dense",) if len(columns) > MOST_WIDE_COLUMNS else ()
+    shown = table(dict.fromkeys((name for name, _, _ in columns), ""), rows, *dense)
     names = {name for name, _, _ in columns}
     same = ", ".join(f"{_words(key)} {_own_text(key)(value)}" for key, value in constant.items())
-    return table + _notes(names, len(places), len(history), same)
+    return shown + _notes(names, len(places), len(history), same)
 
 
 def _column(history: Sequence[Metrics], key: str) -> list[Any]:

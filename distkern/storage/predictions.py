@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.common.errors import InputError
 from distkern.storage import chunks
 from distkern.storage.atomic import StagedFolder, explain_errors, staged_folder
-from distkern.storage.places import Location, Place, place_of
+from distkern.storage.places import Place
 
 _TEXT_CHUNK = 2**20
 #: made to text at a time: numbers of Python take ten times what they take in an array
@@ -54,19 +54,39 @@ class _Growing:
         self._waiting = [values[count:].copy()]
 
 
-class PredictionWriter:
-    """Writes rows of predictions into arrays that appear at their place with :meth:`commit`."""
+class _ZarrWriter:
+    """A zarr group with an array ``predictions``, (n_rows,) or (n_rows, n_outputs), crc32c on every chunk.
+
+    Text labels are stored as int32 positions in ``classes``, which the group's attributes keep: zarr v3 has
+    no settled encoding of text. Beside them is an array ``row`` of row numbers or, of ids, ``id_bytes``
+    (their UTF-8, one after the other) and ``id_ends`` (where each ends).
+    """
 
     def __init__(
-        self, staged: StagedFolder, predictions: _Growing, keys: _Growing | None, ends: _Growing | None
+        self,
+        staged: StagedFolder,
+        inner: tuple[int, ...],
+        dtype: np.dtype[Any],
+        rows_per_chunk: int,
+        classes: list[Any],
+        rows: bool,
+        id: str | None,
     ) -> None:
-        self._staged = staged
-        self._predictions, self._keys, self._ends = predictions, keys, ends
+        self._staged, folder = staged, staged.path
+        self._classes = np.asarray(classes) if dtype.kind in "OU" else None
+        create_group(folder, None if self._classes is None else classes, id)
+        stored = dtype if self._classes is None else np.dtype(np.int32)
+        self._predictions = _Growing(folder / "predictions", inner, rows_per_chunk, stored)
+        self._keys = self._ends = None
+        if rows:
+            self._keys = _Growing(folder / "row", (), rows_per_chunk, np.int64)
+        elif id is not None:
+            self._keys = _Growing(folder / "id_bytes", (), _TEXT_CHUNK, np.uint8)
+            self._ends = _Growing(folder / "id_ends", (), rows_per_chunk, np.int64)
         self._n_bytes = 0
 
     def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
-        """Add predictions, (n,) or (n, n_outputs), and the row numbers or ids of their rows."""
-        self._predictions.append(values)
+        self._predictions.append(values if self._classes is None else codes(values, self._classes))
         if keys is None or self._keys is None:
             return
         if self._ends is None:
@@ -79,55 +99,10 @@ class PredictionWriter:
         self._ends.append(ends)
 
     def commit(self) -> None:
-        """Put the arrays in their place."""
         for array in (self._predictions, self._keys, self._ends):
             if array is not None:
                 array.finish()
         self._staged.commit()
-
-
-@contextmanager
-def create_predictions(
-    path: Location,
-    n_outputs: int | None,
-    dtype: DTypeLike,
-    rows_per_chunk: int,
-    *,
-    classes: list[Any] | None = None,
-    rows: bool = False,
-    id: str | None = None,
-    overwrite: bool = False,
-) -> Iterator[PredictionWriter]:
-    """A zarr group with an array ``predictions``, (n_rows,) or (n_rows, n_outputs), crc32c on every chunk.
-
-    Text labels are stored as int32 positions in ``classes``, which the group's attributes keep: zarr v3 has
-    no settled encoding of text. Nothing is left at ``path`` unless the writer is committed.
-
-    Parameters
-    ----------
-    rows : with an array ``row`` of row numbers
-    id : with the texts of this column, as ``id_bytes`` (their UTF-8, one after the other) and ``id_ends``
-        (where each ends)
-
-    Raises
-    ------
-    InputError
-        If ``path`` exists (without ``overwrite``), the disk is full or the place cannot be written.
-    """
-    place = place_of(path)
-    if place.exists() and not overwrite:
-        raise InputError("already exists", where=str(path), mend="choose another place or remove it")
-    with staged_folder(place) as staged:
-        create_group(staged.path, classes, id)
-        inner = () if n_outputs is None else (n_outputs,)
-        predictions = _Growing(staged.path / "predictions", inner, rows_per_chunk, dtype)
-        keys = ends = None
-        if rows:
-            keys = _Growing(staged.path / "row", (), rows_per_chunk, np.int64)
-        elif id is not None:
-            keys = _Growing(staged.path / "id_bytes", (), _TEXT_CHUNK, np.uint8)
-            ends = _Growing(staged.path / "id_ends", (), rows_per_chunk, np.int64)
-        yield PredictionWriter(staged, predictions, keys, ends)
 
 
 def create_group(folder: Path, classes: list[Any] | None, id: str | None = None) -> None:
@@ -174,20 +149,16 @@ def open_prediction_writer(
         If the name has another ending, exists, or cannot be written.
     """
     check_place(path, id)
-    n_outputs = None if columns is None else len(columns)
-    if path.suffix == ".zarr":
-        coded = dtype.kind in "OU"
-        stored = np.dtype(np.int32) if coded else dtype
-        with create_predictions(
-            path, n_outputs, stored, rows_per_chunk, classes=classes if coded else None, rows=rows, id=id
-        ) as writer:
-            yield _Coded(writer, classes) if coded else writer
-        return
-    with staged_folder(path) as staged, explain_errors(path), open(staged.path / path.name, "wb") as file:
-        if path.suffix == ".csv":
-            yield _CsvWriter(file, staged, path.name, header(columns, rows, id))
-        else:
-            yield _NpyWriter(file, staged, path.name, () if n_outputs is None else (n_outputs,), dtype)
+    inner = () if columns is None else (len(columns),)
+    with staged_folder(path) as staged, explain_errors(path):
+        if path.suffix == ".zarr":
+            yield _ZarrWriter(staged, inner, dtype, rows_per_chunk, classes, rows, id)
+            return
+        with open(staged.path / path.name, "wb") as file:
+            if path.suffix == ".csv":
+                yield _CsvWriter(file, staged, path.name, header(columns, rows, id))
+            else:
+                yield _NpyWriter(file, staged, path.name, inner, dtype)
 
 
 def check_place(path: Place, id: str | None = None) -> None:
@@ -210,20 +181,6 @@ def header(columns: list[str] | None, rows: bool, id: str | None = None) -> list
     """The first line of a .csv file."""
     key = ["row"] if rows else [] if id is None else [id]
     return key + (columns or ["prediction"])
-
-
-class _Coded:
-    """Text labels as their positions among the classes."""
-
-    def __init__(self, writer: Writer, classes: list[Any]) -> None:
-        self._writer = writer
-        self._classes = np.asarray(classes)
-
-    def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
-        self._writer.write(codes(values, self._classes), keys)
-
-    def commit(self) -> None:
-        self._writer.commit()
 
 
 def codes(values: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:

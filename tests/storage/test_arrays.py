@@ -25,7 +25,7 @@ from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import staged_folder, write_text_atomic
 from distkern.storage.chunks import RowChunks, create_group
 from distkern.storage.description import sealed
-from distkern.storage.predictions import create_predictions
+from distkern.storage.predictions import open_prediction_writer
 
 ARRAYS = {
     "coefficients": np.random.default_rng(0).normal(size=(40, 3)),
@@ -231,7 +231,7 @@ def test_leftovers_of_dead_processes_are_removed(tmp_path: Path) -> None:
 
 
 def test_predictions(tmp_path: Path) -> None:
-    with create_predictions(tmp_path / "p.zarr", 2, np.float64, 4, rows=True) as writer:
+    with open_prediction_writer(tmp_path / "p.zarr", ["a", "b"], np.dtype(float), 4, [], rows=True) as writer:
         # chunks are filled whatever the blocks are; zeros are stored as well
         for start, count in ((0, 3), (3, 6), (9, 1)):
             values = np.arange(start, start + count)
@@ -245,13 +245,13 @@ def test_predictions(tmp_path: Path) -> None:
     assert group["row"][...].tolist() == [100 - row for row in range(10)]
     with (
         pytest.raises(InputError, match="already exists"),
-        create_predictions(tmp_path / "p.zarr", None, int, 1),
+        open_prediction_writer(tmp_path / "p.zarr", None, np.dtype(int), 1, []),
     ):
         pass
 
 
 def test_chunks_of_zeros_are_stored(tmp_path: Path) -> None:
-    with create_predictions(tmp_path / "p.zarr", None, np.int32, 4) as writer:
+    with open_prediction_writer(tmp_path / "p.zarr", None, np.dtype(np.int32), 4, []) as writer:
         for _ in range(5):
             writer.write(np.zeros(2, dtype=np.int32))
         writer.commit()
@@ -261,17 +261,20 @@ def test_chunks_of_zeros_are_stored(tmp_path: Path) -> None:
 
 def test_ids_beside_predictions(tmp_path: Path) -> None:
     ids = ["", "a", "Zürich", "b,c"]
-    with create_predictions(tmp_path / "p.zarr", None, np.int32, 3, classes=["a", "b"], id="name") as writer:
-        writer.write(np.zeros(2, dtype=np.int32), np.array(ids[:2], dtype=object))
-        writer.write(np.zeros(2, dtype=np.int32), np.array(ids[2:], dtype=object))
+    with open_prediction_writer(
+        tmp_path / "p.zarr", None, np.dtype("U1"), 3, ["a", "b"], id="name"
+    ) as writer:
+        writer.write(np.array(["a", "a"]), np.array(ids[:2], dtype=object))
+        writer.write(np.array(["b", "a"]), np.array(ids[2:], dtype=object))
         writer.commit()
     group: Any = zarr.open_group(tmp_path / "p.zarr", mode="r")
     text, ends = group["id_bytes"][...].tobytes(), group["id_ends"][...].tolist()
     assert [text[low:high].decode() for low, high in itertools.pairwise([0, *ends])] == ids
     assert group.attrs["id"] == "name"
+    assert group["predictions"][...].tolist() == [0, 0, 1, 0]
 
 
 def test_unfinished_predictions_leave_nothing(tmp_path: Path) -> None:
-    with create_predictions(tmp_path / "p.zarr", None, np.int32, 4, classes=["a", "b"]) as writer:
+    with open_prediction_writer(tmp_path / "p.zarr", None, np.dtype(np.int32), 4, []) as writer:
         writer.write(np.zeros(4, dtype=np.int32))
     assert os.listdir(tmp_path) == []
