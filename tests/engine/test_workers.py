@@ -39,7 +39,7 @@ OTHER = {"distkern": "0.0.9", "numpy": np.__version__}
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[str]:
-    """A scheduler with a worker of 90 MiB, in this process."""
+    """A scheduler with a worker of 80 MiB, in this process."""
     # this process takes more than that
     unwatched = {f"distributed.worker.memory.{action}": False for action in ("pause", "spill", "target")}
     # only the thread that has lifted a limit of BLAS can set it again, and this one's tasks run in others
@@ -52,7 +52,7 @@ def running() -> Iterator[str]:
             processes=False,
             protocol="tcp",
             host="127.0.0.1",
-            memory_limit="90MiB",
+            memory_limit="80MiB",
             dashboard_address="127.0.0.1:0",
             worker_dashboard_address=None,
             scheduler_kwargs={"dashboard": False},
@@ -152,7 +152,7 @@ def test_a_run_keeps_to_the_limit_of_workers_that_run_already(
         return PegasosClassifier(random_state=0, stages=1)
 
     theirs = (
-        "the workers that run already: pass .* the limit is 90.0 MiB: start the workers with --memory-limit"
+        "the workers that run already: pass .* the limit is 80.0 MiB: start the workers with --memory-limit"
     )
     with pytest.raises(MemoryBudgetError, match=theirs):
         train(estimator(), data.train, scheduler=running, out=tmp_path / "m")
@@ -165,7 +165,7 @@ def test_a_run_keeps_to_the_limit_of_workers_that_run_already(
         train(estimator(), data.train, scheduler=running, memory_limit=2**26)
     assert not (tmp_path / "m").exists()
     planned = plan(estimator(), data.train, scheduler=running)
-    assert (planned.memory_limit, planned.fits) == (90 * 2**20, False)
+    assert (planned.memory_limit, planned.fits) == (80 * 2**20, False)
     model = train(estimator(), data.train, scheduler="synchronous")
     with pytest.raises(MemoryBudgetError, match=theirs):
         evaluate(model, data.train, scheduler=running)
