@@ -44,6 +44,7 @@ class Cost:
     total_result_bytes : where results are joined and not summed: those of all tasks together, at most
     flops_per_row : floating-point operations of matrix products
     entries_per_row : elements through exp or the like
+    flops_per_task, entries_per_task : the same of a task of an Each, beside those of its rows
     driver_seconds_per_row : of a Stream, what the sequential loop takes
     driver_bytes : what the driver holds meanwhile
     """
@@ -58,6 +59,8 @@ class Cost:
     total_result_bytes: int | None = None
     compiled: bool = False
     driver_compiled: bool = False
+    flops_per_task: float = 0.0
+    entries_per_task: float = 0.0
 
     def waiting_bytes(self, n_results: int) -> int:
         """Of so many results of tasks."""

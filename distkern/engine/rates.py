@@ -8,6 +8,7 @@ the next ones, and is told with them.
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import socket
@@ -96,7 +97,9 @@ def seconds_of(step: Pass, plan: PassPlan, machine: Machine, rates: Rates) -> fl
         prepared = (plan.rows * row + reading) / hands
         # threads of the driver share its cores with the loop
         return tasks + wire + (prepared + loop if hands == 1 else max(prepared, loop))
-    return tasks + (plan.rows * row + reading) / min(machine.n_workers, max(plan.tasks, 1))
+    task = _PASS_SHARE * (cost.flops_per_task / rates.flops + cost.entries_per_task / rates.entries)
+    at_once = min(machine.n_workers, max(plan.tasks, 1))
+    return tasks + (plan.rows * row + reading) / at_once + task * math.ceil(plan.tasks / at_once)
 
 
 @dataclass

@@ -20,10 +20,11 @@ from distkern.kernels.matern import HalfInteger
 from distkern.losses import dual_loss_names
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.passes import Each
+from distkern.solvers._cells import effort
 from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.below import AModel, Below
 from distkern.solvers._cells.buckets import Cut, Solving
-from distkern.solvers._cells.choosing import FEW, Chosen, Given
+from distkern.solvers._cells.choosing import FEW, ROUNDS, Chosen, Given
 from distkern.solvers._cells.layout import Layout, Zero, auto_cell_rows, auto_overlap
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.metric import METRICS
@@ -34,7 +35,7 @@ from distkern.solvers._cells.search import Outcome, n_trials, rung_name, sizes_o
 from distkern.solvers._cells.state import CellsState, Settled
 from distkern.solvers._cells.transform import TRANSFORMS
 from distkern.solvers._cells.tree import Tree
-from distkern.solvers._cells.trials import Sampled, Setting, Trial
+from distkern.solvers._cells.trials import METRIC_ROWS, Sampled, Setting, Trial
 from distkern.solvers._cells.tuning import Tuning, outcomes_of
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import a_loss
@@ -356,29 +357,39 @@ class Cells(AbstractSolver[CellsState]):
             *self._search_outline(problem, layout),
             Outline(layout.counting(None), 1),
             Outline(layout.moving(None, None), 1),
-            Outline(layout.solving([(number, 0) for number in range(layout.n_buckets)], None, None), 1),
+            Outline(self._solving_outline(problem, layout), 1),
         ]
         if problem.has_test:
             passes.append(Outline(layout.held_out(None), 2))
         return passes
 
+    def _solving_outline(self, problem: Problem, layout: Layout) -> Each:
+        copies = layout.copies(problem.n_rows / layout.cell_rows)
+        sizes = problem.n_rows, copies, layout.cell_rows, problem.n_features, problem.n_outputs
+        work = effort.cells(*sizes, quadratic=self.risk.loss.is_quadratic) * (1 / layout.n_buckets)
+        return work.of(layout.solving([(number, 0) for number in range(layout.n_buckets)], None, None))
+
     def _search_outline(self, problem: Problem, layout: Layout) -> list[Outline]:
+        sizes_of_row = problem.n_features, problem.n_outputs
         if self.search is None or layout.sample_rows < FEW:
-            is_learned = self.metric not in (None, "auto")
-            return [Outline(layout.searching("metric", [None], None, None), 1)] if is_learned else []
+            if self.metric in (None, "auto"):
+                return []
+            work = effort.metric(min(layout.sample_rows, METRIC_ROWS), *sizes_of_row, ROUNDS)
+            return [Outline(work.of(layout.searching("metric", [None], None, None)), 1)]
         assert isinstance(self.risk.loss, AbstractDualLoss)
         space = self._given.space(self.risk.loss, problem.n_features)
         quick, quadratic = self.search == "quick", self.risk.loss.is_quadratic
         sizes = sizes_of(layout.sample_rows, problem.n_outputs, quadratic=quadratic, quick=quick)
         *rungs, finalists = n_trials(space, sizes)
+        works = effort.rungs(space, sizes, *sizes_of_row, quadratic=quadratic)
         passes = [
-            Outline(layout.searching(rung_name(rung), [None] * number, None, None), 1)
-            for rung, number in enumerate(rungs)
+            Outline(work.of(layout.searching(rung_name(rung), [None] * number, None, None)), 1)
+            for rung, (number, work) in enumerate(zip(rungs, works, strict=True))
         ]
         if layout.is_tuned:
             buckets = min(layout.n_tuned, layout.n_buckets)
-            passes += [
-                Outline(layout.probing(None, None), 1),
-                Outline(layout.tuning([(0, 0, 0)] * buckets * finalists, None, None), 1),
-            ]
+            tuning = layout.tuning([(0, 0, 0)] * buckets * finalists, None, None)
+            tried = layout.tuned_rows, layout.n_tuned / buckets
+            work = effort.on_cells(space, *tried, *sizes_of_row, quadratic=quadratic)
+            passes += [Outline(layout.probing(None, None), 1), Outline(work.of(tuning), 1)]
         return passes

@@ -19,7 +19,7 @@ from distkern.estimators.cells import CellClassifier, CellRegressor
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
 from distkern.runs.scoring import predict_to
-from distkern.solvers._cells import basis
+from distkern.solvers._cells import basis, effort
 from distkern.solvers._cells.mapping import MapChoice
 from distkern.solvers._cells.place import grouped
 from distkern.solvers._cells.tree import Tree
@@ -308,6 +308,26 @@ def test_the_plan_lists_the_phases(stored):
     data, _, _ = stored
     planned = plan(Classifier(max_cell_rows=60), data.train, test=data.test, workers=2, scheduler="local")
     assert [step.name for step in planned.passes] == ["sample", "count", "move", "solve", "held-out"]
+
+
+def test_the_plan_counts_the_work_of_the_search_and_of_the_cells(tmp_path):
+    X, y = rows(3000)
+    data = write_dataset([(X, y)], tmp_path / "d.zarr", scale="none").train
+
+    def planned(**given):
+        found = plan(CellClassifier(**given), data, workers=1, scheduler="local")
+        return {one.name: one.times * one.seconds for one in found.passes}, found.by_rates
+
+    none, quick, full = (planned(search=how) for how in (None, "quick", "full"))
+    assert none[1] < quick[1] < full[1]
+    assert full[0]["search 2"] > quick[0]["search 2"] > 10 * none[0]["sample"]
+    # four times the rows of a cell: so many pairs more, and fewer cells
+    small, large = (effort.cells(10**5, 1.5, size, 3, 1, quadratic=False) for size in (250, 1000))
+    assert (large.flops, large.entries) == pytest.approx((4 * small.flops, 4 * small.entries))
+    # Cholesky's cube
+    assert effort.machine(1000, 3, 1, 2, quadratic=True).flops == pytest.approx(2 * 1e6 * 3 + 2 * 1e9 / 3)
+    assert effort.machine(1000, 3, 1, 2, quadratic=False).flops == pytest.approx(2 * 1e6 * 3)
+    assert planned(search=None, metric="full")[0]["metric"] > 0.1
 
 
 def noisy_columns(n_rows, seed=0):

@@ -40,7 +40,7 @@ from distkern.solvers.risk import Risk
 Array = NDArray[np.float64]
 
 #: C and rounds of a metric where they are neither given nor searched
-_COST, _ROUNDS = 10.0, 3
+_COST, ROUNDS = 10.0, 3
 #: fewer rows are not divided
 FEW = 30
 #: what a trial takes beside the sample: matrices of all pairs of the rows that it learns from
@@ -169,7 +169,7 @@ class Given:
     def _map_choice(self) -> MapChoice:
         """The map where none is searched."""
         transform: Any = "none" if self.scale == "auto" else self.scale
-        return MapChoice(transform, "none" if self.metric in (None, "auto") else self.metric, _ROUNDS)
+        return MapChoice(transform, "none" if self.metric in (None, "auto") else self.metric, ROUNDS)
 
     def _given_map(
         self, sampled: Sampled, passes: Callable[[str, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]]

@@ -43,6 +43,8 @@ _LEAVES, _LEAF_SAMPLE = 4, 64
 _SAMPLE_ROWS, _SAMPLE_BYTES = 9216, 64 * MIB
 #: rows that are sorted into buckets at a time
 _PART_BYTES = 32 * MIB
+#: of a number that is compared with a half space, in exponentials
+_PLACED = 4.0
 #: columns up to which sparse rows are written out
 _MOST_COLUMNS = 2**14
 #: rows of all the cells that are tried, and how many cells at least
@@ -172,6 +174,12 @@ class Layout:
         """Rows of a block with their zeros, in double precision and in single."""
         return 16 * max(self.problem.block_rows) * (self.problem.n_features + 4)
 
+    @property
+    def _placing_entries(self) -> float:
+        """A row goes down the tree, in as many copies as there are: as many exponentials take as long."""
+        share = _LEAVES * self.problem.n_rows / self.bucket_rows
+        return _PLACED * self.problem.n_features * (1.0 + self.depth(share)) * self.copies(share)
+
     def _with_below(self, cost: Cost) -> Cost:
         """Of a pass whose tasks also predict their rows by the model below."""
         if self.below is None:
@@ -223,7 +231,11 @@ class Layout:
 
     def counting(self, places: Places | None) -> Reduce[NDArray[np.int64]]:
         """Rows in each leaf."""
-        cost = Cost(workspace_bytes=self._block_bytes + placing_bytes(), result_bytes=8 * self.most_leaves)
+        cost = Cost(
+            workspace_bytes=self._block_bytes + placing_bytes(),
+            result_bytes=8 * self.most_leaves,
+            entries_per_row=self._placing_entries,
+        )
         return Reduce("count", count_leaves, np.add, places, cost=cost)
 
     def moving(self, operand: Moving | None, store: SliceStore | None) -> Each:
@@ -233,6 +245,7 @@ class Layout:
         cost = Cost(
             workspace_bytes=self._block_bytes + placing_bytes() + 3 * part * self.row_bytes,
             result_bytes=part * self.row_bytes + 48 * self.n_buckets + 1024,
+            entries_per_row=self._placing_entries,
         )
         cost = self._with_below(cost)
         return Each("move", move_rows, range(len(self.parts)), store, self.parts, operand, cost=cost)
@@ -246,7 +259,6 @@ class Layout:
             ),
             result_bytes=self.machine_bytes,
             compiled=True,
-            flops_per_row=4.0 * self.cell_rows * problem.n_features,
         )
         return Each("solve", solve_bucket, items, store, operand=operand, cost=cost)
 
@@ -317,6 +329,8 @@ class Layout:
             workspace_bytes=placing_bytes() + self._block_bytes,
             result_bytes=256,
             process_bytes=KEPT_BYTES + 2 * self.machine_bytes,
+            flops_per_row=2.0 * self.cell_rows * self.problem.n_features,
+            entries_per_row=2.0 * self.cell_rows,
         )
         cost = self._with_below(cost)
         return Reduce("held-out", function, Sums.add, operand, "test", cost=cost, measures_only=True)
