@@ -124,7 +124,7 @@ CORESET = {
         "of the balls that cover the rows, instead of n_landmarks",
         {"landmarks": ("coverage",)},
     ),
-    "landmarks": replace(LANDMARKS, default="coverage"),
+    "landmarks": LANDMARKS,
 }
 
 

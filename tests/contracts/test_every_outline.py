@@ -15,7 +15,7 @@ from small import small, taken
 #: words that choose functions, and no passes
 FUNCTIONS = {"features", "loss", "kernel", "sampler"}
 #: settings that decide which passes there are, beside words and switches
-NUMBERS = ({"diameter": 0.5, "n_landmarks": None},)
+NUMBERS = ({"diameter": 0.5, "n_landmarks": None, "landmarks": "coverage"},)
 #: sweeps until a radius is found, Newton steps until the minimum: how many is not known before
 ESTIMATED = {"coverage", "gradient"}
 
@@ -27,7 +27,11 @@ def variants(kind):
         chosen = {} if features is None else {"features": features}
         yield small(kind, **chosen)
         names = set(taken(kind, chosen))
-        yield from (small(kind, **chosen, **numbers) for numbers in NUMBERS if numbers.keys() <= names)
+        yield from (
+            small(kind, **chosen, **numbers)
+            for numbers in NUMBERS
+            if numbers.keys() <= set(taken(kind, chosen | numbers))
+        )
         for name in sorted(names - FUNCTIONS):
             values = (True, False) if FLAG in parameters[name].kinds else parameters[name].words
             for value in values:

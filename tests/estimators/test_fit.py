@@ -222,7 +222,7 @@ def test_float64_rows_are_computed_in_float64(binary):
         ({"theta": 1.0}, "theta"),
         ({"n_landmarks": 0}, "n_landmarks"),
         ({"kernel": "rfb"}, "kernel"),
-        ({"diameter": 0.5, "n_landmarks": 10}, "either n_landmarks or diameter"),
+        ({"landmarks": "coverage", "diameter": 0.5, "n_landmarks": 10}, "either n_landmarks or diameter"),
         ({"landmarks": "uniform", "diameter": 0.5, "n_landmarks": None}, "diameter=0.5 has no effect"),
         ({"kernel": "matern", "smoothness": 2.0}, "half integer"),
     ],
