@@ -81,15 +81,17 @@ class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
         farthest = 0.9 * math.log(float(np.finfo(scores.dtype).tiny))
         apply(np.clip, scores, 0.0, farthest**2, into=scores)
         apply(np.sqrt, scores, into=scores)
-        polynomial = scratch("matern polynomial", scores.shape, scores.dtype)
         first, *others = self._coefficients()
-        polynomial.fill(first)
+        polynomial = scratch("matern polynomial", scores.shape if others else (0,), scores.dtype)
+        if others:
+            polynomial.fill(first)
         for coefficient in others:
             polynomial *= scores
             polynomial += coefficient
         apply(np.negative, scores, into=scores)
         apply(np.exp, scores, into=scores)
-        scores *= polynomial
+        if others:
+            scores *= polynomial
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> PairBlock:
         degrees = round(2.0 * self.smoothness)

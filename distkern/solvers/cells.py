@@ -25,18 +25,18 @@ from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.below import AModel, Below
 from distkern.solvers._cells.buckets import Cut, Solving
 from distkern.solvers._cells.choosing import FEW, ROUNDS, Chosen, Given
+from distkern.solvers._cells.finals import FIRST_TREE, on_cells
 from distkern.solvers._cells.layout import Layout, Zero, auto_cell_rows, auto_overlap
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.metric import METRICS
 from distkern.solvers._cells.moving import Moving, Sample
 from distkern.solvers._cells.notes import notes_of
 from distkern.solvers._cells.place import Places, grouped, places_to_arrays
-from distkern.solvers._cells.search import Outcome, n_trials, rung_name, sizes_of
+from distkern.solvers._cells.search import n_trials, round_name, rung_name, sizes_of
 from distkern.solvers._cells.state import CellsState, Settled
 from distkern.solvers._cells.transform import TRANSFORMS
 from distkern.solvers._cells.tree import Tree
-from distkern.solvers._cells.trials import METRIC_ROWS, Sampled, Setting, Trial
-from distkern.solvers._cells.tuning import Tuning, outcomes_of
+from distkern.solvers._cells.trials import METRIC_ROWS, Sampled, Trial
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import a_loss
 from distkern.solvers.measuring import Model, Sums
@@ -44,9 +44,6 @@ from distkern.solvers.risk import Risk
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 Array = NDArray[np.float64]
-
-#: first index of the streams of the tree over the sample
-_FIRST_TREE = 3
 
 
 @dataclass(frozen=True)
@@ -93,7 +90,7 @@ class Cells(AbstractSolver[CellsState]):
         "auto",
         Whole(2),
         Words("auto"),
-        help="rows of a cell, at most: time grows with them, memory with their square; auto: 2000 to 8000, "
+        help="rows of a cell, at most: time grows with them, memory with their square; auto: 1000 to 8000, "
         "fewer of many rows",
     )
     overlap: float | str = parameter(
@@ -102,6 +99,12 @@ class Cells(AbstractSolver[CellsState]):
         Words("auto"),
         help="share of the rows at each border between cells from which both sides learn; auto: 0.3 for few "
         "cells (about 8), else 0.1",
+    )
+    tol: float = parameter(
+        0.05,
+        POSITIVE,
+        help="the largest slope of the dual that is left, in units of predictions (margins, or standard "
+        "deviations of the targets); the square loss is solved at once",
     )
     below: Below | None = None
 
@@ -165,10 +168,14 @@ class Cells(AbstractSolver[CellsState]):
             return layout.searching(name, trials, store, operand), store
 
         chosen: Chosen = yield from self._given.choose(
-            risk, sample, problem.seed, trials_pass, partial(self._on_cells, problem, sample, risk)
+            risk,
+            sample,
+            problem.seed,
+            trials_pass,
+            partial(on_cells, layout, sample, self._below(risk), risk),
         )
         coordinates = chosen.map.apply(sample.features)
-        tree = Tree.fit(coordinates, layout.leaf_sample, problem.seed, _FIRST_TREE, overlap=layout.overlap)
+        tree = Tree.fit(coordinates, layout.leaf_sample, problem.seed, FIRST_TREE, overlap=layout.overlap)
         places = Places(chosen.map, tree, np.zeros(tree.n_leaves, dtype=np.int32))
         arrays: dict[str, Any] = places_to_arrays(places)
         return CellsState(
@@ -262,29 +269,6 @@ class Cells(AbstractSolver[CellsState]):
             solved = replace(solved, test_error=float(held_out.mean_errors[0]))
         return replace(solved, absolute_errors=absolute)
 
-    def _on_cells(
-        self, problem: Problem, sample: Sample, risk: Risk, trials: list[Trial]
-    ) -> Steps[dict[Setting, Outcome]]:
-        """What settings achieve on held-out rows of some cells, cut in the coordinates of the first."""
-        layout, workplace = self._layout(problem), problem.workplace
-        leader = trials[0].fitted
-        if not layout.is_tuned or leader is None:
-            return {}
-        assert workplace is not None
-        coordinates = leader.apply(sample.features)
-        # without neighbours more of the rows can be held out
-        tree = Tree.fit(coordinates, layout.bucket_sample, problem.seed, _FIRST_TREE)
-        buckets = layout.tuned(tree.n_leaves)
-        places = Places(leader, tree, np.arange(tree.n_leaves, dtype=np.int32))
-        rows = workplace.slices("search/probed", layout.columns(problem.dtype))
-        records = yield layout.probing(Moving(places, buckets, self._below(risk)), rows)
-        counts = np.sum([record["counts"] for record in records], axis=0).tolist()
-        cut = Cut(rows, len(layout.parts), risk, layout.tuned_rows, 0.0, problem.seed)
-        tuning = Tuning(cut, leader, tuple(trials), -(-layout.n_tuned // len(buckets)))
-        items = [(*bucket, number) for bucket in enumerate(counts) for number in range(len(trials))]
-        store = workplace.arrays("search/tuned")
-        return outcomes_of(trials, store, (yield layout.tuning(items, store, tuning)))
-
     def _below(self, risk: Risk) -> Below | None:
         return None if self.below is None else self.below.of(risk)
 
@@ -306,7 +290,7 @@ class Cells(AbstractSolver[CellsState]):
         kernel = require(choice.with_gamma(settled.gamma), AbstractTileKernel)  # type: ignore[type-abstract]
         if not isinstance(risk.loss, AbstractDualLoss):
             raise InputError(f"cells cannot be solved with loss {risk.loss.name!r}", where="loss")
-        return CellSettings(kernel, risk.loss, settled.cost)
+        return CellSettings(kernel, risk.loss, settled.cost, self.tol)
 
     def finished(self, state: CellsState) -> bool:
         return state.stage == 2
@@ -380,16 +364,16 @@ class Cells(AbstractSolver[CellsState]):
         space = self._given.space(self.risk.loss, problem.n_features)
         quick, quadratic = self.search == "quick", self.risk.loss.is_quadratic
         sizes = sizes_of(layout.sample_rows, problem.n_outputs, quadratic=quadratic, quick=quick)
-        *rungs, finalists = n_trials(space, sizes)
         works = effort.rungs(space, sizes, *sizes_of_row, quadratic=quadratic)
         passes = [
             Outline(work.of(layout.searching(rung_name(rung), [None] * number, None, None)), 1)
-            for rung, (number, work) in enumerate(zip(rungs, works, strict=True))
+            for rung, (number, work) in enumerate(zip(n_trials(space, sizes), works, strict=True))
         ]
         if layout.is_tuned:
             buckets = min(layout.n_tuned, layout.n_buckets)
-            tuning = layout.tuning([(0, 0, 0)] * buckets * finalists, None, None)
+            passes.append(Outline(layout.probing(None, None), 1))
             tried = layout.tuned_rows, layout.n_tuned / buckets
-            work = effort.on_cells(space, *tried, *sizes_of_row, quadratic=quadratic)
-            passes += [Outline(layout.probing(None, None), 1), Outline(work.of(tuning), 1)]
+            for number, work in enumerate(effort.on_cells(space, *tried, *sizes_of_row, quadratic=quadratic)):
+                items = layout.tuned_items(number, [(0, 0)] * buckets)
+                passes.append(Outline(work.of(layout.tuning(round_name(number), items, None, None)), 1))
         return passes

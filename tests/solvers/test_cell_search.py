@@ -12,6 +12,7 @@ from distkern.common.blas import single_threaded
 from distkern.losses import find_loss
 from distkern.passes import Each
 from distkern.solvers._cells import search as searches
+from distkern.solvers._cells.choosing import MOST_TRIALS
 from distkern.solvers._cells.machine import CellSettings, solve_cell
 from distkern.solvers._cells.mapping import CellMap, MapChoice
 from distkern.solvers._cells.search import Size, Space, costs_of, maps_of, quick_maps, sizes_of
@@ -195,7 +196,7 @@ def test_an_edge_that_whole_cells_turn_away_from_is_not_told(best, edge):
 
     space = Space((setting.map,), MATERN, (0.02, 0.5), (1.0,))
     ranking = searches.Ranking(space, 1, {setting: outcome(0.5)})
-    (trial,) = ranking.finalists()
+    (trial,) = ranking.finalists(*searches.CELL_ROUNDS[0])
     assert [width for _, width in trial.points] == [1.5, 0.5, 0.29, 0.1667, 0.05556]
     outcomes = {each: outcome(float(abs(each.width - best) > 1e-3)) for each in trial.settings}
     choice = replace(ranking, outcomes=outcomes).choice()
@@ -214,8 +215,5 @@ def test_no_more_settings_are_tried_on_whole_cells_than_are_outlined():
         each: searches.Outcome(float(place), 1.0, lambda: np.zeros(2), lambda: None)
         for place, each in enumerate(settings)
     }
-    sizes = sizes_of(9000, 1, quadratic=False, quick=False)
     ranking = searches.Ranking(space, 4, outcomes)
-    assert (
-        len(ranking.finalists()) == searches.n_trials(space, [replace(size, n_kept=4) for size in sizes])[-1]
-    )
+    assert len(ranking.finalists((1.0,), (1.0,))) == MOST_TRIALS

@@ -115,9 +115,10 @@ def test_buckets_hold_no_more_rows_than_they_may():
     assert (filled[:-1] + counts[np.flatnonzero(np.diff(buckets)) + 1] > 120).all()
 
 
-def test_one_cell_is_the_support_vector_machine_without_an_intercept():
+@pytest.mark.parametrize("tol", [0.05, 0.002])
+def test_one_cell_is_the_support_vector_machine_without_an_intercept(tol):
     X, y = rows(300)
-    model = Classifier(kernel="rbf", gamma=0.7, C=3.0, random_state=0).fit(X, y)
+    model = Classifier(kernel="rbf", gamma=0.7, C=3.0, tol=tol, random_state=0).fit(X, y)
     assert model.n_cells_ == 1
     signs = 2.0 * y - 1.0
     K = np.exp(-0.7 * np.square(np.linalg.norm(X[:, None] - X[None], axis=2)))
@@ -131,7 +132,7 @@ def test_one_cell_is_the_support_vector_machine_without_an_intercept():
     assert a.max() <= 3.0 * (1 + 1e-6)
     np.testing.assert_allclose(K @ (a * signs), f, atol=1e-4)
     # no coordinate of the dual would move by more than the tolerance, K being 1 on its diagonal
-    assert np.abs(np.clip(a + 1 - signs * f, 0, 3.0) - a).max() < 0.06
+    assert np.abs(np.clip(a + 1 - signs * f, 0, 3.0) - a).max() < 1.2 * tol
     # and it is as good as a machine with one
     assert model.score(X, y) >= SVC(gamma=0.7, C=3.0).fit(X, y).score(X, y) - 0.01
 
@@ -417,7 +418,8 @@ def test_more_rows_than_the_sample_are_tried_on_whole_cells(tmp_path):
         "sample",
         "count",
         "move",
-        "tune",
+        "tune 1",
+        "tune 2",
         "solve",
         "held-out",
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.place import centred
 from distkern.solvers._cells.search import (
     KERNELS,
-    Outcome,
+    Ranking,
     Space,
     costs_of,
     maps_of,
@@ -33,7 +33,7 @@ from distkern.solvers._cells.search import (
     sizes_of,
 )
 from distkern.solvers._cells.transform import N_QUANTILES
-from distkern.solvers._cells.trials import METRIC_ROWS, KernelSpec, Sampled, Setting, Trial, stratified_order
+from distkern.solvers._cells.trials import METRIC_ROWS, KernelSpec, Sampled, Trial, stratified_order
 from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
 
@@ -103,11 +103,11 @@ class Given:
         sample: Sample,
         seed: int,
         passes: Callable[[str, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]],
-        on_cells: Callable[[list[Trial]], Steps[dict[Setting, Outcome]]],
+        on_cells: Callable[[Ranking], Steps[Ranking]],
     ) -> Steps[Chosen]:
         """From a sample of the rows, by the passes of :func:`~distkern.solvers._cells.search.search`.
 
-        And from what the best of these settings achieve on whole cells, if that tells anything.
+        And from what the best of these settings achieve on whole cells.
         """
         order = stratified_order(None if risk.is_real else sample.targets, len(sample.targets), seed)
         rows = Block(sample.features[order], sample.targets[order], sample.weights[order])
@@ -129,8 +129,7 @@ class Given:
         sizes = sizes_of(rows.n_rows, risk.n_outputs, quadratic=quadratic, quick=quick)
         space = self.space(risk.loss, sampled.rows.shape[1])
         ranking = yield from search(space, sizes, lambda name, trials: passes(name, trials, sampled))
-        outcomes = yield from on_cells(ranking.finalists())
-        found = (replace(ranking, outcomes=outcomes) if outcomes else ranking).choice()
+        found = (yield from on_cells(ranking)).choice()
         setting = found.setting
         kernel = found.map.kernel(setting.kernel.name, setting.width, **dict(setting.kernel.parameters))
         assert isinstance(kernel, AbstractScaledKernel)

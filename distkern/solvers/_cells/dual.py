@@ -6,6 +6,7 @@ minimise 1/2 a' K a + sum_i (c_i l)*(-a_i), and a_i = -c_i l'(f_i, y_i) at the s
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,14 +21,15 @@ from distkern.solvers._cells.newton import newton
 
 Array = NDArray[np.float64]
 
-#: so many sweeps over the coordinates have to bring the largest gradient down to so much of it, else Newton's
-#: method has its turn; of both there are not more than so many at a time
-_SWEEPS, _PROGRESS, _MOST_SWEEPS = 20, 0.6, 200
-_STEPS = 40
+#: after so many sweeps over the coordinates their progress is looked at, and so many there are at a time
+_SWEEPS, _MOST_SWEEPS = 20, 1000
+#: steps of Newton's method at a time, how many it needs as a rule, and how many multiplications of its
+#: factorisations take as long as one of a sweep, which is as fast as memory
+_STEPS, _USUAL_STEPS, _FASTER = 40, 30, 12.0
 #: of the tolerance: gradients that are not worth an update
 _LEAST = 0.25
 #: turns of the sweeps, between which Newton's method has one
-TURNS = 4
+_TURNS = 4
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def solve_dual(
     *,
     seed: int,
     tolerance: float = 0.05,
-    turns: int = TURNS,
+    most_sweeps: int | None = None,
     start: Array | None = None,
     offsets: Array | None = None,
 ) -> DualSolution:
@@ -68,9 +70,9 @@ def solve_dual(
 
     Coordinates are visited in random order, each set to its exact minimum; those at a bound or a kink that
     they would not leave are left out until the others are done. Where K is ill-conditioned (wide kernels,
-    large costs) single coordinates crawl: where 20 sweeps do not reduce the largest gradient to 0.6 of what
-    it was, :func:`~distkern.solvers._cells.newton.newton` moves all of them together. The sweeps have
-    ``turns`` turns at most.
+    large costs) single coordinates crawl: where the sweeps that are left, at the rate of the last 20, would
+    take longer than :func:`~distkern.solvers._cells.newton.newton`, it moves all of them together. Both are
+    counted in multiplications.
 
     Parameters
     ----------
@@ -79,20 +81,20 @@ def solve_dual(
     costs : (m,) c_i > 0
     seed : of the order of the coordinates
     tolerance : largest gradient of a coordinate that is left, in units of predictions
-    turns : 1: sweeps alone
-    start : coefficients to start from, within their bounds
+    most_sweeps : so many, and no step of Newton's method
+    start : coefficients to start from; those beyond their bounds are put there
     offsets : (m,) b of losses l(b + f, y)
     """
     n_rows = len(targets)
     conjugates = RowConjugates.of(loss, targets, costs, offsets)
-    dual = np.zeros(n_rows) if start is None else start.astype(np.float64)
-    values = np.zeros(n_rows, dtype=kernel.dtype) if start is None else _product(kernel, dual)
+    dual = np.zeros(n_rows) if start is None else np.clip(start, -conjugates.below, conjugates.above)
+    values = _product(kernel, dual) if dual.any() else np.zeros(n_rows, dtype=kernel.dtype)
     generator = stream(seed, Purpose.ROW_ORDER)
     converged, moves = False, 0
-    for turn in range(turns):
-        converged, n_moves = _sweeps(kernel, conjugates, dual, values, generator, tolerance)
+    for turn in range(_TURNS):
+        converged, n_moves = _sweeps(kernel, conjugates, dual, values, generator, tolerance, most_sweeps)
         moves += n_moves
-        if converged or turn == turns - 1:
+        if converged or turn == _TURNS - 1 or most_sweeps is not None:
             break
         # a factorisation takes a third of the cube
         moves += _newton(kernel, conjugates, dual, values, tolerance) * n_rows // 3
@@ -110,13 +112,19 @@ def _product(kernel: Floats, vector: Array) -> Floats:
 
 
 def _sweeps(
-    kernel: Floats, rows: RowConjugates, dual: Array, values: Floats, generator: Any, tolerance: float
+    kernel: Floats,
+    rows: RowConjugates,
+    dual: Array,
+    values: Floats,
+    generator: Any,
+    tolerance: float,
+    most: int | None,
 ) -> tuple[bool, int]:
     """Sweeps as long as they get on; whether all coordinates are within the tolerance, and how many moved."""
     loop, n_rows = descend(kernel.dtype), len(dual)
     everything = np.arange(n_rows, dtype=np.intp)
     active, slack, before, moves = everything, np.inf, np.inf, 0
-    for sweep in range(_MOST_SWEEPS):
+    for sweep in range(_MOST_SWEEPS if most is None else most):
         order = generator.permutation(active)
         kept, worst, n_moves = loop(
             kernel,
@@ -142,10 +150,23 @@ def _sweeps(
             values[:] = _product(kernel, dual)
             active = everything
         elif sweep % _SWEEPS == _SWEEPS - 1:
-            if worst > _PROGRESS * before:
+            if _left(worst, before, tolerance) * n_moves * n_rows > _newton_work(rows, dual):
                 break
             before = worst
     return False, moves
+
+
+def _left(worst: float, before: float, tolerance: float) -> float:
+    """Sweeps until the largest gradient is the tolerance, at the rate of the last ones."""
+    if not worst < before:
+        return math.inf
+    return 0.0 if before == math.inf else _SWEEPS * math.log(worst / tolerance) / math.log(before / worst)
+
+
+def _newton_work(rows: RowConjugates, dual: Array) -> float:
+    """Of Newton's method, in multiplications of a sweep: it factorises what is within its bounds."""
+    free = (dual != 0) & (dual < rows.above) & (dual > -rows.below)
+    return _USUAL_STEPS * float(np.count_nonzero(free)) ** 3 / (3.0 * _FASTER)
 
 
 def _newton(kernel: Floats, rows: RowConjugates, dual: Array, values: Floats, tolerance: float) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from distkern.passes import Cost, Each
-from distkern.solvers._cells.search import Size, Space
+from distkern.solvers._cells.search import CELL_KINDS, CELL_ROUNDS, Size, Space
 from distkern.solvers._cells.trials import MANY_OUTPUTS, METRIC_ROWS
 
 #: sweeps over the coordinates, whose kernel rows are added: a number of them takes as long as an exponential
@@ -19,6 +19,8 @@ _SWEEPS = 20.0
 _CUBE = 1 / 3
 #: exponentials and the like of a pair of rows: in a kernel, and in a round of a metric
 _KERNEL_ENTRIES, _METRIC_ENTRIES = 2.0, 12.0
+#: maps that are tried on whole cells first, as a rule
+_FINALISTS = 5
 #: of the most rows of a cell: those that it has on average
 _FILLED = 0.75
 
@@ -84,7 +86,7 @@ def rungs(
         # many outputs are solved by factorisations in the first rung
         factorised = quadratic or (first and n_outputs >= MANY_OUTPUTS)
         point = machine(size.n_learned, n_features, n_outputs, n_costs, quadratic=factorised)
-        held_out = kernel(size.n_learned * size.n_held_out, n_features) * n_costs
+        held_out = kernel(size.n_learned * size.n_held_out, n_features)
         map_ = metric(min(size.n_metric, METRIC_ROWS), n_features, n_outputs, rounds)
         found.append(map_ + (point + held_out) * (kernels * n_widths))
     return found
@@ -92,11 +94,14 @@ def rungs(
 
 def on_cells(
     space: Space, n_rows: int, n_cells: float, n_features: int, n_outputs: int, *, quadratic: bool
-) -> Effort:
-    """A map that is tried on some cells of so many rows, with its kernel, widths and costs."""
-    n_points = 5 if len(space.widths) > 1 else 1
-    n_costs = 3 if len(space.costs) > 1 else 1
+) -> list[Effort]:
+    """All maps that are tried on some cells of so many rows, of each round."""
     filled = _FILLED * n_rows
-    point = machine(0.8 * filled, n_features, n_outputs, n_costs, quadratic=quadratic)
-    held_out = kernel(0.8 * 0.2 * filled**2, n_features) * n_costs
-    return (point + held_out) * (n_points * n_cells)
+    found = []
+    for n_kinds, (widths, costs) in zip((_FINALISTS, CELL_KINDS + 1), CELL_ROUNDS, strict=True):
+        n_points = len(widths) if len(space.widths) > 1 else 1
+        n_costs = len(costs) if len(space.costs) > 1 else 1
+        point = machine(0.8 * filled, n_features, n_outputs, n_costs, quadratic=quadratic)
+        held_out = kernel(0.8 * 0.2 * filled**2, n_features)
+        found.append((point + held_out) * (n_kinds * n_points * n_cells))
+    return found

@@ -49,18 +49,20 @@ _PLACED = 4.0
 _MOST_COLUMNS = 2**14
 #: rows of all the cells that are tried, and how many cells at least
 _TUNED_ROWS, _LEAST_TUNED = 40000, 4
+#: every so manyth bucket of them has the first round; settings of a round, at most
+_FIRST_ROUND, _MOST_SETTINGS = 3, 9 * MOST_TRIALS
 #: cells that are few, and shares of neighbours
 _FEW_CELLS, _FEW_CELLS_OVERLAP, _OVERLAP = 8, 0.3, 0.1
 #: rows of a cell for so many rows that it takes about as long whatever they are, between these limits; those
 #: of the square loss are factorised in double precision
-_PAIRS, _LEAST_ROWS, _MOST_ROWS, _MOST_QUADRATIC = 1_400_000_000, 2000, 8000, 4000
+_PAIRS, _LEAST_ROWS, _MOST_ROWS, _MOST_QUADRATIC = 700_000_000, 1000, 8000, 4000
 
 
 def auto_cell_rows(n_rows: int, *, quadratic: bool) -> int:
     """Rows of a cell where nothing is said: the more the fewer there are.
 
     >>> [auto_cell_rows(n, quadratic=False) for n in (1000, 200_000, 10**7)]
-    [8000, 7000, 2000]
+    [8000, 3500, 1000]
     """
     most = _MOST_QUADRATIC if quadratic else _MOST_ROWS
     return int(min(max(_PAIRS // n_rows, _LEAST_ROWS), most))
@@ -297,8 +299,12 @@ class Layout:
         items = range(len(self.parts))
         return Each("probe", move_rows, items, store, self.parts, operand, record_bytes=4096, cost=cost)
 
+    def tuned_items(self, number: int, counts: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The buckets that are tried in a round, of all with their rows."""
+        return counts if number else counts[::_FIRST_ROUND]
+
     def tuning(
-        self, items: Sequence[tuple[int, int, int]], store: Store | None, operand: Tuning | None
+        self, name: str, items: Sequence[tuple[int, int]], store: Store | None, operand: Tuning | None
     ) -> Each:
         """Losses of some machines in some cells of each of some buckets."""
         n_features = self.problem.n_features
@@ -308,9 +314,10 @@ class Layout:
             workspace_bytes=cost.workspace_bytes
             + self.bucket_rows * n_features * (8 + self.problem.dtype.itemsize),
             process_bytes=MOST_TRIALS * map_bytes(n_features),
-            result_bytes=16 * 8 * self.n_tuned * self.tuned_rows,
+            # of each setting the losses of what is held out of a bucket's cells
+            result_bytes=8 * _MOST_SETTINGS * (self.bucket_rows // 4),
         )
-        return Each("tune", try_cells, items, store, operand=operand, record_bytes=4096, cost=cost)
+        return Each(name, try_cells, items, store, operand=operand, record_bytes=4096, cost=cost)
 
     @property
     def machine_bytes(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from distkern.common.tiles import scratch
 from distkern.common.types import Floats
 from distkern.kernels.base import AbstractLandmarkKernel, AbstractTileKernel
 from distkern.losses.conjugate import AbstractDualLoss
-from distkern.solvers._cells.dual import TURNS, solve_dual
+from distkern.solvers._cells.dual import solve_dual
 from distkern.solvers._cells.ridge import solve_ridge
 
 Array = NDArray[np.float64]
@@ -34,14 +34,14 @@ class CellSettings:
     kernel : of the mapped rows
     loss : with a conjugate
     cost : C, of a row of weight 1; the objective is 1/2 f' K^-1 f + C sum_i weight_i l(f_i, y_i)
-    tolerance, turns : of the dual solver
+    tolerance, most_sweeps : of the dual solver
     """
 
     kernel: AbstractTileKernel
     loss: AbstractDualLoss
     cost: float
     tolerance: float = 0.05
-    turns: int = TURNS
+    most_sweeps: int | None = None
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class CellMachine:
 
     Attributes
     ----------
-    rows : (n_support, d), those with a coefficient that is not 0
+    rows : (n_support, d)
     coefficients : (n_support, k), in the dtype of the rows
     constants : (k,) float64
     squared_norm : |w|^2, summed over the outputs
@@ -68,6 +68,11 @@ class CellMachine:
     def predict(self, settings: CellSettings, rows: Floats) -> Array:
         """f of mapped rows (n, d): (n, k) float64."""
         return predict_cell(settings, self.rows, self.coefficients, self.constants, rows)
+
+    def trimmed(self) -> CellMachine:
+        """Without the rows whose coefficients are 0."""
+        support = self.coefficients.any(axis=1)
+        return replace(self, rows=self.rows[support], coefficients=self.coefficients[support])
 
 
 def solve_cell(
@@ -97,7 +102,7 @@ def solve_cell(
     Equal rows count as one. Where they cost more than 10^4 together they are taken to cost that much: f is
     then within 10^-4 of what it would be without a regulariser, and more would only lose digits.
     """
-    return solve_costs(settings, rows, targets, weights, seed, [settings.cost], offsets)[0]
+    return solve_costs(settings, rows, targets, weights, seed, [settings.cost], offsets)[0].trimmed()
 
 
 def solve_costs(
@@ -109,7 +114,11 @@ def solve_costs(
     costs_of_one: Sequence[float],
     offsets: Array | None = None,
 ) -> list[CellMachine]:
-    """As :func:`solve_cell`, for several C in place of the settings' own, with one kernel matrix for all."""
+    """As :func:`solve_cell`, for several C in place of the settings' own, with one kernel matrix for all.
+
+    The machines have the same rows, whatever their coefficients; each is started from the one before, and
+    its work is counted with that one's.
+    """
     importance = np.ones(len(rows)) if weights is None else weights
     kept = np.flatnonzero(importance > 0)
     n_outputs, is_real = targets.shape[1], settings.loss.target_kind == "real"
@@ -135,11 +144,12 @@ def solve_costs(
         dtype = np.float64 if settings.loss.is_quadratic else rows.dtype
         kernel = kernel_matrix(settings.kernel, points, dtype)
     machines = []
+    coefficients, values = np.zeros(targets.shape), np.zeros(targets.shape)
+    work = float(kernel.size) * rows.shape[1]
     for cost in costs_of_one:
         costs = cost * importance
         costs *= np.minimum(1.0, _MOST_COST / np.bincount(places, costs)[places])
-        coefficients, values = np.zeros(targets.shape), np.zeros(targets.shape)
-        converged, work = True, float(kernel.size) * rows.shape[1]
+        converged = True
         if settings.loss.is_quadratic and len(asked):
             coefficients[:, asked] = solve_ridge(kernel, centred[:, asked], costs)
             values = centred - coefficients / costs[:, None]
@@ -154,16 +164,15 @@ def solve_costs(
                     settings.loss,
                     seed=seed,
                     tolerance=settings.tolerance,
-                    turns=settings.turns,
-                    start=None if below is not None else _cancelled(settings.loss, wanted, costs, places),
+                    most_sweeps=settings.most_sweeps,
+                    start=_start(settings.loss, wanted, costs, places, coefficients[:, output], below),
                     offsets=None if below is None else below[:, output],
                 )
                 coefficients[:, output], values[:, output] = found.coefficients, found.values
                 converged, work = converged and found.converged, work + found.work
         square = float((coefficients * values).sum())
-        support = coefficients.any(axis=1)
-        kept_coefficients = coefficients[support].astype(rows.dtype)
-        machines.append(CellMachine(points[support], kept_coefficients, constants, square, work, converged))
+        rounded = coefficients.astype(rows.dtype)
+        machines.append(CellMachine(points, rounded, constants, square, work, converged))
     return machines
 
 
@@ -211,6 +220,8 @@ def merged(rows: Floats, targets: Array, weights: Array) -> tuple[Floats, Array,
     rows, targets, weights, and the place of each row: a number that rows have in common which are equal, with
     whatever targets
     """
+    if len(np.unique(_sums_of_bits(rows))) == len(rows):
+        return rows, targets, weights, np.arange(len(rows))
     both = np.hstack([rows.astype(np.float64), targets])
     first, inverse = _distinct(both)
     order = np.argsort(first)
@@ -222,34 +233,46 @@ def merged(rows: Floats, targets: Array, weights: Array) -> tuple[Floats, Array,
 
 def _distinct(rows: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The first of each set of equal rows, and the set of each row."""
-    # a negative zero is a zero
     exact = np.ascontiguousarray(rows + 0.0)
-    # sums of the bit patterns times odd numbers, modulo 2^64, tell rows apart and are sorted much faster
-    factors = stream(0, Purpose.ROW_DRAWS).integers(0, 2**63, exact.shape[1], dtype=np.uint64) * 2 + 1
-    sums = (exact.view(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
     whole = exact.view(np.dtype((np.void, exact.shape[1] * exact.itemsize))).ravel()
     keys: NDArray[Any]
-    for keys in (sums, whole):
+    for keys in (_sums_of_bits(rows), whole):
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         if len(first) == len(exact) or np.array_equal(exact[first[inverse]], exact):
             break
     return first, inverse
 
 
-def _cancelled(
-    loss: AbstractDualLoss, targets: Array, costs: Array, places: NDArray[np.intp]
-) -> Array | None:
-    """Where to start if equal rows have opposite targets and each pulls as far as its cost allows.
+def _sums_of_bits(rows: Floats) -> NDArray[np.uint64]:
+    """Sums of the bit patterns times odd numbers, modulo 2^64: they tell rows apart and are sorted fast."""
+    # a negative zero is a zero
+    exact = np.ascontiguousarray(rows + 0.0)
+    factors = stream(0, Purpose.ROW_DRAWS).integers(0, 2**63, exact.shape[1], dtype=np.uint64) * 2 + 1
+    patterns = exact.view(np.dtype(f"u{exact.itemsize}"))
+    sums: NDArray[np.uint64] = np.einsum("ij,j->i", patterns, factors, dtype=np.uint64, casting="same_kind")
+    return sums
 
-    The side that costs less is at its bound then, as a rule, and the other makes up for it; single
-    coordinates would take as many sweeps to get there.
+
+def _start(
+    loss: AbstractDualLoss,
+    targets: Array,
+    costs: Array,
+    places: NDArray[np.intp],
+    before: Array,
+    below: Array | None,
+) -> Array:
+    """Where to start: from the solution for other costs, but for equal rows with opposite targets.
+
+    If each of these pulls as far as its cost allows, the side that costs less is at its bound, as a rule, and
+    the other makes up for it; single coordinates would take as many sweeps to get there.
     """
     if (
         loss.target_kind != "binary"
         or not np.isfinite(loss.conjugate.above)
         or places.max() + 1 == len(places)
+        or below is not None
     ):
-        return None
+        return before
     sides = [np.bincount(places, np.where(targets * sign > 0, costs, 0.0)) for sign in (1.0, -1.0)]
     own = np.where(targets > 0, sides[0][places], sides[1][places])
     return np.asarray(targets * costs * (np.minimum(*sides)[places] / own))

@@ -7,7 +7,6 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.tiles import apply
 from distkern.common.types import Floats
 from distkern.solvers._cells.ridge import solve_ridge
 
@@ -20,6 +19,8 @@ _MIXED = 0.1
 #: multiplications that the gradients of one round may take: fewer rows' gradients are averaged where they
 #: would be more
 _MULTIPLICATIONS = 2e10
+#: rows that are compared with all others at a time
+_STRIP = 256
 
 
 def gradient_sum(rows: Floats, targets: Array, metric: Array, ridge: float) -> Array:
@@ -41,20 +42,23 @@ def gradient_sum(rows: Floats, targets: Array, metric: Array, ridge: float) -> A
     exact -= exact.mean(axis=0)
     distances = _distances(exact @ root(metric))
     width = _median(distances)
-    kernel = np.exp(distances / -width)
-    coefficients = solve_ridge(kernel, targets, np.full(len(rows), 1.0 / ridge))
+    kernel = np.exp(distances / np.float32(-width))
+    coefficients = solve_ridge(kernel, targets, np.full(len(rows), 1.0 / ridge), np.float32)
     n_outputs = targets.shape[1]
     work = len(rows) * max(exact.shape[1], 8) * n_outputs
     n_gradients = int(min(len(rows), max(_MULTIPLICATIONS // work, 64)))
-    kernel, distances = kernel[:n_gradients], distances[:n_gradients]
     # rows that lie on each other have no direction
-    apply(np.divide, kernel, width * distances, into=kernel, where=distances > 1e-12 * width)
-    kernel[distances <= 1e-12 * width] = 0.0
+    distances[distances <= 1e-6 * width] = np.inf
     total = np.zeros_like(metric)
-    for output in range(n_outputs):
-        pulls = kernel * coefficients[:, output]
-        gradients = (pulls @ exact - pulls.sum(axis=1, keepdims=True) * exact[:n_gradients]) @ metric
-        total += gradients.T @ gradients
+    points = exact.astype(np.float32)
+    for start in range(0, n_gradients, _STRIP):
+        strip = slice(start, min(start + _STRIP, n_gradients))
+        slopes = kernel[strip] / distances[strip]
+        for output in range(n_outputs):
+            pulls = slopes * coefficients[:, output].astype(np.float32)
+            gradients = pulls @ points - pulls.sum(axis=1, keepdims=True) * points[strip]
+            gradients = gradients.astype(np.float64) @ metric / width
+            total += gradients.T @ gradients
     return total
 
 
@@ -94,20 +98,22 @@ def root(metric: Array) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def _distances(rows: Array) -> Array:
-    """Euclidean distances of all pairs of centred rows, (n, n)."""
+def _distances(rows: Array) -> Floats:
+    """Euclidean distances of all pairs of centred rows, (n, n) in single precision, found in double."""
     squares = np.einsum("ij,ij->i", rows, rows)
-    distances = rows @ rows.T
-    distances *= -2.0
-    distances += squares
-    distances += squares[:, None]
-    apply(np.maximum, distances, 0.0, into=distances)
-    apply(np.sqrt, distances, into=distances)
+    distances = np.empty((len(rows), len(rows)), dtype=np.float32)
+    for start in range(0, len(rows), _STRIP):
+        strip = slice(start, start + _STRIP)
+        products = rows[strip] @ rows.T
+        products *= -2.0
+        products += squares
+        products += squares[strip, None]
+        distances[strip] = np.sqrt(np.maximum(products, 0.0))
     np.fill_diagonal(distances, 0.0)
     return distances
 
 
-def _median(distances: Array) -> float:
+def _median(distances: Floats) -> float:
     """Of pairs (i, n/2 + i) of rows in random order; of those that are not 0 if most are; 1 if all are."""
     half = len(distances) // 2
     found = distances[np.arange(half), np.arange(half) + half]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.errors import DistkernError
 from distkern.common.tiles import copied, scratch
@@ -12,16 +12,17 @@ from distkern.common.types import Floats
 Array = NDArray[np.float64]
 
 
-def solve_ridge(kernel: Floats, targets: Array, costs: Array) -> Array:
+def solve_ridge(kernel: Floats, targets: Array, costs: Array, dtype: DTypeLike = np.float64) -> Array:
     """a with (K + diag(1 / c)) a = y, the minimum of 1/2 a' K a + sum_i c_i / 2 (y_i - (K a)_i)^2.
 
-    In float64 whatever the kernel's precision: the matrix is as badly conditioned as c_i m.
+    In float64 whatever the kernel's precision, unless said: the matrix is as badly conditioned as c_i m.
 
     Parameters
     ----------
     kernel : (m, m) symmetric, positive semidefinite
     targets : (m, k), all outputs at once
     costs : (m,) c_i > 0
+    dtype : of the factorisation
 
     Returns
     -------
@@ -30,11 +31,11 @@ def solve_ridge(kernel: Floats, targets: Array, costs: Array) -> Array:
     Raises
     ------
     DistkernError
-        If the matrix is not positive definite in float64.
+        If the matrix is not positive definite in that precision.
     """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-    matrix = copied(kernel, into=scratch("factor", kernel.shape, np.float64))
+    matrix = copied(kernel, into=scratch("factor", kernel.shape, dtype))
     matrix[np.diag_indices(len(matrix))] += 1.0 / costs
     try:
         # symmetric, and LAPACK's order is the other one
@@ -44,4 +45,4 @@ def solve_ridge(kernel: Floats, targets: Array, costs: Array) -> Array:
             f"the kernel matrix of {len(matrix)} rows is not positive definite at C = {costs.max():g}: "
             "use a smaller C"
         ) from error
-    return np.asarray(cho_solve(factor, targets, check_finite=False))
+    return np.asarray(cho_solve(factor, targets.astype(dtype), check_finite=False), dtype=np.float64)

@@ -32,8 +32,11 @@ _RIDGE = 0.01
 _ROUNDS = {1: 3, 3: 1}
 #: standard errors by which a metric must be better than none
 _CERTAIN = 2.0
-#: widths and costs of a trial on whole cells, around what was best on the sample: its rows are farther apart
-_CELL_WIDTHS, _CELL_COSTS = (3.0, 1.0, 0.58, 1 / 3, 1 / 9), (1 / 3, 1.0, 3.0)
+#: factors of the widths and costs of trials on whole cells: around what was best on the sample, whose rows
+#: are farther apart, and of the best kinds of these around what was best there
+CELL_ROUNDS = (((3.0, 1.0, 0.58, 1 / 3, 1 / 9), (1.0,)), ((1.73, 1.0, 0.58), (1 / 3, 1.0, 3.0)))
+#: kinds that go on from the first of these
+CELL_KINDS = 2
 
 
 @dataclass(frozen=True)
@@ -151,12 +154,9 @@ def sizes_of(n_rows: int, n_outputs: int, *, quadratic: bool, quick: bool) -> li
 
 
 def n_trials(space: Space, sizes: Sequence[Size]) -> list[int]:
-    """Trials of each rung, and of those on whole cells, at most: also the best simpler ones, variants
-    of the best one, the plain setting.
-    """
+    """Trials of each rung, at most: also the best simpler ones, variants of the best, the plain setting."""
     most = len(space.maps)
-    kept = [size.n_kept + len(_SIMPLE) for size in sizes]
-    return [most, min(kept[0], most) + 3, kept[1] + 1]
+    return [most, min(sizes[0].n_kept + len(_SIMPLE), most) + 3]
 
 
 @dataclass(frozen=True)
@@ -175,19 +175,18 @@ class Ranking:
         reached = math.nan if plain is None else plain.score
         return Choice(chosen, found.map(), found.score, reached, self._edges(chosen))
 
-    def finalists(self) -> list[Trial]:
-        """Trials on whole cells of the best maps with their kernels, and of the plain setting."""
+    def finalists(self, widths: Sequence[float], costs: Sequence[float]) -> list[Trial]:
+        """Trials of the best maps with their kernels, and of the plain setting.
+
+        Parameters
+        ----------
+        widths, costs : factors of those of the best
+        """
         space, trials = self.space, []
         for setting in _leaders(self._searched, self.n_kept, _by_kernel):
-            widths = [
-                setting.width * factor for factor in (_CELL_WIDTHS if len(space.widths) > 1 else (1.0,))
-            ]
-            costs = [setting.cost * factor for factor in (_CELL_COSTS if len(space.costs) > 1 else (1.0,))]
-            points = tuple((setting.kernel, float(f"{width:.4g}")) for width in widths)
-            fitted = self.outcomes[setting].map()
-            trials.append(
-                Trial(setting.map, points, tuple(float(f"{cost:.4g}") for cost in costs), fitted=fitted)
-            )
+            points = tuple((setting.kernel, width) for width in _times(setting.width, widths, space.widths))
+            near = tuple(_times(setting.cost, costs, space.costs))
+            trials.append(Trial(setting.map, points, near, fitted=self.outcomes[setting].map()))
         plain = space.plain
         if plain in self.outcomes and not any(plain in trial.settings for trial in trials):
             fitted = self.outcomes[plain].map()
@@ -244,6 +243,11 @@ def search(
 def rung_name(number: int) -> str:
     """Of the pass that makes the trials of a rung, from 0."""
     return f"search {number + 1}"
+
+
+def round_name(number: int) -> str:
+    """Of the pass that tries settings on whole cells, from 0."""
+    return f"tune {number + 1}"
 
 
 def _rung(
@@ -359,6 +363,11 @@ def _around(value: float, values: Sequence[float], half_steps: Sequence[int]) ->
     near = [value * step**power for power in half_steps]
     # rounding aside, the ends of the range are in it
     return [float(f"{each:.4g}") for each in near if values[0] * 0.999 <= each <= values[-1] * 1.001]
+
+
+def _times(value: float, factors: Sequence[float], values: Sequence[float]) -> list[float]:
+    """A value and others near it, unless it is given."""
+    return [float(f"{value * factor:.4g}") for factor in (factors if len(values) > 1 else (1.0,))]
 
 
 def _middle(values: Sequence[float]) -> float:

@@ -16,7 +16,7 @@ from distkern.common.types import Block, Floats
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.losses.square import Square
 from distkern.solvers._cells.below import left_over
-from distkern.solvers._cells.machine import CellSettings, solve_costs
+from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_costs
 from distkern.solvers._cells.mapping import CellMap, MapChoice, map_to_arrays
 
 Array = NDArray[np.float64]
@@ -28,7 +28,7 @@ METRIC_ROWS = 4000
 #: outputs from which on a first trial takes the square loss, which solves all at once
 MANY_OUTPUTS = 4
 #: of the dual solver: a ranking needs no more, and settings whose sweeps do not get on are not waited for
-TOLERANCE, TURNS = 0.1, 1
+TOLERANCE, MOST_SWEEPS = 0.1, 40
 #: of the standard error of a difference: what is not worse by more is preferred if it is less work
 _AS_GOOD = 0.2
 
@@ -154,10 +154,14 @@ def tried(
     losses, work = [], []
     for spec, width in trial.points:
         kernel = mapping.kernel(spec.name, width, **dict(spec.parameters))
-        settings = CellSettings(kernel, loss, 1.0, TOLERANCE, TURNS)
-        for machine in solve_costs(settings, *learned[:3], seed, trial.costs, learned[3]):
-            values = machine.predict(settings, asked[0])
-            losses.append(losses_of(values if asked[3] is None else values + asked[3], *asked[1:3]))
+        settings = CellSettings(kernel, loss, 1.0, TOLERANCE, MOST_SWEEPS)
+        machines = solve_costs(settings, *learned[:3], seed, trial.costs, learned[3])
+        # one tile of kernel values serves all costs
+        coefficients = np.hstack([machine.coefficients for machine in machines])
+        constants = np.hstack([machine.constants for machine in machines])
+        values = predict_cell(settings, machines[0].rows, coefficients, constants, asked[0])
+        for machine, found in zip(machines, np.split(values, len(machines), axis=1), strict=True):
+            losses.append(losses_of(found if asked[3] is None else found + asked[3], *asked[1:3]))
             work.append(machine.work)
     return np.array(losses).reshape(len(losses), len(asked[1])), np.array(work)
 

@@ -44,28 +44,29 @@ class Tuning:
 
 
 def try_cells(
-    item: tuple[int, int, int], _: Iterator[Block], operand: Tuning
+    item: tuple[int, int], _: Iterator[Block], operand: Tuning
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """A trial on some cells of a bucket, whose number and rows at most come before the trial's number.
+    """The trials on some cells of a bucket, given its number and rows at most.
 
     Returns
     -------
     a record: the multiplications that each setting took, "work"; and the "losses" of the held-out rows,
     (n_settings, n_held_out). Nothing is held out of cells of one target.
     """
-    number, most, which = item
-    cut, trial = operand.cut, operand.trials[which]
+    number, most = item
+    cut = operand.cut
     rows, lies, offsets = cut.gathered(number, most)
     placed = operand.map.apply(np.asarray(rows.features))
-    losses, work = [np.zeros((len(trial.settings), 0))], np.zeros(len(trial.settings))
+    n_settings = sum(len(trial.settings) for trial in operand.trials)
+    losses, work = [np.zeros((n_settings, 0))], np.zeros(n_settings)
     for _leaf, inside, own in cut.tree(placed, number).members(placed):
         assert rows.targets is not None
         if len(losses) <= operand.n_cells and len(np.unique(rows.targets[inside])) > 1:
-            some = inside[: cut.cell_rows]
-            below = None if offsets is None else offsets[some]
-            found = _tried(rows.take(some), (own & lies[inside])[: cut.cell_rows], below, cut, trial)
-            losses.append(found[0])
-            work += found[1]
+            some, mine = inside[: cut.cell_rows], (own & lies[inside])[: cut.cell_rows]
+            cell, below = rows.take(some), None if offsets is None else offsets[some]
+            found = [_tried(cell, mine, below, cut, trial) for trial in operand.trials]
+            losses.append(np.vstack([each for each, _ in found]))
+            work += np.concatenate([each for _, each in found])
     release()
     return {"work": work.tolist()}, {"losses": np.hstack(losses)}
 
@@ -94,17 +95,17 @@ def outcomes_of(
     trials: Sequence[Trial], store: ArrayStore, records: Sequence[dict[str, Any]]
 ) -> dict[Setting, Outcome]:
     """Of all settings over all cells that were tried, bucket by bucket; none if nothing was held out."""
+    losses = np.hstack([store.load(number)["losses"] for number in range(len(records))])
+    if not losses.size:
+        return {}
+    work = np.sum([record["work"] for record in records], axis=0)
+    pairs = [(setting, trial.fitted) for trial in trials for setting in trial.settings]
     found: dict[Setting, Outcome] = {}
-    for which, trial in enumerate(trials):
-        numbers = range(which, len(records), len(trials))
-        losses = np.hstack([store.load(number)["losses"] for number in numbers])
-        work = np.sum([records[number]["work"] for number in numbers], axis=0)
-        for place, setting in enumerate(trial.settings if losses.size else ()):
-            assert trial.fitted is not None
-            score = float(losses[place].mean())
-            found[setting] = Outcome(
-                score, work[place], partial(_same, losses[place]), partial(_same, trial.fitted)
-            )
+    for place, (setting, fitted) in enumerate(pairs):
+        assert fitted is not None
+        found[setting] = Outcome(
+            float(losses[place].mean()), work[place], partial(_same, losses[place]), partial(_same, fitted)
+        )
     return found
 
 

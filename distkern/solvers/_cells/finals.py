@@ -1,0 +1,56 @@
+"""The last rounds of the search: what did best on a sample is tried on whole cells of all rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from distkern.solvers._cells.below import Below
+from distkern.solvers._cells.buckets import Cut
+from distkern.solvers._cells.layout import Layout
+from distkern.solvers._cells.moving import Moving, Sample
+from distkern.solvers._cells.place import Places
+from distkern.solvers._cells.search import CELL_KINDS, CELL_ROUNDS, Ranking, round_name
+from distkern.solvers._cells.tree import Tree
+from distkern.solvers._cells.tuning import Tuning, outcomes_of
+from distkern.solvers.base import Steps
+from distkern.solvers.risk import Risk
+
+#: first index of the streams of the tree over the sample
+FIRST_TREE = 3
+
+
+def on_cells(
+    layout: Layout, sample: Sample, below: Below | None, risk: Risk, ranking: Ranking
+) -> Steps[Ranking]:
+    """What the best settings achieve on held-out rows of some cells, cut in the coordinates of the first.
+
+    All that are left are tried on a third of these cells, the best of them on all. The ranking is as it was
+    where the sample has all rows.
+    """
+    problem = layout.problem
+    leader = ranking.finalists((1.0,), (1.0,))[0].fitted
+    if not layout.is_tuned or leader is None:
+        return ranking
+    workplace = problem.workplace
+    assert workplace is not None
+    coordinates = leader.apply(sample.features)
+    # without neighbours more of the rows can be held out
+    tree = Tree.fit(coordinates, layout.bucket_sample, problem.seed, FIRST_TREE)
+    buckets = layout.tuned(tree.n_leaves)
+    places = Places(leader, tree, np.arange(tree.n_leaves, dtype=np.int32))
+    rows = workplace.slices("search/probed", layout.columns(problem.dtype))
+    records = yield layout.probing(Moving(places, buckets, below), rows)
+    counts = list(enumerate(np.sum([record["counts"] for record in records], axis=0).tolist()))
+    cut = Cut(rows, len(layout.parts), risk, layout.tuned_rows, 0.0, problem.seed)
+    for number, (widths, costs) in enumerate(CELL_ROUNDS):
+        trials = tuple(ranking.finalists(widths, costs))
+        tuning = Tuning(cut, leader, trials, -(-layout.n_tuned // len(buckets)))
+        name, items = round_name(number), layout.tuned_items(number, counts)
+        store = workplace.arrays(f"search/{name}")
+        outcomes = outcomes_of(trials, store, (yield layout.tuning(name, items, store, tuning)))
+        if not outcomes:
+            break
+        ranking = replace(ranking, n_kept=CELL_KINDS, outcomes=outcomes)
+    return ranking
