@@ -12,7 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
-from distkern.common.parameters import NOTHING, POSITIVE, Number, Parameter, Whole, Words, parameter
+from distkern.common.parameters import (
+    NOT_NEGATIVE,
+    NOTHING,
+    POSITIVE,
+    Number,
+    Parameter,
+    Whole,
+    Words,
+    parameter,
+)
 from distkern.common.stores import ArrayStore
 from distkern.features.kernel_choice import GAMMA, KernelChoice
 from distkern.kernels import AbstractTileKernel, find_kernel, landmark_kernel_names, require
@@ -44,6 +53,9 @@ from distkern.solvers.risk import Risk
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 Array = NDArray[np.float64]
+
+#: slopes below which rounding of kernels in single precision is
+_LEAST_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -102,9 +114,9 @@ class Cells(AbstractSolver[CellsState]):
     )
     tol: float = parameter(
         0.05,
-        POSITIVE,
+        NOT_NEGATIVE,
         help="the largest slope of the dual that is left, in units of predictions (margins, or standard "
-        "deviations of the targets); the square loss is solved at once",
+        "deviations of the targets), 1e-4 or more in single precision; the square loss is solved at once",
     )
     below: Below | None = None
 
@@ -290,7 +302,7 @@ class Cells(AbstractSolver[CellsState]):
         kernel = require(choice.with_gamma(settled.gamma), AbstractTileKernel)  # type: ignore[type-abstract]
         if not isinstance(risk.loss, AbstractDualLoss):
             raise InputError(f"cells cannot be solved with loss {risk.loss.name!r}", where="loss")
-        return CellSettings(kernel, risk.loss, settled.cost, self.tol)
+        return CellSettings(kernel, risk.loss, settled.cost, max(self.tol, _LEAST_TOLERANCE))
 
     def finished(self, state: CellsState) -> bool:
         return state.stage == 2
