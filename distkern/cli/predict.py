@@ -88,7 +88,8 @@ def predict(
         raise InputError(
             f"this {type(fitted).__name__} gives no probabilities",
             where="--proba",
-            mend="use --decision, or train with loss='logistic' where the algorithm has it",
+            mend="use --decision, train with loss='logistic' where the algorithm has it, or calibrate it in "
+            "Python with scikit-learn's CalibratedClassifierCV(FrozenEstimator(model))",
         )
     where["output"] = "decision" if decision else "probability" if proba else "label"
     notes: list[str] = []

@@ -37,6 +37,8 @@ _TASK_SECONDS = {"synchronous": 2e-4, "threads": 3e-4, "processes": 5e-3, "distr
 #: a kernel pass beside its product and exponentials: rows read, scaled, cut and summed
 _PASS_SHARE = 1.3
 _KEPT_RUNS = 20
+#: changes where plans count other work: what runs took against older ones says nothing of these
+_PLANS = 2
 #: of a run: the compiled loops are loaded, in the driver and on the workers
 START_SECONDS = 2.5
 _SIZE = 2**22
@@ -121,7 +123,7 @@ class Experience:
     def of_this_machine(cls) -> Experience:
         """What is kept in DISTKERN_CACHE (``~/.cache/distkern``), or new rates if nothing is."""
         base = os.environ.get("DISTKERN_CACHE") or Path.home() / ".cache" / "distkern"
-        file = Path(base) / f"rates-{platform.node() or 'here'}-{os.cpu_count()}.json"
+        file = Path(base) / f"rates-{_PLANS}-{platform.node() or 'here'}-{os.cpu_count()}.json"
         with suppress(OSError, ValueError, TypeError, KeyError):
             kept = json.loads(file.read_text())
             runs = {str(key): [float(ratio) for ratio in ratios] for key, ratios in kept["runs"].items()}

@@ -260,7 +260,8 @@ def train(
         if folder is not None:
             save_model(estimator, folder)
             clear(folder)
-        if not resume and estimator.ended_ == "stages used up":
+        # some algorithms always make all of their stages
+        if not resume and (estimator.ended_ == "stages used up" or not hasattr(estimator, "stages")):
             planned[-1].learn(estimator.history_[-1]["seconds"])
     except BaseException as error:
         if folder is not None:

@@ -96,8 +96,9 @@ def test_a_resumed_run_says_what_was_chosen_before(
     first = capsys.readouterr().err.splitlines()
     assert main([*train, str(tmp_path / "m"), "--resume"]) == 0
     second = capsys.readouterr().err.splitlines()
-    for shown in (first, second):
-        assert [line for line in shown if line in notes] == notes
+    # how many cells there are is known at the end
+    for shown, told in ((first, notes[:-1]), (second, notes)):
+        assert [line for line in shown if line in notes] == told
     assert {entry.name for entry in (tmp_path / "m").iterdir()} == {
         *("model.json", "arrays", "machines", "metrics.jsonl", "report.html")
     }

@@ -42,7 +42,13 @@ def test_the_choice_and_what_it_gained_are_said():
     assert real["notes"][1].startswith("held-out squared error ")
     assert " % of the variance (" in real["notes"][1]
     assert max(map(len, real["notes"] + last["notes"])) <= 80
-    assert "notes" not in CellClassifier(search=None, random_state=0).fit(X, f > 0).history_[-1]
+    alone = CellClassifier(search=None, random_state=0).fit(X, f > 0)
+    assert alone.history_[-1]["notes"] == [f"1 cell, with {alone.n_support_} support vectors"]
+    assert "notes" not in alone.history_[0]
+    several = CellClassifier(search=None, max_cell_rows=100, random_state=0).fit(X, f > 0)
+    mean = several.n_support_ / several.n_cells_
+    told = f"{several.n_cells_} cells, with {mean:.0f} support vectors on average"
+    assert several.history_[-1]["notes"] == [told]
 
 
 def test_an_edge_of_a_range_names_the_parameter_and_what_to_set(monkeypatch):
@@ -59,10 +65,10 @@ def test_an_edge_of_a_range_names_the_parameter_and_what_to_set(monkeypatch):
         random_state=0,
     )
     notes = fit().fit(X, f).history_[-1]["notes"]
-    assert notes[2:] == ["largest width, largest C tried are best: also try gamma=median/0.943, C=3"]
+    assert notes[2:-1] == ["largest width, largest C tried are best: also try gamma=median/0.943, C=3"]
     farther = fit(gamma="median/0.943", C=3.0).fit(X, f).history_[-1]["notes"]
     assert "width 1.5 medians, C 3" in farther[0]
-    assert len(farther) == 2
+    assert len(farther) == 3
 
 
 def test_importances_without_a_metric_claim_nothing():

@@ -193,7 +193,7 @@ def test_too_many_columns_of_sparse_rows_are_refused():
     from scipy.sparse import random as random_sparse
 
     X = random_sparse(40, 20000, density=0.01, format="csr", random_state=0, dtype=np.float32)
-    with pytest.raises(InputError, match="20000 are too many; use an algorithm for sparse rows"):
+    with pytest.raises(InputError, match="20000 are too many; train newton, svrg or csvrg"):
         Classifier().fit(X, np.arange(40) % 2)
 
 

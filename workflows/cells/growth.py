@@ -144,7 +144,7 @@ def peaks() -> Iterator[Record]:
     done = threading.Event()
 
     def watch() -> None:
-        while not done.wait(0.2):
+        while not done.wait(1.0):
             for process in Path("/proc").iterdir():
                 if process.name.isdigit():
                     with suppress(OSError, ValueError):

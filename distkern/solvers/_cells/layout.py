@@ -102,7 +102,8 @@ class Layout:
             raise InputError(
                 f"cells need rows with all their numbers, and {self.problem.n_features} are too many",
                 where="the data",
-                mend=f"use an algorithm for sparse rows, or at most {_MOST_COLUMNS} features",
+                mend="train newton, svrg or csvrg, which take sparse rows as they are, or keep at most "
+                f"{_MOST_COLUMNS} columns",
             )
 
     @property

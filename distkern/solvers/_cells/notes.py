@@ -19,9 +19,10 @@ _FARTHER = 3.0
 
 
 def notes_of(state: CellsState, kernel: KernelSpec, *, is_real: bool) -> tuple[str, ...]:
-    """Lines of at most 80 characters; none where nothing was searched."""
+    """Lines of at most 80 characters: what was chosen, if anything was searched, and what was solved."""
+    solved = (_solved(state),) if state.stage == 2 else ()
     if math.isnan(state.search_score):
-        return ()
+        return solved
     mapping, kind = state.places.map, find_kernel(kernel.name)
     assert issubclass(kind, AbstractScaledKernel)
     width = width_from_gamma(kind, state.gamma, len(mapping.factors)) / mapping.width
@@ -42,7 +43,14 @@ def notes_of(state: CellsState, kernel: KernelSpec, *, is_real: bool) -> tuple[s
     if ends:
         farther = ", ".join(text for side, text in edges.values() if side)
         notes.append(f"{', '.join(ends)} tried {'is' if len(ends) == 1 else 'are'} best: also try {farther}")
-    return tuple(notes)
+    return (*notes, *solved)
+
+
+def _solved(state: CellsState) -> str:
+    if state.n_cells == 1:
+        return f"1 cell, with {state.model_size:,} support vectors"
+    mean = state.model_size / max(state.n_cells, 1)
+    return f"{state.n_cells:,} cells, with {mean:,.0f} support vectors on average"
 
 
 def _beyond(value: float, side: int) -> float:
