@@ -9,19 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
 from distkern.common.errors import InputError
-from distkern.common.sparse import Rows
 from distkern.common.types import Floats
-from distkern.engine.dask.arrays import DaskArraySource, is_dask
 from distkern.engine.dask.scores import accuracy
-from distkern.engine.executors import open_executor
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.losses import find_loss
-from distkern.runs.data import TrainingData, from_arrays, from_described, from_split
+from distkern.runs.data import TrainingData
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.storage.dataset import Split
 
 
 class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[misc]
@@ -48,35 +43,15 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
                 mend="a classifier needs at least 2 classes",
             )
         class_weights = self.class_weights_ = self._class_weights(data)
-        factors = np.ones(len(data.classes)) if class_weights is None else class_weights
-        mean_weight = float(data.class_totals @ factors) / data.source.n_rows
-        self.mean_weight_ = mean_weight
-        solver = self._solver(class_weights, mean_weight)
-        problem = Problem(
-            block_rows=data.source.block_rows,
-            n_features=data.source.n_features,
-            n_outputs=self.n_outputs(len(data.classes)),
-            dtype=data.source.dtype,
-            has_test=has_test,
-            seed=self._seed(),
-            max_relative_weight=float((data.class_largest * factors).max()) / mean_weight,
-            sparse_numbers=data.source.row_numbers if data.source.is_sparse else None,
+        problem = self._sized(
+            data,
+            self.n_outputs(len(data.classes)),
+            has_test,
+            class_weights,
             class_shares=tuple((data.class_totals / data.class_totals.sum()).tolist()),
             weighs_classes=class_weights is not None,
         )
-        return solver, problem
-
-    def _data_of_arrays(
-        self, features: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None
-    ) -> TrainingData:
-        check_classification_targets(targets)
-        return from_arrays(features, targets, weights)
-
-    def _data_of_split(self, split: Split) -> TrainingData:
-        return from_split(split)
-
-    def _data_of_dask(self, source: DaskArraySource, described: Any) -> TrainingData:
-        return from_described(source, described)
+        return self._solver(class_weights, self.mean_weight_), problem
 
     def _keep_data(self, data: TrainingData) -> None:
         self.classes_ = data.classes
@@ -133,14 +108,6 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy on arrays, or on a split of a data set, which has its own labels."""
-        if isinstance(X, Split):
-            from distkern.runs.evaluation import evaluate_split
-
-            with open_executor() as executor:
-                return float(evaluate_split(self._fitted(), X, executor)["accuracy"])
-        predicted = self.predict(X)
-        if is_dask(predicted, y):
-            return accuracy(y, predicted, sample_weight)
         from sklearn.metrics import accuracy_score
 
-        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        return self._scored(X, y, sample_weight, "accuracy", accuracy, accuracy_score)

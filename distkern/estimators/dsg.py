@@ -8,9 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.errors import CorruptDataError, InputError
@@ -111,21 +109,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
             raise InputError(
                 "'balanced' needs all labels at once", where="class_weight", mend="give {label: weight}"
             )
-        first = not hasattr(self, "coef_")
-        raw, targets = validate_data(
-            self,
-            X,
-            y,
-            dtype=[np.float64, np.float32],
-            order="C",
-            accept_sparse="csr",
-            reset=first,
-            y_numeric=self.task == "regression",
-        )
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, raw, dtype=np.float64)
-        rows: Rows = SparseRows.of_scipy(raw) if issparse(raw) else raw
+        rows, targets, weights = self._validated(X, y, sample_weight, reset=not hasattr(self, "coef_"))
         return of_positive_weight(rows, targets, weights)
 
     def _keep(self, state: DSGState) -> None:

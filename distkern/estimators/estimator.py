@@ -24,6 +24,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from distkern.bases.base import AbstractBasis
@@ -38,8 +39,7 @@ from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.engine.workplace import RunWorkplace
 from distkern.estimators.hyperparameters import Hyperparameters
-from distkern.passes import Reduce
-from distkern.runs.data import DESCRIBE, TrainingData
+from distkern.runs.data import TrainingData, describing, from_arrays, from_described, from_split
 from distkern.runs.feature_names import (
     check_dask_names,
     learn_names,
@@ -85,6 +85,8 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
     task: ClassVar[str] = "classification"
     #: single rows are drawn from all of them at any time, so it does not matter where they are
     draws_any_row: ClassVar[bool] = False
+    #: equal rows may be made one that carries their weights
+    merges_rows: ClassVar[bool] = True
     table_: Table | None = None
     #: whether indices of svmlight files start at 0, where it was fitted on a data set
     zero_based_: bool | None = None
@@ -136,27 +138,45 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
     def objective_value(self, losses: float, n_rows: int) -> float:
         """The objective at the fitted model on rows whose losses add up to ``losses``."""
 
-    @abstractmethod
     def _data_of_arrays(
         self, features: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None
     ) -> TrainingData:
         """Validated arrays as training data."""
+        if self.task == "classification":
+            check_classification_targets(targets)
+        return from_arrays(features, targets, weights, self.task, merge=self.merges_rows)
 
-    @abstractmethod
     def _data_of_split(self, split: Split) -> TrainingData:
         """A split of a data set as training data."""
-
-    def _describing(self) -> Reduce[Any]:
-        """The pass that looks at the targets and weights of Dask arrays, and refuses what is not finite."""
-        return DESCRIBE
-
-    @abstractmethod
-    def _data_of_dask(self, source: DaskArraySource, described: Any) -> TrainingData:
-        """Dask arrays as training data, once the pass of :meth:`_describing` has described them."""
+        return from_split(split, self.task)
 
     @abstractmethod
     def _keep_data(self, data: TrainingData) -> None:
         """Take what is known of the targets."""
+
+    def _sized(
+        self,
+        data: TrainingData,
+        n_outputs: int,
+        has_test: bool,
+        class_weights: NDArray[np.float64] | None = None,
+        **more: Any,
+    ) -> Problem:
+        """The problem of some data; sets ``mean_weight_``."""
+        source = data.source
+        factors = np.ones(len(data.class_totals)) if class_weights is None else class_weights
+        mean_weight = self.mean_weight_ = float(data.class_totals @ factors) / source.n_rows
+        return Problem(
+            block_rows=source.block_rows,
+            n_features=source.n_features,
+            n_outputs=n_outputs,
+            dtype=source.dtype,
+            has_test=has_test,
+            seed=self._seed(),
+            max_relative_weight=float((data.class_largest * factors).max()) / mean_weight,
+            sparse_numbers=source.row_numbers if source.is_sparse else None,
+            **more,
+        )
 
     @abstractmethod
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
@@ -279,31 +299,29 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             learn_names(self, X)
             executor = executor or stack.enter_context(open_executor())
             return self._data_of_lazy(DaskArraySource(X, y, sample_weight), executor, stack), executor
-        raw, targets = validate_data(
-            self,
-            X,
-            y,
-            dtype=[np.float64, np.float32],
-            order="C",
-            accept_sparse="csr",
-            y_numeric=self.task == "regression",
-        )
+        features, targets, weights = self._validated(X, y, sample_weight)
         learn_names(self, frame)
-        features: Rows = SparseRows.of_scipy(raw) if issparse(raw) else raw
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, raw, dtype=np.float64)
         data = replace(self._data_of_arrays(features, targets, weights), scaling=scaling)
         # rows in this process are not worth sending to another one
         few = features.nbytes < _FEW_BYTES
         return data, executor or stack.enter_context(open_executor("synchronous" if few else "threads"))
 
+    def _validated(
+        self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
+    ) -> tuple[Rows, NDArray[Any], NDArray[np.float64] | None]:
+        """Rows, targets and weights of arrays."""
+        kinds: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C", "accept_sparse": "csr"}
+        raw, targets = validate_data(self, X, y, **kinds, reset=reset, y_numeric=self.task == "regression")
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, raw, dtype=np.float64)
+        return SparseRows.of_scipy(raw) if issparse(raw) else raw, targets, weights
+
     def _data_of_lazy(
         self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack
     ) -> TrainingData:
         """What is learnt from Dask arrays; ``stack`` ends with the fit."""
-        described = Driver({"train": raw}, executor).measure(self._describing())
-        return self._data_of_dask(raw, described)
+        return from_described(raw, Driver({"train": raw}, executor).measure(describing(self.task)))
 
     def _seed(self) -> int:
         random_state = getattr(self, "random_state", None)
@@ -375,6 +393,20 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             self, X, dtype=[np.float64, np.float32], order="C", reset=False, accept_sparse="csr"
         )
         return function(SparseRows.of_scipy(features) if issparse(features) else features)
+
+    def _scored(
+        self, X: Any, y: Any, sample_weight: Any, name: str, of_dask: Callable[..., float], of_arrays: Any
+    ) -> float:
+        """A figure of predictions: of a split the one of that name, of arrays what a function says."""
+        if isinstance(X, Split):
+            from distkern.runs.evaluation import evaluate_split
+
+            with open_executor() as executor:
+                return float(evaluate_split(self._fitted(), X, executor)[name])
+        predicted = self.predict(X)
+        if is_dask(predicted, y):
+            return of_dask(y, predicted, sample_weight)
+        return float(of_arrays(y, predicted, sample_weight=sample_weight))
 
     @property
     def width_(self) -> int:

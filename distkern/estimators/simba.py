@@ -7,16 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.multiclass import check_classification_targets
 
 from distkern.common.errors import InputError
-from distkern.common.sparse import Rows
 from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.executors import AbstractExecutor
 from distkern.estimators.features import AbstractFeatureClassifier
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
-from distkern.runs.data import TrainingData, from_arrays
+from distkern.runs.data import TrainingData
 from distkern.runs.spooled import spooled
 from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
 from distkern.solvers.simba import SEARCHED, SIMBA
@@ -44,17 +42,12 @@ class SIMBAClassifier(AbstractFeatureClassifier):
 
     name = "simba"
     draws_any_row = True
+    merges_rows = False
     hyperparameters = hyperparameters_of(SIMBA, random_state=RANDOM_STATE)
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # type: ignore[override]
         """As every estimator's, but rows have no weights."""
         return self.fit_with(X, y)
-
-    def _data_of_arrays(
-        self, features: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None
-    ) -> TrainingData:
-        check_classification_targets(targets)
-        return from_arrays(features, targets, weights, merge=False)
 
     def _data_of_lazy(
         self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack

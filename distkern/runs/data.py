@@ -57,20 +57,27 @@ def check_task(dataset: Dataset, task: str) -> None:
     )
 
 
-def from_split(split: Split) -> TrainingData:
-    """The training split of a data set."""
+def from_split(split: Split, task: str) -> TrainingData:
+    """The training split of a data set for a task."""
     dataset = split.dataset
-    check_task(dataset, "classification")
-    counts = np.asarray(split.class_counts, dtype=np.float64)
-    totals, largest = counts, (counts > 0).astype(np.float64)
+    check_task(dataset, task)
+    totals, largest = np.array([float(split.n_rows)]), np.ones(1)
     if split.weight_totals is not None and split.largest_weights is not None:
         totals, largest = split.weight_totals, split.largest_weights
-    assert dataset.classes is not None
-    return TrainingData(split, dataset.classes, totals, largest, dataset.scaling)
+    elif split.class_counts is not None:
+        totals = split.class_counts.astype(np.float64)
+        largest = (totals > 0).astype(np.float64)
+    classes = _NO_CLASSES if dataset.classes is None else dataset.classes
+    return TrainingData(split, classes, totals, largest, dataset.scaling)
 
 
 def from_arrays(
-    features: Rows, labels: NDArray[Any], weights: NDArray[np.float64] | None, *, merge: bool = True
+    features: Rows,
+    targets: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    task: str,
+    *,
+    merge: bool = True,
 ) -> TrainingData:
     """Validated arrays; rows of weight 0 are left out.
 
@@ -78,18 +85,29 @@ def from_arrays(
     ``merge`` says that rows have none: the objective is the same, and weighting a row is then exactly the
     same as repeating it.
     """
-    features, labels, weights = of_positive_weight(features, labels, weights)
-    classes, inverse = np.unique(labels, return_inverse=True)
+    numbers = task == "regression"
+    features, targets, weights = of_positive_weight(features, targets, weights)
+    values = np.asarray(targets, dtype=np.float64) if numbers else targets
+    classes, inverse = np.unique(values, return_inverse=True)
     codes: NDArray[np.int32] = inverse.astype(np.int32)
     if merge:
         features, codes, weights = merged(features, codes, weights)
-    row_weights = np.ones(len(codes)) if weights is None else weights
-    largest = np.zeros(len(classes))
-    np.maximum.at(largest, codes, row_weights)
-    totals = np.bincount(codes, weights=row_weights, minlength=len(classes))
+    totals, largest = _by_class(None if numbers else codes, len(classes), weights, len(codes))
     rows = converted(features, sparse=isinstance(features, SparseRows))
-    source = ArraySource(rows, codes, weights)
-    return TrainingData(source, classes, totals.astype(np.float64), largest)
+    source = ArraySource(rows, classes[codes] if numbers else codes, weights)
+    return TrainingData(source, _NO_CLASSES if numbers else classes, totals, largest)
+
+
+def _by_class(
+    codes: NDArray[Any] | None, n_classes: int, weights: NDArray[Any] | None, n_rows: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The sum of the weights and the largest one of each class, or of all rows."""
+    row_weights = np.ones(n_rows) if weights is None else weights
+    if codes is None:
+        return np.array([row_weights.sum()]), np.array([row_weights.max(initial=0.0)])
+    largest = np.zeros(n_classes)
+    np.maximum.at(largest, codes, row_weights)
+    return np.bincount(codes, weights=row_weights, minlength=n_classes).astype(np.float64), largest
 
 
 def of_positive_weight(
@@ -122,7 +140,7 @@ def merged(
 
 @dataclass(frozen=True)
 class _Described:
-    """Per label: total weight, largest weight."""
+    """Per label, or of real targets for None: total weight, largest weight."""
 
     totals: dict[Any, float]
     largest: dict[Any, float]
@@ -144,14 +162,14 @@ def checked_weights(block: Block) -> Floats:
     return weights
 
 
-def _describe(block: Block, _: None) -> _Described:
+def _describe(block: Block, task: str) -> _Described:
     weights = checked_weights(block)
     assert block.targets is not None
-    labels, codes = np.unique(block.targets, return_inverse=True)
-    totals = np.bincount(codes, weights=weights, minlength=len(labels))
-    largest = np.zeros(len(labels))
-    np.maximum.at(largest, codes, weights)
-    names = labels.tolist()
+    codes, names = None, [None]
+    if task != "regression":
+        labels, codes = np.unique(block.targets, return_inverse=True)
+        names = labels.tolist()
+    totals, largest = _by_class(codes, len(names), weights, len(weights))
     return _Described(
         dict(zip(names, totals.tolist(), strict=True)), dict(zip(names, largest.tolist(), strict=True))
     )
@@ -165,59 +183,18 @@ def _merge_described(first: _Described, second: _Described) -> _Described:
     return _Described(totals, largest)
 
 
-#: one pass that finds labels and weights, and refuses numbers that are not finite
-DESCRIBE = Reduce("describe", _describe, _merge_described)
+def describing(task: str) -> Reduce[Any]:
+    """The pass that finds labels and weights of Dask arrays, and refuses numbers that are not finite."""
+    return Reduce("describe", _describe, _merge_described, task)
 
 
 def from_described(source: Any, described: _Described) -> TrainingData:
     """A Dask array source, once a pass has described it."""
-    labels = sorted(described.totals)
-    classes = np.asarray(labels)
-    return TrainingData(
-        source.with_classes(classes),
-        classes,
-        np.array([described.totals[label] for label in labels]),
-        np.array([described.largest[label] for label in labels]),
-    )
-
-
-def numbers_from_split(split: Split) -> TrainingData:
-    """The training split of a data set for regression."""
-    check_task(split.dataset, "regression")
-    totals, largest = np.array([float(split.n_rows)]), np.ones(1)
-    if split.weight_totals is not None and split.largest_weights is not None:
-        totals, largest = split.weight_totals, split.largest_weights
-    return TrainingData(split, _NO_CLASSES, totals, largest, split.dataset.scaling)
-
-
-def numbers_from_arrays(
-    features: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None
-) -> TrainingData:
-    """Validated arrays; rows of weight 0 are left out, and of few rows equal ones merged, as for classes."""
-    features, targets, weights = of_positive_weight(features, targets, weights)
-    values, inverse = np.unique(np.asarray(targets, dtype=np.float64), return_inverse=True)
-    features, codes, weights = merged(features, inverse.astype(np.int32), weights)
-    row_weights = np.ones(len(codes)) if weights is None else weights
-    rows = converted(features, sparse=isinstance(features, SparseRows))
-    source = ArraySource(rows, values[codes], weights)
-    totals = np.array([row_weights.sum()])
-    return TrainingData(source, _NO_CLASSES, totals, np.array([row_weights.max()]))
-
-
-def _describe_numbers(block: Block, _: None) -> NDArray[np.float64]:
-    """Total and largest weight."""
-    weights = checked_weights(block)
-    return np.array([weights.sum(), weights.max(initial=0.0)])
-
-
-def _merge_numbers(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.array([first[0] + second[0], max(first[1], second[1])])
-
-
-#: one pass that finds the weights of real targets, and refuses numbers that are not finite
-DESCRIBE_NUMBERS = Reduce("describe", _describe_numbers, _merge_numbers)
-
-
-def numbers_from_described(source: Any, described: NDArray[np.float64]) -> TrainingData:
-    """A Dask array source, once a pass has described it."""
-    return TrainingData(source, _NO_CLASSES, described[:1], described[1:])
+    if None in described.totals:
+        labels, classes = [None], _NO_CLASSES
+    else:
+        labels = sorted(described.totals)
+        classes = np.asarray(labels)
+        source = source.with_classes(classes)
+    totals, largest = ([found[label] for label in labels] for found in (described.totals, described.largest))
+    return TrainingData(source, classes, np.array(totals), np.array(largest))
