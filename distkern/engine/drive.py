@@ -154,24 +154,25 @@ class Driver:
 
     def measure(self, step: Reduce[Result]) -> Result:
         """Run one pass that belongs to no stage."""
-        self._counters, self._stage, self._run_name = Counters(), 0, ""
-        result: Result = self._execute(step)
+        result: Result = self._alone(step)
         return result
 
     def each(self, step: Each) -> list[Any]:
         """The records of an Each that belongs to no stage."""
-        self._counters, self._stage, self._run_name = Counters(), 0, ""
-        records: list[Any] = self._execute(step)
+        records: list[Any] = self._alone(step)
         return records
 
     def stream(self, step: Stream[Result]) -> Iterator[Result]:
         """The prepared pieces of a Stream that belongs to no stage, in order."""
-        self._counters, self._stage, self._run_name = Counters(), 0, ""
-        pieces: Watched = self._execute(step)
+        pieces: Watched = self._alone(step)
         try:
             yield from pieces
         finally:
             pieces.close()
+
+    def _alone(self, step: Pass) -> Any:
+        self._counters, self._stage, self._run_name = Counters(), 0, ""
+        return self._execute(step)
 
     def complete(self, steps: Steps[Result]) -> Result:
         """Run everything that ``steps`` yields and send it the result, until it returns."""

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from distkern.common.types import AbstractSource, Block
@@ -43,7 +44,7 @@ def run_stream(
 ) -> Iterator[Any]:
     """The prepared pieces of all visits, in order; ``progress`` is told the visits that are consumed."""
     with ExitStack() as stack:
-        prepared = _prepared(step, plan, source, executor, clock, stack)
+        prepared = _Run(step, plan, source, executor, clock, stack).prepared()
         while True:
             asked = time.perf_counter()
             piece = next(prepared, None)
@@ -58,94 +59,85 @@ def run_stream(
                 progress(last_of_visit + 1)
 
 
-def _prepared(
-    step: Stream[Any],
-    plan: StreamPlan,
-    source: AbstractSource,
-    executor: AbstractExecutor,
-    clock: StreamClock,
-    stack: ExitStack,
-) -> Iterator[tuple[int | None, Any]]:
-    """Prepared pieces; each with the number of its visit if it is the visit's last."""
-    if plan.prepare == "workers":
-        yield from _prepared_by_workers(step, plan, source, executor, clock)
-        return
-    visits = _loaded(step, plan, source, executor, clock, stack)
-    cut = (
-        (number if start + step.piece_rows >= rows.n_rows else None, piece)
-        for number, rows in enumerate(visits)
-        for start, piece in zip(
-            range(0, rows.n_rows, step.piece_rows), pieces(rows, step.piece_rows), strict=True
+@dataclass(frozen=True)
+class _Run:
+    """A Stream that runs; its threads end with ``stack``."""
+
+    step: Stream[Any]
+    plan: StreamPlan
+    source: AbstractSource
+    executor: AbstractExecutor
+    clock: StreamClock
+    stack: ExitStack
+
+    def prepared(self) -> Iterator[tuple[int | None, Any]]:
+        """Prepared pieces; each with the number of its visit if it is the visit's last."""
+        step, plan = self.step, self.plan
+        if plan.prepare == "workers":
+            yield from self._prepared_by_workers()
+            return
+        cut = (
+            (number if start + step.piece_rows >= rows.n_rows else None, piece)
+            for number, rows in enumerate(self._loaded())
+            for start, piece in zip(
+                range(0, rows.n_rows, step.piece_rows), pieces(rows, step.piece_rows), strict=True
+            )
         )
-    )
 
-    def prepare(item: tuple[int | None, Block]) -> tuple[int | None, Any, float]:
-        start = time.perf_counter()
-        value = step.prepare(item[1], step.operand)
-        return item[0], value, time.perf_counter() - start
+        def prepare(item: tuple[int | None, Block]) -> tuple[int | None, Any, float]:
+            start = time.perf_counter()
+            value = step.prepare(item[1], step.operand)
+            return item[0], value, time.perf_counter() - start
 
-    if plan.threads == 0:
-        outcomes: Iterable[tuple[int | None, Any, float]] = map(prepare, cut)
-    else:
-        pool = stack.enter_context(ThreadPoolExecutor(plan.threads, "distkern-prepare"))
-        outcomes = _ordered_map(pool, prepare, cut, 2 * plan.threads)
-    for last, value, seconds in outcomes:
-        clock.prepare += seconds
-        yield last, value
+        if plan.threads == 0:
+            outcomes: Iterable[tuple[int | None, Any, float]] = map(prepare, cut)
+        else:
+            pool = self.stack.enter_context(ThreadPoolExecutor(plan.threads, "distkern-prepare"))
+            outcomes = _ordered_map(pool, prepare, cut, 2 * plan.threads)
+        for last, value, seconds in outcomes:
+            self.clock.prepare += seconds
+            yield last, value
 
-
-def _loaded(
-    step: Stream[Any],
-    plan: StreamPlan,
-    source: AbstractSource,
-    executor: AbstractExecutor,
-    clock: StreamClock,
-    stack: ExitStack,
-) -> Iterator[Block]:
-    """The rows of each visit, in its order."""
-    loads: Iterable[Timed]
-    if plan.load == "workers" or source.is_graph:
-        calls = (Call(load_visit, (visit, plan.keep), source, (visit.block,)) for visit in step.visits)
-        loads = executor.ordered(calls, plan.ahead)
-    elif plan.threads == 0:
-        loads = (load_visit(visit, plan.keep, source.reader(visit.block)) for visit in step.visits)
-    else:
-        pool = stack.enter_context(ThreadPoolExecutor(1, "distkern-load"))
+    def _loaded(self) -> Iterator[Block]:
+        """The rows of each visit, in its order."""
+        plan, source, visits = self.plan, self.source, self.step.visits
 
         def load(visit: Visit) -> Timed:
             return load_visit(visit, plan.keep, source.reader(visit.block))
 
-        loads = _ordered_map(pool, load, step.visits, plan.ahead)
-    for loaded in loads:
-        clock.read += loaded.read_seconds
-        yield loaded.value
+        loads: Iterable[Timed]
+        if plan.load == "workers" or source.is_graph:
+            calls = (Call(load_visit, (visit, plan.keep), source, (visit.block,)) for visit in visits)
+            loads = self.executor.ordered(calls, plan.ahead)
+        elif plan.threads == 0:
+            loads = map(load, visits)
+        else:
+            pool = self.stack.enter_context(ThreadPoolExecutor(1, "distkern-load"))
+            loads = _ordered_map(pool, load, visits, plan.ahead)
+        for loaded in loads:
+            self.clock.read += loaded.read_seconds
+            yield loaded.value
 
+    def _prepared_by_workers(self) -> Iterator[tuple[int | None, Any]]:
+        step, plan = self.step, self.plan
+        operand = Shared(step.operand)
 
-def _prepared_by_workers(
-    step: Stream[Any],
-    plan: StreamPlan,
-    source: AbstractSource,
-    executor: AbstractExecutor,
-    clock: StreamClock,
-) -> Iterator[tuple[int | None, Any]]:
-    operand = Shared(step.operand)
+        def calls() -> Iterator[Call]:
+            for visit in step.visits:
+                for first, stop in _windows(visit, step.piece_rows, plan.pieces_per_window):
+                    arguments = (step.prepare, operand, step.piece_rows, first, stop, visit, plan.keep)
+                    yield Call(prepare_window, arguments, self.source, (visit.block,))
 
-    def calls() -> Iterator[Call]:
-        for visit in step.visits:
-            for first, stop in _windows(visit, step.piece_rows, plan.pieces_per_window):
-                arguments = (step.prepare, operand, step.piece_rows, first, stop, visit, plan.keep)
-                yield Call(prepare_window, arguments, source, (visit.block,))
-
-    results = executor.ordered(calls(), plan.ahead)
-    for number, visit in enumerate(step.visits):
-        windows = _windows(visit, step.piece_rows, plan.pieces_per_window)
-        for position, _ in enumerate(windows):
-            window = next(results)
-            clock.read += window.read_seconds
-            clock.prepare += window.work_seconds
-            for index, piece in enumerate(window.value):
-                last = position == len(windows) - 1 and index == len(window.value) - 1
-                yield (number if last else None), piece
+        results = self.executor.ordered(calls(), plan.ahead)
+        for number, visit in enumerate(step.visits):
+            windows = _windows(visit, step.piece_rows, plan.pieces_per_window)
+            for position, _ in enumerate(windows):
+                window = next(results)
+                self.clock.read += window.read_seconds
+                self.clock.prepare += window.work_seconds
+                for index, piece in enumerate(window.value):
+                    last = position == len(windows) - 1 and index == len(window.value) - 1
+                    yield (number if last else None), piece
 
 
 def _windows(visit: Visit, piece_rows: int, pieces_per_window: int) -> list[tuple[int, int]]:

@@ -75,7 +75,7 @@ def from_arrays(
     features: Rows,
     targets: NDArray[Any],
     weights: NDArray[np.float64] | None,
-    task: str,
+    task: str = "classification",
     *,
     merge: bool = True,
 ) -> TrainingData:
