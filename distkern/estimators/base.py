@@ -16,6 +16,7 @@ from distkern.engine.dask.scores import accuracy
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.losses import find_loss
 from distkern.runs.data import TrainingData
+from distkern.runs.evaluation import score_of
 from distkern.solvers.base import AbstractSolver, Problem
 
 
@@ -43,10 +44,11 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
                 mend="a classifier needs at least 2 classes",
             )
         class_weights = self.class_weights_ = self._class_weights(data)
-        problem = self._sized(
-            data,
+        self.mean_weight_ = data.mean_weight(class_weights)
+        problem = data.problem(
             self.n_outputs(len(data.classes)),
             has_test,
+            self._seed(),
             class_weights,
             class_shares=tuple((data.class_totals / data.class_totals.sum()).tolist()),
             weighs_classes=class_weights is not None,
@@ -110,4 +112,4 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
         """Accuracy on arrays, or on a split of a data set, which has its own labels."""
         from sklearn.metrics import accuracy_score
 
-        return self._scored(X, y, sample_weight, "accuracy", accuracy, accuracy_score)
+        return score_of(self._fitted(), X, y, sample_weight, "accuracy", accuracy, accuracy_score)

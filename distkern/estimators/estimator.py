@@ -154,30 +154,6 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
     def _keep_data(self, data: TrainingData) -> None:
         """Take what is known of the targets."""
 
-    def _sized(
-        self,
-        data: TrainingData,
-        n_outputs: int,
-        has_test: bool,
-        class_weights: NDArray[np.float64] | None = None,
-        **more: Any,
-    ) -> Problem:
-        """The problem of some data; sets ``mean_weight_``."""
-        source = data.source
-        factors = np.ones(len(data.class_totals)) if class_weights is None else class_weights
-        mean_weight = self.mean_weight_ = float(data.class_totals @ factors) / source.n_rows
-        return Problem(
-            block_rows=source.block_rows,
-            n_features=source.n_features,
-            n_outputs=n_outputs,
-            dtype=source.dtype,
-            has_test=has_test,
-            seed=self._seed(),
-            max_relative_weight=float((data.class_largest * factors).max()) / mean_weight,
-            sparse_numbers=source.row_numbers if source.is_sparse else None,
-            **more,
-        )
-
     @abstractmethod
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
         """The solver and the sizes of the problem it is given.
@@ -393,20 +369,6 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             self, X, dtype=[np.float64, np.float32], order="C", reset=False, accept_sparse="csr"
         )
         return function(SparseRows.of_scipy(features) if issparse(features) else features)
-
-    def _scored(
-        self, X: Any, y: Any, sample_weight: Any, name: str, of_dask: Callable[..., float], of_arrays: Any
-    ) -> float:
-        """A figure of predictions: of a split the one of that name, of arrays what a function says."""
-        if isinstance(X, Split):
-            from distkern.runs.evaluation import evaluate_split
-
-            with open_executor() as executor:
-                return float(evaluate_split(self._fitted(), X, executor)[name])
-        predicted = self.predict(X)
-        if is_dask(predicted, y):
-            return of_dask(y, predicted, sample_weight)
-        return float(of_arrays(y, predicted, sample_weight=sample_weight))
 
     @property
     def width_(self) -> int:

@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 from distkern.engine.dask.scores import r2
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.runs.data import TrainingData
+from distkern.runs.evaluation import score_of
 from distkern.solvers.base import AbstractSolver, Problem
 
 
@@ -30,7 +31,8 @@ class AbstractRegressor(RegressorMixin, AbstractEstimator):  # type: ignore[misc
         return 1
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
-        problem = self._sized(data, self.n_outputs(), has_test, real_targets=True)
+        self.mean_weight_ = data.mean_weight()
+        problem = data.problem(self.n_outputs(), has_test, self._seed(), real_targets=True)
         return self._solver(None, self.mean_weight_), problem
 
     def _keep_data(self, data: TrainingData) -> None:
@@ -45,4 +47,4 @@ class AbstractRegressor(RegressorMixin, AbstractEstimator):  # type: ignore[misc
         """R^2 on arrays, or on a split of a data set, which has its own targets."""
         from sklearn.metrics import r2_score
 
-        return self._scored(X, y, sample_weight, "r2", r2, r2_score)
+        return score_of(self._fitted(), X, y, sample_weight, "r2", r2, r2_score)

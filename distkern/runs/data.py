@@ -13,6 +13,7 @@ from distkern.common.sparse import Rows, SparseRows, converted, distinct
 from distkern.common.types import AbstractSource, Block, Floats
 from distkern.passes import Reduce
 from distkern.runs.arrays import ArraySource
+from distkern.solvers.base import Problem
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.scaling import Scaling
 
@@ -39,6 +40,35 @@ class TrainingData:
     class_totals: NDArray[np.float64]
     class_largest: NDArray[np.float64]
     scaling: Scaling | None = None
+
+    def mean_weight(self, class_weights: NDArray[np.float64] | None = None) -> float:
+        """Of a row's loss, with the weight of its class."""
+        return float(self.class_totals @ self._factors(class_weights)) / self.source.n_rows
+
+    def problem(
+        self,
+        n_outputs: int,
+        has_test: bool,
+        seed: int,
+        class_weights: NDArray[np.float64] | None = None,
+        **more: Any,
+    ) -> Problem:
+        """The problem of training on these rows."""
+        source, largest = self.source, self.class_largest * self._factors(class_weights)
+        return Problem(
+            block_rows=source.block_rows,
+            n_features=source.n_features,
+            n_outputs=n_outputs,
+            dtype=source.dtype,
+            has_test=has_test,
+            seed=seed,
+            max_relative_weight=float(largest.max()) / self.mean_weight(class_weights),
+            sparse_numbers=source.row_numbers if source.is_sparse else None,
+            **more,
+        )
+
+    def _factors(self, class_weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        return np.ones(len(self.class_totals)) if class_weights is None else class_weights
 
 
 def check_task(dataset: Dataset, task: str) -> None:

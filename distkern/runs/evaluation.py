@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,10 @@ from numpy.typing import NDArray
 from distkern.common import blas
 from distkern.common.errors import InputError
 from distkern.common.types import Block, Floats
+from distkern.engine.dask.arrays import is_dask
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
-from distkern.engine.executors import AbstractExecutor
+from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.passes import Cost, Reduce, Stream, whole_visits
 from distkern.runs.applied import Applied
 from distkern.runs.ranking import RANKING_BYTES, RankedScores
@@ -113,6 +115,25 @@ def evaluate_split(
                     ranked.add(block.scores, block.positive, block.weights)
             area = ranked.area()
     return _figures(model, total, area, step.operand.codes, time.perf_counter() - started)
+
+
+def score_of(
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    name: str,
+    of_dask: Callable[..., float],
+    of_arrays: Callable[..., Any],
+) -> float:
+    """A figure of predictions: of a split the one of that name, of arrays what a function says."""
+    if isinstance(X, Split):
+        with open_executor() as executor:
+            return float(evaluate_split(model, X, executor)[name])
+    predicted = model.predict(X)
+    if is_dask(predicted, y):
+        return of_dask(y, predicted, sample_weight)
+    return float(of_arrays(y, predicted, sample_weight=sample_weight))
 
 
 def evaluation_pass(model: Any, split: Split) -> Reduce[Any] | Stream[Any]:

@@ -17,11 +17,12 @@ from distkern.losses import margin_loss_names
 from distkern.solvers.base import Measures, Problem, Steps, Trouble, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
 from distkern.solvers.hyperparameters import CORESET, a_loss
+from distkern.solvers.measuring import MeasuredState
 from distkern.solvers.pieces import Piece
 
 
 @dataclass(frozen=True)
-class AVMState:
+class AVMState(MeasuredState):
     """w_t = u / (t0 + t), and what the average of the later iterates needs.
 
     Attributes
@@ -41,10 +42,6 @@ class AVMState:
     inverse_sum: float
     step: int
     coefficients: NDArray[np.float64]
-    stage: int
-    objective: float
-    train_error: float
-    test_error: float | None
 
 
 @dataclass(frozen=True)
@@ -94,7 +91,7 @@ class AVM(AbstractCoresetSolver[AVMState]):
     def init(self, problem: Problem) -> Steps[AVMState]:
         landmarks, gamma = yield from self.parts.begin(problem)
         zero = np.zeros((problem.n_outputs, len(landmarks)))
-        state = AVMState(landmarks, gamma, zero, zero, 0.0, 0, zero.T, 0, math.nan, math.nan, None)
+        state = AVMState(landmarks, gamma, zero, zero, 0.0, 0, zero.T)
         return (yield from self.measured(problem, state))[0]
 
     def stage(self, problem: Problem, state: AVMState) -> Steps[AVMState]:
@@ -149,7 +146,7 @@ class AVM(AbstractCoresetSolver[AVMState]):
         return state.stage >= self.stages
 
     def measures(self, state: AVMState) -> Measures:
-        return Measures(state.objective, state.train_error, state.test_error, len(state.landmarks), {})
+        return state.measures(len(state.landmarks), {})
 
     def mend(self, trouble: Trouble) -> str:
         if trouble is Trouble.UNFINISHED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,12 +22,12 @@ from distkern.losses import margin_loss
 from distkern.losses.base import AbstractElementwiseLoss, AbstractLoss
 from distkern.passes import Stream, Visit, epoch_visits
 from distkern.solvers.base import AbstractSolver, Outline, Problem, State, Steps, Trouble
-from distkern.solvers.measuring import Figures, Model, measured
+from distkern.solvers.measuring import Figures, MeasuredState, Model, measured
 from distkern.solvers.pieces import Piece, PieceOperand, piece_rows, prepare_piece, stream_cost
 from distkern.solvers.risk import Risk
 from distkern.solvers.snapshot import held_out_pass, snapshot_pass
 
-StateOf = TypeVar("StateOf")
+StateOf = TypeVar("StateOf", bound=MeasuredState)
 
 
 @dataclass(frozen=True)
@@ -164,13 +164,7 @@ class AbstractCoresetSolver(AbstractSolver[State]):
             float(0.5 * norms.sum()),
             self.parts.lam,
         )
-        filled = replace(
-            state,  # type: ignore[type-var]
-            objective=figures.objective,
-            train_error=figures.train_error,
-            test_error=figures.test_error,
-        )
-        return filled, figures
+        return state.with_figures(figures), figures
 
     def outline(self, problem: Problem) -> list[Outline]:
         footprint = self.parts.footprint(problem, self.parts.expected_size(problem))

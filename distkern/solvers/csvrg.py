@@ -19,12 +19,12 @@ from distkern.losses import margin_loss_names
 from distkern.solvers.base import Measures, Problem, Steps, Trouble, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
 from distkern.solvers.hyperparameters import CORESET, a_loss
-from distkern.solvers.measuring import Model
+from distkern.solvers.measuring import MeasuredState, Model
 from distkern.solvers.pieces import Piece
 
 
 @dataclass(frozen=True)
-class CSVRGState:
+class CSVRGState(MeasuredState):
     """A snapshot w~ = sum_k coefficients_k phi(c_k), with the coreset gradient and the figures at it.
 
     Attributes
@@ -33,7 +33,6 @@ class CSVRGState:
     gamma : of the kernel
     coefficients : (r, n_outputs) float64
     gradient : (r, n_outputs), mu: (1/m) sum of alpha~_i at the landmark nearest to x_i
-    stage : stages done
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
     """
 
@@ -41,10 +40,6 @@ class CSVRGState:
     gamma: float
     coefficients: NDArray[np.float64]
     gradient: NDArray[np.float64]
-    stage: int
-    objective: float
-    train_error: float
-    test_error: float | None
     change: float
     projections: int
 
@@ -120,7 +115,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     def init(self, problem: Problem) -> Steps[CSVRGState]:
         landmarks, gamma = yield from self.parts.begin(problem)
         zero = np.zeros((len(landmarks), problem.n_outputs))
-        state = CSVRGState(landmarks, gamma, zero, zero, 0, math.nan, math.nan, None, math.inf, 0)
+        state = CSVRGState(landmarks, gamma, zero, zero, math.inf, 0)
         return (yield from self._snapshot(problem, state))
 
     def stage(self, problem: Problem, state: CSVRGState) -> Steps[CSVRGState]:
@@ -158,14 +153,8 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         return state.change <= self.tol
 
     def measures(self, state: CSVRGState) -> Measures:
-        return Measures(
-            state.objective,
-            state.train_error,
-            state.test_error,
-            len(state.landmarks),
-            {"change": state.change, "projections": float(state.projections)},
-            converged=self._converged(state),
-        )
+        extra = {"change": state.change, "projections": float(state.projections)}
+        return state.measures(len(state.landmarks), extra, converged=self._converged(state))
 
     def step_hint(self) -> str:
         return (

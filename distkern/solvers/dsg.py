@@ -154,16 +154,12 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
             n_blocks=0,
             step=0,
             n_steps=self.n_steps(problem),
-            stage=0,
             sweeps=0,
             accesses=0,
             accesses_nonzero=0,
             first_loss=math.nan,
             batch_loss=math.nan,
             batch_error=math.nan,
-            objective=math.nan,
-            train_error=math.nan,
-            test_error=None,
             center=targets.center,
             target_scale=targets.scale,
             variances=targets.variances,
@@ -222,15 +218,8 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
                 f"polish='exact' stopped about {state.polish_gap:.1g} of the objective above the minimum: "
                 f"set a larger nu than {self.nu:g}"
             )
-        return Measures(
-            state.objective,
-            state.train_error,
-            state.test_error,
-            used,
-            extra,
-            accesses,
-            converged=state.polish_gap <= TOLERANCE,
-            shortfall=shortfall,
+        return state.measures(
+            used, extra, accesses=accesses, converged=state.polish_gap <= TOLERANCE, shortfall=shortfall
         )
 
     def outline(self, problem: Problem) -> list[Outline]:
@@ -273,13 +262,7 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
         coefficients = self.model_coefficients(state).astype(basis.dtype)
         model = Model(basis, coefficients, scaled_risk(self.risk, state.center, state.target_scale))
         figures = yield from figures_of(problem, model, self.strength, all_held_out=self.finished(state))
-        return replace(
-            state,
-            objective=figures.objective,
-            train_error=figures.train_error,
-            test_error=figures.test_error,
-            absolute_errors=figures.absolute_errors,
-        )
+        return state.with_figures(figures, absolute_errors=figures.absolute_errors)
 
     def _steps(self, problem: Problem, operand: Operand | None) -> Batches:
         itemsize, outputs = problem.dtype.itemsize, self.risk.n_outputs

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows
 from distkern.common.types import Block, Floats
 from distkern.passes import Reduce
-from distkern.solvers.base import Problem, Steps
+from distkern.solvers.base import Measures, Problem, Steps
 from distkern.solvers.risk import Risk
 
 #: first index of the streams of drawn rows
@@ -164,6 +165,25 @@ def drawn_rows(block: Block, n_rows: int, seed: int, key: int) -> Block:
         return block
     drawn = stream(seed, Purpose.SAMPLE, key, block.index).permutation(block.n_rows)
     return block.take(np.sort(drawn[:n_rows]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredState:
+    """What is in the state of every solver: the stages done, and what the model achieves after them."""
+
+    stage: int = 0
+    objective: float = math.nan
+    train_error: float = math.nan
+    test_error: float | None = None
+
+    def with_figures(self, figures: Figures, **changes: Any) -> Self:
+        """The state with other figures, and other changes."""
+        changes |= {"train_error": figures.train_error, "test_error": figures.test_error}
+        return replace(self, objective=figures.objective, **changes)
+
+    def measures(self, model_size: int, extra: dict[str, float], **more: Any) -> Measures:
+        """What the state achieves."""
+        return Measures(self.objective, self.train_error, self.test_error, model_size, extra, **more)
 
 
 @dataclass(frozen=True)

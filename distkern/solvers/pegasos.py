@@ -30,7 +30,7 @@ from distkern.solvers.base import (
     rows_of_stage,
 )
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
-from distkern.solvers.measuring import Figures, Model, Sums, measure, measured
+from distkern.solvers.measuring import Figures, MeasuredState, Model, Sums, measure, measured
 from distkern.solvers.pieces import piece_rows
 from distkern.solvers.risk import Risk
 
@@ -39,7 +39,7 @@ _FEW_STEPS = 2**14
 
 
 @dataclass(frozen=True)
-class PegasosState:
+class PegasosState(MeasuredState):
     """w = scale * vectors, the weighted sum of the iterates so far, and the model.
 
     Attributes
@@ -69,10 +69,6 @@ class PegasosState:
     accesses_nonzero: int
     coefficients: NDArray[np.float64]
     intercept: NDArray[np.float64]
-    stage: int
-    objective: float
-    train_error: float
-    test_error: float | None
 
 
 @dataclass(frozen=True)
@@ -153,10 +149,6 @@ class Pegasos(AbstractSolver[PegasosState]):
             accesses_nonzero=0,
             coefficients=np.zeros((size, outputs)),
             intercept=np.zeros(outputs),
-            stage=0,
-            objective=math.nan,
-            train_error=math.nan,
-            test_error=None,
         )
         return (yield from self._measured(problem, state, first=True))
 
@@ -202,7 +194,7 @@ class Pegasos(AbstractSolver[PegasosState]):
     def measures(self, state: PegasosState) -> Measures:
         accesses = (state.accesses, state.accesses_nonzero)
         size = len(state.coefficients)
-        return Measures(state.objective, state.train_error, state.test_error, size, {}, accesses)
+        return state.measures(size, {}, accesses=accesses)
 
     def step_hint(self) -> str:
         return "here by a larger lam, or projection=true"
@@ -265,13 +257,7 @@ class Pegasos(AbstractSolver[PegasosState]):
             # the constant feature adds 1 to |phi|^2
             constant = problem.max_relative_weight if self.fit_intercept else 0.0
             offset = curvature * (figures.sums.largest + constant) / self.lam
-        return replace(
-            state,
-            offset=offset,
-            objective=figures.objective,
-            train_error=figures.train_error,
-            test_error=figures.test_error,
-        )
+        return state.with_figures(figures, offset=offset)
 
     # -- passes
 

@@ -166,7 +166,6 @@ class SIMBA(AbstractSolver[SIMBAState]):
             sums_of_b=np.zeros(lanes),
             weight=0.0,
             round=0,
-            stage=0,
             stale=0,
             accesses=0,
             accesses_nonzero=0,
@@ -220,8 +219,8 @@ class SIMBA(AbstractSolver[SIMBAState]):
         }
         accesses = (state.accesses, state.accesses_nonzero)
         size = int(np.count_nonzero(state.coefficients.any(axis=1)))
-        errors, stale = (state.train_error, state.test_error), state.stale >= (self.patience or math.inf)
-        return Measures(state.objective, *errors, size, extra, accesses, stale)
+        stale = state.stale >= (self.patience or math.inf)
+        return state.measures(size, extra, accesses=accesses, converged=stale)
 
     def outline(self, problem: Problem) -> list[Outline]:
         stages = float(-(-self.max_rounds // self._rounds_per_stage))

@@ -24,7 +24,7 @@ from distkern.solvers.base import Measures, Outline, Problem, Steps, order_of_ro
 from distkern.solvers.explicit import AbstractExplicit, held_out_pass
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
-from distkern.solvers.measuring import Model, measured
+from distkern.solvers.measuring import MeasuredState, Model, measured
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 #: features up to which steps are preconditioned unless the user says otherwise, and may be at all
@@ -34,7 +34,7 @@ LEAST_BATCH = 16
 
 
 @dataclass(frozen=True)
-class SVRGState:
+class SVRGState(MeasuredState):
     """A snapshot w~ with the gradient and the figures at it.
 
     Attributes
@@ -44,7 +44,6 @@ class SVRGState:
     coefficients : (r, k), w~
     gradient : (r, k), mu = mean_i z(x_i) s_i l'(f_i, y_i)
     largest : [max_i s_i |z(x_i)|^2]
-    stage : stages done
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
     center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
     absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
@@ -55,11 +54,7 @@ class SVRGState:
     coefficients: NDArray[np.float64]
     gradient: NDArray[np.float64]
     largest: NDArray[np.float64]
-    stage: int
     change: float
-    objective: float
-    train_error: float
-    test_error: float | None
     center: NDArray[np.float64]
     target_scale: float
     variances: NDArray[np.float64]
@@ -191,11 +186,7 @@ class SVRG(AbstractExplicit[SVRGState]):
             coefficients=zero,
             gradient=zero,
             largest=np.zeros(1),
-            stage=0,
             change=math.inf,
-            objective=math.nan,
-            train_error=math.nan,
-            test_error=None,
             center=targets.center,
             target_scale=targets.scale,
             variances=targets.variances,
@@ -240,14 +231,8 @@ class SVRG(AbstractExplicit[SVRGState]):
         return state.change <= self.tol
 
     def measures(self, state: SVRGState) -> Measures:
-        return Measures(
-            state.objective,
-            state.train_error,
-            state.test_error,
-            len(state.coefficients),
-            {"change": state.change, **figures_of_targets(state)},
-            converged=self._converged(state),
-        )
+        extra = {"change": state.change, **figures_of_targets(state)}
+        return state.measures(len(state.coefficients), extra, converged=self._converged(state))
 
     def outline(self, problem: Problem) -> list[Outline]:
         size = self.expected_size(problem)
@@ -296,13 +281,10 @@ class SVRG(AbstractExplicit[SVRGState]):
             held_out_pass(problem, model, footprint),
             0.5 * self.nu * float(np.einsum("ij,ij->", w, w)),
         )
-        return replace(
-            state,
+        return state.with_figures(
+            figures,
             gradient=figures.sums.mean_gradient,
-            objective=figures.objective,
             largest=np.array([figures.sums.largest]) if first else state.largest,
-            train_error=figures.train_error,
-            test_error=figures.test_error,
             absolute_errors=figures.absolute_errors,
         )
 

@@ -23,11 +23,12 @@ from distkern.common.parameters import (
 from distkern.features.kernel_choice import KernelChoice
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers.base import Problem, rows_of_stage
+from distkern.solvers.measuring import MeasuredState
 from distkern.solvers.risk import Risk
 
 
 @dataclass(frozen=True)
-class DSGState:
+class DSGState(MeasuredState):
     """f(x) = scale sum_j z_j(x) A_j over the first ``n_blocks`` blocks of features.
 
     Attributes
@@ -38,7 +39,7 @@ class DSGState:
     betas : (n_blocks in all, n_outputs), what the blocks stand for in CDSG's inequality
     cursor : where in the data the next batch is, see :class:`~distkern.common.batches.BatchOrder`
     step : gradient steps done, of ``n_steps``
-    stage, sweeps : stages done, and how many of them were sweeps (an exact polish counts as one)
+    sweeps : how many stages were sweeps (an exact polish counts as one)
     first_loss : of the first batch, to tell when steps are too large
     accesses, accesses_nonzero : features looked at by batches and polish, n_features a row, and of
         sparse rows those that are not zero; measuring is not counted
@@ -57,16 +58,12 @@ class DSGState:
     n_blocks: int
     step: int
     n_steps: int
-    stage: int
     sweeps: int
     accesses: int
     accesses_nonzero: int
     first_loss: float
     batch_loss: float
     batch_error: float
-    objective: float
-    train_error: float
-    test_error: float | None
     center: NDArray[np.float64]
     target_scale: float
     variances: NDArray[np.float64]

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.solvers.measuring import MeasuredState
+
 
 @dataclass(frozen=True)
-class SIMBAState:
+class SIMBAState(MeasuredState):
     """Lanes are candidates of nu times outputs, lane = candidate * n_outputs + output.
 
     Attributes
@@ -22,14 +24,14 @@ class SIMBAState:
     u, behind : (n_lanes, size) float64, ``banked`` and ``sums_of_b`` (n_lanes,), and ``weight``: see
         :class:`~distkern.solvers._simba.primal.Primal`
     round : rounds done
-    stage : stages done, and ``stale`` of them since the fewest held-out rows were mistaken
+    stale : stages since the fewest held-out rows were mistaken
     accesses, accesses_nonzero : features looked at by the rounds, size a row and n a column; the rows' and
         columns' own numbers
     coefficients, intercept : (size, n_outputs) and (n_outputs,) of the model: of the best stage and candidate
     margins : (n_outputs,) of the model, in units of the largest norm
     nu : of the model
     held_error : of the model on the held-out rows, NaN without any
-    objective, train_error, test_error : of the model, on the training rows that are not held out
+    and the figures of the model on the training rows that are not held out
     """
 
     gamma: float
@@ -42,7 +44,6 @@ class SIMBAState:
     sums_of_b: NDArray[np.float64]
     weight: float
     round: int
-    stage: int
     stale: int
     accesses: int
     accesses_nonzero: int
@@ -51,6 +52,3 @@ class SIMBAState:
     margins: NDArray[np.float64]
     nu: float
     held_error: float
-    objective: float
-    train_error: float
-    test_error: float | None
