@@ -44,7 +44,6 @@ from distkern.solvers._cells.place import Places, grouped, places_to_arrays
 from distkern.solvers._cells.search import n_trials, round_name, rung_name, sizes_of
 from distkern.solvers._cells.state import CellsState, Settled
 from distkern.solvers._cells.transform import TRANSFORMS
-from distkern.solvers._cells.tree import Tree
 from distkern.solvers._cells.trials import METRIC_ROWS, Sampled, Trial
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import a_loss
@@ -118,6 +117,12 @@ class Cells(AbstractSolver[CellsState]):
         help="the largest slope of the dual that is left, in units of predictions (margins, or standard "
         "deviations of the targets), 1e-4 or more in single precision; the square loss is solved at once",
     )
+    partitions: int = parameter(
+        1,
+        Whole(1),
+        help="cuts of the rows into cells, the first across the directions in which they vary most, others "
+        "at random; their machines' average predicts, and takes so many times as long",
+    )
     below: Below | None = None
 
     name = "cells"
@@ -187,7 +192,7 @@ class Cells(AbstractSolver[CellsState]):
             partial(on_cells, layout, sample, self._below(risk), risk),
         )
         coordinates = chosen.map.apply(sample.features)
-        tree = Tree.fit(coordinates, layout.leaf_sample, problem.seed, FIRST_TREE, overlap=layout.overlap)
+        tree = layout.tree(coordinates, FIRST_TREE)
         places = Places(chosen.map, tree, np.zeros(tree.n_leaves, dtype=np.int32))
         arrays: dict[str, Any] = places_to_arrays(places)
         return CellsState(
@@ -221,7 +226,7 @@ class Cells(AbstractSolver[CellsState]):
     def _move(self, problem: Problem, layout: Layout, state: CellsState) -> Steps[CellsState]:
         assert problem.workplace is not None
         counts: NDArray[np.int64] = yield layout.counting(state.places)
-        buckets = grouped(counts, layout.bucket_rows)
+        buckets = grouped(counts, layout.bucket_rows, set(state.places.tree.first_leaves.tolist()))
         moved = replace(state, stage=1, bucket_of_leaf=buckets)
         rows = np.bincount(buckets, counts).astype(np.int64)
         risk = scaled_risk(self.risk, state.center, state.target_scale)
@@ -233,27 +238,28 @@ class Cells(AbstractSolver[CellsState]):
         assert problem.workplace is not None
         risk = scaled_risk(self.risk, state.center, state.target_scale)
         rows = problem.workplace.slices("moved", layout.columns())
-        cut = Cut(rows, len(layout.parts), risk, layout.cell_rows, layout.overlap, problem.seed)
+        n_first = int([*state.places.first_buckets, len(state.rows_of_bucket)][1])
+        cut = Cut(rows, len(layout.parts), risk, layout.cell_rows, layout.overlap, problem.seed, n_first)
         operand = Solving(cut, self.settings(risk, state.settled))
         items = tuple(enumerate(state.rows_of_bucket.tolist()))
         store = problem.workplace.arrays("machines")
         records = yield layout.solving(items, store, operand)
-        n_solved = sum(record["rows"] for record in records)
-        if n_solved != problem.n_rows:
-            raise RuntimeError(f"{n_solved} of {problem.n_rows} rows lie in a cell")
+        n_solved, n_placed = sum(record["rows"] for record in records), layout.n_partitions * problem.n_rows
+        if n_solved != n_placed:
+            raise RuntimeError(f"{n_solved} of {n_placed} rows lie in a cell")
         sums = Sums(
             math.fsum(record["losses"] for record in records),
             np.sum([record["errors"] for record in records], axis=0),
             math.fsum(record["weight"] for record in records),
-            problem.n_rows,
+            n_placed,
         )
-        regulariser = math.fsum(record["norm"] for record in records) / (2 * state.cost * problem.n_rows)
+        regulariser = math.fsum(record["norm"] for record in records) / (2 * state.cost * n_placed)
         errors = sums.mean_errors
         digests = [bytes.fromhex(store.fingerprint(number)) for number in range(len(items))]
         solved = replace(
             state,
             stage=2,
-            objective=regulariser + sums.losses / problem.n_rows,
+            objective=regulariser + sums.losses / n_placed,
             train_error=float(errors[0]),
             regulariser=regulariser,
             machines=np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(items), -1),
@@ -293,7 +299,7 @@ class Cells(AbstractSolver[CellsState]):
         if isinstance(rows, str):
             rows = auto_cell_rows(problem.n_rows, quadratic=quadratic)
         overlap = auto_overlap(problem.n_rows, rows) if isinstance(self.overlap, str) else self.overlap
-        return Layout(problem, rows, overlap, quadratic, self.search, self.below)
+        return Layout(problem, rows, overlap, quadratic, self.search, self.below, self.partitions)
 
     def settings(self, risk: Risk, settled: Settled) -> CellSettings:
         """What the machines have in common."""
@@ -360,7 +366,7 @@ class Cells(AbstractSolver[CellsState]):
         return passes
 
     def _solving_outline(self, problem: Problem, layout: Layout) -> Each:
-        copies = layout.copies(problem.n_rows / layout.cell_rows)
+        copies = layout.n_partitions * layout.copies(problem.n_rows / layout.cell_rows)
         sizes = problem.n_rows, copies, layout.cell_rows, problem.n_features, problem.n_outputs
         work = effort.cells(*sizes, quadratic=self.risk.loss.is_quadratic) * (1 / layout.n_buckets)
         return work.of(layout.solving([(number, 0) for number in range(layout.n_buckets)], None, None))

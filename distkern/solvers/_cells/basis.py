@@ -39,6 +39,8 @@ class Loads(Protocol):
 class CellBasis(AbstractBasis):
     """phi_j(x) = output j of the machine of the cell in which x lies: the coefficients of a model are 1.
 
+    Of several partitions their average.
+
     Parameters
     ----------
     places : where a row lies
@@ -90,11 +92,15 @@ class CellBasis(AbstractBasis):
         # its tiles may lie where the values will be
         below = None if self._below is None else self._below(features.astype(self.dtype))
         rows = self.places.rows(np.asarray(converted(features, sparse=False)), self.dtype)
-        buckets = self.places.buckets(rows)
-        order = np.argsort(buckets, kind="stable")
-        present, starts = np.unique(buckets[order], return_index=True)
-        for bucket, inside in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
-            values[inside] = self._bucket(bucket).predict(rows[inside], self.settings)
+        total = np.zeros((len(rows), self._n_outputs))
+        for partition in range(self.places.n_partitions):
+            buckets = self.places.buckets(rows, partition)
+            order = np.argsort(buckets, kind="stable")
+            present, starts = np.unique(buckets[order], return_index=True)
+            for bucket, inside in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
+                total[inside] += self._bucket(bucket).predict(rows[inside], self.settings)
+        tiles.apply(np.divide, total, self.places.n_partitions, into=total)
+        tiles.copied(total, into=values)
         if below is not None:
             values += below
         if nearest is not None:

@@ -34,6 +34,7 @@ class Cut:
     rows, n_parts : the rows, and in how many parts they are
     risk : of them
     cell_rows, overlap : of a cell, at most, and the share of them that are neighbours at a border
+    n_first : buckets of the first partition; those of others are cut in random directions
     """
 
     rows: SliceStore
@@ -42,6 +43,7 @@ class Cut:
     cell_rows: int
     overlap: float
     seed: int
+    n_first: int = 2**31
 
     @property
     def loss(self) -> AbstractDualLoss:
@@ -51,7 +53,9 @@ class Cut:
 
     def tree(self, features: Floats, number: int) -> Tree:
         """Its leaves are the cells of a bucket."""
-        return Tree.fit(features, self.cell_rows, self.seed, _TREE, number, overlap=self.overlap)
+        is_random = number >= self.n_first
+        key = (self.seed, _TREE, number)
+        return Tree.fit(features, self.cell_rows, *key, overlap=self.overlap, is_random=is_random)
 
     def gathered(self, number: int, most: int) -> tuple[Block, NDArray[np.bool_], Array | None]:
         """The rows of a bucket, in the order of the data, with neighbours, which of them lie in it, and what

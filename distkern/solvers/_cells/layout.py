@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.stores import SliceStore, Store
-from distkern.common.types import Block
+from distkern.common.types import Block, Floats
 from distkern.passes import Cost, Each, Reduce
 from distkern.solvers._cells.basis import KEPT_BYTES, placing_bytes
 from distkern.solvers._cells.below import Below
@@ -29,6 +29,7 @@ from distkern.solvers._cells.moving import (
 )
 from distkern.solvers._cells.place import Places
 from distkern.solvers._cells.search import fewer_rows
+from distkern.solvers._cells.tree import Tree
 from distkern.solvers._cells.trials import METRIC_ROWS, Sampled, Trial, try_map
 from distkern.solvers._cells.tuning import Tuning, try_cells
 from distkern.solvers.base import Problem
@@ -88,6 +89,7 @@ class Layout:
     quadratic : the loss is solved by a factorisation
     searched : settings are searched on the sample, "full" or "quick"; None: they are not
     below : a model under the cells
+    wanted_partitions : whose machines are averaged
     """
 
     problem: Problem
@@ -96,6 +98,7 @@ class Layout:
     quadratic: bool
     searched: str | None
     below: Below | None = None
+    wanted_partitions: int = 1
 
     def __post_init__(self) -> None:
         if self.problem.sparse_numbers is not None and self.problem.n_features > _MOST_COLUMNS:
@@ -126,20 +129,31 @@ class Layout:
         return math.pow(1.0 + self.overlap, self.depth(n_parts))
 
     @property
-    def n_buckets(self) -> int:
-        """About: of full ones."""
+    def n_partitions(self) -> int:
+        """Of rows that are one cell all are the same."""
+        return 1 if self.problem.n_rows <= self.cell_rows else self.wanted_partitions
+
+    @property
+    def n_full(self) -> int:
+        """Buckets of a partition, about: of full ones."""
         share = self.problem.n_rows / self.bucket_rows
         return math.ceil(share * self.copies(share))
 
     @property
+    def n_buckets(self) -> int:
+        """Of all partitions, about."""
+        return self.n_partitions * self.n_full
+
+    @property
     def most_leaves(self) -> int:
-        """Of the tree that is cut from the sample."""
+        """Of the trees that are cut from the sample."""
         share = self.problem.n_rows / self.bucket_rows
-        return 2 * 2 ** math.ceil(self.depth(_LEAVES * share)) if share > 1.0 else 1
+        leaves = 2 * 2 ** math.ceil(self.depth(_LEAVES * share)) if share > 1.0 else 1
+        return self.n_partitions * leaves
 
     @property
     def sample_rows(self) -> int:
-        wanted = max(_SAMPLE_ROWS, _LEAF_SAMPLE * _LEAVES * self.n_buckets)
+        wanted = max(_SAMPLE_ROWS, _LEAF_SAMPLE * _LEAVES * self.n_full)
         return min(self.problem.n_rows, wanted, max(_SAMPLE_BYTES // self.row_bytes, 64))
 
     @property
@@ -147,6 +161,23 @@ class Layout:
         """Rows of the sample in a leaf, at most."""
         share = min(1.0, self.bucket_rows / self.problem.n_rows)
         return max(1, math.ceil(self.sample_rows * (share / _LEAVES if share < 1.0 else 1.0)))
+
+    def tree(self, coordinates: Floats, key: int) -> Tree:
+        """Of the sample: the buckets are made of its leaves."""
+        return Tree.joined(
+            [
+                Tree.fit(
+                    coordinates,
+                    self.leaf_sample,
+                    self.problem.seed,
+                    key,
+                    number,
+                    overlap=self.overlap,
+                    is_random=number > 0,
+                )
+                for number in range(self.n_partitions)
+            ]
+        )
 
     @cached_property
     def parts(self) -> tuple[tuple[int, ...], ...]:
@@ -244,7 +275,8 @@ class Layout:
     def moving(self, operand: Moving | None, store: SliceStore | None) -> Each:
         """Rows sorted by bucket."""
         most = max(sum(self.problem.block_rows[block] for block in part) for part in self.parts)
-        part = math.ceil(most * self.copies(2 * _LEAVES * self.problem.n_rows / self.bucket_rows))
+        copies = self.n_partitions * self.copies(2 * _LEAVES * self.problem.n_rows / self.bucket_rows)
+        part = math.ceil(most * copies)
         cost = Cost(
             workspace_bytes=self._block_bytes + placing_bytes() + 3 * part * self.row_bytes,
             result_bytes=part * self.row_bytes + 48 * self.n_buckets + 1024,
