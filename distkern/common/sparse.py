@@ -137,6 +137,12 @@ class SparseRows:
         dense[self.row_of_entries, self.indices] = self.data
         return dense
 
+    def to_scipy(self) -> Any:
+        """The same rows as a ``csr_matrix`` of scipy.sparse, of the same memory."""
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix((self.data, self.indices, self.indptr), self.shape)
+
     def norms(self) -> NDArray[np.float64]:
         """Euclidean norms (n_rows,), without overflow for any finite row."""
         rows, values = self.row_of_entries, np.abs(self.data.astype(np.float64))

@@ -39,11 +39,8 @@ class RowsView(AbstractSource):
     def __getitem__(self, rows: Any) -> Any:
         """Features by position: a slice, positions or a mask give (n, n_features) float32, one position
         (n_features,); sparse ones as a matrix of SciPy. They are stored scaled, see ``dataset.scaling``."""
-        found = self._taken(self._positions(rows))
-        if isinstance(found, SparseRows):
-            from scipy.sparse import csr_matrix
-
-            found = csr_matrix((found.data, found.indices, found.indptr), found.shape)
+        taken = self._taken(self._positions(rows))
+        found = taken.to_scipy() if isinstance(taken, SparseRows) else taken
         return found[0] if isinstance(rows, int | np.integer) else found
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:

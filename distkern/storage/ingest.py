@@ -108,18 +108,8 @@ def shard(
         For anything wrong with the input, naming file, row and column; for a full disk; for an ``out`` that
         exists.
     """
-    options = _checked(
-        test,
-        "--test, --test-fraction",
-        task=task,
-        positive=positive,
-        scale=scale,
-        test_fraction=test_fraction,
-        rows_per_shard=rows_per_shard,
-        shuffle=shuffle,
-        seed=seed,
-        sparse=sparse,
-    )
+    options = Options(task, positive, scale, test_fraction, rows_per_shard, shuffle, seed, sparse)
+    _check(options, test, "--test, --test-fraction")
     for source in _listed(sources):
         if is_dataset(source):
             raise InputError(
@@ -196,7 +186,8 @@ def write_dataset(
     Everything after reading is as for :func:`shard`, which explains the parameters. ``kinds`` has read the
     columns of a table, of chunks that are those of one, and ``table_options`` say what becomes of them.
     """
-    made = _checked(test_chunks, "test_chunks, test_fraction", **options)
+    made = Options(**options)
+    _check(made, test_chunks, "test_chunks, test_fraction")
     return _make(
         _generated(chunks, "training rows", made.task, kinds),
         None if test_chunks is None else _generated(test_chunks, "test rows", made.task, kinds),
@@ -211,12 +202,10 @@ def write_dataset(
     )
 
 
-def _checked(test: Any, where: str, **options: Any) -> Options:
-    made = Options(**options)
-    made.check()
-    if test is not None and made.test_fraction is not None:
+def _check(options: Options, test: Any, where: str) -> None:
+    options.check()
+    if test is not None and options.test_fraction is not None:
         raise InputError("test rows are given twice", where=where, mend="give one of them")
-    return made
 
 
 def add_columns(path: Source, *, overwrite: bool = False, progress: Progress | None = None) -> Dataset:

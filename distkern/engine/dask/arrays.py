@@ -157,11 +157,7 @@ def arrays_of_split(split: Any) -> tuple[Any, Any]:
 
 def _features(reader: Any) -> Any:
     rows = reader().features
-    if not isinstance(rows, SparseRows):
-        return rows
-    from scipy.sparse import csr_matrix
-
-    return csr_matrix((rows.data, rows.indices, rows.indptr), rows.shape)
+    return rows.to_scipy() if isinstance(rows, SparseRows) else rows
 
 
 def _labels(reader: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
