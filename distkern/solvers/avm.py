@@ -14,7 +14,7 @@ from distkern.common.parameters import FLAG, Parameter, Whole, parameter
 from distkern.common.sparse import Rows
 from distkern.common.types import Floats
 from distkern.losses import margin_loss_names
-from distkern.solvers.base import Measures, Problem, Steps, Trouble, order_of_rows, rows_of_stage
+from distkern.solvers.base import Measures, Problem, Steps, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
 from distkern.solvers.hyperparameters import CORESET, a_loss
 from distkern.solvers.measuring import MeasuredState
@@ -147,8 +147,3 @@ class AVM(AbstractCoresetSolver[AVMState]):
 
     def measures(self, state: AVMState) -> Measures:
         return state.measures(len(state.landmarks), {})
-
-    def mend(self, trouble: Trouble) -> str:
-        if trouble is Trouble.UNFINISHED:
-            return f"{super().mend(trouble)}, or a smaller lam than {self.parts.lam:g}"
-        return self.parts.mend(trouble)

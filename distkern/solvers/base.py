@@ -22,7 +22,7 @@ import numpy as np
 from distkern.common.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
 from distkern.common.stores import Workplace
 from distkern.landmarks.base import Layout
-from distkern.passes import Derived, Message, Pass
+from distkern.passes import Derived, Message, Pass, Visit, epoch_visits
 
 State = TypeVar("State")
 Result = TypeVar("Result")
@@ -80,6 +80,10 @@ class Problem:
     def n_rows(self) -> int:
         """m, the rows of the training split."""
         return sum(self.block_rows)
+
+    def visits(self, n_rows: int, stage: int, order: str) -> tuple[Visit, ...]:
+        """The sampled rows of a stage, in an order of :func:`order_of_rows`."""
+        return epoch_visits(self.block_rows, n_rows, seed=self.seed, stage=stage, replace=order == "iid")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from distkern.features.landmarks import footprint_of_landmarks
 from distkern.landmarks.base import AbstractLandmarkRule
 from distkern.losses import margin_loss
 from distkern.losses.base import AbstractElementwiseLoss, AbstractLoss
-from distkern.passes import Stream, Visit, epoch_visits
+from distkern.passes import Stream, Visit
 from distkern.solvers.base import AbstractSolver, Outline, Problem, State, Steps, Trouble
 from distkern.solvers.measuring import Figures, MeasuredState, Model, measured
 from distkern.solvers.pieces import Piece, PieceOperand, piece_rows, prepare_piece, stream_cost
@@ -130,6 +130,15 @@ class AbstractCoresetSolver(AbstractSolver[State]):
     def columns_per_output(self) -> int:
         """Columns of :meth:`columns` for each output."""
 
+    def mend(self, trouble: Trouble) -> str:
+        if trouble is Trouble.UNFINISHED:
+            return f"{super().mend(trouble)}, or a smaller lam than {self.parts.lam:g}"
+        return self.parts.mend(trouble, self.smaller_steps())
+
+    def smaller_steps(self) -> str:
+        """What else to try, of step sizes, where the objective rises."""
+        return ""
+
     def steps(self, problem: Problem) -> int:
         """T, the steps of a stage."""
         if self.steps_per_stage is None:
@@ -146,7 +155,7 @@ class AbstractCoresetSolver(AbstractSolver[State]):
 
     def rows_of_stage(self, problem: Problem, model: Model, state: Any) -> Stream[Piece]:
         """The stage's sampled rows, prepared."""
-        visits = self._visits(problem, state.stage)
+        visits = problem.visits(self.steps(problem), state.stage, self.order)
         operand = PieceOperand(model.basis, model.risk, self.columns(state))
         return self._stream(problem, visits, operand, model.basis.size)
 
@@ -168,23 +177,15 @@ class AbstractCoresetSolver(AbstractSolver[State]):
 
     def outline(self, problem: Problem) -> list[Outline]:
         footprint = self.parts.footprint(problem, self.parts.expected_size(problem))
+        visits = problem.visits(self.steps(problem), 0, self.order)
         passes = [
             *self.parts.outline_begin(problem),
             Outline(snapshot_pass(problem, None, footprint), self.stages + 1),
-            Outline(self._stream(problem, self._visits(problem, 0), None, footprint.size), self.stages),
+            Outline(self._stream(problem, visits, None, footprint.size), self.stages),
         ]
         if problem.has_test:
             passes.append(Outline(held_out_pass(problem, None, footprint), self.stages + 1))
         return passes
-
-    def _visits(self, problem: Problem, stage: int) -> tuple[Visit, ...]:
-        return epoch_visits(
-            problem.block_rows,
-            self.steps(problem),
-            seed=problem.seed,
-            stage=stage,
-            replace=self.order == "iid",
-        )
 
     def _stream(
         self, problem: Problem, visits: tuple[Visit, ...], operand: PieceOperand | None, size: int

@@ -16,7 +16,7 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows
 from distkern.common.types import Floats
 from distkern.losses import margin_loss_names
-from distkern.solvers.base import Measures, Problem, Steps, Trouble, order_of_rows, rows_of_stage
+from distkern.solvers.base import Measures, Problem, Steps, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
 from distkern.solvers.hyperparameters import CORESET, a_loss
 from distkern.solvers.measuring import MeasuredState, Model
@@ -161,10 +161,8 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
             "a tenth of the present one" if self.step_size is None else f"step_size={self.step_size / 10:.3g}"
         )
 
-    def mend(self, trouble: Trouble) -> str:
-        if trouble is Trouble.UNFINISHED:
-            return f"{super().mend(trouble)}, or a smaller lam than {self.parts.lam:g}"
-        return self.parts.mend(trouble, f", or a smaller step_size ({self.step_hint()})")
+    def smaller_steps(self) -> str:
+        return f", or a smaller step_size ({self.step_hint()})"
 
 
 class _InnerLoop:

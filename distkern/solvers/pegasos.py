@@ -17,7 +17,7 @@ from distkern.common.sparse import Rows
 from distkern.features import AbstractFeatures
 from distkern.losses import margin_loss, margin_loss_names
 from distkern.losses.base import AbstractLoss
-from distkern.passes import Cost, Reduce, Stream, epoch_visits
+from distkern.passes import Cost, Reduce, Stream
 from distkern.solvers._pegasos.pieces import DensePiece, SparsePiece, measure_largest, prepare_piece
 from distkern.solvers.base import (
     AbstractSolver,
@@ -262,13 +262,7 @@ class Pegasos(AbstractSolver[PegasosState]):
     # -- passes
 
     def _stream(self, problem: Problem, stage: int, model: Model | None) -> Stream[DensePiece | SparsePiece]:
-        visits = epoch_visits(
-            problem.block_rows,
-            self.steps(problem),
-            seed=problem.seed,
-            stage=stage,
-            replace=self.order == "iid",
-        )
+        visits = problem.visits(self.steps(problem), stage, self.order)
         footprint, itemsize = self.features.footprint(problem.layout), problem.dtype.itemsize
         size = footprint.size if model is None else model.basis.size
         numbers = self.features.prepared_numbers(problem.layout, size)

@@ -16,7 +16,7 @@ from distkern.common.errors import InputError
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
 from distkern.common.sparse import Rows
 from distkern.losses import loss_names
-from distkern.passes import Derived, Visit, epoch_visits
+from distkern.passes import Derived
 from distkern.solvers._svrg.inner import InnerLoop, Piece, batch_ends, inner_pass
 from distkern.solvers._svrg.precondition import preconditioner, sampled_grams
 from distkern.solvers._svrg.snapshot import snapshot_pass
@@ -199,7 +199,7 @@ class SVRG(AbstractExplicit[SVRGState]):
         risk = scaled_risk(self.risk, state.center, state.target_scale)
         batch, largest = self.rows_of_batch(problem, basis.size), float(state.largest[0])
         footprint = self.footprint(problem, basis.size)
-        visits = self._visits(problem, state.stage)
+        visits = problem.visits(self.rows_of_stage(problem), state.stage, self.order)
         pieces: Iterator[Piece] = yield inner_pass(
             problem,
             Model(basis, state.coefficients, risk),
@@ -241,7 +241,7 @@ class SVRG(AbstractExplicit[SVRGState]):
             problem,
             None,
             footprint,
-            self._visits(problem, 0),
+            problem.visits(self.rows_of_stage(problem), 0, self.order),
             numbers=self.choice(problem).prepared_numbers(problem.layout, size),
             preconditioned=preconditioned,
             batch_size=self.rows_of_batch(problem, size),
@@ -286,15 +286,6 @@ class SVRG(AbstractExplicit[SVRGState]):
             gradient=figures.sums.mean_gradient,
             largest=np.array([figures.sums.largest]) if first else state.largest,
             absolute_errors=figures.absolute_errors,
-        )
-
-    def _visits(self, problem: Problem, stage: int) -> tuple[Visit, ...]:
-        return epoch_visits(
-            problem.block_rows,
-            self.rows_of_stage(problem),
-            seed=problem.seed,
-            stage=stage,
-            replace=self.order == "iid",
         )
 
 
