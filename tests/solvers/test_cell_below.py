@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from distkern import CellClassifier, CellRegressor, NewtonClassifier, NewtonRegressor, PegasosClassifier
+from distkern import (
+    CellClassifier,
+    CellRegressor,
+    KernelClassifier,
+    NewtonClassifier,
+    NewtonRegressor,
+    PegasosClassifier,
+)
 from distkern.cli.main import main
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.features.kernel_choice import KernelChoice
@@ -213,3 +220,15 @@ def test_a_model_of_one_output_for_two_classes_that_compete():
     assert model.score(X, y) > below.score(X, y)
     sparse = PegasosClassifier(random_state=0).fit(X, y)
     assert Classifier(base=sparse, random_state=0).fit(X, y).score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("kind", [Classifier, KernelClassifier])
+def test_cells_over_cells(kind, tmp_path):
+    X, f = rows(300)
+    y = (f > 0).astype(int)
+    below = kind(search=None, random_state=0).fit(X, y)
+    model = Classifier(base=below, C=100.0, random_state=0).fit(X, y)
+    model.save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert loaded.base_.n_iter_ == 2
