@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common import interrupts
-from distkern.common.sparse import stacked
+from distkern.common.sparse import Rows
 from distkern.common.types import Block
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
@@ -61,7 +61,11 @@ def predict_to(
     ) as (store, commit):
         numbers = source.has_source_rows
         items = [
-            (part[0] * block_rows, [source.reader(block) for block in part] if numbers else None)
+            (
+                part[0] * block_rows,
+                sum(source.block_rows[block] for block in part),
+                [source.reader(block) for block in part] if numbers else None,
+            )
             for part in parts
         ]
         cost = _cost(model, Extent.of(source), source.row_numbers, output, min(at_once, source.n_blocks))
@@ -78,18 +82,29 @@ def predict_to(
 
 
 def _predict_blocks(
-    item: tuple[int, list[ShardReader] | None],
+    item: tuple[int, int, list[ShardReader] | None],
     blocks: Iterator[Block],
     function: Callable[[Any], NDArray[Any]],
 ) -> tuple[int, NDArray[Any], NDArray[np.int64] | None]:
     """Number of the first row of some blocks, predictions and row numbers of their rows."""
-    start, readers = item
-    parts = [block.features for block in blocks]
-    features = parts[0] if len(parts) == 1 else stacked(parts)
-    del parts
-    found = function(features)
+    start, n_rows, readers = item
+    found = function(_together(blocks, n_rows))
     keys = None if readers is None else np.concatenate([reader.source_rows() for reader in readers])
     return start, found, keys
+
+
+def _together(blocks: Iterator[Block], n_rows: int) -> Rows:
+    """The features of all blocks, of which one at a time is held beside them."""
+    features = next(blocks).features
+    if len(features) == n_rows:
+        return features
+    whole = np.empty((n_rows, features.shape[1]), features.dtype)
+    done = len(features)
+    whole[:done] = np.asarray(features)
+    for block in blocks:
+        whole[done : done + block.n_rows] = np.asarray(block.features)
+        done += block.n_rows
+    return whole
 
 
 def files_for(
@@ -163,8 +178,8 @@ def _cost(model: Learner, extent: Extent, row_numbers: int, output: str, n_block
         workspace_bytes=basis.combining_bytes(row_numbers)
         + 2 * model.coef_.nbytes
         + rows * (row_bytes + 4 * row_numbers)
-        # blocks, and their rows together
-        + (2 * rows * extent.row_bytes if n_blocks > 1 else 0),
+        # their rows together, beside a block
+        + (rows * extent.row_bytes if n_blocks > 1 else 0),
         process_bytes=basis.process_bytes,
         compiled=basis.is_compiled,
         result_bytes=rows * row_bytes,

@@ -253,7 +253,7 @@ class Layout:
         n_features = self.problem.n_features
         row_bytes = 4 * n_features + 8 * self.problem.n_outputs
         cost = Cost(
-            workspace_bytes=trial_bytes(self.sample_rows, row_bytes, n_features),
+            workspace_bytes=trial_bytes(min(self.sample_rows, _SAMPLE_ROWS), row_bytes, n_features),
             process_bytes=self.sample_rows * (row_bytes + 16),
             # the maps of those that go on are sent with their trials
             driver_bytes=3 * self.sample_rows * (row_bytes + 16) + 6 * map_bytes(n_features),
