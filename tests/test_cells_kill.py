@@ -24,7 +24,7 @@ PHASES = {
     "search": "search/search 1/*",
     "search on": "search/search 2/*",
     "probe": "search/probed/*.rows",
-    "tune": "search/tuned/*",
+    "tune": "search/tune 1/*",
     "partition": "checkpoints/stage-00000",
     "move": "moved/*.rows",
     "solve": "machines/*.json",

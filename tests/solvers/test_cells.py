@@ -14,18 +14,24 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC
 
 from distkern.common.errors import CorruptDataError, InputError
+from distkern.common.types import Block
 from distkern.engine.drive import Driver
 from distkern.estimators.cells import CellClassifier, CellRegressor
+from distkern.features.kernel_choice import KernelChoice
+from distkern.kernels import find_kernel
+from distkern.losses import find_loss
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
 from distkern.runs.scoring import predict_to
-from distkern.solvers._cells import basis, effort
+from distkern.solvers._cells import basis, buckets, effort
 from distkern.solvers._cells.buckets import Machines
+from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.mapping import MapChoice
 from distkern.solvers._cells.place import grouped
 from distkern.solvers._cells.tree import Tree
 from distkern.solvers._cells.trials import KernelSpec, Trial
 from distkern.solvers._cells.tuning import outcomes_of
+from distkern.solvers.risk import Risk
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import StoredParts
 
@@ -107,13 +113,31 @@ def test_neighbours_are_learned_from_and_not_counted():
     assert overlapping.history_[-1]["train_error"] == pytest.approx(1 - overlapping.score(X[:2000], y[:2000]))
 
 
+def test_a_cell_of_neighbours_alone_is_not_worth_its_matrix():
+    X, y = rows(1000)
+    kernel = KernelChoice(find_kernel("rbf"), 1.0, {}).with_gamma(1.0)
+    settings = CellSettings(kernel, find_loss("hinge")(), 10.0)
+    cut = buckets.Cut(None, 1, Risk(settings.loss), 1000, 0.1, 0)
+    found = []
+    for n_own in (0, 1):
+        lies = np.arange(1000) < n_own
+        block = Block(X, y, np.ones(1000))
+        machine, sums = buckets._solve(block, lies, None, buckets.Solving(cut, settings), (0, 0))
+        assert sums.n_rows == n_own
+        found.append(machine)
+    assert len(found[0].rows) <= 256 < found[1].work ** 0.5
+    assert found[0].work < 0.1 * found[1].work
+    signs = [machine.predict(settings, rows(300, seed=1)[0])[:, 0] > 0 for machine in found]
+    assert np.mean(signs[0] == signs[1]) > 0.85
+
+
 def test_buckets_hold_no_more_rows_than_they_may():
     counts = np.random.default_rng(0).integers(0, 50, 200)
-    buckets = grouped(counts, 120)
-    assert set(np.diff(buckets)) == {0, 1}
-    filled = np.bincount(buckets, counts)
+    found = grouped(counts, 120)
+    assert set(np.diff(found)) == {0, 1}
+    filled = np.bincount(found, counts)
     assert filled.max() <= 120
-    assert (filled[:-1] + counts[np.flatnonzero(np.diff(buckets)) + 1] > 120).all()
+    assert (filled[:-1] + counts[np.flatnonzero(np.diff(found)) + 1] > 120).all()
 
 
 @pytest.mark.parametrize("tol", [0.05, 0.002])

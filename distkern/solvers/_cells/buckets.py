@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 
 #: first indices of the streams of a bucket
 _TREE, _ORDER = 4, 5
+#: which the machine learns from of a cell where no row of the data lies
+_ROWS_OF_NONE = 256
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,10 @@ def _solve(
     cell, below = rows, offsets
     if rows.n_rows > cut.cell_rows:
         cell, below = _at_one_place(rows, offsets, cut.cell_rows, real=risk.is_real)
+    elif not lies.any():
+        # it has neighbours alone, beyond the borders of its bucket: hardly a row will ever lie there
+        some = slice(_ROWS_OF_NONE)
+        cell, below = rows.take(some), None if offsets is None else offsets[some]
     weights, targets = risk.weights(cell), risk.targets(cell).astype(np.float64)
     seed = int(stream(cut.seed, Purpose.ROW_ORDER, _ORDER, *key).integers(2**62))
     machine = solve_cell(settings, np.asarray(cell.features), targets, weights, seed, below)
