@@ -7,7 +7,7 @@ from typing import Any
 #: short runs that do not end before their last stage
 SMALL: dict[str, Any] = {
     "stages": 2,
-    "n_landmarks": 12,
+    "n_landmarks": 16,
     "n_features": 32,
     "block_size": 16,
     "batch_size": 32,
