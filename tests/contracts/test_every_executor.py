@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import warnings
 import weakref
 from contextlib import contextmanager
 
@@ -209,6 +210,13 @@ def test_each_task_may_be_one_of_many(executor, tmp_path):
     store = Pids()
     # more than are under way at a time
     assert len(each_with(executor, Each("many", process_of, range(80), store), ToySource())) == 80
+
+
+def test_nobody_is_warned_of_the_size_of_an_operand(executor):
+    """Dask warns of graphs of 10 MB; operands are in graphs on purpose."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        each_with(executor, Each("large", process_of, (0,), Pids(), operand=np.ones(1_500_000)), ToySource())
 
 
 def test_errors_of_a_task_of_each_come_through(executor, tmp_path):

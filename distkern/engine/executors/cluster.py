@@ -94,8 +94,7 @@ class ClusterExecutor(AbstractExecutor):
         self, step: Reduce[Any], plan: ReducePlan, source: AbstractSource, progress: Progress
     ) -> Timed:
         graph, leaves, last = reduce_graph(step, plan, source, self._within)
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-            futures = self._send(graph, [*last, *leaves])
+        futures = self._send(graph, [*last, *leaves])
         partials, pending = futures[: len(last)], {leaf.key: leaf for leaf in futures[len(last) :]}
         del futures
         n_leaves = len(pending)
@@ -169,7 +168,9 @@ class ClusterExecutor(AbstractExecutor):
     def _send(self, graph: Any, keys: list[Any]) -> list[Future]:
         self._forget_messages()
         try:
-            futures: list[Future] = self._client.get(graph, keys, sync=False)
+            # operands are nodes of graphs on purpose, see call_graph and reduce_graph
+            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+                futures: list[Future] = self._client.get(graph, keys, sync=False)
             return futures
         except Exception as error:
             if self._client.status in ("running", "connecting"):
