@@ -79,8 +79,7 @@ class AbstractKernelMachine(AbstractEstimator):
         solver, problem = self.machine_.problem(data, has_test=has_test)
         self.class_weights_, self.mean_weight_ = self.machine_.class_weights_, self.machine_.mean_weight_
         note = f"algorithm: {chosen.spoken}, because {chosen.because}"
-        self.found_ = self.machine_.found_
-        return solver, replace(problem, notes=(note, *problem.notes))
+        return solver, replace(problem, notes=(note,))
 
     @property
     def algorithm_(self) -> str:

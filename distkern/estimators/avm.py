@@ -18,7 +18,6 @@ class AVMClassifier(AbstractCoresetClassifier):
     """
 
     name = "avm"
-    searched = AVM.searched
     hyperparameters = hyperparameters_of(AVM, class_weight=CLASS_WEIGHT, random_state=RANDOM_STATE)
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> AVM:

@@ -43,7 +43,6 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
                 where="y",
                 mend="a classifier needs at least 2 classes",
             )
-        notes = self._search(data)
         class_weights = self.class_weights_ = self._class_weights(data)
         self.mean_weight_ = data.mean_weight(class_weights)
         problem = data.problem(
@@ -53,7 +52,6 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
             class_weights,
             class_shares=tuple((data.class_totals / data.class_totals.sum()).tolist()),
             weighs_classes=class_weights is not None,
-            notes=notes,
         )
         return self._solver(class_weights, self.mean_weight_), problem
 

@@ -26,7 +26,6 @@ class CSVRGClassifier(AbstractCoresetClassifier):
     """
 
     name = "csvrg"
-    searched = CSVRG.searched
     hyperparameters = hyperparameters_of(CSVRG, class_weight=CLASS_WEIGHT, random_state=RANDOM_STATE)
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> CSVRG:

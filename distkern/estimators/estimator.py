@@ -38,7 +38,7 @@ from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.engine.workplace import RunWorkplace
-from distkern.estimators.tuning import SearchedHyperparameters
+from distkern.estimators.hyperparameters import Hyperparameters
 from distkern.runs.data import TrainingData, describing, from_arrays, from_described, from_split
 from distkern.runs.feature_names import (
     check_dask_names,
@@ -60,7 +60,7 @@ from distkern.storage.table import Table
 _FEW_BYTES = 16 * 2**20
 
 
-class AbstractEstimator(SearchedHyperparameters, BaseEstimator):  # type: ignore[misc]
+class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
     """A model f(x) = basis(x) @ coef_ + intercept_ that a solver fits.
 
     Fitted attributes
@@ -76,7 +76,6 @@ class AbstractEstimator(SearchedHyperparameters, BaseEstimator):  # type: ignore
     seed_ : of every random choice that was made
     n_iter_ : stages done
     history_ : list of dict, one line of figures for each stage
-    found_ : what was chosen for hyperparameters that were "auto", by name
     ended_ : why training ended: "converged", "stages used up" or "diverged"
     scaling_ : of the data set it was fitted on, applied to arrays given to ``predict``; None for arrays
     """
@@ -220,7 +219,6 @@ class AbstractEstimator(SearchedHyperparameters, BaseEstimator):  # type: ignore
         resume: bool = False,
     ) -> Self:
         """Fit, with a test split to measure after each stage, a given executor, listeners and checkpoints."""
-        self.found_ = {}
         self.check_parameters()
         self.target_name_: str | None = None
         self.table_ = self.zero_based_ = None

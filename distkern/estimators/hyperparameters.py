@@ -64,7 +64,7 @@ class Hyperparameters:
         InputError
             Naming the hyperparameter and its range, or the setting with which it would have an effect.
         """
-        values = {name: self.given(name) for name in self.hyperparameters}
+        values = {name: self.value(name) for name in self.hyperparameters}
         for name, parameter in self.hyperparameters.items():
             if _same(values[name], parameter.default):
                 continue
@@ -77,24 +77,13 @@ class Hyperparameters:
                         mend=f"leave {name} out, or set {other} to {choices}",
                     )
 
-    def given(self, name: str) -> Any:
+    def value(self, name: str) -> Any:
         """A hyperparameter as plain Python has it; :class:`InputError` if it cannot be what it is."""
         return self.hyperparameters[name].clean(name, getattr(self, name))
-
-    def value(self, name: str) -> Any:
-        """The same, or what was chosen for it."""
-        return self.given(name)
 
     def stored_params(self) -> dict[str, Any]:
         """The hyperparameters as files have them."""
         return {name: getattr(self, name) for name in self.hyperparameters}
-
-    def has_effect(self, name: str) -> bool:
-        """Whether it is a hyperparameter that the others leave any effect."""
-        known = self.hyperparameters
-        return name in known and all(
-            self.given(other) in words for other, words in known[name].used_with.items() if other in known
-        )
 
     def values_of(self, part: type) -> dict[str, Any]:
         """The hyperparameters that a part declares; without those that are left to its own default."""

@@ -20,9 +20,6 @@ class AbstractNewton(AbstractExplicitEstimator):
     """What the classifier and the regressor share."""
 
     solver_type = Newton
-    searched = Newton.searched
-    # a trial takes their square, and ranks as well
-    most_trial_functions = 256
 
     def feature_choice(self) -> AbstractFeatures:
         return super().feature_choice().spanning()

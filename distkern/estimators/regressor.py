@@ -31,9 +31,8 @@ class AbstractRegressor(RegressorMixin, AbstractEstimator):  # type: ignore[misc
         return 1
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
-        notes = self._search(data)
         self.mean_weight_ = data.mean_weight()
-        problem = data.problem(self.n_outputs(), has_test, self._seed(), real_targets=True, notes=notes)
+        problem = data.problem(self.n_outputs(), has_test, self._seed(), real_targets=True)
         return self._solver(None, self.mean_weight_), problem
 
     def _keep_data(self, data: TrainingData) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,13 +41,11 @@ class Sample:
     classes: NDArray[Any] | None
 
     @classmethod
-    def of(
-        cls, source: AbstractSource, classes: NDArray[Any] | None, seed: int, most_rows: int = _MOST_ROWS
-    ) -> Sample:
+    def of(cls, source: AbstractSource, classes: NDArray[Any] | None, seed: int) -> Sample:
         """Rows of some blocks that lie evenly in the data, drawn by the seed."""
         chosen = sorted({source.n_blocks * place // _MOST_BLOCKS for place in range(_MOST_BLOCKS)})
         row_bytes = source.row_numbers * source.dtype.itemsize
-        wanted = min(most_rows, max(_MOST_BYTES // row_bytes, _LEAST_ROWS))
+        wanted = min(_MOST_ROWS, max(_MOST_BYTES // row_bytes, _LEAST_ROWS))
         there = sum(source.block_rows[index] for index in chosen)
         parts = []
         for index in chosen:
@@ -82,14 +80,6 @@ class Sample:
         best = int(np.argmin(scores))
         mean, error = difference(losses[0], losses[best])
         return best if mean > _CERTAIN * error else 0, scores
-
-    def scores(self, models: Sequence[Any]) -> list[float]:
-        """What each loses on average."""
-        return [float(self._losses(model).mean()) for model in models]
-
-    def first(self, share: int) -> Sample:
-        """One learned row in so many."""
-        return replace(self, learned=self.learned.take(np.arange(0, self.learned.n_rows, share)))
 
     def _losses(self, model: Any) -> NDArray[np.float64]:
         asked, classes = self.held_out, self.classes

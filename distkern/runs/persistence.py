@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,6 @@ class _Model:
     history: tuple[dict[str, Any], ...]
     arrays: str
     target_name: str | None = None
-    found: dict[str, Any] = field(default_factory=dict)
     ended: str | None = None
     table: Table | None = None
     zero_based: bool | None = None
@@ -78,7 +77,6 @@ def save_model(model: Any, path: Place) -> None:
         "n_iter": int(model.n_iter_),
         "ended": model.ended_,
         "scaling": None if model.scaling_ is None else model.scaling_.to_json(),
-        "found": dict(model.found_),
         "class_weights": None if model.class_weights_ is None else model.class_weights_.tolist(),
         "mean_weight": float(model.mean_weight_),
         "history": model.history_,
@@ -152,7 +150,6 @@ def _restored(
     model.n_features_in_ = described.n_features if described.table is None else len(described.table.columns)
     if described.feature_names is not None:
         model.feature_names_in_ = np.asarray(described.feature_names, dtype=object)
-    model.found_ = dict(described.found)
     model.target_name_ = described.target_name
     model.n_iter_, model.ended_ = described.n_iter, described.ended
     model.scaling_ = described.scaling

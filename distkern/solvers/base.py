@@ -148,9 +148,6 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     name: ClassVar[str]
     #: parameters of what it is put together from (loss, kernel, features), beside those that are its fields
     choices: ClassVar[Mapping[str, Parameter]] = {}
-    #: hyperparameters that estimators choose where they are "auto", see
-    #: :class:`~distkern.solvers.hyperparameters.Searched`
-    searched: ClassVar[Mapping[str, Any]] = {}
     #: operations of a pass and memory, for n rows of d columns, r landmarks or features and k outputs
     cost_of_pass: ClassVar[str]
     memory: ClassVar[str]

@@ -18,7 +18,7 @@ from distkern.common.types import Floats
 from distkern.losses import margin_loss_names
 from distkern.solvers.base import Measures, Problem, Steps, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
-from distkern.solvers.hyperparameters import CORESET, SEARCHED_CORESET, Searched, a_loss
+from distkern.solvers.hyperparameters import CORESET, a_loss
 from distkern.solvers.measuring import MeasuredState, Model
 from distkern.solvers.pieces import Piece
 
@@ -89,7 +89,6 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     name = "csvrg"
     cost_of_pass = "n r (d + k) for the full gradient, as much for the inner loop"
     memory = "r (d + k) numbers and a tile of kernel values"
-    searched: ClassVar[Mapping[str, Searched]] = SEARCHED_CORESET
     choices: ClassVar[Mapping[str, Parameter]] = {"loss": a_loss("odm", margin_loss_names), **CORESET}
 
     def state_type(self) -> type[CSVRGState]:

@@ -9,7 +9,7 @@ added, with None for the member's own default. The constructors of the estimator
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from numpy.random import RandomState
@@ -32,42 +32,6 @@ from distkern.kernels import find_kernel, landmark_kernel_names
 from distkern.kernels.base import AbstractKernel
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
-
-
-@dataclass(frozen=True)
-class Searched:
-    """A hyperparameter whose value may be chosen on a sample of the rows.
-
-    Attributes
-    ----------
-    otherwise : where there are too few rows
-    values : those that are tried, times n ** power for n rows
-    least : that is taken, whatever n
-    """
-
-    otherwise: float | str
-    values: tuple[float | str, ...]
-    power: int = 0
-    least: float = 0.0
-
-    def at(self, value: float | str, n_rows: int) -> float | str:
-        """One of the values for so many rows."""
-        if isinstance(value, str):
-            return value
-        return max(self.least, float(f"{value * float(n_rows) ** self.power:.4g}"))
-
-    def spoken(self, n_rows: int) -> str:
-        """The range."""
-        ends = [self.at(self.values[place], n_rows) for place in (0, -1)]
-        return " to ".join(end if isinstance(end, str) else f"{end:g}" for end in ends)
-
-
-#: of the solvers over landmarks: a row's own loss is weighed by 0.1 to 100
-SEARCHED_LAM = Searched(1024.0, (0.1, 1.0, 10.0, 100.0), 1)
-#: of the mean loss; less is not told apart in single precision
-SEARCHED_NU = Searched(1e-6, (1e-4, 1e-2, 1.0), -1, 1e-9)
-#: widths around scikit-learn's rule
-SEARCHED_GAMMA = Searched("scale", ("scale/2", "scale", "scale/0.5"))
 
 RANDOM_STATE = Parameter(
     None,
@@ -114,14 +78,6 @@ def hyperparameters_of(*parts: type, **own: Parameter) -> dict[str, Parameter]:
     for part in parts:
         found |= {**getattr(part, "choices", {}), **declared(part)}
     found |= own
-    for part in parts:
-        for name, searched in getattr(part, "searched", {}).items():
-            found[name] = replace(
-                found[name],
-                default=AUTO,
-                kinds=(*found[name].kinds, Words(AUTO)),
-                help=f"{found[name].help}; auto: chosen on held-out rows, or {searched.otherwise}",
-            )
     for family, find in _FAMILIES.items():
         if family in found:
             found = _with_members(found, family, find)
@@ -154,8 +110,6 @@ def _with_members(
     return found
 
 
-#: what is chosen of the solvers over landmarks
-SEARCHED_CORESET = {"lam": SEARCHED_LAM, "gamma": SEARCHED_GAMMA}
 #: the choices of the solvers over landmarks, beside the loss
 CORESET = {
     "kernel": a_kernel(landmark_kernel_names),

@@ -28,7 +28,7 @@ from distkern.solvers.explicit import (
     zero_pass,
 )
 from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_slopes
-from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, Searched, a_loss, feature_parameters
+from distkern.solvers.hyperparameters import a_loss, feature_parameters
 from distkern.solvers.measuring import Model, Sums, figures_of, measured
 from distkern.solvers.sample import Sample, sample_of
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
@@ -144,7 +144,6 @@ class Newton(AbstractExplicit[NewtonState]):
     name = "newton"
     cost_of_pass = "n r (d + k), of the rows of a matrix r (d + k r / 2 + k)"
     memory = "(k + 1) r^2 numbers in the driver, k r^2 / 2 in each worker"
-    searched: ClassVar[Mapping[str, Searched]] = {"nu": SEARCHED_NU, "gamma": SEARCHED_GAMMA}
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", curved_loss_names),
         **feature_parameters("nystroem"),

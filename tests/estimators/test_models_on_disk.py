@@ -33,7 +33,6 @@ KEYS = {
     "mean_weight",
     "history",
     "ended",
-    "found",
     "arrays",
     "fingerprint",
 }
