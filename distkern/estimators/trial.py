@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from distkern.common.rng import Purpose, stream
@@ -105,6 +104,4 @@ def _block(source: AbstractSource, index: int) -> Block:
 
 def _array(block: Block) -> Any:
     rows = block.features
-    if isinstance(rows, SparseRows):
-        return sp.csr_matrix((rows.data, rows.indices, rows.indptr), shape=rows.shape)
-    return rows
+    return rows.to_scipy() if isinstance(rows, SparseRows) else rows

@@ -82,16 +82,19 @@ class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
         apply(np.clip, scores, 0.0, farthest**2, into=scores)
         apply(np.sqrt, scores, into=scores)
         first, *others = self._coefficients()
-        polynomial = scratch("matern polynomial", scores.shape if others else (0,), scores.dtype)
-        if others:
-            polynomial.fill(first)
+        if not others:
+            # exp(-s) alone, of smoothness 1/2
+            apply(np.negative, scores, into=scores)
+            apply(np.exp, scores, into=scores)
+            return
+        polynomial = scratch("matern polynomial", scores.shape, scores.dtype)
+        polynomial.fill(first)
         for coefficient in others:
             polynomial *= scores
             polynomial += coefficient
         apply(np.negative, scores, into=scores)
         apply(np.exp, scores, into=scores)
-        if others:
-            scores *= polynomial
+        scores *= polynomial
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> PairBlock:
         degrees = round(2.0 * self.smoothness)

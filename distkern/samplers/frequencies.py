@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -75,16 +74,9 @@ class DenseFrequencies(AbstractFrequencies):
 
     def project(self, rows: Rows, out: Floats) -> None:
         if isinstance(rows, SparseRows):
-            out[...] = to_scipy(rows) @ self.matrix
+            out[...] = rows.to_scipy() @ self.matrix
         else:
             matmul(rows, self.matrix, into=out)
-
-
-def to_scipy(rows: SparseRows) -> Any:
-    """The same rows as a matrix of scipy.sparse, without a copy where its 32-bit pointers reach."""
-    from scipy.sparse import csr_array
-
-    return csr_array((rows.data, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def dense_tile(rows: Rows, dtype: DTypeLike, width: int) -> Floats:

@@ -220,7 +220,7 @@ def merged(rows: Floats, targets: Array, weights: Array) -> tuple[Floats, Array,
     rows, targets, weights, and the place of each row: a number that rows have in common which are equal, with
     whatever targets
     """
-    if len(np.unique(_sums_of_bits(rows))) == len(rows):
+    if len(np.unique(_sums_of_bits(_without_negative_zeros(rows)))) == len(rows):
         return rows, targets, weights, np.arange(len(rows))
     both = np.hstack([rows.astype(np.float64), targets])
     first, inverse = _distinct(both)
@@ -233,20 +233,23 @@ def merged(rows: Floats, targets: Array, weights: Array) -> tuple[Floats, Array,
 
 def _distinct(rows: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The first of each set of equal rows, and the set of each row."""
-    exact = np.ascontiguousarray(rows + 0.0)
+    exact = _without_negative_zeros(rows)
     whole = exact.view(np.dtype((np.void, exact.shape[1] * exact.itemsize))).ravel()
     keys: NDArray[Any]
-    for keys in (_sums_of_bits(rows), whole):
+    for keys in (_sums_of_bits(exact), whole):
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         if len(first) == len(exact) or np.array_equal(exact[first[inverse]], exact):
             break
     return first, inverse
 
 
-def _sums_of_bits(rows: Floats) -> NDArray[np.uint64]:
+def _without_negative_zeros(rows: Floats) -> Floats:
+    """Equal rows have equal bits here; a negative zero is a zero."""
+    return np.ascontiguousarray(rows + 0.0)
+
+
+def _sums_of_bits(exact: Floats) -> NDArray[np.uint64]:
     """Sums of the bit patterns times odd numbers, modulo 2^64: they tell rows apart and are sorted fast."""
-    # a negative zero is a zero
-    exact = np.ascontiguousarray(rows + 0.0)
     factors = stream(0, Purpose.ROW_DRAWS).integers(0, 2**63, exact.shape[1], dtype=np.uint64) * 2 + 1
     patterns = exact.view(np.dtype(f"u{exact.itemsize}"))
     sums: NDArray[np.uint64] = np.einsum("ij,j->i", patterns, factors, dtype=np.uint64, casting="same_kind")

@@ -31,6 +31,8 @@ def gradient_sum(rows: Floats, targets: Array, metric: Array, ridge: float) -> A
     are elsewhere: the average gradient outer product of recursive feature machines (Radhakrishnan et al.
     2024; xRFM, arXiv 2508.10053).
 
+    Distances are found in double precision; what follows is in single, and the sum in double.
+
     Parameters
     ----------
     rows : (n, d), in random order; they are centred here, because rounding would else make K indefinite

@@ -59,18 +59,15 @@ class Places:
         """Rows by the buckets in which they lie or are neighbours, in order within each, with those buckets,
         and whether they lie there.
         """
-        n_rows = len(rows)
+        n_rows = max(len(rows), 1)
+        # of a row that is in several leaves of a bucket the one where it lies comes first
         found = [
-            int(self.bucket_of_leaf[leaf]) * n_rows + part
-            for leaf, part, _ in self.tree.members(rows)
-            if len(part)
+            2 * (int(self.bucket_of_leaf[leaf]) * n_rows + part) + ~lies
+            for leaf, part, lies in self.tree.members(rows)
         ]
-        keys = np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.intp)
-        buckets, order = keys // max(n_rows, 1), keys % max(n_rows, 1)
-        lies = np.zeros(len(order), dtype=bool)
-        for partition in range(self.n_partitions):
-            lies |= self.buckets(rows, partition)[order] == buckets
-        return order, buckets.astype(np.int32), lies
+        marked = np.unique(np.concatenate(found))
+        keys, first = np.unique(marked // 2, return_index=True)
+        return keys % n_rows, (keys // n_rows).astype(np.int32), marked[first] % 2 == 0
 
 
 def centred(sample: Floats) -> CellMap:
