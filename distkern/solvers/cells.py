@@ -66,6 +66,7 @@ class Cells(AbstractSolver[CellsState]):
     moved together once, and each is cut into its cells where it is solved, by a single task.
 
     Over a model b below, f = b + g, and the cells minimise 1/2 |g|^2 + C sum_i s_i l(b(x_i) + g(x_i), y_i).
+    Of several partitions f is the average, and the figures of the training rows are means over them.
     """
 
     risk: Risk
@@ -388,7 +389,7 @@ class Cells(AbstractSolver[CellsState]):
             for rung, (number, work) in enumerate(zip(n_trials(space, sizes), works, strict=True))
         ]
         if layout.is_tuned:
-            buckets = min(layout.n_tuned, layout.n_buckets)
+            buckets = min(layout.n_tuned, layout.n_full)
             passes.append(Outline(layout.probing(None, None), 1))
             tried = layout.tuned_rows, layout.n_tuned / buckets
             for number, work in enumerate(effort.on_cells(space, *tried, *sizes_of_row, quadratic=quadratic)):
