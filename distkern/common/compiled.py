@@ -48,6 +48,13 @@ def argument_types(text: str, **names: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
+def tuple_type(members: type[tuple[Any, ...]], text: str, **names: Any) -> Any:
+    """numba's type of a named tuple: ``text`` is of :func:`argument_types`, with arrays that are written."""
+    import numba
+
+    return numba.types.NamedTuple(argument_types(text, **names), members)
+
+
 def parameters_type(number: int) -> Any:
     """numba's type of the parameters of a loss."""
     import numba

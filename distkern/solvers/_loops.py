@@ -4,19 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from distkern.common.compiled import argument_types, compile_loop, derivative, parameters_type
+from distkern.common.compiled import argument_types, compile_loop, derivative, parameters_type, tuple_type
 from distkern.losses.base import AbstractElementwiseLoss
 
 
-def _csvrg(values, nearest, products, signs, weights, v, a, b, eta, lam, parameters, start, stop):  # type: ignore[no-untyped-def]
+class Iterate(NamedTuple):
+    """CSVRG's w = a v + b mu, with ``v`` (k, r), ``a`` (1,) and ``b`` (k,)."""
+
+    v: NDArray[np.float64]
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+
+    def coefficients(self, gradient: NDArray[np.float64]) -> NDArray[np.float64]:
+        """w (r, k), of mu (r, k)."""
+        return self.a * self.v.T + self.b * gradient
+
+    def scale(self, factors: NDArray[np.float64]) -> None:
+        """w <- factor w, for every output."""
+        self.v[...] *= factors[:, None]
+        self.b[...] *= factors
+
+
+class Average(NamedTuple):
+    """AVM's w = u / (offset + step), and the sum of the averaged iterates, inverse_sum u - early.
+
+    Attributes
+    ----------
+    u, early : (k, r)
+    inverse_sum, step : (1,)
+    """
+
+    u: NDArray[np.float64]
+    early: NDArray[np.float64]
+    inverse_sum: NDArray[np.float64]
+    step: NDArray[np.int64]
+
+    def add(self, change: NDArray[np.float64]) -> None:
+        """u <- u + change."""
+        self.u[...] += change
+        self.early[...] += change * self.inverse_sum
+
+
+def _csvrg(values, nearest, products, signs, weights, w, eta, lam, parameters):  # type: ignore[no-untyped-def]
+    v, b, a = w.v, w.b, w.a[0]
     size = values.shape[1]
     outputs = signs.shape[1]
     differences = np.empty(outputs)
-    for t in range(start, stop):
+    for t in range(values.shape[0]):
         for j in range(outputs):
             dot = 0.0
             for i in range(size):
@@ -36,10 +75,11 @@ def _csvrg(values, nearest, products, signs, weights, v, a, b, eta, lam, paramet
         landmark = nearest[t]
         for j in range(outputs):
             v[j, landmark] -= eta * lam * weights[t] * differences[j] / a
-    return a
+    w.a[0] = a
 
 
-def _avm(values, nearest, signs, weights, u, early, inverse_sum, step, offset, tail_start, lam, parameters):  # type: ignore[no-untyped-def]
+def _avm(values, nearest, products, signs, weights, w, offset, tail_start, lam, parameters):  # type: ignore[no-untyped-def]
+    u, early, inverse_sum, step = w.u, w.early, w.inverse_sum[0], w.step[0]
     size = values.shape[1]
     for t in range(values.shape[0]):
         landmark = nearest[t]
@@ -54,29 +94,35 @@ def _avm(values, nearest, signs, weights, u, early, inverse_sum, step, offset, t
             early[j, landmark] += change * inverse_sum
         if step > tail_start:
             inverse_sum += 1.0 / (offset + step)
-    return inverse_sum
+    w.inverse_sum[0] = inverse_sum
+    w.step[0] = step
 
 
 @cache
-def csvrg_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., float]:
-    """Steps ``start`` .. ``stop`` - 1 of the inner loop of csvrg.txt, Algorithm 1, on the rows of a piece.
+def csvrg_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., None]:
+    """The inner loop of csvrg.txt, Algorithm 1, on the rows of a piece.
 
-    The compiled function takes ``values`` (n, r), ``nearest`` (n,), ``products`` (n, 2 k) with the
-    predictions of w~ and of mu, ``signs`` (n, k), ``weights`` (n,), then w = a v + b mu as ``v`` (k, r),
-    ``a``, ``b`` (k,), of which it changes v and b, and returns the new a.
+    The compiled function takes the arrays of a :class:`~distkern.solvers.pieces.Piece`, whose ``products``
+    (n, 2 k) are the predictions of w~ and of mu, an :class:`Iterate`, which it changes, eta, lam and the
+    loss's parameters.
     """
-    text = "x[:, :] p[:] x[:, :] x[:, :] f8[:] f8[:, :]! f8 f8[:]! f8 f8 parameters i8 i8"
-    arguments = argument_types(text, x=dtype, parameters=parameters_type(len(loss.parameters)))
-    return compile_loop(_csvrg, arguments, helpers={"derivative": type(loss).derivative})
+    return _compiled(_csvrg, tuple_type(Iterate, "f8[:, :]! f8[:]! f8[:]!"), "f8 f8", loss, dtype)
 
 
 @cache
-def avm_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., float]:
+def avm_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., None]:
     """The inner loop of :class:`distkern.solvers.avm.AVM` on the rows of a piece.
 
-    The compiled function takes ``values`` (n, r), ``nearest`` (n,), ``signs`` (n, k), ``weights`` (n,), then
-    the state ``u`` (k, r), ``early`` (k, r), both of which it changes, and returns the new ``inverse_sum``.
+    The compiled function takes the arrays of a :class:`~distkern.solvers.pieces.Piece`, an :class:`Average`,
+    which it changes, t0, the step after which iterates are averaged, lam and the loss's parameters.
     """
-    text = "x[:, :] p[:] x[:, :] f8[:] f8[:, :]! f8[:, :]! f8 i8 f8 i8 f8 parameters"
-    arguments = argument_types(text, x=dtype, parameters=parameters_type(len(loss.parameters)))
-    return compile_loop(_avm, arguments, helpers={"derivative": type(loss).derivative})
+    w = tuple_type(Average, "f8[:, :]! f8[:, :]! f8[:]! i8[:]!")
+    return _compiled(_avm, w, "f8 i8 f8", loss, dtype)
+
+
+def _compiled(
+    function: Callable[..., Any], w: Any, rule: str, loss: AbstractElementwiseLoss, dtype: np.dtype[Any]
+) -> Callable[..., None]:
+    names = {"x": dtype, "p": np.intp, "w": w, "parameters": parameters_type(len(loss.parameters))}
+    arguments = argument_types(f"x[:, :] p[:] x[:, :] x[:, :] f8[:] w {rule} parameters", **names)
+    return compile_loop(function, arguments, helpers={"derivative": type(loss).derivative})

@@ -15,7 +15,7 @@ from distkern.common.sparse import Rows
 from distkern.common.types import Floats
 from distkern.losses import margin_loss_names
 from distkern.solvers.base import Measures, Problem, Steps, order_of_rows, rows_of_stage
-from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
+from distkern.solvers.coreset import AbstractCoresetSolver, CoresetProblem
 from distkern.solvers.hyperparameters import CORESET, a_loss
 from distkern.solvers.measuring import MeasuredState
 from distkern.solvers.pieces import Piece
@@ -95,46 +95,30 @@ class AVM(AbstractCoresetSolver[AVMState]):
         return (yield from self.measured(problem, state))[0]
 
     def stage(self, problem: Problem, state: AVMState) -> Steps[AVMState]:
-        from distkern.solvers._loops import avm_loop
+        from distkern.solvers._loops import Average, avm_loop
 
         model = self.model(problem, state)
-        loss = self.parts.margin_loss
-        n_steps = self.steps(problem)
         pieces: Iterator[Piece] = yield self.rows_of_stage(problem, model, state)
+        loss, ball = self.parts.margin_loss, self.ball(model.basis)
         loop = avm_loop(loss, model.basis.dtype)
         smoothness = self.parts.smoothness(problem)
         offset = smoothness if math.isfinite(smoothness) else 0.0
-        ball = BallProjection(model.basis, self.parts.radius) if self.projection else None
-        tail_start = (self.stages * n_steps) // 2 if self.average else self.stages * n_steps
-        u, early = state.accumulated.copy(), state.early.copy()
-        step, inverse_sum = state.step, state.inverse_sum
-        for unaligned in pieces:
-            piece = unaligned.aligned()
-            inverse_sum = loop(
-                piece.values,
-                piece.nearest,
-                piece.signs,
-                piece.weights,
-                u,
-                early,
-                inverse_sum,
-                step,
-                offset,
-                tail_start,
-                float(self.parts.lam),
-                loss.parameters,
-            )
-            step += len(piece.values)
-            if ball is not None and ball.due(len(piece.values)):
-                change = (ball.shrinkage(u.T / (offset + step)) - 1.0)[:, None] * u
-                u += change
-                early += change * inverse_sum
+        last = self.stages * self.steps(problem)
+        tail_start = last // 2 if self.average else last
+        rule = (offset, tail_start, float(self.parts.lam), loss.parameters)
+        kept = (state.accumulated.copy(), state.early.copy())
+        w = Average(*kept, np.array([state.inverse_sum]), np.array([state.step]))
+        for piece in pieces:
+            loop(*piece.loop_arguments(), w, *rule)
+            if ball.due(len(piece)):
+                w.add((ball.shrinkage(w.u.T / (offset + w.step)) - 1.0)[:, None] * w.u)
+        step, inverse_sum = int(w.step[0]), float(w.inverse_sum[0])
         averaged = step - tail_start
-        coefficients = (inverse_sum * u - early) / averaged if averaged > 0 else u / (offset + step)
+        coefficients = (inverse_sum * w.u - w.early) / averaged if averaged > 0 else w.u / (offset + step)
         after = replace(
             state,
-            accumulated=u,
-            early=early,
+            accumulated=w.u,
+            early=w.early,
             inverse_sum=inverse_sum,
             step=step,
             coefficients=np.ascontiguousarray(coefficients.T),

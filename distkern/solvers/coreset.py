@@ -110,12 +110,14 @@ class AbstractCoresetSolver(AbstractSolver[State]):
     stages : at most this many
     steps_per_stage : an int is rows, a float passes over the rows, None the solver's own rule
     order : "shuffled" or "iid"
+    projection : keep w in the ball that holds the optimum
     """
 
     parts: CoresetProblem
     stages: int
     steps_per_stage: int | float | None
     order: str
+    projection: bool
 
     @abstractmethod
     def wanted_steps(self, problem: Problem) -> float:
@@ -152,6 +154,10 @@ class AbstractCoresetSolver(AbstractSolver[State]):
         if basis is not None:
             return Model(basis, state.coefficients, self.parts.risk(problem))
         return self.parts.model(problem, state.landmarks, state.gamma, state.coefficients)
+
+    def ball(self, basis: AbstractBasis) -> BallProjection:
+        """What w is kept in during a stage."""
+        return BallProjection(basis, self.parts.radius if self.projection else math.inf)
 
     def rows_of_stage(self, problem: Problem, model: Model, state: Any) -> Stream[Piece]:
         """The stage's sampled rows, prepared."""
@@ -207,6 +213,8 @@ class AbstractCoresetSolver(AbstractSolver[State]):
 class BallProjection:
     """Projection of each output's w on the ball that holds the optimum, every ``32 r`` steps or more.
 
+    ``applied`` counts how often it moved one. The ball of infinite radius holds everything, at no cost.
+
     The radius is sqrt(2 lam max(-z l')): sqrt(lam) for ODM and squared hinge, whose optima have
     |w|^2 <= lam / 2, since fixed points of coreset gradients were measured up to 1.31 times that; sqrt(2 lam)
     for hinge. The paper's lam (csvrg.txt, Theorem 1) cuts off solutions when lam < 1/2. The norm costs
@@ -215,8 +223,9 @@ class BallProjection:
 
     def __init__(self, basis: AbstractBasis, radius: float) -> None:
         self.radius = radius
+        self.applied = 0
         self._basis = basis
-        self._every = 32 * basis.size
+        self._every = 32 * basis.size if math.isfinite(radius) else math.inf
         self._steps = 0
 
     def due(self, steps: int) -> bool:
@@ -227,6 +236,9 @@ class BallProjection:
     def shrinkage(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """The factors (n_outputs,) that bring (r, n_outputs) coefficients into the ball: 1 inside."""
         self._steps = 0
+        if math.isinf(self.radius):
+            return np.ones(coefficients.shape[1])
         norms = np.sqrt(self._basis.squared_norms(coefficients, exact=False))
         factors: NDArray[np.float64] = self.radius / np.maximum(norms, self.radius)
+        self.applied += int(np.count_nonzero(factors < 1.0))
         return factors

@@ -17,7 +17,7 @@ from distkern.common.sparse import Rows
 from distkern.common.types import Floats
 from distkern.losses import margin_loss_names
 from distkern.solvers.base import Measures, Problem, Steps, order_of_rows, rows_of_stage
-from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
+from distkern.solvers.coreset import AbstractCoresetSolver, CoresetProblem
 from distkern.solvers.hyperparameters import CORESET, a_loss
 from distkern.solvers.measuring import MeasuredState, Model
 from distkern.solvers.pieces import Piece
@@ -119,25 +119,43 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         return (yield from self._snapshot(problem, state))
 
     def stage(self, problem: Problem, state: CSVRGState) -> Steps[CSVRGState]:
+        from distkern.solvers._loops import Iterate, csvrg_loop
+
         model = self.model(problem, state)
         pieces: Iterator[Piece] = yield self.rows_of_stage(problem, model, state)
-        inner = _InnerLoop(self, problem, model, state)
-        if self.option == "II":
-            inner.stop_at = int(
-                stream(problem.seed, Purpose.OPTION_II, state.stage).integers(self.steps(problem))
-            )
+        loss, ball = self.parts.margin_loss, self.ball(model.basis)
+        loop = csvrg_loop(loss, model.basis.dtype)
+        rule = (float(self.eta(problem)), float(self.parts.lam), loss.parameters)
+        v = np.array(state.coefficients.T, dtype=np.float64, order="C")
+        w = Iterate(v, np.ones(1), np.zeros(problem.n_outputs))
+        drawn, step, chosen = self._drawn_step(problem, state.stage), 0, None
         for piece in pieces:
-            inner.consume(piece)
-        coefficients = inner.result()
+            cut = min(max(drawn - step, 0), len(piece))
+            loop(*piece.loop_arguments(slice(0, cut)), w, *rule)
+            if chosen is None and cut < len(piece):
+                chosen = w.coefficients(state.gradient)
+            loop(*piece.loop_arguments(slice(cut, None)), w, *rule)
+            step += len(piece)
+            if ball.due(len(piece)):
+                w.scale(ball.shrinkage(w.coefficients(state.gradient)))
+        coefficients = w.coefficients(state.gradient) if chosen is None else chosen
+        coefficients = coefficients * ball.shrinkage(coefficients)
         change = _relative_change(model, coefficients, state.coefficients)
         after = replace(
             state,
             coefficients=coefficients,
             stage=state.stage + 1,
             change=change,
-            projections=state.projections + inner.projections,
+            projections=state.projections + ball.applied,
         )
         return (yield from self._snapshot(problem, after, model.basis))
+
+    def _drawn_step(self, problem: Problem, stage: int) -> int:
+        """t of the iterate that becomes the next snapshot; option I: T."""
+        n_steps = self.steps(problem)
+        if self.option == "I":
+            return n_steps
+        return int(stream(problem.seed, Purpose.OPTION_II, stage).integers(n_steps))
 
     def _snapshot(
         self, problem: Problem, state: CSVRGState, basis: AbstractBasis | None = None
@@ -163,76 +181,6 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
 
     def smaller_steps(self) -> str:
         return f", or a smaller step_size ({self.step_hint()})"
-
-
-class _InnerLoop:
-    """w = a v + b mu during a stage."""
-
-    def __init__(self, solver: CSVRG, problem: Problem, model: Model, state: CSVRGState) -> None:
-        from distkern.solvers._loops import csvrg_loop
-
-        self._loss = solver.parts.margin_loss
-        self._loop = csvrg_loop(self._loss, model.basis.dtype)
-        self._lam = float(solver.parts.lam)
-        self._eta = float(solver.eta(problem))
-        self._gradient = state.gradient
-        self._v = np.array(state.coefficients.T, dtype=np.float64, order="C")
-        self._a = 1.0
-        self._b = np.zeros(problem.n_outputs)
-        self._ball = BallProjection(model.basis, solver.parts.radius) if solver.projection else None
-        self._step = 0
-        self._chosen: NDArray[np.float64] | None = None
-        self.stop_at: int | None = None
-        self.projections = 0
-
-    def consume(self, piece: Piece) -> None:
-        """Do the steps of a piece, in order."""
-        piece = piece.aligned()
-        n_rows = len(piece.values)
-        chosen = None if self.stop_at is None else self.stop_at - self._step
-        if chosen is not None and 0 <= chosen < n_rows:
-            self._advance(piece, 0, chosen)
-            self._chosen = self._coefficients()
-            self._advance(piece, chosen, n_rows)
-        else:
-            self._advance(piece, 0, n_rows)
-        self._step += n_rows
-        if self._ball is not None and self._ball.due(n_rows):
-            factors = self._shrinkage(self._ball, self._coefficients())
-            self._v *= factors[:, None]
-            self._b *= factors
-
-    def result(self) -> NDArray[np.float64]:
-        """The next snapshot's coefficients (r, n_outputs)."""
-        coefficients = self._coefficients() if self._chosen is None else self._chosen
-        if self._ball is None:
-            return coefficients
-        return coefficients * self._shrinkage(self._ball, coefficients)
-
-    def _advance(self, piece: Piece, start: int, stop: int) -> None:
-        self._a = self._loop(
-            piece.values,
-            piece.nearest,
-            piece.products,
-            piece.signs,
-            piece.weights,
-            self._v,
-            self._a,
-            self._b,
-            self._eta,
-            self._lam,
-            self._loss.parameters,
-            start,
-            stop,
-        )
-
-    def _coefficients(self) -> NDArray[np.float64]:
-        return self._a * self._v.T + self._b * self._gradient
-
-    def _shrinkage(self, ball: BallProjection, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-        factors = ball.shrinkage(coefficients)
-        self.projections += int(np.count_nonzero(factors < 1.0))
-        return factors
 
 
 def _relative_change(model: Model, new: NDArray[np.float64], old: NDArray[np.float64]) -> float:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.base import AbstractBasis, multiply
 from distkern.common.types import Block, Floats
@@ -35,15 +36,24 @@ class Piece:
     signs: Floats
     weights: NDArray[np.float64]
 
-    def aligned(self) -> Piece:
-        """The same arrays as compiled loops take them: what a worker has sent may lie at odd addresses."""
-        return Piece(
-            np.require(self.values, requirements=("C", "A")),
-            np.require(self.nearest, np.intp, ("C", "A")),
-            np.require(self.products, self.values.dtype, ("C", "A")),
-            np.require(self.signs, self.values.dtype, ("C", "A")),
-            np.require(self.weights, np.float64, ("C", "A")),
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def loop_arguments(self, rows: slice = slice(None)) -> tuple[NDArray[Any], ...]:
+        """The arrays of some rows as compiled loops take them."""
+        values, signs = self.values[rows], self.signs[rows]
+        return aligned(
+            (values, values.dtype),
+            (self.nearest[rows], np.intp),
+            (self.products[rows], values.dtype),
+            (signs, values.dtype),
+            (self.weights[rows], np.float64),
         )
+
+
+def aligned(*arrays: tuple[NDArray[Any], DTypeLike]) -> tuple[NDArray[Any], ...]:
+    """Arrays for a compiled loop, of these dtypes: what a worker has sent may lie at odd addresses."""
+    return tuple(np.require(array, dtype, ("C", "A")) for array, dtype in arrays)
 
 
 @dataclass(frozen=True)

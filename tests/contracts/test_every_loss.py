@@ -24,7 +24,7 @@ from distkern.losses import (
     margin_loss_names,
 )
 from distkern.losses.conjugate import RowConjugates
-from distkern.solvers._loops import csvrg_loop
+from distkern.solvers._loops import Iterate, csvrg_loop
 
 GRID = np.linspace(-4.0, 4.0, 1601)
 EVERY_LOSS = [
@@ -275,27 +275,15 @@ def test_compiled_inner_loop_gives_the_same_numbers(loss):
     loop = csvrg_loop(loss, np.dtype(np.float64))
     f, y = grid(loss)
     for i in range(0, len(f), 53):
-        v, b = np.array([[f[i]]]), np.zeros(1)
-        a = loop(
-            np.ones((1, 1)),
-            np.zeros(1, np.intp),
-            np.array([[-0.3, 0.0]]),
-            np.array([[y[i]]]),
-            np.array([weight]),
-            v,
-            1.0,
-            b,
-            eta,
-            lam,
-            loss.parameters,
-            0,
-            1,
-        )
+        w = Iterate(np.array([[f[i]]]), np.ones(1), np.zeros(1))
+        products, signs = np.array([[-0.3, 0.0]]), np.array([[y[i]]])
+        row = np.ones((1, 1)), np.zeros(1, np.intp), products, signs, np.array([weight])
+        loop(*row, w, eta, lam, loss.parameters)
         slopes = loss.derivative(np.array([f[i], -0.3]), y[i], loss.parameters)
-        assert a * v[0, 0] == pytest.approx(
+        assert w.a[0] * w.v[0, 0] == pytest.approx(
             (1 - eta) * f[i] - eta * lam * weight * (slopes[0] - slopes[1]), abs=1e-12
         )
-        assert b[0] == -eta
+        assert w.b[0] == -eta
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from distkern.common.compiled import _is_self_contained, array_type, compile_loop
 from distkern.losses import find_loss
-from distkern.solvers._loops import avm_loop, csvrg_loop
+from distkern.solvers._loops import Average, Iterate, avm_loop, csvrg_loop
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,13 +38,13 @@ class Scaled(AbstractElementwiseLoss):
 
 STEP = """
 import numpy as np
-from distkern.solvers._loops import csvrg_loop
+from distkern.solvers._loops import Iterate, csvrg_loop
 from scaled import Scaled
 loop = csvrg_loop(Scaled(), np.dtype("f8"))
-v, b = np.zeros((1, 1)), np.zeros(1)
-loop(np.ones((1, 1)), np.zeros(1, np.intp), np.array([[3.0, 0.0]]), np.ones((1, 1)), np.ones(1),
-     v, 1.0, b, 0.5, 1.0, (), 0, 1)
-print(-v[0, 0], sum(loop.stats.cache_hits.values()), loop.stats.cache_path)
+w = Iterate(np.zeros((1, 1)), np.ones(1), np.zeros(1))
+row = np.ones((1, 1)), np.zeros(1, np.intp), np.array([[3.0, 0.0]]), np.ones((1, 1)), np.ones(1)
+loop(*row, w, 0.5, 1.0, ())
+print(-w.v[0, 0], sum(loop.stats.cache_hits.values()), loop.stats.cache_path)
 """
 
 
@@ -130,10 +130,11 @@ def test_read_only_input_takes_the_same_machine_code():
         assert len(loop.signatures) == 1
     values = np.ones((2, 1), np.float32)
     values.flags.writeable = False
-    u = np.zeros((1, 1))
+    w = Average(np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1), np.zeros(1, np.int64))
     loop = avm_loop(loss, np.dtype("f4"))
-    loop(values, np.zeros(2, np.intp), values, np.ones(2), u, u.copy(), 0.0, 0, 1.0, 0, 1.0, loss.parameters)
-    assert u[0, 0] > 0
+    rows = values, np.zeros(2, np.intp), values[:, :0], values, np.ones(2)
+    loop(*rows, w, 1.0, 0, 1.0, loss.parameters)
+    assert w.u[0, 0] > 0
     assert len(loop.signatures) == 1
 
 
@@ -157,9 +158,10 @@ def test_pieces_at_odd_addresses_are_aligned(offset):
         shifted(generator.random(5)),
     )
     assert not piece.values.flags.aligned
-    for name, array in vars(piece.aligned()).items():
-        assert array.flags.aligned
-        np.testing.assert_array_equal(array, getattr(piece, name))
+    for rows in (slice(None), slice(2, 4)):
+        for array, given in zip(piece.loop_arguments(rows), vars(piece).values(), strict=True):
+            assert array.flags.aligned
+            np.testing.assert_array_equal(array, given[rows])
 
 
 def test_long_stages_keep_their_digits():
@@ -171,17 +173,15 @@ def test_long_stages_keep_their_digits():
     nearest = generator.integers(0, 4, 20_000)
     products = np.stack([generator.uniform(-2, 2, 20_000), np.zeros(20_000)], axis=1)
     eta, lam = 0.3, 0.5
-    v, b = np.ones((1, 4)), np.zeros(1)
+    lazy = Iterate(np.ones((1, 4)), np.ones(1), np.zeros(1))
     loop = csvrg_loop(loss, np.dtype("f8"))
-    a = loop(
-        values, nearest, products, signs, np.ones(20_000), v, 1.0, b, eta, lam, loss.parameters, 0, 20_000
-    )
+    loop(values, nearest, products, signs, np.ones(20_000), lazy, eta, lam, loss.parameters)
     w = np.ones(4)
     for t in range(20_000):
         y = signs[t, 0]
         slope = -2 * y * (max(0.0, 1 - y * (values[t] @ w)) - max(0.0, 1 - y * products[t, 0]))
         w *= 1 - eta
         w[nearest[t]] -= eta * lam * slope
-    np.testing.assert_allclose(a * v[0], w, rtol=1e-10)
-    assert 1e-4 <= a <= 1
-    assert b[0] == pytest.approx(-1.0)
+    np.testing.assert_allclose(lazy.a * lazy.v[0], w, rtol=1e-10)
+    assert 1e-4 <= lazy.a[0] <= 1
+    assert lazy.b[0] == pytest.approx(-1.0)

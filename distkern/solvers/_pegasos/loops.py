@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.compiled import argument_types, compile_loop, derivative, parameters_type
+from distkern.common.compiled import argument_types, compile_loop, derivative, parameters_type, tuple_type
 from distkern.losses.base import AbstractElementwiseLoss
 
 
@@ -195,10 +195,8 @@ def sparse_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable
 def _compiled(
     function: Callable[..., Any], rows: str, loss: AbstractElementwiseLoss, dtype: np.dtype[Any]
 ) -> Callable[..., int]:
-    import numba
-
-    w = numba.types.NamedTuple(argument_types("f8[:, :]! f8[:, :]! f8[:]! f8[:]! f8[:]! f8[:]!"), Iterates)
-    rule = numba.types.NamedTuple(argument_types("f8 f8 f8 i8 i8 f8"), Rule)
+    w = tuple_type(Iterates, "f8[:, :]! f8[:, :]! f8[:]! f8[:]! f8[:]! f8[:]!")
+    rule = tuple_type(Rule, "f8 f8 f8 i8 i8 f8")
     names = {"x": dtype, "w": w, "rule": rule, "parameters": parameters_type(len(loss.parameters))}
     arguments = argument_types(f"{rows} w rule i8 parameters", **names)
     helpers: dict[str, Callable[..., Any]] = {

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from distkern.common.sparse import SparseRows
 from distkern.common.types import Block, Floats
 from distkern.solvers.measuring import Model, Sums, measure, with_largest
+from distkern.solvers.pieces import aligned
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,9 @@ class DensePiece:
     entries: int
 
     def loop_arguments(self) -> tuple[NDArray[Any], ...]:
-        """The arrays as the compiled loop takes them: what a worker has sent may lie at odd addresses."""
+        """The arrays as the compiled loop takes them."""
         dtype = self.values.dtype
-        return _aligned((self.values, dtype), (self.signs, dtype), (self.weights, np.dtype(np.float64)))
+        return aligned((self.values, dtype), (self.signs, dtype), (self.weights, np.float64))
 
 
 @dataclass(frozen=True)
@@ -53,17 +54,13 @@ class SparsePiece:
     def loop_arguments(self) -> tuple[NDArray[Any], ...]:
         """As :meth:`DensePiece.loop_arguments`."""
         dtype = self.data.dtype
-        return _aligned(
+        return aligned(
             (self.data, dtype),
-            (self.indices, np.dtype(np.int32)),
-            (self.indptr, np.dtype(np.int64)),
+            (self.indices, np.int32),
+            (self.indptr, np.int64),
             (self.signs, dtype),
-            (self.weights, np.dtype(np.float64)),
+            (self.weights, np.float64),
         )
-
-
-def _aligned(*arrays: tuple[NDArray[Any], np.dtype[Any]]) -> tuple[NDArray[Any], ...]:
-    return tuple(np.require(array, dtype, ("C", "A")) for array, dtype in arrays)
 
 
 def prepare_piece(block: Block, model: Model) -> DensePiece | SparsePiece:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.compiled import argument_types, compile_loop
+from distkern.common.compiled import argument_types, compile_loop, tuple_type
 from distkern.common.philox import philox, unit
 from distkern.solvers._simba.columns import Columns
 
@@ -259,13 +259,6 @@ def _draw(segment, seed, purpose, t, drawn):  # type: ignore[no-untyped-def]
             drawn.masses[draw, lane] = q[lane, place]
         for output in range(segment.signs.shape[0]):
             drawn.signs[draw, output] = segment.signs[output, place]
-
-
-def tuple_type(members: type[tuple[Any, ...]], text: str, **names: Any) -> Any:
-    """numba's type of a named tuple, whose arrays are written."""
-    import numba
-
-    return numba.types.NamedTuple(argument_types(text, **names), members)
 
 
 def segment_type() -> Any:

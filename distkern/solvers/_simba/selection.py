@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.compiled import argument_types, compile_loop
+from distkern.common.compiled import argument_types, compile_loop, tuple_type
 from distkern.passes import Message
-from distkern.solvers._simba.loops import segment_type, tuple_type
+from distkern.solvers._simba.loops import segment_type
 from distkern.solvers._simba.messages import (
     COUNT,
     GATHER,
