@@ -121,6 +121,27 @@ def start_distkern(*arguments: str) -> subprocess.Popen[str]:
     )
 
 
+def start_code(code: str, *arguments: object) -> subprocess.Popen[str]:
+    """Python code at work in a process of its own, once it has printed that it started."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "started\n"
+    return process
+
+
+def kill_after(process: subprocess.Popen[str], seconds: float) -> None:
+    """Kill it at once when so much time has passed."""
+    time.sleep(seconds)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=60)
+
+
 def finish(process: subprocess.Popen[str], seconds: float = 300) -> str:
     """Wait until it has ended well; what it said on standard error."""
     _, errors = process.communicate(timeout=seconds)

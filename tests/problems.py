@@ -97,6 +97,12 @@ class Case:
         )
 
 
+def waves(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Uniform rows whose class alternates along the first two columns."""
+    X = np.random.default_rng(0).random((n, d)).astype(np.float32)
+    return X, (np.sin(9 * X[:, 0]) * np.sin(9 * X[:, 1]) > 0).astype(int)
+
+
 def overlapping(n: int, d: int = 2, *, classes: int = 2, seed: int = 0, dtype: str = "float64") -> Case:
     """Gaussian classes that overlap, in three unequal blocks."""
     generator = np.random.default_rng(seed)

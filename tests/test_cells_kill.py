@@ -15,6 +15,7 @@ from cluster_processes import finish, settings_of, start_distkern
 from distkern.runs.persistence import load_model
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
+from problems import waves
 from test_train_kill import worker_processes
 
 SEARCHED = settings_of(search="quick", kernel="rbf", scale="none", max_cell_rows=400)
@@ -36,11 +37,8 @@ PARTS = [(phase, SEARCHED) for phase in PHASES] + [("metric", GIVEN)]
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """More rows than the sample of a search, in two parts to be moved."""
-    generator = np.random.default_rng(0)
-    X = generator.random((100_000, 100)).astype(np.float32)
-    y = (np.sin(9 * X[:, 0]) * np.sin(9 * X[:, 1]) > 0).astype(int)
-    folder = tmp_path_factory.mktemp("kill")
-    return write_dataset([(X, y)], folder / "d.zarr", scale="none", test_fraction=0.05, rows_per_shard=4000)
+    path = tmp_path_factory.mktemp("kill") / "d.zarr"
+    return write_dataset([waves(100_000, 100)], path, scale="none", test_fraction=0.05, rows_per_shard=4000)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cluster_processes import Processes, finish, settings_of, start_distkern
+from cluster_processes import Processes, finish, settings_of, start_distkern, wait_for
 from distkern.estimators.simba import SIMBAClassifier
 from distkern.runs.persistence import load_model
 from distkern.runs.run import train
@@ -60,10 +60,7 @@ def check(process: subprocess.Popen[str], out: Path, whole: SIMBAClassifier) -> 
 
 def under_way(out: Path, stage: int) -> None:
     """Wait for the checkpoint of a stage."""
-    deadline = time.monotonic() + 120
-    while not list(out.glob(f"checkpoints/stage-*{stage}")):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for(lambda: list(out.glob(f"checkpoints/stage-*{stage}")), 120)
 
 
 def test_workers_killed_in_the_middle_of_rounds(

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import distkern
+from cluster_processes import finish, kill_after, start_code
 from distkern.common.errors import InputError
 from distkern.storage.dataset import Dataset, open_dataset
 
@@ -35,29 +33,11 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def start(table: Path, out: Path, seed: int) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", CODE, str(table), str(out), str(seed)],
-        env={**os.environ, "PYTHONPATH": str(Path(distkern.__file__).parents[1])},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "started\n"
-    return process
-
-
-def finish(process: subprocess.Popen[str]) -> float:
-    started = time.perf_counter()
-    process.communicate(timeout=60)
-    assert process.returncode == 0
+def seconds_of(table: Path, out: Path) -> float:
+    """What making the data set takes."""
+    process, started = start_code(CODE, table, out, 0), time.perf_counter()
+    finish(process)
     return time.perf_counter() - started
-
-
-def kill_after(process: subprocess.Popen[str], seconds: float) -> None:
-    time.sleep(seconds)
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=60)
 
 
 def read_all(data: Dataset) -> int:
@@ -67,13 +47,13 @@ def read_all(data: Dataset) -> int:
 @pytest.mark.slow
 def test_killed_while_making_a_data_set(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "d.zarr"
-    seconds = finish(start(table, out, 0))
+    seconds = seconds_of(table, out)
     whole = open_dataset(out).fingerprint
     random.seed(0)
     absent = 0
     for _ in range(KILLS):
         subprocess.run(["rm", "-rf", str(out)], check=True)
-        kill_after(start(table, out, 0), random.uniform(0, 1.1 * seconds))
+        kill_after(start_code(CODE, table, out, 0), random.uniform(0, 1.1 * seconds))
         try:
             data = open_dataset(out)
         except InputError:
@@ -84,7 +64,7 @@ def test_killed_while_making_a_data_set(table: Path, tmp_path: Path) -> None:
             assert read_all(data) == 60_000
     # otherwise the kills came too early or too late to say anything
     assert absent >= 5
-    finish(start(table, out, 0))
+    finish(start_code(CODE, table, out, 0))
     assert open_dataset(out).fingerprint == whole
     assert os.listdir(tmp_path) == ["d.zarr"]
 
@@ -92,16 +72,16 @@ def test_killed_while_making_a_data_set(table: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_killed_while_replacing_a_data_set(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "d.zarr"
-    seconds = finish(start(table, out, 0))
+    seconds = seconds_of(table, out)
     known = {open_dataset(out).fingerprint}
     random.seed(1)
     for seed in range(1, KILLS + 1):
         # most kills near the end, where the old one is exchanged for the new one
-        kill_after(start(table, out, seed), random.triangular(0.5, 1.1, 1.0) * seconds)
+        kill_after(start_code(CODE, table, out, seed), random.triangular(0.5, 1.1, 1.0) * seconds)
         data = open_dataset(out)
         assert data.options["seed"] in range(seed + 1)
         assert read_all(data) == 60_000
         known.add(data.fingerprint)
-    finish(start(table, out, 0))
+    finish(start_code(CODE, table, out, 0))
     assert open_dataset(out).fingerprint in known
     assert os.listdir(tmp_path) == ["d.zarr"]

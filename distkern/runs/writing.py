@@ -63,8 +63,7 @@ def write_dataset(
     InputError
         For what cannot be a row or a target, and for a ``path`` that exists.
     """
-    options = TableOptions(impute, dict(categorical or {}), tuple(drop))
-    options.check()
+    options = TableOptions(impute, categorical or {}, tuple(drop))
     of_frame = is_frame(X) or (is_dask(X) and hasattr(X, "columns"))
     if options != TableOptions() and not of_frame:
         raise InputError(

@@ -119,8 +119,7 @@ def shard(
             )
     train_files = expand(map(str, _listed(sources)), format)
     test_files = None if test is None else expand(map(str, _listed(test)), format)
-    table_options = TableOptions(impute, dict(categorical or {}), tuple(drop), weight, id)
-    table_options.check()
+    table_options = TableOptions(impute, categorical or {}, tuple(drop), weight, id)
     kinds: TableKinds | None = table_options.kinds()
     indices = Indices(zero_based)
     if weight is not None and task == "none":

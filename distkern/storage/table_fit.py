@@ -36,7 +36,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What the user said about the columns of tables.
+    """What the user said about the columns of tables; words that are not known raise :class:`InputError`.
 
     Attributes
     ----------
@@ -54,8 +54,7 @@ class TableOptions:
     weight: str | None = None
     id: str | None = None
 
-    def check(self) -> None:
-        """Raise :class:`InputError` for words that are not known."""
+    def __post_init__(self) -> None:
         if self.impute not in IMPUTE:
             raise unknown_name("filling of missing values", self.impute, IMPUTE)
         for word in self.categorical.values():

@@ -15,17 +15,15 @@ from distkern.solvers._cells.search import Size
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import ArrayParts, SlicedParts
+from problems import waves
 
 PASSES = ("sample", "search 1", "search 2", "probe", "tune 1", "count", "move", "solve")
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    generator = np.random.default_rng(0)
-    X = generator.random((2000, 2)).astype(np.float32)
-    y = (np.sin(9 * X[:, 0]) * np.sin(9 * X[:, 1]) > 0).astype(int)
-    folder = tmp_path_factory.mktemp("resuming")
-    return write_dataset([(X, y)], folder / "d.zarr", scale="none", test_fraction=0.1, rows_per_shard=200)
+    path = tmp_path_factory.mktemp("resuming") / "d.zarr"
+    return write_dataset([waves(2000, 2)], path, scale="none", test_fraction=0.1, rows_per_shard=200)
 
 
 @pytest.fixture(autouse=True)

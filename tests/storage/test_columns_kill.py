@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from cluster_processes import finish, kill_after, start_code
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
@@ -26,35 +25,22 @@ add_columns(sys.argv[1], overwrite=True)
 """
 
 
-def start(path: Path) -> subprocess.Popen[str]:
-    process = subprocess.Popen([sys.executable, "-c", CODE, str(path)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "started\n"
-    return process
-
-
-def kill_after(process: subprocess.Popen[str], seconds: float) -> None:
-    time.sleep(seconds)
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=60)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("replacing", [False, True])
 def test_killed_while_adding_the_copy(tmp_path: Path, replacing: bool) -> None:
     features = np.random.default_rng(0).random((40_000, 120), dtype=np.float32)
     path = tmp_path / "d.zarr"
     whole = write_dataset([(features, np.arange(40_000) % 2)], path, rows_per_shard=500, columns=replacing)
-    process = start(path)
+    process = start_code(CODE, path)
     before = time.perf_counter()
-    process.communicate(timeout=60)
+    finish(process)
     seconds = time.perf_counter() - before
     random.seed(0)
     interrupted = 0
     for _ in range(KILLS):
         if not replacing:
             subprocess.run(["rm", "-rf", str(path / FOLDER)], check=True)
-        kill_after(start(path), random.uniform(0, seconds))
+        kill_after(start_code(CODE, path), random.uniform(0, seconds))
         data = open_dataset(path)
         assert data.fingerprint == whole.fingerprint
         interrupted += any(name.startswith(f".{FOLDER}.partial-") for name in os.listdir(path))
@@ -68,8 +54,7 @@ def test_killed_while_adding_the_copy(tmp_path: Path, replacing: bool) -> None:
                 np.testing.assert_array_equal(column, rows[:, [7]].T)
     # otherwise the kills came too early or too late to say anything
     assert interrupted >= 3
-    process = start(path)
-    process.communicate(timeout=60)
+    finish(start_code(CODE, path))
     assert open_dataset(path).train.has_columns
     # what the killed ones left is gone
     assert sorted(os.listdir(path)) == [FOLDER, "manifest.json", "train", "zarr.json"]
