@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from distkern.bases.gram import GRAM_ROWS, GramSum
 from distkern.common.errors import CorruptDataError
 from distkern.common.sparse import Rows, SparseRows
-from distkern.common.tiles import matmul, scratch
+from distkern.common.tiles import greatest, matmul, scratch
 from distkern.common.types import AbstractGroup, Block, Floats, Indices
 
 #: slopes (n_rows, n_outputs) of some rows at their predictions
@@ -44,6 +44,9 @@ WeightsOf: TypeAlias = Callable[[Tile], Iterable[NDArray[np.float64] | None]]
 class AbstractBasis(ABC):
     """A picklable set of ``size`` functions, evaluated tile by tile."""
 
+    #: values are made by products of matrices, which few rows slow down
+    is_wide: ClassVar[bool] = False
+
     @property
     @abstractmethod
     def size(self) -> int:
@@ -55,11 +58,13 @@ class AbstractBasis(ABC):
         """The dtype in which values are computed."""
 
     @abstractmethod
-    def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
-        """Write the values of one tile of rows into ``values`` (n_rows, size).
+    def fill(self, features: Rows, values: Floats) -> None:
+        """Write the values of one tile of rows into ``values`` (n_rows, size)."""
 
-        ``nearest``, if given, receives for each row the basis function of largest value.
-        """
+    def fill_and_find(self, features: Rows, values: Floats, nearest: NDArray[np.intp]) -> None:
+        """As :meth:`fill`; ``nearest`` receives for each row the basis function of largest value."""
+        self.fill(features, values)
+        greatest(values, into=nearest)
 
     @property
     def tile_rows(self) -> int:
@@ -68,7 +73,7 @@ class AbstractBasis(ABC):
         It depends on the basis only, never on workers or memory, because the bits of a matrix product
         can depend on the shape.
         """
-        return rows_of_tile(self.size, self.dtype.itemsize)
+        return (rows_of_wide_tile if self.is_wide else rows_of_tile)(self.size, self.dtype.itemsize)
 
     @property
     def batch_rows(self) -> int:
@@ -98,7 +103,10 @@ class AbstractBasis(ABC):
             rows = slice(start, min(start + tile_rows, features.shape[0]))
             count = rows.stop - rows.start
             values = scratch("tile", (count, self.size), self.dtype) if into is None else into[rows]
-            self.fill(features[rows], values, None if nearest is None else nearest[rows])
+            if nearest is None:
+                self.fill(features[rows], values)
+            else:
+                self.fill_and_find(features[rows], values, nearest[rows])
             yield Tile(rows, values)
 
     def combine(self, features: Rows, coefficients: Floats) -> Floats:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis, rows_of_wide_tile
+from distkern.bases.base import AbstractBasis
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows
-from distkern.common.tiles import apply, copied, greatest, matmul, scratch
+from distkern.common.tiles import apply, copied, matmul, scratch
 from distkern.common.types import Floats
 
 Array = NDArray[np.float64]
@@ -166,6 +166,8 @@ class OrthonormalKernels(AbstractBasis):
     rest : the factor of the residuals' Gram matrix
     """
 
+    is_wide = True
+
     def __init__(
         self, kernels: LandmarkBasis, factor: Array, first: int, lengths: Array, rest: Array
     ) -> None:
@@ -197,11 +199,7 @@ class OrthonormalKernels(AbstractBasis):
     def is_compiled(self) -> bool:
         return self.kernels.is_compiled
 
-    @property
-    def tile_rows(self) -> int:
-        return rows_of_wide_tile(self.size, self.dtype.itemsize)
-
-    def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
+    def fill(self, features: Rows, values: Floats) -> None:
         self.kernels.fill(features, values)
         for own, inverse in zip(self._starts(), self._panels, strict=True):
             left = self._residuals(values, own)
@@ -211,8 +209,6 @@ class OrthonormalKernels(AbstractBasis):
             apply(np.multiply, rest, self._scales, into=rest)
         else:
             apply(np.multiply, values, self._scales, into=values)
-        if nearest is not None:
-            greatest(values, into=nearest)
 
     def _residuals(self, values: Floats, own: slice) -> Floats:
         """Some columns less what the orthonormal ones before them explain."""

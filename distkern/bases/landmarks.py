@@ -52,13 +52,20 @@ class LandmarkBasis(AbstractBasis):
     def is_compiled(self) -> bool:
         return self.is_sparse or self.kernel.is_compiled
 
-    def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
+    def fill(self, features: Rows, values: Floats) -> None:
+        self._score(features, values)
+        self.kernel.finish(values)
+
+    def fill_and_find(self, features: Rows, values: Floats, nearest: NDArray[np.intp]) -> None:
+        self._score(features, values)
+        # values of far rows may be equal where their scores are not
+        greatest(values, into=nearest)
+        self.kernel.finish(values)
+
+    def _score(self, features: Rows, values: Floats) -> None:
         self.kernel.check_domain(features)
         # rows of the other form are converted a tile at a time
         self.prepared.scores(converted(features, sparse=self.is_sparse), values)
-        if nearest is not None:
-            greatest(values, into=nearest)
-        self.kernel.finish(values)
 
     def __getstate__(self) -> dict[str, Any]:
         # workers have no use for the float64 twin

@@ -11,8 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.bases._exact import exact_products, exact_squares
 from distkern.bases.base import AbstractBasis, SlopesAt, add_transposed, multiply
 from distkern.common.errors import InputError
-from distkern.common.sparse import Rows, SparseRows, with_ones
-from distkern.common.tiles import copied, greatest
+from distkern.common.sparse import Rows, SparseRows, with_ones, write_dense
 from distkern.common.types import AbstractGroup, Floats
 
 #: numbers of a dense strip and entries of a sparse one
@@ -57,17 +56,10 @@ class LinearBasis(AbstractBasis):
     def entries_per_row(self) -> float:
         return 0.0
 
-    def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
+    def fill(self, features: Rows, values: Floats) -> None:
         self._check(features)
-        own = values[:, : self._n_features]
-        if isinstance(features, SparseRows):
-            own[:] = 0
-            own[features.row_of_entries, features.indices] = features.data
-        else:
-            copied(features, into=own)
+        write_dense(features, values[:, : self._n_features])
         values[:, self._n_features :] = 1
-        if nearest is not None:
-            greatest(values, into=nearest)
 
     def values(self, features: Rows) -> Rows:
         self._check(features)

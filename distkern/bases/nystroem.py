@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis, rows_of_wide_tile
+from distkern.bases.base import AbstractBasis
 from distkern.bases.base import row_bytes as row_bytes_of_kernels
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows
-from distkern.common.tiles import greatest, matmul, scratch
+from distkern.common.tiles import matmul, scratch
 from distkern.common.types import Floats
 from distkern.kernels.base import AbstractKernel
 
@@ -44,6 +44,8 @@ class NystroemBasis(AbstractBasis):
     InputError
         If the kernel has no tiles of values, is not defined for a landmark, or is 0 at all of them.
     """
+
+    is_wide = True
 
     def __init__(self, kernel: AbstractKernel, landmarks: Rows) -> None:
         kernel.check_domain(landmarks, where="landmarks")
@@ -93,18 +95,12 @@ class NystroemBasis(AbstractBasis):
     def combining_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
         return self.kernel_values.combining_bytes(row_numbers, n_rows)
 
-    @property
-    def tile_rows(self) -> int:
-        return rows_of_wide_tile(self.size, self.dtype.itemsize)
-
-    def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
+    def fill(self, features: Rows, values: Floats) -> None:
         self.kernel.check_domain(features)
         shape = (features.shape[0], self.size)
         kernels: Floats = scratch("nystroem kernels", shape, self.dtype)
         self.kernel_values.fill(features, kernels)
         matmul(kernels, self._narrow, into=values)
-        if nearest is not None:
-            greatest(values, into=nearest)
 
     def combine(self, features: Rows, coefficients: Floats) -> Floats:
         """f = z(X) coef, as a combination of kernels at the landmarks: r and not r^2 operations a row."""

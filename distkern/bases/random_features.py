@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from zict import LRU
 
-from distkern.bases._kept import KEPT_BYTES, blocks, kept
-from distkern.bases.base import WIDE_TILE_ROWS, AbstractBasis, SlopesAt, multiply, rows_of_wide_tile
+from distkern.bases.base import WIDE_TILE_ROWS, AbstractBasis, SlopesAt, multiply
 from distkern.common.errors import InputError, unknown_name
 from distkern.common.sparse import Rows, SparseRows
-from distkern.common.tiles import copied, greatest, scratch
+from distkern.common.tiles import copied, scratch
 from distkern.common.types import Floats, Indices
 from distkern.kernels.base import AbstractKernel, require
 from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel
 from distkern.samplers import AbstractSampler, Draws, find_sampler
 
+#: bytes of blocks that a process keeps
+KEPT_BYTES = 32 * 2**20
+#: those that were used last; one that is larger than all of it is not kept
+blocks: LRU[Hashable, AbstractFeatureBlock] = LRU(KEPT_BYTES, {}, weight=lambda _, block: block.nbytes)
 #: what a process takes to multiply sparse rows (scipy.sparse)
 _SPARSE_BYTES = 28 * 2**20
 #: what a tile of all features may take
@@ -60,6 +64,8 @@ class RandomFeatureBasis(AbstractBasis):
     InputError
         If the kernel has no random features, the sampler does not suit it, or a number is out of range.
     """
+
+    is_wide = True
 
     def __init__(
         self,
@@ -109,10 +115,6 @@ class RandomFeatureBasis(AbstractBasis):
         """Blocks, the last of which may be narrower."""
         return -(-self._size // self.block_size)
 
-    @property
-    def tile_rows(self) -> int:
-        return rows_of_wide_tile(self.size, self.dtype.itemsize)
-
     def strip_rows(self, n_outputs: int) -> int:
         return STRIP_ROWS
 
@@ -149,11 +151,9 @@ class RandomFeatureBasis(AbstractBasis):
 
     # -- values
 
-    def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
+    def fill(self, features: Rows, values: Floats) -> None:
         for block in range(self.n_blocks):
             self.fill_block(features, block, values[:, self.columns_of(block)])
-        if nearest is not None:
-            greatest(values, into=nearest)
 
     def fill_block(self, features: Rows, block: int, values: Floats) -> None:
         """Write one block of one tile of rows into ``values`` (n_rows, columns of the block).
@@ -292,9 +292,12 @@ class RandomFeatureBasis(AbstractBasis):
 
     def _kept(self, block: int) -> AbstractFeatureBlock:
         draws = self._draws(block)
-        return kept(
-            (self.kernel, draws, self.dtype.str), lambda: self.kernel.feature_block(draws, self.dtype)
-        )
+        key = (self.kernel, draws, self.dtype.str)
+        found = blocks.get(key)
+        if found is None:
+            # two threads may make the same block: they make the same one
+            found = blocks[key] = self.kernel.feature_block(draws, self.dtype)
+        return found
 
     def _some(self, block: int, places: NDArray[Any]) -> tuple[AbstractFeatureBlock, NDArray[Any]]:
         """Features among which those at some places of a block are, and where among them."""

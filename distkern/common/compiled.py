@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 #: sums may be reordered, so that they use vector registers; not a number and infinity stay what they are
 _FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -46,6 +46,11 @@ def argument_types(text: str, **names: Any) -> tuple[Any, ...]:
             kind = numba.from_dtype(np.dtype(kind))
         found.append(kind)
     return tuple(found)
+
+
+def aligned(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """The arrays as compiled loops take them: what another process has sent may lie at odd addresses."""
+    return tuple(np.require(array, requirements=("C", "A")) for array in arrays)
 
 
 def tuple_type(members: type[tuple[Any, ...]], text: str, **names: Any) -> Any:

@@ -133,9 +133,7 @@ class SparseRows:
 
     def toarray(self) -> _Floats:
         """(n_rows, n_features) array; meant for a tile of rows."""
-        dense = np.zeros(self.shape, dtype=self.dtype)
-        dense[self.row_of_entries, self.indices] = self.data
-        return dense
+        return write_dense(self, np.empty(self.shape, dtype=self.dtype))
 
     def to_scipy(self) -> Any:
         """The same rows as a ``csr_matrix`` of scipy.sparse, of the same memory."""
@@ -186,6 +184,17 @@ def stacked(parts: Sequence[Rows]) -> Rows:
         np.concatenate([np.zeros(1, np.int64), *indptr]),
         max(part.n_features for part in sparse),
     )
+
+
+def write_dense(rows: Rows, into: _Floats) -> _Floats:
+    """into (n_rows, n_columns) = the rows, columns beyond theirs 0."""
+    if isinstance(rows, SparseRows):
+        into.fill(0)
+        into[rows.row_of_entries, rows.indices] = rows.data
+    else:
+        into[:, : rows.shape[1]] = rows
+        into[:, rows.shape[1] :] = 0
+    return into
 
 
 def converted(rows: Rows, *, sparse: bool) -> Rows:
@@ -243,6 +252,20 @@ def from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> Rows:
         arrays[f"{name}.indptr"],
         int(arrays[f"{name}.n_features"][0]),
     )
+
+
+def first_place(rows: Rows, marks: NDArray[np.bool_]) -> tuple[int, int, float] | None:
+    """Row, column and value of the first number that is marked, if one is; ``marks`` are of the array, or of
+    the data of sparse rows."""
+    places = np.flatnonzero(marks)
+    if not places.size:
+        return None
+    place = int(places[0])
+    if not isinstance(rows, SparseRows):
+        row, column = divmod(place, rows.shape[1])
+        return row, column, float(rows[row, column])
+    row = int(np.searchsorted(rows.indptr, place, side="right")) - 1
+    return row, int(rows.indices[place]), float(rows.data[place])
 
 
 def comparing_bytes(n_features: int) -> int:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from distkern.common import registry
 from distkern.common.errors import DistkernError, InputError
-from distkern.common.sparse import Rows, SparseRows
+from distkern.common.sparse import Rows, SparseRows, first_place
 from distkern.common.types import Floats
 from distkern.common.urls import is_url, no_driver, redact_urls
 from distkern.formats._compressed import decompressed
@@ -204,9 +204,7 @@ def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False) -> None:
         values = chunk.features.data if isinstance(chunk.features, SparseRows) else chunk.features
         suspicious = not np.isfinite(np.sum(values))
     if suspicious:
-        found = first_not_finite(
-            np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf) if may_miss else chunk.features
-        )
+        found = first_place(chunk.features, np.isinf(values) if may_miss else ~np.isfinite(values))
         if found is not None:
             row, column, value = found
             raise not_finite(value, chunk.place(row, column))
@@ -218,18 +216,7 @@ def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False) -> None:
 
 def first_not_finite(rows: Rows) -> tuple[int, int, float] | None:
     """Row, column and value of the first number that is NaN or infinite."""
-    if isinstance(rows, SparseRows):
-        bad = np.flatnonzero(~np.isfinite(rows.data))
-        if not bad.size:
-            return None
-        entry = int(bad[0])
-        row = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
-        return row, int(rows.indices[entry]), float(rows.data[entry])
-    places = np.argwhere(~np.isfinite(rows))
-    if not places.size:
-        return None
-    row, column = (int(position) for position in places[0])
-    return row, column, float(rows[row, column])
+    return first_place(rows, ~np.isfinite(rows.data if isinstance(rows, SparseRows) else rows))
 
 
 def numeric(values: NDArray[Any]) -> Floats:

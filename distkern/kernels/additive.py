@@ -39,8 +39,9 @@ class AbstractAdditiveKernel(AbstractNonNegativeKernel, AbstractFeatureKernel, A
     def column_kernel(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         """The kernel of two numbers > 0, elementwise."""
 
+    @staticmethod
     @abstractmethod
-    def quantiles(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
+    def quantiles(uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
         """omega of uniform numbers inside (0, 1)."""
 
     def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:

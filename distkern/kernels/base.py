@@ -17,20 +17,20 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError, unknown_name
 from distkern.common.parameters import POSITIVE, Declared, parameter
-from distkern.common.sparse import Rows, SparseRows
+from distkern.common.sparse import Rows, SparseRows, first_place
 from distkern.common.tiles import apply, matmul, scratch, squared_lengths
 from distkern.common.types import Floats
-from distkern.kernels.domain import check_lower_bound
 
+Array: TypeAlias = NDArray[np.float64]
 Capability = TypeVar("Capability", bound="AbstractKernel")
 
 _STRIP_NUMBERS = 2**16
@@ -90,8 +90,23 @@ class AbstractKernel(Declared, ABC):
             Naming the first such row, and its column.
         """
         bound = self.lower_bound
-        if bound > -math.inf:
-            check_lower_bound(self.name, bound, rows, first_row=first_row, where=where, columns=columns)
+        if bound == -math.inf:
+            return
+        numbers = rows.data if isinstance(rows, SparseRows) else rows
+        smallest = numbers.min(initial=np.inf)
+        if smallest > bound or smallest == bound == 0.0:
+            return
+        # what is not a number fails either comparison
+        found = first_place(rows, ~(numbers >= 0.0) if bound == 0.0 else ~(numbers > bound))
+        assert found is not None
+        row, column, value = found
+        wanted = "of at least 0" if bound == 0.0 else f"greater than {bound:g}"
+        label = str(column) if columns is None else repr(columns[column])
+        raise InputError(
+            f"kernel {self.name} needs numbers {wanted}, got {value:g}",
+            where=f"{where}, row {first_row + row}, column {label}",
+            mend="scale the data to [0, 1] (shard with --scale minmax) or choose another kernel",
+        )
 
 
 @dataclass(frozen=True)
@@ -131,7 +146,7 @@ class AbstractTileKernel(AbstractKernel):
     """A kernel whose values between rows and landmarks are made tile by tile.
 
     A tile is made in two steps: ``scores``, then ``finish``, an increasing map of the scores to kernel
-    values, in place.
+    values, in place; those that have none leave it out.
     """
 
     @abstractmethod
@@ -152,7 +167,6 @@ class AbstractTileKernel(AbstractKernel):
             return self.prepare_sparse(landmarks)
         return self.prepare(landmarks)
 
-    @abstractmethod
     def finish(self, scores: Floats) -> None:
         """Turn scores into kernel values, in place."""
 
@@ -226,7 +240,6 @@ class SquaredDistanceScores(AbstractPrepared):
         return found
 
     def scores(self, features: Floats, out: Floats) -> None:
-
         n_rows, n_features = features.shape
         rows = scratch("augmented rows", (n_rows, n_features + 2), features.dtype)
         shifted = rows[:, :-2]
@@ -242,9 +255,16 @@ def _strips(rows: Floats) -> list[slice]:
     return [slice(start, start + step) for start in range(0, len(rows), step)]
 
 
-def squared_distances(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+def over_columns(
+    combine: np.ufunc, term: Callable[[Array, Array], Array], left: Array, right: Array
+) -> Array:
+    """The terms of all columns between all rows, (n, m), added up (``np.add``) or multiplied."""
+    total = np.full((len(left), len(right)), combine.identity, dtype=np.float64)
+    for x, y in zip(left.T, right.T, strict=True):
+        apply(combine, total, term(x[:, None], y), into=total)
+    return total
+
+
+def squared_distances(left: Array, right: Array) -> Array:
     """|x - y|^2 between all rows, (n, m), by differences: exact where the augmented product cancels."""
-    distances = np.zeros((left.shape[0], right.shape[0]))
-    for column in range(left.shape[1]):
-        distances += (left[:, column, None] - right[None, :, column]) ** 2
-    return distances
+    return over_columns(np.add, lambda x, y: (x - y) ** 2, left, right)

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.common.sparse import SparseRows
 from distkern.common.tiles import apply
 from distkern.common.types import Floats
-from distkern.kernels.base import AbstractLandmarkKernel, AbstractPrepared
+from distkern.kernels.base import AbstractLandmarkKernel, AbstractPrepared, over_columns
 from distkern.kernels.features import AbstractFeatureKernel, PairBlock
 from distkern.kernels.sparse import SparseCauchy
 from distkern.samplers import Draws
@@ -45,10 +45,7 @@ class Cauchy(AbstractLandmarkKernel, AbstractFeatureKernel):
     is_compiled = True
 
     def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-        product = np.ones((left.shape[0], right.shape[0]))
-        for column in range(left.shape[1]):
-            product *= 1.0 + self.gamma * (left[:, column, None] - right[None, :, column]) ** 2
-        return 1.0 / product
+        return 1.0 / over_columns(np.multiply, lambda x, y: 1.0 + self.gamma * (x - y) ** 2, left, right)
 
     def prepare(self, landmarks: Floats) -> CauchyScores:
         return CauchyScores(landmarks, self.gamma)

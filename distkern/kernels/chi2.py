@@ -19,9 +19,7 @@ class ChiSquare(AbstractAdditiveKernel):
     """
 
     name = "chi2"
+    quantiles = staticmethod(hyperbolic_secant)
 
     def column_kernel(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         return 2.0 * left * (right / (left + right))
-
-    def quantiles(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
-        return hyperbolic_secant(uniforms)

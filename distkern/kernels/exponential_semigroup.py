@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.parameters import POSITIVE, parameter
+from distkern.kernels.base import over_columns
 from distkern.kernels.semigroup import AbstractSemigroupKernel
 from distkern.samplers.normal import normal_quantiles
 
@@ -25,10 +26,7 @@ class ExponentialSemigroup(AbstractSemigroupKernel):
     name = "exponential_semigroup"
 
     def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-        total = np.zeros((left.shape[0], right.shape[0]))
-        for column in range(left.shape[1]):
-            total += np.sqrt(left[:, column, None] + right[None, :, column])
-        return np.exp(-self.rate * total)
+        return np.exp(-self.rate * over_columns(np.add, lambda x, y: np.sqrt(x + y), left, right))
 
     def quantiles(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
         omega: NDArray[np.float64] = 0.5 * np.square(self.rate / normal_quantiles(uniforms))

@@ -50,7 +50,7 @@ class RootBlock(ProjectedBlock):
 
 def _roots(rows: Rows) -> Rows:
     if isinstance(rows, SparseRows):
-        return SparseRows(np.sqrt(rows.data), rows.indices, rows.indptr, rows.n_features)
+        return rows.with_data(np.sqrt(rows.data))
     roots: Floats = scratch("square roots", rows.shape, rows.dtype)
     apply(np.sqrt, rows, into=roots)
     return roots

@@ -19,10 +19,8 @@ class Intersection(AbstractAdditiveKernel):
     """
 
     name = "intersection"
+    quantiles = staticmethod(half_cauchy_width)
     heavy = True
 
     def column_kernel(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.minimum(left, right)
-
-    def quantiles(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
-        return half_cauchy_width(uniforms)

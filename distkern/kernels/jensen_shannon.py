@@ -21,12 +21,10 @@ class JensenShannon(AbstractAdditiveKernel):
     """
 
     name = "jensen_shannon"
+    quantiles = staticmethod(jensen_shannon)
 
     def column_kernel(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         value: NDArray[np.float64] = (
             0.5 / np.log(2.0) * (left * np.log1p(right / left) + right * np.log1p(left / right))
         )
         return value
-
-    def quantiles(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
-        return jensen_shannon(uniforms)

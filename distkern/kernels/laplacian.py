@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.common.sparse import SparseRows
 from distkern.common.tiles import apply
 from distkern.common.types import Floats
-from distkern.kernels.base import AbstractLandmarkKernel, AbstractPrepared
+from distkern.kernels.base import AbstractLandmarkKernel, AbstractPrepared, over_columns
 from distkern.kernels.features import AbstractFeatureKernel, PairBlock
 from distkern.kernels.sparse import SparseCityBlock
 from distkern.samplers import Draws
@@ -51,10 +51,7 @@ class Laplacian(AbstractLandmarkKernel, AbstractFeatureKernel):
         return 1.0 / (width * math.sqrt(n_features))
 
     def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-        distances = np.zeros((left.shape[0], right.shape[0]))
-        for column in range(left.shape[1]):
-            distances += np.abs(left[:, column, None] - right[None, :, column])
-        return np.exp(-self.gamma * distances)
+        return np.exp(-self.gamma * over_columns(np.add, lambda x, y: np.abs(x - y), left, right))
 
     def prepare(self, landmarks: Floats) -> CityBlockScores:
         return CityBlockScores(landmarks, self.gamma)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.parameters import POSITIVE, parameter
+from distkern.kernels.base import over_columns
 from distkern.kernels.semigroup import AbstractSemigroupKernel
 
 
@@ -23,10 +24,8 @@ class ReciprocalSemigroup(AbstractSemigroupKernel):
     name = "reciprocal_semigroup"
 
     def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-        product = np.ones((left.shape[0], right.shape[0]))
-        for column in range(left.shape[1]):
-            product *= self.offset / (left[:, column, None] + right[None, :, column] + self.offset)
-        return product
+        offset = self.offset
+        return over_columns(np.multiply, lambda x, y: offset / (x + y + offset), left, right)
 
     def quantiles(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
         return -np.log(uniforms) / self.offset

@@ -13,6 +13,7 @@ from distkern.common.parameters import POSITIVE, parameter
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.tiles import apply, scratch
 from distkern.common.types import Floats
+from distkern.kernels.base import over_columns
 from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel, PairBlock, in_float64
 from distkern.kernels.tiles import AbstractClosedFormTiles
 from distkern.samplers import Draws
@@ -42,16 +43,13 @@ class AbstractSkewedKernel(AbstractFeatureKernel, AbstractClosedFormTiles):
     def column_kernel(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         """The factor of one column, given x + offset and y + offset, elementwise."""
 
+    @staticmethod
     @abstractmethod
-    def quantiles(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
+    def quantiles(uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
         """omega of uniform numbers inside (0, 1)."""
 
     def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-        product = np.ones((left.shape[0], right.shape[0]))
-        for column in range(left.shape[1]):
-            x, y = left[:, column, None] + self.offset, right[None, :, column] + self.offset
-            product *= self.column_kernel(x, y)
-        return product
+        return over_columns(np.multiply, self.column_kernel, left + self.offset, right + self.offset)
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> LogarithmBlock:
         frequencies = DenseFrequencies(self.quantiles(draws.uniforms(draws.n_input)).T)
@@ -80,8 +78,8 @@ class LogarithmBlock(AbstractFeatureBlock):
         if self.pairs.heavy:
             rows = in_float64(rows)
         if isinstance(rows, SparseRows):
-            data = np.log1p(rows.data / rows.dtype.type(self.offset))
-            self.pairs.fill(SparseRows(data, rows.indices, rows.indptr, rows.n_features), values, scale)
+            logarithms_of_data = np.log1p(rows.data / rows.dtype.type(self.offset))
+            self.pairs.fill(rows.with_data(logarithms_of_data), values, scale)
             return
         logarithms: Floats = scratch("logarithms", rows.shape, rows.dtype)
         apply(np.multiply, rows, rows.dtype.type(1.0 / self.offset), into=logarithms)

@@ -20,11 +20,9 @@ class SkewedIntersection(AbstractSkewedKernel):
     """
 
     name = "skewed_intersection"
+    quantiles = staticmethod(half_cauchy_width)
     heavy = True
 
     def column_kernel(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         ratio = left / right
         return np.sqrt(np.minimum(ratio, 1.0 / ratio))
-
-    def quantiles(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
-        return half_cauchy_width(uniforms)

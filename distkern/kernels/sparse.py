@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.compiled import aligned
 from distkern.common.sparse import SparseRows
 from distkern.common.tiles import apply
 from distkern.common.types import Floats
@@ -77,7 +78,7 @@ class AbstractSparseScores(AbstractPrepared):
     shared: ClassVar[Any]
 
     @classmethod
-    def _of(cls, landmarks: SparseRows, parameter: float, scale: float) -> Self:
+    def of(cls, landmarks: SparseRows, scale: float, parameter: float = 0.0) -> Self:
         order = np.argsort(landmarks.indices, kind="stable")
         counts = np.bincount(landmarks.indices, minlength=landmarks.n_features)
         members = landmarks.row_of_entries
@@ -95,19 +96,8 @@ class AbstractSparseScores(AbstractPrepared):
         from distkern.kernels._loops import sparse_sums
 
         kind = type(self)
-        # what another process has sent may lie at odd addresses
-        arrays = (
-            np.require(array, requirements=("C", "A"))
-            for array in (
-                features.data,
-                features.indices,
-                features.indptr,
-                self.values,
-                self.members,
-                self.starts,
-                self.constants,
-            )
-        )
+        rows = (features.data, features.indices, features.indptr)
+        arrays = aligned(*rows, self.values, self.members, self.starts, self.constants)
         sparse_sums(features.dtype, kind.own, kind.shared)(*arrays, self.parameter, self.scale, out)
 
 
@@ -118,21 +108,13 @@ class SparseSquaredDistance(AbstractSparseScores):
     own = staticmethod(squared_own)
     shared = staticmethod(squared_shared)
 
-    @classmethod
-    def of(cls, landmarks: SparseRows, scale: float) -> Self:
-        return cls._of(landmarks, 0.0, scale)
-
 
 @dataclass(frozen=True)
 class SparseCityBlock(AbstractSparseScores):
-    """Scores -gamma |x - c|_1."""
+    """Scores -scale |x - c|_1."""
 
     own = staticmethod(city_own)
     shared = staticmethod(city_shared)
-
-    @classmethod
-    def of(cls, landmarks: SparseRows, gamma: float) -> Self:
-        return cls._of(landmarks, 0.0, gamma)
 
 
 @dataclass(frozen=True)
@@ -143,7 +125,7 @@ class SparseCauchy(AbstractPrepared):
 
     @classmethod
     def of(cls, landmarks: SparseRows, gamma: float) -> Self:
-        return cls(_LogCauchy.of(landmarks, gamma))
+        return cls(_LogCauchy.of(landmarks, 1.0, gamma))
 
     def scores(self, features: SparseRows, out: Floats) -> None:
         self.logarithms.scores(features, out)
@@ -160,7 +142,3 @@ class _LogCauchy(AbstractSparseScores):
 
     own = staticmethod(cauchy_own)
     shared = staticmethod(cauchy_shared)
-
-    @classmethod
-    def of(cls, landmarks: SparseRows, gamma: float) -> Self:
-        return cls._of(landmarks, gamma, 1.0)

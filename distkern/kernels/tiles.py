@@ -31,9 +31,6 @@ class AbstractClosedFormTiles(AbstractTileKernel):
     def prepare(self, landmarks: Floats) -> ClosedFormScores:
         return ClosedFormScores(self, landmarks.astype(np.float64))
 
-    def finish(self, scores: Floats) -> None:
-        """Nothing is left to be done."""
-
 
 @dataclass(frozen=True)
 class InnerProductScores(AbstractPrepared):
@@ -65,6 +62,3 @@ class AbstractInnerProductKernel(AbstractTileKernel):
 
     def prepare(self, landmarks: Floats) -> InnerProductScores:
         return InnerProductScores(self, landmarks, np.einsum("ij,ij->i", landmarks, landmarks))
-
-    def finish(self, scores: Floats) -> None:
-        """Nothing is left to be done."""

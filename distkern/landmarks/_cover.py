@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.compiled import argument_types, compile_loop
+from distkern.common.compiled import aligned, argument_types, compile_loop
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.tiles import scratch
 from distkern.common.types import Floats
@@ -213,13 +213,8 @@ class SparseScanner(AbstractScanner):
         n_entries = int(self._indptr[self.size]) + piece.n_entries
         if n_entries > len(self._data):
             self._data, self._indices = _grown(self._data, n_entries), _grown(self._indices, n_entries)
-        data, indices, indptr = (
-            np.require(array, requirements=("C", "A")) for array in (piece.data, piece.indices, piece.indptr)
-        )
         return sparse_scan(self._data.dtype)(
-            data,
-            indices,
-            indptr,
+            *aligned(piece.data, piece.indices, piece.indptr),
             self._data,
             self._indices,
             self._indptr,

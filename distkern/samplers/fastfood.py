@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.common.sparse import Rows
+from distkern.common.sparse import Rows, write_dense
 from distkern.common.tiles import apply, matmul, scratch
 from distkern.common.types import Floats
 from distkern.samplers.base import AbstractSampler, Draws, Stream, radial_only
-from distkern.samplers.frequencies import AbstractFrequencies, dense_tile
+from distkern.samplers.frequencies import AbstractFrequencies
 from distkern.samplers.normal import normal_quantiles
 
 #: numbers of a tile that are transformed together
@@ -115,7 +115,7 @@ class FastfoodFrequencies(AbstractFrequencies):
     def _project(self, rows: Rows, out: Floats) -> None:
         n_stacks, width = self.signs.shape
         n_rows = rows.shape[0]
-        tile = dense_tile(rows, out.dtype, width)
+        tile = write_dense(rows, scratch("dense tile", (n_rows, width), out.dtype))
         shape = (n_rows, n_stacks * width)
         mixed: Floats = scratch("fastfood mixed", shape, out.dtype)
         spread: Floats = scratch("fastfood spread", shape, out.dtype)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.sparse import Rows, SparseRows
-from distkern.common.tiles import matmul, scratch
+from distkern.common.tiles import matmul
 from distkern.common.types import Floats
 
 
@@ -77,16 +77,3 @@ class DenseFrequencies(AbstractFrequencies):
             out[...] = rows.to_scipy() @ self.matrix
         else:
             matmul(rows, self.matrix, into=out)
-
-
-def dense_tile(rows: Rows, dtype: DTypeLike, width: int) -> Floats:
-    """The rows of a tile in a reused buffer (n_rows, width), columns beyond theirs 0."""
-    values: Floats = scratch("dense tile", (rows.shape[0], width), dtype)
-    n_features = rows.shape[1]
-    if isinstance(rows, SparseRows):
-        values.fill(0.0)
-        values[rows.row_of_entries, rows.indices] = rows.data
-    else:
-        values[:, :n_features] = rows
-        values[:, n_features:] = 0.0
-    return values

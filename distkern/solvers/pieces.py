@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis, multiply
+from distkern.common.compiled import aligned
 from distkern.common.types import Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Cost
@@ -26,7 +27,7 @@ class Piece:
     values : (n, r) kernel rows
     nearest : (n,) nearest landmark of each row
     products : (n, n_columns) values @ operand.columns
-    signs : (n, n_outputs)
+    signs : (n, n_outputs), of the values' dtype
     weights : (n,) float64
     """
 
@@ -41,19 +42,8 @@ class Piece:
 
     def loop_arguments(self, rows: slice = slice(None)) -> tuple[NDArray[Any], ...]:
         """The arrays of some rows as compiled loops take them."""
-        values, signs = self.values[rows], self.signs[rows]
-        return aligned(
-            (values, values.dtype),
-            (self.nearest[rows], np.intp),
-            (self.products[rows], values.dtype),
-            (signs, values.dtype),
-            (self.weights[rows], np.float64),
-        )
-
-
-def aligned(*arrays: tuple[NDArray[Any], DTypeLike]) -> tuple[NDArray[Any], ...]:
-    """Arrays for a compiled loop, of these dtypes: what a worker has sent may lie at odd addresses."""
-    return tuple(np.require(array, dtype, ("C", "A")) for array, dtype in arrays)
+        arrays = (self.values, self.nearest, self.products, self.signs, self.weights)
+        return aligned(*(array[rows] for array in arrays))
 
 
 @dataclass(frozen=True)
@@ -74,10 +64,8 @@ def prepare_piece(block: Block, operand: PieceOperand) -> Piece:
     products = np.empty((block.n_rows, columns.shape[1]), dtype=basis.dtype)
     for tile in basis.tiles(block.features, values, nearest):
         multiply(tile.values, columns, products[tile.rows])
-    weights = risk.weights(block)
-    return Piece(
-        values, nearest, products, risk.targets(block), np.ones(block.n_rows) if weights is None else weights
-    )
+    signs, weights = risk.targets(block).astype(basis.dtype, copy=False), risk.weights(block)
+    return Piece(values, nearest, products, signs, np.ones(block.n_rows) if weights is None else weights)
 
 
 def piece_rows(size: int, itemsize: int) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.common.names import order_by_name
 from distkern.common.rng import Purpose, stream
-from distkern.common.sparse import Rows, SparseRows, converted, stacked, with_columns
+from distkern.common.sparse import Rows, SparseRows, converted, count_nonzero, stacked, with_columns
 from distkern.formats._kinds import TableKinds
 from distkern.formats.base import CHUNK_BYTES, RawChunk
 from distkern.storage.scaling import (
@@ -104,9 +104,7 @@ class Form:
     def decide(self, parts: Sequence[Rows], width: int) -> None:
         """Decide from the rows of the first run; a scaling that sparse rows cannot have is refused."""
         n_rows = sum(len(part) for part in parts)
-        entries = sum(
-            part.n_entries if isinstance(part, SparseRows) else int(np.count_nonzero(part)) for part in parts
-        )
+        entries = sum(count_nonzero(part) for part in parts)
         sparse = entries < SPARSE_DENSITY * n_rows * width if self._wanted is None else self._wanted
         if self.kinds is not None and not self.kinds.all_numbers:
             if self._wanted:

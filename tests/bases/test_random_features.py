@@ -10,7 +10,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from distkern.bases import NystroemBasis, RandomFeatureBasis, _kept
+from distkern.bases import NystroemBasis, RandomFeatureBasis, random_features
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.sparse import SparseRows
 from distkern.kernels import find_kernel, tile_kernel_names
@@ -59,7 +59,7 @@ def test_all_ways_to_the_values_have_the_same_bits():
     for _ in basis.tiles(features, into=into):
         pass
     np.testing.assert_array_equal(into, values)
-    _kept.blocks.clear()
+    random_features.blocks.clear()
     for block in reversed(range(basis.n_blocks)):
         for part, tile in basis.block_tiles(features, block):
             np.testing.assert_array_equal(tile, values[part, basis.columns_of(block)])
@@ -86,12 +86,12 @@ def test_columns_come_in_the_order_asked_for_and_need_no_whole_block():
     basis = basis_of()
     values = basis.values(features)
     wanted = np.array([299, 0, 40, 40, 130, 63])
-    _kept.blocks.clear()
+    random_features.blocks.clear()
     columns = basis.columns(features, wanted)
     assert columns.shape == (6, 300)
     np.testing.assert_allclose(columns, values[:, wanted].T, atol=1e-6)
     draws = basis._draws(0)
-    assert _kept.blocks.get((RBF, draws, basis.dtype.str)) is None
+    assert random_features.blocks.get((RBF, draws, basis.dtype.str)) is None
     np.testing.assert_allclose(basis.columns(SparseRows.of_dense(features), wanted), columns, atol=1e-6)
     assert basis.columns(features, np.array([], dtype=int)).shape == (0, 300)
 
@@ -126,16 +126,16 @@ def test_gamma_scales_the_same_draws():
 
 
 def test_what_is_kept_stays_within_its_bytes(monkeypatch):
-    _kept.blocks.clear()
-    monkeypatch.setattr(_kept.blocks, "n", 3 * 6 * 32 * 4)
+    random_features.blocks.clear()
+    monkeypatch.setattr(random_features.blocks, "n", 3 * 6 * 32 * 4)
     basis = basis_of(640)
     before = basis.values(rows(20))
-    assert len(_kept.blocks) == 3
-    assert sum(block.nbytes for block in _kept.blocks.values()) <= 3 * 6 * 32 * 4
+    assert len(random_features.blocks) == 3
+    assert sum(block.nbytes for block in random_features.blocks.values()) <= 3 * 6 * 32 * 4
     # the last ones used are there, and what is made again is the same
     first, last = ((RBF, basis._draws(block), basis.dtype.str) for block in (0, 9))
-    assert _kept.blocks.get(first) is None
-    assert _kept.blocks.get(last) is not None
+    assert random_features.blocks.get(first) is None
+    assert random_features.blocks.get(last) is not None
     np.testing.assert_array_equal(basis.values(rows(20)), before)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from formulas import CONTRACT
 
-from distkern.bases import _kept
+from distkern.bases import random_features
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
@@ -122,10 +122,10 @@ def test_blocks_are_the_same_bits_in_any_order_and_process(kernel, sampler):
     rows = rows_of(kernel, 40, dtype=np.float32)
     make = pickle.dumps(RandomFeatureBasis(kernel, 5, 96, 7, sampler, block_size=32))
     forwards, backwards = np.empty((3, 40, 32), np.float32), np.empty((3, 40, 32), np.float32)
-    _kept.blocks.clear()
+    random_features.blocks.clear()
     for block in range(3):
         pickle.loads(make).fill_block(rows, block, forwards[block])
-    _kept.blocks.clear()
+    random_features.blocks.clear()
     basis = pickle.loads(make)
     for block in (2, 0, 1):
         basis.fill_block(rows, block, backwards[block])
@@ -143,7 +143,7 @@ def test_single_columns_are_those_of_the_whole(kernel, sampler):
     for forget in (True, False):
         basis = RandomFeatureBasis(kernel, 5, 96, 7, sampler, block_size=32)
         if forget:
-            _kept.blocks.clear()
+            random_features.blocks.clear()
         single = basis.columns(rows, columns)
         whole = np.empty((40, 96), np.float32)
         basis.fill(rows, whole)
@@ -233,7 +233,7 @@ def traced_peak(work, *arguments):
 def test_a_block_and_a_tile_take_no_more_than_the_basis_says(kernel, sampler, n_input):
     basis = RandomFeatureBasis(kernel, n_input, 256, 3, sampler, block_size=128)
     rows = np.random.default_rng(0).random((64, n_input), dtype=np.float32) + 0.1
-    _kept.blocks.clear()
+    random_features.blocks.clear()
     release()
     tracemalloc.start()
     try:

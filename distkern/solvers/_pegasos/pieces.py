@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.sparse import SparseRows
+from distkern.common.compiled import aligned
+from distkern.common.sparse import SparseRows, count_nonzero
 from distkern.common.types import Block, Floats
 from distkern.solvers.measuring import Model, Sums, measure, with_largest
-from distkern.solvers.pieces import aligned
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,7 @@ class DensePiece:
 
     def loop_arguments(self) -> tuple[NDArray[Any], ...]:
         """The arrays as the compiled loop takes them."""
-        dtype = self.values.dtype
-        return aligned((self.values, dtype), (self.signs, dtype), (self.weights, np.float64))
+        return aligned(self.values, self.signs, self.weights)
 
 
 @dataclass(frozen=True)
@@ -53,28 +52,19 @@ class SparsePiece:
 
     def loop_arguments(self) -> tuple[NDArray[Any], ...]:
         """As :meth:`DensePiece.loop_arguments`."""
-        dtype = self.data.dtype
-        return aligned(
-            (self.data, dtype),
-            (self.indices, np.int32),
-            (self.indptr, np.int64),
-            (self.signs, dtype),
-            (self.weights, np.float64),
-        )
+        return aligned(self.data, self.indices, self.indptr, self.signs, self.weights)
 
 
 def prepare_piece(block: Block, model: Model) -> DensePiece | SparsePiece:
     """The feature rows of a piece and what the loop needs beside them."""
-    signs = model.risk.targets(block)
+    signs = model.risk.targets(block).astype(model.basis.dtype, copy=False)
     weights = model.risk.weights(block)
     if weights is None:
         weights = np.ones(block.n_rows)
-    features = block.features
-    values = model.basis.values(features)
+    values = model.basis.values(block.features)
     if isinstance(values, SparseRows):
         return SparsePiece(values.data, values.indices, values.indptr, signs, weights)
-    entries = features.n_entries if isinstance(features, SparseRows) else int(np.count_nonzero(features))
-    return DensePiece(values, signs, weights, entries)
+    return DensePiece(values, signs, weights, count_nonzero(block.features))
 
 
 def measure_largest(block: Block, model: Model) -> Sums:
