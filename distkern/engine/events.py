@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 #: kind -> the fields an event of that kind carries
 KINDS: dict[str, tuple[str, ...]] = {
-    "run_planned": ("seconds",),  # that the run is predicted to take, before it starts
+    "run_planned": ("seconds", "passes"),  # predicted, of the run and of each pass (name, times, seconds)
     "run_started": ("algorithm", "n_rows", "n_features", "stages", "workers", "dashboard", "resumed_from"),
     "pass_started": ("name", "stage", "tasks", "rows", "bytes", "unit"),  # "rows", "rounds" or "tasks"
     "pass_progress": ("name", "stage", "tasks_done", "tasks", "rows_done", "rows", "bytes_done"),

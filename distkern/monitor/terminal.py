@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from distkern.engine.events import Event
+from distkern.monitor.ahead import Ahead
 from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
 
 #: seconds between two lines about one pass where there is no terminal
@@ -36,6 +37,7 @@ class Terminal:
         self._stages: int | None = None
         self._stage_end: float | None = None
         self._left: float | None = None
+        self._ahead: Ahead | None = None
 
     def __enter__(self) -> Terminal:
         if self.live:
@@ -88,7 +90,7 @@ class Terminal:
             self._task = None
 
     def _run_planned(self, event: Event) -> None:
-        self._left = event["seconds"]
+        self._left, self._ahead = event["seconds"], Ahead(event["passes"])
 
     def _run_started(self, event: Event) -> None:
         workers = event.fields.get("workers")
@@ -107,6 +109,8 @@ class Terminal:
         self.clear()
         self._started = self._printed = event.time
         self._unit, self._found = event["unit"], None
+        if self._ahead is not None:
+            self._ahead.begin(event["name"], event.time)
         self.show(self._describe(event), 0, event["tasks"])
 
     def _pass_progress(self, event: Event) -> None:
@@ -116,6 +120,8 @@ class Terminal:
             # tasks that a killed run has left done are told at once
             self._found = done if self._unit == "tasks" else 0
         rate = (done - self._found) / elapsed
+        if self._ahead is not None:
+            self._ahead.go_on(done / max(total, 1))
         if self._unit == "tasks":
             rates = f"{done:,} of {total:,} tasks"
         elif self._unit == "rounds":
@@ -135,7 +141,9 @@ class Terminal:
             return str(event["name"])
         of = "" if self._stages is None else f" of {self._stages}"
         left = self._left
-        if left is not None and self._stage_end is not None:
+        if self._ahead is not None:
+            left = self._ahead.left(event.time)
+        elif left is not None and self._stage_end is not None:
             left -= event.time - self._stage_end
         # what was predicted is used up where a stage takes longer
         rest = "" if left is None or left <= 0 else f", about {in_time(left)} left"
@@ -143,6 +151,8 @@ class Terminal:
 
     def _pass_finished(self, event: Event) -> None:
         self.clear()
+        if self._ahead is not None:
+            self._ahead.end()
 
     def _stage_finished(self, event: Event) -> None:
         metrics = event["metrics"]

@@ -76,6 +76,12 @@ class Plan:
         """What those runs took, divided by what the rates said."""
         return self.experience.seen(self.of)
 
+    @property
+    def event(self) -> Event:
+        """What listeners are told of it."""
+        passes = [(step.name, step.times, step.seconds) for step in self.passes]
+        return Event("run_planned", {"seconds": self.seconds, "passes": passes})
+
     def learn(self, seconds: float) -> None:
         """Keep what the run took for the predictions to come."""
         self.experience.add(self.of, self.by_rates, seconds)
@@ -253,7 +259,7 @@ def train(
             heard.extend(opened(executor) if opened is not None else ())
             if not resume:
                 for listener in heard:
-                    listener(Event("run_planned", {"seconds": planned[-1].seconds}))
+                    listener(planned[-1].event)
             estimator.fit_with(
                 source, test=test, executor=executor, listeners=heard, checkpoints=checkpoints, resume=resume
             )

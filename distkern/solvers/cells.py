@@ -35,13 +35,14 @@ from distkern.solvers._cells.below import AModel, Below
 from distkern.solvers._cells.buckets import Cut, Solving
 from distkern.solvers._cells.choosing import FEW, ROUNDS, Chosen, Given
 from distkern.solvers._cells.finals import FIRST_TREE, on_cells
-from distkern.solvers._cells.layout import Layout, Zero, auto_cell_rows, auto_overlap
+from distkern.solvers._cells.layout import Layout, Zero
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.metric import METRICS
 from distkern.solvers._cells.moving import Moving, Sample
 from distkern.solvers._cells.notes import notes_of
 from distkern.solvers._cells.place import Places, grouped, places_to_arrays
 from distkern.solvers._cells.search import n_trials, round_name, rung_name, sizes_of
+from distkern.solvers._cells.sizes import auto_cell_rows, auto_overlap
 from distkern.solvers._cells.state import CellsState, Settled
 from distkern.solvers._cells.transform import TRANSFORMS
 from distkern.solvers._cells.trials import METRIC_ROWS, Sampled, Trial
@@ -102,15 +103,15 @@ class Cells(AbstractSolver[CellsState]):
         "auto",
         Whole(2),
         Words("auto"),
-        help="rows of a cell, at most: time grows with them, memory with their square; auto: 1000 to 8000, "
+        help="rows of a cell, at most: time grows with them, memory with their square; auto: 1000 to 12000, "
         "fewer of many rows",
     )
     overlap: float | str = parameter(
         "auto",
         Number(0, 0.5),
         Words("auto"),
-        help="share of the rows at each border between cells from which both sides learn; auto: 0.3 for few "
-        "cells (about 8), else 0.1",
+        help="share of the rows of two cells from which both learn, at the border between them; less, as a "
+        "share, where more cells meet; auto: 0.3 for few cells (about 8), else 0.1",
     )
     tol: float = parameter(
         0.05,
@@ -300,6 +301,7 @@ class Cells(AbstractSolver[CellsState]):
         if isinstance(rows, str):
             rows = auto_cell_rows(problem.n_rows, quadratic=quadratic)
         overlap = auto_overlap(problem.n_rows, rows) if isinstance(self.overlap, str) else self.overlap
+        rows = min(rows, problem.n_rows)
         return Layout(problem, rows, overlap, quadratic, self.search, self.below, self.partitions)
 
     def settings(self, risk: Risk, settled: Settled) -> CellSettings:

@@ -10,7 +10,7 @@ import pytest
 from distkern.engine.drive import Driver, Interrupted
 from distkern.estimators.cells import CellClassifier
 from distkern.runs.run import plan, train
-from distkern.solvers._cells import layout, search
+from distkern.solvers._cells import layout, search, sizes
 from distkern.solvers._cells.search import Size
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
@@ -31,9 +31,10 @@ def _small_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that there are more rows than the sample, and settings are tried on whole cells."""
     near = ((0,), (0,))
     monkeypatch.setattr(search, "_QUICK", (Size(60, 60, 1, *near), Size(120, 60, 1, *near)))
-    monkeypatch.setattr(layout, "_SAMPLE_ROWS", 300)
-    monkeypatch.setattr(layout, "_LEAF_SAMPLE", 1)
-    monkeypatch.setattr(layout, "_TUNED_ROWS", 200)
+    monkeypatch.setattr(sizes, "SAMPLE_ROWS", 300)
+    monkeypatch.setattr(layout, "SAMPLE_ROWS", 300)
+    monkeypatch.setattr(sizes, "_LEAF_SAMPLE", 1)
+    monkeypatch.setattr(sizes, "_TUNED_ROWS", 200)
 
 
 def fit(data: Dataset, out: Path, *, resume: bool = False) -> CellClassifier:

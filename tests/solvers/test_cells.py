@@ -25,10 +25,11 @@ from distkern.runs.run import plan, train
 from distkern.runs.scoring import predict_to
 from distkern.solvers._cells import basis, buckets, effort
 from distkern.solvers._cells.buckets import Machines
+from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.mapping import MapChoice
 from distkern.solvers._cells.place import grouped
-from distkern.solvers._cells.tree import Tree
+from distkern.solvers._cells.tree import Overlap, Tree
 from distkern.solvers._cells.trials import KernelSpec, Trial
 from distkern.solvers._cells.tuning import outcomes_of
 from distkern.solvers.risk import Risk
@@ -81,7 +82,7 @@ def test_rows_near_a_border_belong_to_both_sides(kind):
         "three values": np.repeat(X[:3], 1000, axis=0),
         "wide": rows(3000, 40)[0],
     }[kind].astype(np.float32)
-    tree = Tree.fit(X, 300, 0, overlap=0.2)
+    tree = Tree.fit(X, 300, 0, overlap=Overlap(0.2, 300))
     found = list(tree.members(X))
     assert [leaf for leaf, _, _ in found] == list(range(tree.n_leaves))
     lies = np.concatenate([part[own] for _, part, own in found])
@@ -97,8 +98,23 @@ def test_rows_near_a_border_belong_to_both_sides(kind):
         np.testing.assert_array_equal(some[part[own]], np.intersect1d(some, whole[owned]))
     if kind == "normal":
         first = np.abs(X @ tree.directions[0] - tree.thresholds[0]) < tree.margins[0]
-        assert 0.19 * 3000 < first.sum() <= 0.2 * 3000
+        # ten cells are five pairs
+        assert 0.95 < first.sum() / (0.2 * 3000 * 5**-0.125) <= 1
         assert sum(len(part) for _, part, _ in found) > 1.5 * 3000
+
+
+def test_rows_are_in_as_many_cells_as_the_layout_says_and_their_number_stays_bounded():
+    X = rows(40_000, 8)[0]
+    problem = SimpleNamespace(n_rows=40_000, sparse_numbers=None)
+    layout = Layout(problem, 200, 0.1, False, None)
+    found = list(Tree.fit(X, 200, 0, overlap=Overlap(0.1, 200)).members(X))
+    assert sum(len(part) for _, part, _ in found) / 40_000 == pytest.approx(layout.copies(200), rel=0.1)
+    # a slab at the first border as thick as those of cells has a vanishing share of the rows
+    copies = [
+        Layout(SimpleNamespace(n_rows=n, sparse_numbers=None), 1000, 0.1, False, None).copies(n / 1000)
+        for n in (10**6, 10**9, 10**12)
+    ]
+    assert copies[0] < copies[1] < copies[2] < np.exp(0.1 / (1 - 2**-0.125))
 
 
 def test_neighbours_are_learned_from_and_not_counted():
@@ -193,9 +209,12 @@ def test_constant_columns_few_rows_and_cells_of_one_class():
     few = Classifier(max_cell_rows=2, random_state=0).fit(X[:3], [0, 1, 0])
     np.testing.assert_array_equal(few.predict(X[:3]), [0, 1, 0])
     # classes far apart: every cell has one class only, and is a constant
-    apart = Classifier(max_cell_rows=50, random_state=0).fit(X + 100.0 * y[:, None], y)
-    assert apart.score(X + 100.0 * y[:, None], y) == 1.0
-    assert apart.n_support_ < 100
+    y = np.arange(400) % 2
+    X += 100 * y[:, None]
+    apart = Classifier(max_cell_rows=50, overlap=0.0, random_state=0).fit(X, y)
+    assert apart.score(X, y) == 1.0
+    assert apart.n_support_ == 0
+    assert Classifier(max_cell_rows=50, random_state=0).fit(X, y).score(X, y) == 1.0
 
 
 def test_weights_of_rows_and_classes_are_repetitions():

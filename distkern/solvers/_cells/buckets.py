@@ -15,7 +15,7 @@ from distkern.common.tiles import release
 from distkern.common.types import Block, Floats
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.solvers._cells.machine import CellMachine, CellSettings, predict_cell, solve_cell
-from distkern.solvers._cells.tree import Tree, tree_from_arrays, tree_to_arrays
+from distkern.solvers._cells.tree import Overlap, Tree, tree_from_arrays, tree_to_arrays
 from distkern.solvers.measuring import Sums, sums_and_slopes
 from distkern.solvers.risk import Risk
 
@@ -57,7 +57,8 @@ class Cut:
         """Its leaves are the cells of a bucket."""
         is_random = number >= self.n_first
         key = (self.seed, _TREE, number)
-        return Tree.fit(features, self.cell_rows, *key, overlap=self.overlap, is_random=is_random)
+        overlap = Overlap(self.overlap, self.cell_rows)
+        return Tree.fit(features, self.cell_rows, *key, overlap=overlap, is_random=is_random)
 
     def gathered(self, number: int, most: int) -> tuple[Block, NDArray[np.bool_], Array | None]:
         """The rows of a bucket, in the order of the data, with neighbours, which of them lie in it, and what

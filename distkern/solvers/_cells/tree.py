@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,32 @@ _RANDOM_STEPS = 1
 #: numbers of the directions that are gathered at a time
 _GATHERED = 2**18
 _ARRAYS = ("directions", "thresholds", "margins", "children", "roots")
+#: in which rows vary, of data as it is, about
+_DIMENSIONS = 8.0
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """The share of a part's rows that are neighbours of the other side of its border.
+
+    Margins are as wide at all borders, about: where rows vary in 8 directions, a part of as many rows as 2^h
+    pairs of cells is 2^(h / 8) times as long as such a pair, so that the share is 2^(-h / 8) of theirs.
+
+    Attributes
+    ----------
+    share : of a part that is cut into two cells, in [0, 1)
+    cell_rows : of a cell; rows of a sample are fewer
+    """
+
+    share: float
+    cell_rows: float
+
+    def of(self, n_rows: float) -> float:
+        """Of a part of so many rows."""
+        return self.share * math.pow(min(1.0, 2.0 * self.cell_rows / n_rows), 1.0 / _DIMENSIONS)
+
+
+_NONE = Overlap(0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -101,7 +128,13 @@ class Tree:
 
     @classmethod
     def fit(
-        cls, rows: Floats, leaf_rows: int, seed: int, *key: int, overlap: float = 0.0, is_random: bool = False
+        cls,
+        rows: Floats,
+        leaf_rows: int,
+        seed: int,
+        *key: int,
+        overlap: Overlap = _NONE,
+        is_random: bool = False,
     ) -> Tree:
         """Cut until no leaf has more than ``leaf_rows`` rows, but for rows that are all the same.
 
@@ -113,8 +146,7 @@ class Tree:
         ----------
         rows : (n, d) float32, in any order
         seed, key : of the vectors from which the directions are found
-        overlap : share of a part's rows that are neighbours of the other side, in [0, 1); they count as its
-            rows
+        overlap : which rows are neighbours of the other side; they count as its rows
         is_random : directions are random ones, more often those along which the rows vary more
         """
         steps = _RANDOM_STEPS if is_random else _STEPS
@@ -130,7 +162,7 @@ class Tree:
             cut = None
             if len(part) > leaf_rows:
                 generator = stream(seed, Purpose.SAMPLE, *key, len(directions))
-                cut = _cut(rows, part, leaf_rows, overlap, steps, generator)
+                cut = _cut(rows, part, leaf_rows, overlap.of(len(part)), steps, generator)
             if parent >= 0:
                 children[parent][side] = len(directions) if cut is not None else -1 - n_leaves
             if cut is None:

@@ -1,0 +1,181 @@
+"""How many rows, cells and buckets there are, by the sizes of the problem alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.errors import InputError
+from distkern.solvers._cells.below import Below
+from distkern.solvers._cells.search import fewer_rows
+from distkern.solvers._cells.tree import Overlap
+from distkern.solvers._cells.trials import METRIC_ROWS
+from distkern.solvers.base import Problem
+
+MIB = 2**20
+#: a bucket has a 64th of the rows, but no more than so many bytes, and no fewer than so many cells
+_BUCKETS, _BUCKET_BYTES, BUCKET_CELLS = 64, 64 * MIB, 2
+#: leaves that are put together to a bucket, and rows of the sample in each; rows and bytes of the sample
+LEAVES, _LEAF_SAMPLE = 4, 64
+SAMPLE_ROWS, _SAMPLE_BYTES = 9216, 64 * MIB
+#: columns up to which sparse rows are written out
+_MOST_COLUMNS = 2**14
+#: rows of all the cells that are tried, and how many cells at least
+_TUNED_ROWS, _LEAST_TUNED = 40000, 4
+#: cells that are few, and shares of neighbours
+_FEW_CELLS, _FEW_CELLS_OVERLAP, _OVERLAP = 8, 0.3, 0.1
+#: rows of a cell for so many rows that it takes about as long whatever they are, between these limits; those
+#: of the square loss are factorised in double precision
+_PAIRS, _LEAST_ROWS, _MOST_ROWS, _MOST_QUADRATIC = 700_000_000, 1000, 12000, 4000
+
+
+def auto_cell_rows(n_rows: int, *, quadratic: bool) -> int:
+    """Rows of a cell where nothing is said: the more the fewer there are.
+
+    >>> [auto_cell_rows(n, quadratic=False) for n in (1000, 200_000, 10**7)]
+    [12000, 3500, 1000]
+    """
+    most = _MOST_QUADRATIC if quadratic else _MOST_ROWS
+    return int(min(max(_PAIRS // n_rows, _LEAST_ROWS), most))
+
+
+def auto_overlap(n_rows: int, cell_rows: int) -> float:
+    """The share of neighbours where nothing is said: more where borders are few, and hurt as much each.
+
+    >>> auto_overlap(60000, 8000), auto_overlap(10**6, 2000)
+    (0.3, 0.1)
+    """
+    return _FEW_CELLS_OVERLAP if n_rows <= _FEW_CELLS * cell_rows else _OVERLAP
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of a run.
+
+    Attributes
+    ----------
+    problem : what it is given
+    cell_rows, overlap : of a cell, at most, and the share of them that are neighbours at a border
+    quadratic : the loss is solved by a factorisation
+    searched : settings are searched on the sample, "full" or "quick"; None: they are not
+    below : a model under the cells
+    wanted_partitions : whose machines are averaged
+    """
+
+    problem: Problem
+    cell_rows: int
+    overlap: float
+    quadratic: bool
+    searched: str | None
+    below: Below | None = None
+    wanted_partitions: int = 1
+
+    def __post_init__(self) -> None:
+        if self.problem.sparse_numbers is not None and self.problem.n_features > _MOST_COLUMNS:
+            raise InputError(
+                f"cells need rows with all their numbers, and {self.problem.n_features} are too many",
+                where="the data",
+                mend="train newton, svrg or csvrg, which take sparse rows as they are, or keep at most "
+                f"{_MOST_COLUMNS} columns",
+            )
+
+    @property
+    def row_bytes(self) -> int:
+        """Of a row as it is moved."""
+        return 4 * self.problem.n_features + 17 + (8 * self.problem.n_outputs if self.below else 0)
+
+    @property
+    def bucket_rows(self) -> int:
+        """Rows of a bucket, at most, but for rows that are all the same."""
+        wanted = min(self.problem.n_rows // _BUCKETS, _BUCKET_BYTES // self.row_bytes)
+        return max(wanted, BUCKET_CELLS * self.cell_rows)
+
+    def depth(self, n_parts: float) -> float:
+        """Of a tree whose leaves have that share of the rows, where each half also has its neighbours."""
+        return self._cuts(n_parts)[0]
+
+    def copies(self, n_parts: float) -> float:
+        """Of a row, on average, in the leaves of that tree."""
+        return self._cuts(n_parts)[1]
+
+    def _cuts(self, n_parts: float) -> tuple[float, float]:
+        """One after the other, the last one in part if less than half of the rows are too many."""
+        n_rows, most = float(self.problem.n_rows), self.problem.n_rows / max(n_parts, 1.0)
+        overlap, depth, copies = Overlap(self.overlap, self.cell_rows), 0.0, 1.0
+        while n_rows > most * (1.0 + 1e-9):
+            growth = 1.0 + overlap.of(n_rows)
+            cut = min(1.0, math.log2(n_rows / most) / (1.0 - math.log2(growth)))
+            depth, copies = depth + cut, copies * growth**cut
+            n_rows *= (growth / 2.0) ** cut
+        return depth, copies
+
+    @property
+    def n_partitions(self) -> int:
+        """Of rows that are one cell all are the same."""
+        return 1 if self.problem.n_rows <= self.cell_rows else self.wanted_partitions
+
+    @property
+    def n_full(self) -> int:
+        """Buckets of a partition, about: of full ones."""
+        share = self.problem.n_rows / self.bucket_rows
+        return math.ceil(share * self.copies(share))
+
+    @property
+    def n_buckets(self) -> int:
+        """Of all partitions, about."""
+        return self.n_partitions * self.n_full
+
+    @property
+    def most_leaves(self) -> int:
+        """Of the trees that are cut from the sample."""
+        share = self.problem.n_rows / self.bucket_rows
+        leaves = 2 * 2 ** math.ceil(self.depth(LEAVES * share)) if share > 1.0 else 1
+        return self.n_partitions * leaves
+
+    @property
+    def sample_rows(self) -> int:
+        wanted = max(SAMPLE_ROWS, _LEAF_SAMPLE * LEAVES * self.n_full)
+        return min(self.problem.n_rows, wanted, max(_SAMPLE_BYTES // self.row_bytes, 64))
+
+    @property
+    def leaf_sample(self) -> int:
+        """Rows of the sample in a leaf, at most."""
+        share = min(1.0, self.bucket_rows / self.problem.n_rows)
+        return max(1, math.ceil(self.sample_rows * (share / LEAVES if share < 1.0 else 1.0)))
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether the best settings are tried on whole cells: where these are not what was searched on."""
+        return self.searched is not None and self.problem.n_rows > self.sample_rows
+
+    @property
+    def bucket_sample(self) -> int:
+        """Rows of the sample in a bucket, at most."""
+        return max(1, math.ceil(self.sample_rows * min(1.0, self.bucket_rows / self.problem.n_rows)))
+
+    @property
+    def tuned_rows(self) -> int:
+        """Of a cell on which settings are tried, at most: smaller ones have the same rows near each other."""
+        return min(self.cell_rows, fewer_rows(METRIC_ROWS, self.problem.n_outputs, quadratic=self.quadratic))
+
+    @property
+    def n_tuned(self) -> int:
+        """Cells that are tried."""
+        return max(_TUNED_ROWS // self.tuned_rows, _LEAST_TUNED)
+
+    def tuned(self, n_buckets: int) -> NDArray[np.int32]:
+        """The buckets of which cells are tried."""
+        return np.unique(np.linspace(0, n_buckets - 1, min(self.n_tuned, n_buckets)).astype(np.int32))
+
+    @property
+    def machine_bytes(self) -> int:
+        """Of a bucket's machines, if every row has a coefficient."""
+        d, k = self.problem.n_features, self.problem.n_outputs
+        return (
+            self.bucket_rows * (4 * d + 4 * k)
+            + 2 * BUCKET_CELLS * (4 * d + 8 * k + 32)
+            + self.bucket_rows * 64
+        )

@@ -1,0 +1,93 @@
+"""Jobs of the workflows over several seeds: mean and spread of what they reach on test rows.
+
+    python -m workflows.seeds workflows/csvrg/ijcnn1.toml --data FOLDER --out seeds.json --seeds 5
+    python -m workflows.seeds workflows/csvrg/ijcnn1.toml --data FOLDER --out seeds.json --set loss=hinge
+
+Each run is ``distkern train`` in a process of its own, on ``FOLDER/<the job's data>``. What is done is kept
+in the JSON file and not done again. Prints a Markdown table: test errors in % (or RMSE), least and greatest
+in brackets, and CPU seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import resource
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+
+@click.command(help=__doc__)
+@click.argument("jobs", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--data", required=True, type=click.Path(exists=True, path_type=Path), help="Of the data sets.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="JSON file of what is done.")
+@click.option("--seeds", default=5, show_default=True)
+@click.option("--algorithm", help="In place of the job's.")
+@click.option("--set", "settings", multiple=True, help="NAME=VALUE, over the job's.")
+def main(
+    jobs: tuple[Path, ...],
+    data: Path,
+    out: Path,
+    seeds: int,
+    algorithm: str | None,
+    settings: tuple[str, ...],
+) -> None:
+    """Run what is missing and print the table."""
+    found: dict[str, list[dict[str, float]]] = json.loads(out.read_text()) if out.exists() else {}
+    for job in jobs:
+        options = [
+            *([f"--algorithm={algorithm}"] if algorithm else []),
+            *(f"--set={one}" for one in settings),
+        ]
+        done = found.setdefault(" ".join([f"{job.parent.name}/{job.stem}", *options]), [])
+        for seed in range(len(done), seeds):
+            done.append(run(job, data, seed, options))
+            out.write_text(json.dumps(found, indent=1))
+    print(table(found))
+
+
+def run(job: Path, data: Path, seed: int, options: list[str]) -> dict[str, float]:
+    """The last figures of a run, and its CPU seconds with those of its workers."""
+    name = tomllib.loads(job.read_text())["data"]
+    before = cpu_seconds()
+    with tempfile.TemporaryDirectory() as folder:
+        program = [sys.executable, "-m", "distkern", "train", str(job), f"--seed={seed}"]
+        program += [f"--data={data / name}", f"--out={folder}/model", *options]
+        subprocess.run(program, check=True, stdout=subprocess.DEVNULL)
+        lines = (Path(folder) / "model" / "metrics.jsonl").read_text().splitlines()
+    last: dict[str, Any] = json.loads(lines[-1])
+    is_real = "test_rmse" in last
+    return {
+        "error": last["test_rmse" if is_real else "test_error"],
+        "is_real": float(is_real),
+        "seconds": cpu_seconds() - before,
+    }
+
+
+def cpu_seconds() -> float:
+    """Of all processes that were started and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def table(found: dict[str, list[dict[str, float]]]) -> str:
+    """In Markdown, a row for each job."""
+    lines = ["| job | seeds | test error | CPU s |", "|---|---|---|---|"]
+    for name, runs in found.items():
+        errors = np.array([run["error"] for run in runs]) * (1 if runs[0]["is_real"] else 100)
+        digits = max(0, 3 - math.ceil(math.log10(errors.max())))
+        low, mean, high = (f"{value:,.{digits}f}" for value in (errors.min(), errors.mean(), errors.max()))
+        seconds = np.mean([run["seconds"] for run in runs])
+        lines.append(f"| {name} | {len(runs)} | {mean} ({low} to {high}) | {seconds:.0f} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
