@@ -75,11 +75,6 @@ class AbstractBasis(ABC):
         """
         return (rows_of_wide_tile if self.is_wide else rows_of_tile)(self.size, self.dtype.itemsize)
 
-    @property
-    def batch_rows(self) -> int:
-        """Rows that are better predicted in one go, because of what is read for them; 0: however few."""
-        return 0
-
     def strip_rows(self, n_outputs: int) -> int:
         """Rows that are predicted at once: whole tiles with at most 2^14 predictions."""
         return self.tile_rows * max(1, STRIP_NUMBERS // (n_outputs * self.tile_rows))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -41,8 +41,8 @@ class SliceStore(Store, Protocol):
     Slice s of each array is its rows ``offsets[s] : offsets[s + 1]``.
     """
 
-    def slices(self, place: int, numbers: int) -> Iterator[Mapping[str, NDArray[Any]]]:
-        """Slice ``place`` of each of the tasks 0 .. ``numbers`` - 1, in order; raises if it is not seen."""
+    def slices(self, place: int, numbers: Iterable[int]) -> Iterator[Mapping[str, NDArray[Any]]]:
+        """Slice ``place`` of each of the tasks of some numbers; raises if it is not seen."""
 
 
 class Workplace(Protocol):

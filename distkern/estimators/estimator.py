@@ -48,7 +48,7 @@ from distkern.runs.feature_names import (
     put_in_order,
 )
 from distkern.runs.frames import encoded_frame, is_mixed, rows_of_frame
-from distkern.runs.prediction import predict_rows
+from distkern.runs.prediction import answer_of, predict_rows
 from distkern.runs.spooled import in_random_order
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.risk import Risk
@@ -331,13 +331,14 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             self.basis(np.float32),
             self.basis(np.float64),
             self.coef_,
-            self.intercept_,
             self.width_,
-            self._classes(),
             preparation,
-            output,
-            self._chances(),
+            self.answer(output),
         )
+
+    def answer(self, output: str) -> partial[NDArray[Any]]:
+        """A picklable function of Phi coef (n, n_outputs): "decision" values, a "label" or probabilities."""
+        return partial(answer_of, self.intercept_, self._classes(), output, self._chances())
 
     def preparation_for(self, split: Split) -> Preparation | None:
         """What is still to be done to a split's stored rows: nothing if its columns are in the order of the

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
+from distkern.common.sparse import Rows
 from distkern.common.types import Block, Floats
+from distkern.passes import Cost
+from distkern.runs.routed import Found, combining_cost
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation
 
@@ -23,6 +26,7 @@ class Applied:
     ----------
     losses : of predictions and their rows, the sum of s_i l_i
     preparation : what is done to rows before, if anything
+    found : what the places of a model that is not kept say, where they were asked
     """
 
     basis: AbstractBasis
@@ -30,9 +34,10 @@ class Applied:
     intercept: NDArray[np.float64]
     losses: Callable[[Floats, Block], float]
     preparation: Preparation | None
+    found: Found | None = None
 
     @classmethod
-    def to(cls, split: Split, model: Any) -> Applied:
+    def to(cls, split: Split, model: Any, found: Found | None = None) -> Applied:
         """A model that is applied to a split."""
         return cls(
             model.basis(split.dtype),
@@ -40,12 +45,31 @@ class Applied:
             model.intercept_,
             model.losses(),
             model.preparation_for(split),
+            found,
         )
 
     def predictions(self, block: Block) -> Floats:
         """f, (n_rows, n_outputs), in the dtype of the basis, or float64 with an intercept."""
-        features = block.features
-        if self.preparation is not None:
-            features = self.preparation.apply_rows(features, features.dtype)
-        values = self.basis.combine(features, self.coefficients)
+        values = self.combined(block.index, block.n_rows, block.features)
         return values.astype(np.float64) + self.intercept if self.intercept.any() else values
+
+    def combined(self, number: int, n_rows: int, features: Rows | None) -> Floats:
+        """Phi coef of a block; the features may be None where :attr:`needs_rows` is false."""
+        if self.preparation is not None and features is not None:
+            features = self.preparation.apply_rows(features, features.dtype)
+        if self.found is not None:
+            return self.found.combine(number, n_rows, features, self.coefficients)
+        assert features is not None
+        return self.basis.combine(features, self.coefficients)
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether predictions are made of the rows themselves."""
+        return self.found is None or self.found.needs_rows
+
+    def cost(self, row_numbers: int, n_rows: int) -> Cost:
+        """Of the predictions of a block."""
+        if self.found is not None:
+            return self.found.cost(row_numbers, n_rows)
+        own = combining_cost(self.basis, row_numbers, n_rows, self.coefficients.shape[1])
+        return replace(own, workspace_bytes=own.workspace_bytes + 2 * self.coefficients.nbytes)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,16 @@ from numpy.typing import NDArray
 from distkern.common import blas
 from distkern.common.errors import InputError
 from distkern.common.types import Block, Floats
+from distkern.engine.budget import Machine
 from distkern.engine.dask.arrays import is_dask
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
-from distkern.passes import Cost, Reduce, Stream, whole_visits
+from distkern.passes import Pass, Reduce, Stream, whole_visits
 from distkern.runs.applied import Applied
 from distkern.runs.ranking import RANKING_BYTES, RankedScores
-from distkern.runs.regression_figures import regression_figures, residuals_pass
+from distkern.runs.regression_figures import Residuals, regression_figures, residuals_pass
+from distkern.runs.routed import Found, Routing
 from distkern.storage.dataset import Split
 
 
@@ -103,7 +106,10 @@ def evaluate_split(
     started = time.perf_counter()
     step = evaluation_pass(model, split)
     driver = Driver({"test": split}, executor, EventLog(listeners))
-    with blas.single_threaded():
+    routing = Routing.of(model, split, "test", None, executor.machine)
+    with blas.single_threaded(), ExitStack() as stack:
+        if routing is not None:
+            step = evaluation_pass(model, split, routing.run(driver, None, stack))
         if isinstance(step, Reduce):
             sums = driver.measure(step)
             return regression_figures(model, sums, time.perf_counter() - started)
@@ -136,19 +142,29 @@ def score_of(
     return float(of_arrays(y, predicted, sample_weight=sample_weight))
 
 
-def evaluation_pass(model: Any, split: Split) -> Reduce[Any] | Stream[Any]:
-    """The pass of :func:`evaluate_split`, to be planned or run; raises what that raises."""
+def evaluation_passes(model: Any, split: Split, machine: Machine) -> list[Pass]:
+    """The passes of :func:`evaluate_split`, to be planned."""
+    routing = Routing.of(model, split, "test", None, machine)
+    steps, found = ([], None) if routing is None else routing.planned
+    return [*steps, evaluation_pass(model, split, found)]
+
+
+def evaluation_pass(
+    model: Any, split: Split, found: Found | None = None
+) -> Reduce[Residuals] | Stream[_Counted]:
+    """The last pass of :func:`evaluate_split`; raises what that raises."""
     if split.dataset.task != model.task:
         raise InputError(
             f"is a data set of task {split.dataset.task!r}, and {type(model).__name__} is for {model.task}",
             where=str(split.dataset.path),
             mend=f"shard it with --task {model.task}",
         )
-    return residuals_pass(model, split) if model.task == "regression" else _counting_pass(model, split)
+    make = residuals_pass if model.task == "regression" else _counting_pass
+    return make(model, split, found)
 
 
-def _counting_pass(model: Any, split: Split) -> Stream[_Counted]:
-    applied, known = Applied.to(split, model), model.classes_.tolist()
+def _counting_pass(model: Any, split: Split, found: Found | None = None) -> Stream[_Counted]:
+    applied, known = Applied.to(split, model, found), model.classes_.tolist()
     assert split.dataset.classes is not None
     labels = split.dataset.classes.tolist()
     codes = np.array([known.index(label) if label in known else -1 for label in labels], dtype=np.int64)
@@ -160,19 +176,14 @@ def _counting_pass(model: Any, split: Split) -> Stream[_Counted]:
         )
     n_outputs = model.n_outputs(len(known))
     operand = _Evaluated(applied, codes, len(known))
-    basis = applied.basis
     rows = max(split.block_rows)
-    cost = Cost(
-        workspace_bytes=basis.combining_bytes(split.row_numbers)
-        + 2 * model.coef_.nbytes
-        + rows * (8 * n_outputs + 4 * split.row_numbers + 64),
+    cost = applied.cost(split.row_numbers, rows)
+    cost = replace(
+        cost,
+        workspace_bytes=cost.workspace_bytes + rows * (8 * n_outputs + 64),
         # of a row: a score, its class and a weight; of a block the confusion as well
         result_bytes=(17 if len(known) == 2 else 0) + -(-8 * len(labels) * len(known) // rows),
-        flops_per_row=basis.flops_per_row(split.row_numbers) + 2.0 * basis.size * n_outputs,
-        entries_per_row=basis.entries_per_row,
         driver_bytes=RANKING_BYTES if len(known) == 2 else 0,
-        process_bytes=basis.process_bytes,
-        compiled=basis.is_compiled,
     )
     visits = whole_visits(split.block_rows)
     return Stream("evaluate", visits, _evaluate, operand, piece_rows=rows, split="test", cost=cost)

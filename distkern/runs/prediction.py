@@ -20,12 +20,9 @@ def predict_rows(
     single: AbstractBasis,
     double: AbstractBasis,
     coefficients: Floats,
-    intercept: Floats,
     n_features: int,
-    classes: NDArray[Any] | None,
     preparation: Preparation | None,
-    output: str,
-    chances: Callable[[Floats], NDArray[np.float64]] | None,
+    answer: Callable[[Floats], NDArray[Any]],
     features: Any,
 ) -> NDArray[Any]:
     """Decision values, labels or probabilities of rows, computed in the rows' own precision, threads pinned.
@@ -33,18 +30,11 @@ def predict_rows(
     Parameters
     ----------
     single, double : the basis in float32 and in float64
-    coefficients, intercept : (size, n_outputs) and (n_outputs,)
+    coefficients : (size, n_outputs)
     n_features : columns that rows must have
-    classes : label values; None for a model of real targets
     preparation : of the rows, None if they are prepared
-    output : "decision", "label" or "probability"
-    chances : of decision values (n_rows, n_outputs), where the model has probabilities
+    answer : what is said of Phi coef, see :func:`answer_of`
     features : (n_rows, n_features)
-
-    Returns
-    -------
-    (n_rows, n_outputs) float64 decision values, (n_rows,) for one output or two classes; (n_rows,) labels; or
-    (n_rows, n_classes) probabilities
     """
     values: Rows = features if isinstance(features, SparseRows) else np.asarray(features)
     dtype = values.dtype if values.dtype in (np.float32, np.float64) else np.dtype(np.float64)
@@ -57,7 +47,33 @@ def predict_rows(
     basis = single if dtype == np.float32 else double
     with blas.single_threaded():
         rows = converted(values.astype(dtype), sparse=isinstance(values, SparseRows))
-        decision = basis.combine(rows, coefficients).astype(np.float64)
+        combined = basis.combine(rows, coefficients)
+    return answer(combined)
+
+
+def answer_of(
+    intercept: Floats,
+    classes: NDArray[Any] | None,
+    output: str,
+    chances: Callable[[Floats], NDArray[np.float64]] | None,
+    combined: Floats,
+) -> NDArray[Any]:
+    """Decision values, labels or probabilities, of Phi coef.
+
+    Parameters
+    ----------
+    intercept : (n_outputs,)
+    classes : label values; None for a model of real targets
+    output : "decision", "label" or "probability"
+    chances : of decision values (n_rows, n_outputs), where the model has probabilities
+    combined : (n_rows, n_outputs)
+
+    Returns
+    -------
+    (n_rows, n_outputs) float64 decision values, (n_rows,) for one output or two classes; (n_rows,) labels; or
+    (n_rows, n_classes) probabilities
+    """
+    decision = combined.astype(np.float64)
     # adding a zero would turn a negative zero
     if intercept.any():
         decision += intercept

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from distkern.common.types import Block
-from distkern.passes import Cost, Reduce
+from distkern.passes import Reduce
 from distkern.runs.applied import Applied
+from distkern.runs.routed import Found
 from distkern.storage.dataset import Split
 
 
@@ -62,16 +63,12 @@ def _evaluate(block: Block, model: Applied) -> Residuals:
     )
 
 
-def residuals_pass(model: Any, split: Split) -> Reduce[Residuals]:
+def residuals_pass(model: Any, split: Split, found: Found | None = None) -> Reduce[Residuals]:
     """The pass that :func:`regression_figures` reads; the split is one for regression."""
-    operand = Applied.to(split, model)
-    basis = operand.basis
-    cost = Cost(
-        workspace_bytes=basis.combining_bytes(split.row_numbers)
-        + max(split.block_rows) * (32 * model.n_outputs() + 4 * split.row_numbers + 64),
-        process_bytes=basis.process_bytes,
-        compiled=basis.is_compiled,
-    )
+    operand, rows = Applied.to(split, model, found), max(split.block_rows)
+    cost = operand.cost(split.row_numbers, rows)
+    workspace = cost.workspace_bytes + rows * (32 * model.n_outputs() + 64)
+    cost = replace(cost, workspace_bytes=workspace)
     return Reduce("evaluate", _evaluate, Residuals.add, operand, "test", cost=cost)
 
 

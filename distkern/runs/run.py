@@ -134,10 +134,14 @@ def _plan_on(
     limited = needed_bytes(passes, machine)
     advice = ""
     if machine.memory_limit is not None and limited > machine.memory_limit:
-        worst = max(passes, key=lambda step: step.driver_bytes if machine.in_process else step.worker_bytes)
         raised = _raised(limited, machine, given)
         advice = _advice(
-            worst.name, limited, machine.memory_limit, extents["train"], raised, estimator.memory_knob()
+            _worst(passes, machine).name,
+            limited,
+            machine.memory_limit,
+            extents["train"],
+            raised,
+            estimator.memory_knob(),
         )
     seconds = START_SECONDS + sum(step.times * step.seconds for step in passes)
     return Plan(
@@ -152,6 +156,10 @@ def _plan_on(
         machine,
         saved,
     )
+
+
+def _worst(plans: Sequence[PassPlan], machine: Machine) -> PassPlan:
+    return max(plans, key=lambda plan: needed_bytes([plan], machine))
 
 
 def savings(machine: Machine, used: Machine) -> tuple[str, ...]:
@@ -305,17 +313,21 @@ def opened_executor(
             executor.close()
 
 
-def check_limit(step: Pass, extent: Extent, given: int | None) -> Callable[[Machine], Machine]:
-    """A check that refuses a machine whose memory limit a single pass does not fit; see :func:`fitted`."""
+def check_limit(
+    steps: Callable[[Machine], Sequence[Pass]], extent: Extent, given: int | None
+) -> Callable[[Machine], Machine]:
+    """A check that refuses a machine whose memory limit its passes do not fit; see :func:`fitted`."""
 
     def check(machine: Machine) -> Machine:
-        plans, machine = fitted([step], {step.split: extent}, machine)
+        wanted = steps(machine)
+        plans, machine = fitted(wanted, {step.split: extent for step in wanted}, machine)
         needed = needed_bytes(plans, machine)
         if machine.memory_limit is not None and needed > machine.memory_limit:
             own = machine.memory_limit != given
             otherwise = "use --scheduler local" if own else "leave --memory-limit out"
             raised = _raised(needed, machine, given)
-            advice = _advice(step.name, needed, machine.memory_limit, extent, raised, otherwise)
+            worst = _worst(plans, machine).name
+            advice = _advice(worst, needed, machine.memory_limit, extent, raised, otherwise)
             raise MemoryBudgetError(advice, where=_whose(machine, given))
         return machine
 
@@ -336,8 +348,11 @@ def evaluate(
     listeners: Sequence[Listener] = (),
 ) -> dict[str, Any]:
     """Figures of a model on a split: see :func:`distkern.runs.evaluation.evaluate_split`."""
-    from distkern.runs.evaluation import evaluate_split, evaluation_pass
+    from distkern.runs.evaluation import evaluate_split, evaluation_passes
 
-    check = check_limit(evaluation_pass(model, source), Extent.of(source), memory_limit)
+    def steps(machine: Machine) -> Sequence[Pass]:
+        return evaluation_passes(model, source, machine)
+
+    check = check_limit(steps, Extent.of(source), memory_limit)
     with opened_executor(scheduler, workers, memory_limit, check) as executor:
         return evaluate_split(model, source, executor, (*listeners, stop_if_asked))

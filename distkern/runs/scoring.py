@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import accumulate, chain
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common import interrupts
-from distkern.common.sparse import Rows
-from distkern.common.types import Block
+from distkern.common.stores import Store
+from distkern.common.types import Block, Floats
+from distkern.engine.budget import Machine
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.held import HeldBlock, held_in_order
 from distkern.engine.plan import Extent
-from distkern.passes import Cost, Each, Reduce
+from distkern.passes import Cost, Each, Pass, Reduce
+from distkern.runs.applied import Applied
 from distkern.runs.learner import Learner
+from distkern.runs.routed import Found, Routing, combining_cost
 from distkern.runs.run import check_limit, opened_executor, stop_if_asked
 from distkern.storage.dataset import Split
 from distkern.storage.file_rows import FileBlock, FileRows
@@ -49,62 +54,80 @@ def predict_to(
     of a model that has them, "probability".
     """
     labels, columns, dtype = _predicted(model, output)
-    place, block_rows = place_of(out), max(source.block_rows)
-    # all blocks but the last have as many rows
-    at_once = 1 if source.is_sparse else max(1, model.basis(np.float32).batch_rows // block_rows)
-    parts = [
-        tuple(range(first, min(first + at_once, source.n_blocks)))
-        for first in range(0, source.n_blocks, at_once)
-    ]
-    with open_prediction_store(
-        place, columns, dtype, source.n_rows, at_once * block_rows, labels, rows=source.has_source_rows
-    ) as (store, commit):
-        numbers = source.has_source_rows
-        items = [
-            (
-                part[0] * block_rows,
-                sum(source.block_rows[block] for block in part),
-                [source.reader(block) for block in part] if numbers else None,
-            )
-            for part in parts
-        ]
-        cost = _cost(model, Extent.of(source), source.row_numbers, output, min(at_once, source.n_blocks))
-        function = model.predictor(model.preparation_for(source), output)
-        step = Each("predict", _predict_blocks, items, store, parts, function, source.name, cost=cost)
-        check = check_limit(step, Extent.of(source), memory_limit)
-        with opened_executor(scheduler, workers, memory_limit, check) as executor:
-            driver = Driver({source.name: source}, executor, EventLog([stop_if_asked]))
-            done: int = sum(driver.each(step))
+
+    def routing(machine: Machine) -> Routing | None:
+        return Routing.of(model, source, source.name, out, machine)
+
+    def steps(machine: Machine) -> list[Pass]:
+        routed = routing(machine)
+        first, found = ([], None) if routed is None else routed.planned
+        return [*first, _answering(model, source, output, None, found)]
+
+    check = check_limit(steps, Extent.of(source), memory_limit)
+    with (
+        open_prediction_store(
+            place_of(out),
+            columns,
+            dtype,
+            source.n_rows,
+            max(source.block_rows),
+            labels,
+            rows=source.has_source_rows,
+        ) as (store, commit),
+        opened_executor(scheduler, workers, memory_limit, check) as executor,
+        ExitStack() as stack,
+    ):
+        driver = Driver({source.name: source}, executor, EventLog([stop_if_asked]))
+        routed = routing(executor.machine)
+        found = None if routed is None else routed.run(driver, out, stack)
+        done: int = sum(driver.each(_answering(model, source, output, store, found)))
         if done != source.n_rows:
             raise RuntimeError(f"{done} of {source.n_rows} rows were predicted")
+        stack.close()
         commit()
     return done
 
 
-def _predict_blocks(
-    item: tuple[int, int, list[ShardReader] | None],
+def _answering(model: Learner, source: Split, output: str, store: Store | None, found: Found | None) -> Each:
+    """The pass that predicts each block, and writes its predictions."""
+    starts = accumulate(source.block_rows[:-1], initial=0)
+    numbers = range(source.n_blocks)
+    items = [
+        (start, source.block_rows[block], source.reader(block) if source.has_source_rows else None)
+        for block, start in zip(numbers, starts, strict=True)
+    ]
+    cost, blocks = _cost(model, Extent.of(source), source.row_numbers, output, found), [(n,) for n in numbers]
+    if found is None:
+        function = model.predictor(model.preparation_for(source), output)
+        return Each("predict", _predict_block, items, store, blocks, function, source.name, cost=cost)
+    applied = Applied.to(source, model, found)
+    operand = applied, model.answer(output)
+    read = blocks if applied.needs_rows else ()
+    numbered = list(enumerate(items))
+    return Each("predict", _answer_block, numbered, store, read, operand, source.name, cost=cost)
+
+
+def _predict_block(
+    item: tuple[int, int, ShardReader | None],
     blocks: Iterator[Block],
     function: Callable[[Any], NDArray[Any]],
 ) -> tuple[int, NDArray[Any], NDArray[np.int64] | None]:
-    """Number of the first row of some blocks, predictions and row numbers of their rows."""
-    start, n_rows, readers = item
-    found = function(_together(blocks, n_rows))
-    keys = None if readers is None else np.concatenate([reader.source_rows() for reader in readers])
-    return start, found, keys
+    """Number of the first row of a block, predictions and row numbers of its rows."""
+    start, _, reader = item
+    return start, function(next(blocks).features), None if reader is None else reader.source_rows()
 
 
-def _together(blocks: Iterator[Block], n_rows: int) -> Rows:
-    """The features of all blocks, of which one at a time is held beside them."""
-    features = next(blocks).features
-    if len(features) == n_rows:
-        return features
-    whole = np.empty((n_rows, features.shape[1]), features.dtype)
-    done = len(features)
-    whole[:done] = np.asarray(features)
-    for block in blocks:
-        whole[done : done + block.n_rows] = np.asarray(block.features)
-        done += block.n_rows
-    return whole
+def _answer_block(
+    item: tuple[int, tuple[int, int, ShardReader | None]],
+    blocks: Iterator[Block],
+    operand: tuple[Applied, Callable[[Floats], NDArray[Any]]],
+) -> tuple[int, NDArray[Any], NDArray[np.int64] | None]:
+    """The same of what the places said."""
+    number, (start, n_rows, reader) = item
+    model, answer = operand
+    features = next((block.features for block in blocks), None)
+    found = answer(model.combined(number, n_rows, features))
+    return start, found, None if reader is None else reader.source_rows()
 
 
 def files_for(
@@ -148,7 +171,7 @@ def predict_files_to(
     like = HeldBlock(Block(first.features))
     cost = _cost(model, Extent.of(like), like.row_numbers, output)
     step = Reduce[Any]("predict", function, max, cost=cost)
-    check = check_limit(step, Extent.of(like), memory_limit)
+    check = check_limit(lambda _: [step], Extent.of(like), memory_limit)
     ids: deque[NDArray[Any] | None] = deque()
 
     def blocks(given: Iterable[FileBlock]) -> Iterator[Block]:
@@ -169,21 +192,17 @@ def predict_files_to(
     return done
 
 
-def _cost(model: Learner, extent: Extent, row_numbers: int, output: str, n_blocks: int = 1) -> Cost:
-    """Of some blocks; Arrow and the chunks that are read fit what every driver is given."""
+def _cost(model: Learner, extent: Extent, row_numbers: int, output: str, found: Found | None = None) -> Cost:
+    """Of a block; Arrow and the chunks that are read fit what every driver is given."""
     _, columns, _ = _predicted(model, output)
-    basis, row_bytes = model.basis(np.float32), 16 * len(columns or [""])
-    rows = n_blocks * max(extent.block_rows)
-    return Cost(
-        workspace_bytes=basis.combining_bytes(row_numbers)
-        + 2 * model.coef_.nbytes
-        + rows * (row_bytes + 4 * row_numbers)
-        # their rows together, beside a block
-        + (rows * extent.row_bytes if n_blocks > 1 else 0),
-        process_bytes=basis.process_bytes,
-        compiled=basis.is_compiled,
-        result_bytes=rows * row_bytes,
-    )
+    rows, row_bytes = max(extent.block_rows), 16 * len(columns or [""])
+    if found is None:
+        basis = model.basis(np.float32)
+        cost = combining_cost(basis, row_numbers, rows, model.coef_.shape[1])
+    else:
+        cost = found.cost(row_numbers, rows)
+    workspace = cost.workspace_bytes + 2 * model.coef_.nbytes + rows * row_bytes
+    return replace(cost, workspace_bytes=workspace, result_bytes=rows * row_bytes)
 
 
 def _predicted(model: Learner, output: str) -> tuple[list[Any], list[str] | None, np.dtype[Any]]:

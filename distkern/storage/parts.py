@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -175,8 +175,8 @@ class SlicedParts(_Parts):
             write_bytes_atomic(self._file(number), content)
             return self._describe(number, record)
 
-    def slices(self, place: int, numbers: int) -> Iterator[dict[str, NDArray[Any]]]:
-        """Slice ``place`` of each of the parts 0 .. ``numbers`` - 1, in order.
+    def slices(self, place: int, numbers: Iterable[int]) -> Iterator[dict[str, NDArray[Any]]]:
+        """Slice ``place`` of each of the parts of some numbers, in their order.
 
         Raises
         ------
@@ -189,9 +189,9 @@ class SlicedParts(_Parts):
             raise InputError(
                 "this worker does not see the folder in which the run keeps its rows",
                 where=str(self.folder),
-                mend="train with --out in a folder that all workers see",
+                mend="give --out in a folder that all workers see",
             )
-        for number in range(numbers):
+        for number in numbers:
             yield self._slice(place, number)
 
     def _slice(self, place: int, number: int) -> dict[str, NDArray[Any]]:

@@ -32,7 +32,7 @@ def test_a_slice_is_read_from_every_part_in_order(tmp_path):
     parts = stored(tmp_path)
     assert parts.records() == {0: {"rows": 5}, 1: {"rows": 5}}
     for place, (low, high) in enumerate([(0, 3), (3, 3), (3, 5)]):
-        for number, found in enumerate(parts.slices(place, 2)):
+        for number, found in enumerate(parts.slices(place, range(2))):
             for name, values in arrays(100 * number).items():
                 np.testing.assert_array_equal(found[name], values[low:high])
                 assert found[name].dtype == np.dtype(LAYOUT[name][0])
@@ -46,13 +46,13 @@ def test_a_flipped_byte_is_refused(tmp_path, place):
     content[place] ^= 1
     file.write_bytes(content)
     with pytest.raises(CorruptDataError, match=r"1\.rows: .*damaged"):
-        _ = [list(parts.slices(slice_, 2)) for slice_ in range(3)]
+        _ = [list(parts.slices(slice_, range(2))) for slice_ in range(3)]
     file.write_bytes(content[:-3])
     with pytest.raises(CorruptDataError):
-        list(parts.slices(2, 2))
+        list(parts.slices(2, range(2)))
     file.unlink()
     with pytest.raises(CorruptDataError, match="the rows are missing"):
-        list(parts.slices(0, 2))
+        list(parts.slices(0, range(2)))
 
 
 def test_rows_of_another_run_do_not_count(tmp_path):
@@ -60,7 +60,7 @@ def test_rows_of_another_run_do_not_count(tmp_path):
     other = SlicedParts(tmp_path / "moved", "another job", LAYOUT)
     assert other.records() == {}
     with pytest.raises(CorruptDataError, match="of another run"):
-        list(other.slices(0, 1))
+        list(other.slices(0, range(1)))
 
 
 def test_a_process_that_does_not_see_the_folder_says_so(tmp_path):
@@ -69,4 +69,4 @@ def test_a_process_that_does_not_see_the_folder_says_so(tmp_path):
     with pytest.raises(
         InputError, match=r"does not see the folder .* --out in a folder that all workers see"
     ):
-        list(parts.slices(0, 2))
+        list(parts.slices(0, range(2)))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.common import tiles
+from distkern.bases.placed import AbstractPlacedBasis
 from distkern.common.sparse import Rows, converted
 from distkern.common.types import Floats
 from distkern.solvers._cells.below import Below
@@ -24,6 +24,8 @@ KEPT_BYTES = 128 * 2**20
 #: numbers of the rows that are placed and predicted together; of a model that is not kept, of which all is
 #: read for them, more
 _NUMBERS, _MANY_NUMBERS = 2**21, 2**23
+#: of kernels
+_TILE_BYTES = 16 * 2**20
 
 _lock = threading.Lock()
 _kept: Any = None
@@ -36,7 +38,7 @@ class Loads(Protocol):
         """The arrays of a part."""
 
 
-class CellBasis(AbstractBasis):
+class CellBasis(AbstractPlacedBasis):
     """phi_j(x) = output j of the machine of the cell in which x lies: the coefficients of a model are 1.
 
     Of several partitions their average.
@@ -80,35 +82,50 @@ class CellBasis(AbstractBasis):
         return max(1, self._numbers // self.places.n_features)
 
     @property
-    def batch_rows(self) -> int:
-        return self.tile_rows if self._numbers > _NUMBERS else 0
+    def is_kept(self) -> bool:
+        return not self._name or self.places.n_buckets * self._bucket_bytes <= KEPT_BYTES
+
+    @property
+    def n_places(self) -> int:
+        return self.places.n_buckets
+
+    @property
+    def n_layers(self) -> int:
+        return self.places.n_partitions
+
+    @property
+    def place_bytes(self) -> int:
+        return self._bucket_bytes
+
+    @property
+    def n_coordinates(self) -> int:
+        return self.places.n_features
+
+    @property
+    def saying_bytes(self) -> int:
+        return _TILE_BYTES
+
+    @property
+    def added(self) -> AbstractBasis | None:
+        return None if self._below is None else self._below.basis(self.dtype)
 
     @property
     def _numbers(self) -> int:
-        is_kept = not self._name or self.places.n_buckets * self._bucket_bytes <= KEPT_BYTES
-        return _NUMBERS if is_kept else _MANY_NUMBERS
+        return _NUMBERS if self.is_kept else _MANY_NUMBERS
 
-    def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
-        # its tiles may lie where the values will be
-        below = None if self._below is None else self._below(features.astype(self.dtype))
+    def placed(self, features: Rows) -> tuple[Floats, list[NDArray[np.int32]]]:
         rows = self.places.rows(np.asarray(converted(features, sparse=False)), self.dtype)
-        total = np.zeros((len(rows), self._n_outputs))
-        for partition in range(self.places.n_partitions):
-            buckets = self.places.buckets(rows, partition)
-            order = np.argsort(buckets, kind="stable")
-            present, starts = np.unique(buckets[order], return_index=True)
-            for bucket, inside in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
-                total[inside] += self._bucket(bucket).predict(rows[inside], self.settings)
-        tiles.apply(np.divide, total, self.places.n_partitions, into=total)
-        tiles.copied(total, into=values)
-        if below is not None:
-            values += below
-        if nearest is not None:
-            tiles.greatest(values, nearest)
+        return rows, [self.places.buckets(rows, number) for number in range(self.n_layers)]
+
+    def values_at(self, place: int, coordinates: Floats) -> NDArray[np.float64]:
+        return self._bucket(place).predict(coordinates, self.settings)
+
+    def addition(self, features: Rows) -> NDArray[np.float64] | None:
+        return None if self._below is None else self._below(features.astype(self.dtype))
 
     def _bucket(self, number: int) -> Machines:
         global _kept
-        if not self._name:
+        if not (self._name and self.is_kept):
             return Machines.of(self.machines.load(number))
         key = (self._name, number)
         with _lock:
@@ -126,7 +143,7 @@ class CellBasis(AbstractBasis):
 
     @property
     def process_bytes(self) -> int:
-        own = KEPT_BYTES + 2 * self._bucket_bytes if self._name else 0
+        own = 2 * self._bucket_bytes + KEPT_BYTES * self.is_kept if self._name else 0
         return own if self._below is None else own + self._below.process_bytes
 
     @property
@@ -142,7 +159,7 @@ class CellBasis(AbstractBasis):
 
 def placing_bytes(itemsize: int = 4, numbers: int = _NUMBERS) -> int:
     """Rows as they are placed, with those of a bucket and of a cell, and tiles of kernels."""
-    return 8 * _NUMBERS + numbers * 3 * itemsize + 16 * 2**20
+    return 8 * _NUMBERS + numbers * 3 * itemsize + _TILE_BYTES
 
 
 def cell_basis(

@@ -64,7 +64,7 @@ class Cut:
         """The rows of a bucket, in the order of the data, with neighbours, which of them lie in it, and what
         a model below predicts (n_rows, n_outputs), if there is one.
         """
-        parts = self.rows.slices(number, self.n_parts)
+        parts = self.rows.slices(number, range(self.n_parts))
         first = next(parts)
         arrays = {name: np.empty((most, *values.shape[1:]), values.dtype) for name, values in first.items()}
         done = 0

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common import tiles
 from distkern.common.rng import Purpose, stream
 from distkern.common.types import Floats
 
@@ -19,7 +20,7 @@ _STEPS = 16
 #: so that directions differ by their random vectors, and are still those along which rows vary
 _RANDOM_STEPS = 1
 #: numbers of the directions that are gathered at a time
-_GATHERED = 2**18
+_GATHERED = 2**16
 _ARRAYS = ("directions", "thresholds", "margins", "children", "roots")
 #: in which rows vary, of data as it is, about
 _DIMENSIONS = 8.0
@@ -105,7 +106,9 @@ class Tree:
             under_way = np.arange(len(strip))
             while len(under_way):
                 nodes = places[under_way]
-                beyond = projections(strip[under_way], self.directions[nodes]) > self.thresholds[nodes]
+                going = _taken("going down", strip, under_way)
+                heights = projections(going, _taken("directions", self.directions, nodes))
+                beyond = heights > self.thresholds[nodes]
                 places[under_way] = self.children[nodes, beyond.astype(np.intp)]
                 under_way = under_way[places[under_way] >= 0]
         return -1 - found
@@ -198,6 +201,12 @@ def tree_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Tree:
 def projections(rows: Floats, directions: Floats) -> NDArray[np.float32]:
     """<v_i, x_i> of each row and its direction, each by itself, so that it does not depend on the others."""
     return np.asarray(np.einsum("ij,ij->i", rows.astype(np.float32, copy=False), directions))
+
+
+def _taken(name: str, values: Floats, rows: NDArray[np.integer[Any]]) -> Floats:
+    """Some rows, which the next ones of that name overwrite."""
+    taken = tiles.scratch(name, (len(rows), values.shape[1]), values.dtype)
+    return tiles.apply(np.take, values, rows, 0, into=taken, mode="clip")
 
 
 def _along(rows: Floats, part: NDArray[np.intp], direction: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -1,0 +1,130 @@
+"""Prediction by machines in cells that no process keeps: rows go to their buckets, predictions come back."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from distkern.common.errors import CorruptDataError, MemoryBudgetError
+from distkern.estimators.cells import CellClassifier, CellRegressor
+from distkern.estimators.newton import NewtonRegressor
+from distkern.runs import routed
+from distkern.runs.persistence import load_model
+from distkern.runs.run import evaluate
+from distkern.runs.scoring import predict_to
+from distkern.solvers._cells import basis
+from distkern.storage.ingest import write_dataset
+from distkern.storage.parts import StoredParts
+
+KINDS = ("two partitions", "several classes", "over another model")
+
+
+def rows(n_rows=600):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(n_rows, 4)).astype(np.float32)
+    return X, np.sin(2 * X[:, 0]) + X[:, 1]
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """Of each kind a data set, a model that was saved, and its decision values when it is kept."""
+    folder, found = tmp_path_factory.mktemp("routed"), {}
+    X, y = rows()
+    given = {"search": None, "max_cell_rows": 60, "random_state": 0}
+    for kind in KINDS:
+        labels = {"two partitions": y > 0, "several classes": np.digitize(y, (-0.5, 0.5))}.get(kind, y)
+        data = write_dataset(
+            [(X, labels)],
+            folder / f"{kind}.zarr",
+            scale="standard",
+            test_fraction=0.2,
+            rows_per_shard=90,
+            task="regression" if labels is y else "classification",
+        )
+        if kind == "over another model":
+            base = NewtonRegressor(n_landmarks=8, random_state=0).fit(data.train)
+            model = CellRegressor(base=base, **given)
+        else:
+            model = CellClassifier(partitions=1 + (kind == "two partitions"), **given)
+        model.fit(data.train).save(folder / kind)
+        predict_to(model, data.train, folder / f"{kind}.npy", output="decision", scheduler="synchronous")
+        found[kind] = data, folder / kind, np.load(folder / f"{kind}.npy"), evaluate(model, data.train)
+    return found
+
+
+@pytest.fixture
+def nothing_kept(monkeypatch):
+    monkeypatch.setattr(basis, "KEPT_BYTES", 1)
+    monkeypatch.setattr(basis, "_kept", None)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_predictions_are_those_of_a_model_that_is_kept(kind, fitted, nothing_kept, tmp_path, monkeypatch):
+    data, folder, expected, figures = fitted[kind]
+    assert not load_model(folder).basis().is_kept
+    found, loaded = {}, Counter()
+    load = StoredParts.load
+
+    def counted(self, number):
+        loaded[number] += 1
+        return load(self, number)
+
+    monkeypatch.setattr(StoredParts, "load", counted)
+    # all rows of a place at a time, and those of a block
+    for name, most in (("all", 2**24), ("few", 1)):
+        monkeypatch.setattr(routed, "_PART_BYTES", most)
+        out = tmp_path / f"{name}.npy"
+        predict_to(load_model(folder), data.train, out, output="decision", scheduler="synchronous")
+        found[name] = np.load(out)
+        if name == "all":
+            assert set(loaded.values()) == {1}
+    np.testing.assert_allclose(found["all"], expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(found["few"], expected, rtol=1e-4, atol=1e-4)
+    # nothing is left of the rows that were moved
+    assert {file.name for file in tmp_path.iterdir()} == {"all.npy", "few.npy"}
+    measured = evaluate(load_model(folder), data.train)
+    assert measured.keys() == figures.keys()
+    for name in measured.keys() - {"seconds"}:
+        assert measured[name] == pytest.approx(figures[name], rel=1e-4)
+
+
+def test_the_same_bits_for_any_number_of_workers(fitted, nothing_kept, tmp_path):
+    data, folder, _, _ = fitted["two partitions"]
+    made = []
+    for scheduler, workers in (("synchronous", 1), ("threads", 1), ("threads", 3)):
+        made.append(tmp_path / f"{scheduler}{workers}.csv")
+        where = {"scheduler": scheduler, "workers": workers}
+        predict_to(load_model(folder), data.train, made[-1], output="decision", **where)
+    assert made[0].read_bytes() == made[1].read_bytes() == made[2].read_bytes()
+
+
+def test_a_bucket_that_was_changed_is_refused(fitted, nothing_kept, tmp_path):
+    data, folder, _, _ = fitted["several classes"]
+    load_model(folder).save(tmp_path / "m")
+    file = tmp_path / "m" / "machines" / "1" / "support" / "c" / "0" / "0"
+    content = bytearray(file.read_bytes())
+    content[3] ^= 1
+    file.write_bytes(content)
+    model = load_model(tmp_path / "m")
+    with pytest.raises(CorruptDataError, match="machines/1/support"):
+        predict_to(model, data.train, tmp_path / "p.npy", scheduler="synchronous")
+    with pytest.raises(CorruptDataError, match="machines/1/support"):
+        evaluate(model, data.train, scheduler="synchronous")
+    assert [file.name for file in tmp_path.iterdir()] == ["m"]
+
+
+def test_the_limit_is_of_all_passes(fitted, nothing_kept, tmp_path):
+    data, folder, _, _ = fitted["several classes"]
+    model = load_model(folder)
+    model.bucket_bytes_ = 2**30
+    where = {"scheduler": "synchronous", "memory_limit": 2**30}
+    with pytest.raises(MemoryBudgetError, match="pass 'say' needs"):
+        predict_to(model, data.train, tmp_path / "p.npy", **where)
+    with pytest.raises(MemoryBudgetError, match="pass 'say' needs"):
+        evaluate(model, data.train, **where)
+
+
+def test_a_place_is_asked_about_few_rows_at_a_time():
+    counts = np.array([[2, 0, 9], [2, 0, 9], [2, 1, 0], [2, 0, 0]])
+    wanted = [(0, range(2)), (0, range(2, 4)), (1, range(2, 3)), (2, range(1)), (2, range(1, 2))]
+    assert routed.asked(counts, 4) == wanted
