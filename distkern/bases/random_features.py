@@ -174,10 +174,12 @@ class RandomFeatureBasis(AbstractBasis):
                 values[rows, self.columns_of(block)] = tile
         return values
 
-    def block_tiles(self, features: Rows, block: int) -> Iterator[tuple[slice, Floats]]:
+    def block_tiles(
+        self, features: Rows, block: int, tile_rows: int | None = None
+    ) -> Iterator[tuple[slice, Floats]]:
         """Rows and values of all tiles of one block; each overwrites the last."""
         columns = self.columns_of(block)
-        width, tile_rows = columns.stop - columns.start, self.tile_rows
+        width, tile_rows = columns.stop - columns.start, tile_rows or self.tile_rows
         scale, members = self._scale(block), self._kept(block)
         for start in range(0, features.shape[0], tile_rows):
             rows = slice(start, min(start + tile_rows, features.shape[0]))

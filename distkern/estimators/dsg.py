@@ -22,6 +22,7 @@ from distkern.estimators.functional import (
     AbstractFunctionalEstimator,
     AbstractFunctionalRegressor,
 )
+from distkern.landmarks.base import Layout
 from distkern.runs.arrays import ArraySource
 from distkern.runs.data import of_positive_weight
 from distkern.solvers._dsg.continued import ContinuedDSG
@@ -47,7 +48,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> DSG:
         steps, values = None, self.values_of(DSG)
         if self.step_size is not None:
-            steps = StepRule(step0=self.value("step_size"), step1=self.value("step_decay"))
+            steps = StepRule(self.value("step_size"), self.value("step_decay"))
         values["block_size"] = min(values["block_size"], values["n_features"])
         return DSG(
             self._risk_for(self._least_outputs(), class_weights, mean_weight),
@@ -61,7 +62,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
     def basis(self, dtype: DTypeLike = np.float32) -> RandomFeatureBasis:
         """The random features in use, computing in ``dtype``."""
         solver = self._solver(None, 1.0)
-        return solver.basis(self.width_, np.dtype(dtype), self.gamma_, self.seed_, self.n_blocks_)
+        return solver.basis(Layout((), self.width_, np.dtype(dtype), self.seed_), self.gamma_, self.n_blocks_)
 
     def _continue(self, rows: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None) -> None:
         """Steps over one more batch of validated rows with class codes or numbers."""

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.errors import InputError
-from distkern.common.parameters import NOT_NEGATIVE, NOTHING, POSITIVE, Parameter
+from distkern.common.parameters import NOTHING, POSITIVE, Parameter, declared
 from distkern.features.kernel_choice import GAMMA, a_kernel
 from distkern.features.random import SAMPLER
 from distkern.kernels import feature_kernel_names
+from distkern.landmarks.base import Layout
 from distkern.losses import loss_names
 from distkern.passes import Batches, Cost
 from distkern.solvers._dsg.growth import Growth
 from distkern.solvers._dsg.model import MEASURED_ROWS, figures_of, measuring_pass
 from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, polish_outline, sweep
-from distkern.solvers._dsg.rounds import Follower, Operand, answer_bytes, join, sums_bytes
+from distkern.solvers._dsg.rounds import Follower, Operand, answer_bytes, sums_bytes
+from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers._dsg.settings import DSGSettings, DSGState
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import a_loss
@@ -77,7 +80,7 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
         "step_size": Parameter(
             None, (POSITIVE, NOTHING), "gamma_t = step_size / (1 + step_decay t); none: 0.5, or 20 plainly"
         ),
-        "step_decay": Parameter(0.02, (NOT_NEGATIVE,), "how fast steps of a given size fall"),
+        "step_decay": declared(StepRule)["step_decay"],
     }
 
     def __post_init__(self) -> None:
@@ -110,28 +113,19 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
         rows = rows * problem.n_rows if isinstance(rows, float) else rows
         return self.stages * max(1, round(rows / min(self.batch_size, problem.n_rows)))
 
-    def basis(
-        self,
-        n_input: int,
-        dtype: np.dtype[Any],
-        gamma: float,
-        seed: int,
-        n_blocks: int | None = None,
-        *,
-        sparse_rows: bool = False,
-    ) -> RandomFeatureBasis:
+    def basis(self, layout: Layout, gamma: float, n_blocks: int | None = None) -> RandomFeatureBasis:
         """The features of a run: all that it may use, or the first ``n_blocks`` blocks, as in a model."""
         blocks = self.most_blocks if n_blocks is None else n_blocks
         return RandomFeatureBasis(
             self.kernel.with_gamma(gamma),
-            n_input,
+            layout.n_features,
             self.block_size * blocks,
-            seed,
+            layout.seed,
             sampler=self.sampler,
-            dtype=dtype,
+            dtype=layout.dtype,
             block_size=self.block_size,
             normalize="block",
-            sparse_rows=sparse_rows,
+            sparse_rows=layout.is_sparse,
         )
 
     def model_coefficients(self, state: DSGState) -> NDArray[np.float64]:
@@ -170,7 +164,7 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
 
     def stage(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
         basis, risk = (
-            self._basis_of(problem, state.gamma),
+            self.basis(problem.layout, state.gamma),
             scaled_risk(self.risk, state.center, state.target_scale),
         )
         if state.step < state.n_steps:
@@ -182,7 +176,7 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
         else:
             start, gap = self.model_coefficients(state), math.nan
             if self.polish == "exact":
-                in_use = self._basis_of(problem, state.gamma, state.n_blocks)
+                in_use = self.basis(problem.layout, state.gamma, state.n_blocks)
                 polished, n_passes, gap = yield from exact_polish(problem, risk, in_use, start, self.strength)
             else:
                 polished = yield from sweep(problem, risk, basis, start, self.strength, state.sweeps)
@@ -231,7 +225,7 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
             Outline(self._steps(problem, None), grown),
         ]
         n_measured = 1 + grown + self._polishing_stages
-        basis = self._basis_of(problem, 1.0)
+        basis = self.basis(problem.layout, 1.0)
         for split in ("train", "test") if problem.has_test else ("train",):
             share = min(1.0, MEASURED_ROWS / problem.n_rows)
             passes.append(Outline(measuring_pass(problem, None, basis, split, share), n_measured))
@@ -243,22 +237,8 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
         """Stages after the steps."""
         return {None: 0, "exact": 1, "sweeps": self.n_sweeps}[self.polish]
 
-    def _basis_of(self, problem: Problem, gamma: float, n_blocks: int | None = None) -> RandomFeatureBasis:
-        return self.basis(
-            problem.n_features,
-            problem.dtype,
-            gamma,
-            problem.seed,
-            n_blocks,
-            sparse_rows=problem.sparse_numbers is not None,
-        )
-
-    def _process_bytes(self, problem: Problem) -> int:
-        """Of a process that evaluates the features, whatever gamma is."""
-        return self._basis_of(problem, 1.0).process_bytes
-
     def _measured(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
-        basis = self._basis_of(problem, state.gamma)
+        basis = self.basis(problem.layout, state.gamma)
         coefficients = self.model_coefficients(state).astype(basis.dtype)
         model = Model(basis, coefficients, scaled_risk(self.risk, state.center, state.target_scale))
         figures = yield from figures_of(problem, model, self.strength, all_held_out=self.finished(state))
@@ -267,12 +247,13 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
     def _steps(self, problem: Problem, operand: Operand | None) -> Batches:
         itemsize, outputs = problem.dtype.itemsize, self.risk.n_outputs
         size, batch = self.block_size * self.most_blocks, min(self.batch_size, problem.n_rows)
-        order, basis = self.batches(problem), self._basis_of(problem, 1.0)
+        order, basis = self.batches(problem), self.basis(problem.layout, 1.0)
         n_candidates = 1 + self.n_candidates * (self.variant == "gdsg")
         return Batches(
             "steps",
             Follower,
-            join,
+            # the solver adds parts up, so that the order of sums never changes
+            operator.add,
             order,
             operand,
             n_batches=-(-self.n_steps(problem) // self.stages),

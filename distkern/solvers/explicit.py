@@ -14,7 +14,7 @@ from distkern.common.types import Block
 from distkern.features import AbstractFeatures, Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.measuring import Model, Sums, measure, measure_gradient, sums_and_slopes
+from distkern.solvers.measuring import Model, Sums, held_out, measure_gradient, sums_and_slopes
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import Sample, SampledModel, measure_sampled_gradient
 
@@ -56,9 +56,11 @@ class AbstractExplicit(AbstractSolver[State]):
         return replace(self.choice(problem).footprint(problem.layout), size=size)
 
 
-def gradient_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+def gradient_pass(
+    problem: Problem, model: Model | None, footprint: Footprint, name: str = "gradient"
+) -> Reduce[Sums]:
     """The losses, the errors and the gradient."""
-    return Reduce("gradient", measure_gradient, Sums.add, model, cost=pass_cost(problem, footprint, 2))
+    return Reduce(name, measure_gradient, Sums.add, model, cost=pass_cost(problem, footprint, 2))
 
 
 def sampled_gradient_pass(
@@ -95,15 +97,7 @@ def _measure_zero(block: Block, risk: Risk) -> Sums:
 
 def held_out_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
     """The error on the test split."""
-    return Reduce(
-        "held out",
-        measure,
-        Sums.add,
-        model,
-        split="test",
-        cost=pass_cost(problem, footprint, 1),
-        measures_only=True,
-    )
+    return held_out(model, pass_cost(problem, footprint, 1))
 
 
 def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:

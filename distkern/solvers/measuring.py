@@ -15,7 +15,7 @@ from distkern.bases.base import AbstractBasis
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows
 from distkern.common.types import Block, Floats
-from distkern.passes import Reduce
+from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Measures, Problem, Steps
 from distkern.solvers.risk import Risk
 
@@ -135,6 +135,11 @@ def measure(block: Block, model: Model) -> Sums:
         for strip in model.strips(block)
     )
     return reduce(Sums.add, parts, Sums.none(model.risk))
+
+
+def held_out(model: Model | None, cost: Cost) -> Reduce[Sums]:
+    """The pass that measures the error on the test split."""
+    return Reduce("held out", measure, Sums.add, model, split="test", cost=cost, measures_only=True)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from distkern.solvers.explicit import (
 )
 from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_slopes
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
-from distkern.solvers.measuring import Model, Sums, figures_of, measured
+from distkern.solvers.measuring import MeasuredState, Model, Sums, figures_of, measured
 from distkern.solvers.sample import Sample, sample_of
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
@@ -61,7 +61,7 @@ _STUCK = "no step lowers the objective any more, in the precision of the feature
 
 
 @dataclass(frozen=True)
-class NewtonState:
+class NewtonState(MeasuredState):
     """A model with the figures at it.
 
     Attributes
@@ -72,7 +72,6 @@ class NewtonState:
     decrement : what the next step would lower the objective by, see
         :class:`~distkern.solvers.descent.Descent`
     steps : of the last stage
-    stage : stages done
     sampled : whether the last stage's matrix was of a sample of rows
     damping : beside nu, of the matrices that do not bound the Hessian
     gradient : there, in the coordinates that matrices are made in; without rows before the first stage
@@ -85,13 +84,9 @@ class NewtonState:
     coefficients: Array
     decrement: float
     steps: int
-    stage: int
     sampled: bool
     damping: float
     gradient: Array
-    objective: float
-    train_error: float
-    test_error: float | None
     center: Array
     target_scale: float
     variances: Array
@@ -169,24 +164,21 @@ class Newton(AbstractExplicit[NewtonState]):
             problem, zero_pass(problem, risk), zero_pass(problem, risk, "test"), 0.0
         )
         size = self.basis(problem, landmarks, gamma).size
-        return NewtonState(
+        state = NewtonState(
             landmarks=landmarks,
             gamma=gamma,
             coefficients=np.zeros((size, risk.n_outputs)),
             decrement=math.nan,
             steps=0,
-            stage=0,
             sampled=False,
             damping=0.0,
             gradient=np.zeros((0, risk.n_outputs)),
-            objective=figures.objective,
-            train_error=figures.train_error,
-            test_error=figures.test_error,
             center=targets.center,
             target_scale=targets.scale,
             variances=targets.variances,
             absolute_errors=figures.absolute_errors,
         )
+        return state.with_figures(figures)
 
     def stage(self, problem: Problem, state: NewtonState) -> Steps[NewtonState]:
         coordinates: Coordinates = yield Derived("coordinates", partial(self._coordinates, problem, state))
@@ -253,14 +245,8 @@ class Newton(AbstractExplicit[NewtonState]):
             held_out_pass(problem, last, footprint),
             found.point.value - found.point.sums.losses / problem.n_rows,
         )
-        return replace(
-            state,
-            coefficients=coefficients,
-            objective=figures.objective,
-            train_error=figures.train_error,
-            test_error=figures.test_error,
-            absolute_errors=figures.absolute_errors,
-        )
+        absolute_errors = figures.absolute_errors
+        return state.with_figures(figures, coefficients=coefficients, absolute_errors=absolute_errors)
 
     def finished(self, state: NewtonState) -> bool:
         return state.stage >= self.stages or self._converged(state) or self._stuck(state)
@@ -276,15 +262,9 @@ class Newton(AbstractExplicit[NewtonState]):
 
     def measures(self, state: NewtonState) -> Measures:
         converged = self._converged(state)
-        return Measures(
-            state.objective,
-            state.train_error,
-            state.test_error,
-            len(state.coefficients),
-            {"decrement": state.decrement, "steps": float(state.steps), **figures_of_targets(state)},
-            converged=converged,
-            shortfall=_STUCK if self._stuck(state) and not converged else "",
-        )
+        extra = {"decrement": state.decrement, "steps": float(state.steps), **figures_of_targets(state)}
+        shortfall = _STUCK if self._stuck(state) and not converged else ""
+        return state.measures(len(state.coefficients), extra, converged=converged, shortfall=shortfall)
 
     def outline(self, problem: Problem) -> list[Outline]:
         footprint = self.footprint(problem, self.expected_size(problem))

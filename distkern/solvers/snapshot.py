@@ -12,7 +12,7 @@ from distkern.common.types import Block
 from distkern.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem
-from distkern.solvers.measuring import Model, Sums, measure, sums_and_slopes
+from distkern.solvers.measuring import Model, Sums, held_out, sums_and_slopes
 
 
 def snapshot(block: Block, model: Model) -> Sums:
@@ -43,15 +43,7 @@ def snapshot_pass(problem: Problem, model: Model | None, footprint: Footprint) -
 
 def held_out_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
     """The error on the test split."""
-    return Reduce(
-        "held out",
-        measure,
-        Sums.add,
-        model,
-        split="test",
-        cost=pass_cost(problem, footprint),
-        measures_only=True,
-    )
+    return held_out(model, pass_cost(problem, footprint))
 
 
 def pass_cost(problem: Problem, footprint: Footprint) -> Cost:

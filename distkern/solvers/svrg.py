@@ -18,8 +18,7 @@ from distkern.common.sparse import Rows
 from distkern.losses import loss_names
 from distkern.passes import Derived
 from distkern.solvers._svrg.inner import InnerLoop, Piece, batch_ends, inner_pass
-from distkern.solvers._svrg.precondition import preconditioner, sampled_grams
-from distkern.solvers._svrg.snapshot import snapshot_pass
+from distkern.solvers._svrg.passes import preconditioner, sampled_grams, snapshot_pass
 from distkern.solvers.base import Measures, Outline, Problem, Steps, order_of_rows, rows_of_stage
 from distkern.solvers.explicit import AbstractExplicit, held_out_pass
 from distkern.solvers.gram import Solve

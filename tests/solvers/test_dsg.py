@@ -13,6 +13,7 @@ from distkern.common.errors import DivergenceError, InputError
 from distkern.common.sparse import SparseRows
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
+from distkern.landmarks.base import Layout
 from distkern.losses import find_loss
 from distkern.solvers._dsg.rules import StepRule, average_weight, reusable_steps
 from distkern.solvers.dsg import DSG
@@ -41,7 +42,7 @@ def plain_dsg(solver, blocks, z, asked):
                 for place, positions in batches.pieces(draw)
             ]
         )
-        gamma = solver.steps.step0 / (1 + solver.steps.step1 * t)
+        gamma = solver.steps.step_size / (1 + solver.steps.step_decay * t)
         slopes = solver.risk.loss.row_slopes(z[rows] @ a, y[rows]) * s[rows, None]
         own = slice(message.candidates[0] * width, (message.candidates[0] + 1) * width)
         direction = z[rows, own].T @ slopes / len(rows)
@@ -136,7 +137,7 @@ def test_a_model_is_its_basis_times_its_coefficients():
     blocks = waves()
     solver = dsg(variant="gdsg", steps_per_stage=280)
     state = train(solver, blocks)[0][-1]
-    basis = solver.basis(3, np.dtype(float), state.gamma, 0, state.n_blocks)
+    basis = solver.basis(Layout((), 3, np.dtype(float), 0), state.gamma, state.n_blocks)
     expected = features_of(solver, state, all_rows(blocks), state.n_blocks) @ solver.model_coefficients(state)
     assert basis.size == state.n_blocks * solver.block_size < 64 * 3
     np.testing.assert_allclose(
@@ -326,7 +327,7 @@ def test_divergence_names_the_step_and_a_smaller_one():
     runner = Runner(blocks)
     before = runner.run(solver.init(problem))
     kept = pickle.dumps(before)
-    with pytest.raises(DivergenceError, match=r"at step \d+ the mean loss is .*; set step0=50"):
+    with pytest.raises(DivergenceError, match=r"at step \d+ the mean loss is .*; set step_size=50"):
         runner.run(solver.stage(problem, before))
     # the state that a checkpoint was made of is as it was
     same(pickle.loads(kept), before)
@@ -335,7 +336,10 @@ def test_divergence_names_the_step_and_a_smaller_one():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"steps": StepRule(3.0, 0.0), "nu": 0.5}, r"^step0: the first step times nu is 1\.5.*use step0 < 2"),
+        (
+            {"steps": StepRule(3.0, 0.0), "nu": 0.5},
+            r"^step_size: the first step times nu is 1\.5.*use step_size < 2",
+        ),
         ({"variant": "sdsg"}, r"^variant: unknown value 'sdsg'"),
         ({"polish": "wax"}, r"^polish: unknown value"),
         ({"block_size": 0}, r"^block_size: "),
@@ -362,7 +366,7 @@ def test_defaults():
 def test_step_rules():
     assert StepRule(1.0, 0.5)(2) == 0.5
     assert [average_weight(t) for t in (1, 2, 5)] == [1.0, 0.8, 0.5]
-    for settings in ({"step0": 0.0}, {"step1": -0.1}, {"step1": float("nan")}):
+    for settings in ({"step_size": 0.0}, {"step_decay": -0.1}, {"step_decay": float("nan")}):
         with pytest.raises(InputError):
             StepRule(**settings)
 

@@ -64,7 +64,7 @@ def test_a_resumed_run_ends_as_one_that_was_not_cut(tmp_path, stage):
 def test_divergence_leaves_the_last_checkpoint(tmp_path):
     solver = dsg("square", precondition=False, steps=StepRule(60.0, 0.0), nu=0.0, stages=32, n_features=512)
     folder = CheckpointFolder(tmp_path, {"job": 1})
-    with pytest.raises(DivergenceError, match="set step0=6"):
+    with pytest.raises(DivergenceError, match="set step_size=6"):
         run("synchronous", folder, solver=solver)
     stages = folder.stages()
     assert stages

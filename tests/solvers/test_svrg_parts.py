@@ -20,8 +20,7 @@ from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.solvers._svrg.inner import batch_ends, piece_rows
-from distkern.solvers._svrg.precondition import preconditioner, sampled_grams
-from distkern.solvers._svrg.snapshot import first_snapshot, snapshot_pass
+from distkern.solvers._svrg.passes import first_snapshot, preconditioner, sampled_grams, snapshot_pass
 from distkern.solvers.base import Problem
 from distkern.solvers.gram import inverted
 from distkern.solvers.measuring import Model, measure, measure_gradient

@@ -25,13 +25,7 @@ MEASURED_ROWS = 2**14
 
 def tiles(basis: RandomFeatureBasis, rows: Rows, block: int) -> Iterator[tuple[slice, Floats]]:
     """z_block of all rows, a tile at a time, in a buffer that the next tile overwrites."""
-    width = basis.block_size
-    tile_rows = rows_of_tile(width, basis.dtype.itemsize)
-    for start in range(0, rows.shape[0], tile_rows):
-        part = slice(start, min(start + tile_rows, rows.shape[0]))
-        values = scratch("dsg tile", (part.stop - part.start, width), basis.dtype)
-        basis.fill_block(rows[part], block, values)
-        yield part, values
+    return basis.block_tiles(rows, block, rows_of_tile(basis.block_size, basis.dtype.itemsize))
 
 
 def predict(

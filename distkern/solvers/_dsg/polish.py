@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.random_features import STRIP_ROWS, RandomFeatureBasis
+from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.errors import InputError
 from distkern.common.rng import Purpose, stream
 from distkern.common.types import Floats, groups_of
-from distkern.features import Footprint
 from distkern.features.random import footprint_of_random
-from distkern.passes import Cost, Message, Reduce, Rounds
-from distkern.solvers._dsg.sweeps import SweepAsk, SweepOperand, join, open_sweeps, total
+from distkern.passes import Cost, Message, Rounds
+from distkern.solvers._dsg.sweeps import SweepAsk, SweepOperand, open_sweeps, total
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.descent import BoundedMetric
+from distkern.solvers.explicit import gradient_pass
 from distkern.solvers.gram import Grams, inverted, solved, with_slopes
-from distkern.solvers.measuring import Model, Sums, measure_gradient
+from distkern.solvers.measuring import Model
 from distkern.solvers.risk import Risk
 
 MOST_EXACT_FEATURES = 8192
@@ -136,7 +137,7 @@ def exact_polish(
     for n_passes in range(first, first + _MOST_PASSES):
         if n_passes > first:
             operand = replace(model, coefficients=point.astype(basis.dtype))
-            sums = yield _gradient_pass(problem, operand, footprint)
+            sums = yield gradient_pass(problem, operand, footprint)
         here = sums.losses / problem.n_rows + 0.5 * strength * float(np.einsum("ij,ij->", point, point))
         descent = -length * float(np.einsum("ij,ij->", gradient, direction))
         if here > value - _DESCENT * descent + _ROUNDING * abs(value):
@@ -161,20 +162,6 @@ def exact_polish(
     return best, first + _MOST_PASSES - 1, max(0.5 * decrement / value, 2 * TOLERANCE)
 
 
-def _gradient_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-    size, outputs = footprint.size, problem.n_outputs
-    cost = Cost(
-        workspace_bytes=footprint.summing_bytes
-        + STRIP_ROWS * outputs * 48
-        + 2 * size * outputs * (8 + problem.dtype.itemsize),
-        result_bytes=64 * size,
-        flops_per_row=footprint.flops_per_row + 4.0 * size,
-        entries_per_row=footprint.entries_per_row,
-        process_bytes=footprint.process_bytes,
-    )
-    return Reduce("gradient", measure_gradient, Sums.add, model, cost=cost)
-
-
 def _sweep_rounds(
     problem: Problem,
     risk: Risk,
@@ -188,7 +175,8 @@ def _sweep_rounds(
     return Rounds(
         "sweeps",
         open_sweeps,
-        join,
+        # the solver adds parts up, from the first group to the last
+        operator.add,
         None if basis is None else SweepOperand(basis, risk, n_blocks),
         n_rounds=n_blocks + 1,
         state_bytes_per_row=float(outputs * itemsize),
@@ -213,6 +201,6 @@ def polish_outline(
         return [Outline(_sweep_rounds(problem, risk, None, basis.n_blocks, width, process_bytes), n_sweeps)]
     if polish == "exact":
         footprint = footprint_of_random(problem.layout, basis)
-        steps = [Outline(_gradient_pass(problem, None, footprint), _MOST_PASSES / 3)]
+        steps = [Outline(gradient_pass(problem, None, footprint), _MOST_PASSES / 3)]
         return [GRAMS.outline(problem, footprint), *(() if risk.loss.is_quadratic else steps)]
     return []

@@ -68,11 +68,6 @@ class Part:
     gram: NDArray[np.float64] | None
 
 
-def join(first: tuple[Part, ...], second: tuple[Part, ...]) -> tuple[Part, ...]:
-    """Parts of earlier and of later groups: the solver adds them up, so the order of sums never changes."""
-    return first + second
-
-
 def add_parts(parts: tuple[Part, ...]) -> Part:
     """The sums over all parts, from the first to the last."""
     first = parts[0]

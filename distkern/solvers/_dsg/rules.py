@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.common.parameters import NOT_NEGATIVE, POSITIVE, Declared, parameter
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class StepRule:
-    """gamma_t = step0 / (1 + step1 t) for t = 1, 2, ..., as the authors' published code has it.
+class StepRule(Declared):
+    """gamma_t = step_size / (1 + step_decay t) for t = 1, 2, ..., as the authors' published code has it.
 
-    With step1 = 1 / t0, step0 = theta / t0 it is the theta / (t + t0) of dsg.txt's Theorem 4, with an offset:
-    without one the first steps explode unless theta is of the order of 1.
-
-    Raises
-    ------
-    InputError
-        If a constant is out of range.
+    With step_decay = 1 / t0, step_size = theta / t0 it is the theta / (t + t0) of dsg.txt's Theorem 4, with
+    an offset: without one the first steps explode unless theta is of the order of 1.
     """
 
-    step0: float = 0.5
-    step1: float = 0.02
-
-    def __post_init__(self) -> None:
-        for option, value in (("step0", self.step0), ("step1", self.step1)):
-            strict = option == "step0"
-            if not math.isfinite(value) or value < 0 or (strict and value == 0):
-                raise InputError(
-                    f"is {value!r}", where=option, mend=f"use a number {'> 0' if strict else '>= 0'}"
-                )
+    step_size: float = parameter(0.5, POSITIVE, help="gamma_0")
+    step_decay: float = parameter(0.02, NOT_NEGATIVE, help="how fast steps of a given size fall")
 
     def __call__(self, step: int) -> float:
-        return self.step0 / (1.0 + self.step1 * step)
+        return self.step_size / (1.0 + self.step_decay * step)
 
     def check(self, nu: float) -> None:
         """Refuse steps with gamma_1 nu >= 1, which would turn the sign of what was learnt, or erase it."""
@@ -46,13 +33,13 @@ class StepRule:
             return
         raise InputError(
             f"the first step times nu is {self(1) * nu:.3g}, and must be below 1",
-            where="step0",
-            mend=f"use step0 < {(1 + self.step1) / nu:.3g}",
+            where="step_size",
+            mend=f"use step_size < {(1 + self.step_decay) / nu:.3g}",
         )
 
     def hint(self) -> str:
         """What to set when the steps were too large."""
-        return f"step0={self.step0 / 10:.3g}"
+        return f"step_size={self.step_size / 10:.3g}"
 
 
 def average_weight(step: int) -> float:

@@ -57,11 +57,6 @@ class SweepPart:
     gram_rows: int
 
 
-def join(first: tuple[SweepPart, ...], second: tuple[SweepPart, ...]) -> tuple[SweepPart, ...]:
-    """Parts of earlier and of later groups."""
-    return first + second
-
-
 def total(parts: tuple[SweepPart, ...]) -> SweepPart:
     """The sums over all groups, from the first to the last."""
     columns, gram, rows = np.zeros_like(parts[0].columns), None, 0

@@ -1,4 +1,4 @@
-"""The metric of SVRG's steps: a bound of the Hessian from a sample of rows, factorised once."""
+"""SVRG's passes over all rows, and the metric of its steps: a bound of the Hessian from a sample."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
+from distkern.common.types import Block
 from distkern.features import Footprint
+from distkern.passes import Reduce
 from distkern.solvers.base import Problem, Steps
+from distkern.solvers.explicit import gradient_pass, pass_cost
 from distkern.solvers.gram import Grams, Solve, inverted
-from distkern.solvers.measuring import Model
+from distkern.solvers.measuring import Model, Sums, measure_gradient, with_largest
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import sample_of
 
@@ -44,3 +47,17 @@ def preconditioner(
     (gram,), sums = yield from sampled_grams(problem, basis.size).matrices(problem, model, footprint)
     gram *= curvature / sums.n_rows
     return inverted(gram, shift)
+
+
+def first_snapshot(block: Block, model: Model) -> Sums:
+    """The sums, the gradient, and the largest s_i |z(x_i)|^2."""
+    return with_largest(measure_gradient(block, model), block, model)
+
+
+def snapshot_pass(
+    problem: Problem, model: Model | None, footprint: Footprint, *, first: bool = False
+) -> Reduce[Sums]:
+    """The full gradient, the objective and the training error; the ``first`` one finds the largest norm."""
+    if not first:
+        return gradient_pass(problem, model, footprint, "snapshot")
+    return Reduce("first snapshot", first_snapshot, Sums.add, model, cost=pass_cost(problem, footprint, 4))
