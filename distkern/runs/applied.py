@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.common.sparse import Rows
@@ -39,14 +39,15 @@ class Applied:
     @classmethod
     def to(cls, split: Split, model: Any, found: Found | None = None) -> Applied:
         """A model that is applied to a split."""
-        return cls(
-            model.basis(split.dtype),
-            model.coef_,
-            model.intercept_,
-            model.losses(),
-            model.preparation_for(split),
-            found,
-        )
+        return cls.of(model, split.dtype, model.preparation_for(split), found)
+
+    @classmethod
+    def of(
+        cls, model: Any, dtype: DTypeLike, preparation: Preparation | None, found: Found | None
+    ) -> Applied:
+        """A model that is applied to rows."""
+        basis = model.basis(dtype)
+        return cls(basis, model.coef_, model.intercept_, model.losses(), preparation, found)
 
     def predictions(self, block: Block) -> Floats:
         """f, (n_rows, n_outputs), in the dtype of the basis, or float64 with an intercept."""

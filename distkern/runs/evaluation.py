@@ -23,7 +23,7 @@ from distkern.passes import Pass, Reduce, Stream, whole_visits
 from distkern.runs.applied import Applied
 from distkern.runs.ranking import RANKING_BYTES, RankedScores
 from distkern.runs.regression_figures import Residuals, regression_figures, residuals_pass
-from distkern.runs.routed import Found, Routing
+from distkern.runs.routed import Found, Routing, scratch_folder
 from distkern.storage.dataset import Split
 
 
@@ -109,7 +109,7 @@ def evaluate_split(
     routing = Routing.of(model, split, "test", None, executor.machine)
     with blas.single_threaded(), ExitStack() as stack:
         if routing is not None:
-            step = evaluation_pass(model, split, routing.run(driver, None, stack))
+            step = evaluation_pass(model, split, routing.run(driver, scratch_folder(None, stack)))
         if isinstance(step, Reduce):
             sums = driver.measure(step)
             return regression_figures(model, sums, time.perf_counter() - started)

@@ -20,12 +20,12 @@ from distkern.bases.placed import AbstractPlacedBasis
 from distkern.common import blas
 from distkern.common.sparse import Rows
 from distkern.common.stores import SliceStore
-from distkern.common.types import Block, Floats
+from distkern.common.types import AbstractSource, Block, Floats
 from distkern.engine.budget import Machine
 from distkern.engine.drive import Driver
-from distkern.engine.workplace import RunWorkplace
 from distkern.passes import Cost, Each
 from distkern.runs.learner import Learner
+from distkern.runs.spooled import temporary_folder
 from distkern.storage.atomic import staged_folder
 from distkern.storage.dataset import Split
 from distkern.storage.parts import SlicedParts
@@ -115,7 +115,7 @@ class Routing:
 
     basis: AbstractPlacedBasis
     preparation: Preparation | None
-    source: Split
+    source: AbstractSource
     split: str
 
     @classmethod
@@ -124,10 +124,8 @@ class Routing:
     ) -> Self | None:
         """That of a model that is not kept, and None of any other; also where rows are sparse, or where
         workers of other hosts would not see them moved: ``out`` is where the predictions go, if anywhere."""
-        basis = model.basis(source.dtype)
-        away = machine.kind == "distributed" and not machine.same_host
-        hidden = away and not (out is not None and isinstance(place_of(out), Path))
-        if not isinstance(basis, AbstractPlacedBasis) or basis.is_kept or source.is_sparse or hidden:
+        basis = unkept(model.basis(source.dtype), out, machine)
+        if basis is None or source.is_sparse:
             return None
         return cls(basis, model.preparation_for(source), source, split)
 
@@ -137,8 +135,8 @@ class Routing:
         items = [(place, range(1)) for place in range(self.basis.n_places)]
         return [self._placing(None), self._saying(items, None, None)], self._found(None, len(items))
 
-    def run(self, driver: Driver, out: Location | None, stack: ExitStack) -> Found:
-        """What the passes find; it is there until ``stack`` closes, beside ``out`` or in ``TMPDIR``."""
+    def run(self, driver: Driver, folder: Path) -> Found:
+        """What the passes find, as long as the folder is there."""
         layout: dict[str, tuple[str, tuple[int, ...]]] = {
             "row": ("<i8", ()),
             "coordinates": (self.basis.dtype.str, (self.basis.n_coordinates,)),
@@ -147,14 +145,8 @@ class Routing:
             "row": ("<i8", ()),
             "values": ("<f8", (self.basis.size,)),
         }
-        target = None if out is None else place_of(out)
-        if isinstance(target, Path):
-            staged = stack.enter_context(staged_folder(target.with_name(f"{target.name}.rows")))
-            moved: SliceStore = SlicedParts(staged.path / "moved", "moved", layout, stays=False)
-            found: SliceStore = SlicedParts(staged.path / "found", "found", said, stays=False)
-        else:
-            workplace = stack.enter_context(RunWorkplace(None))
-            moved, found = workplace.slices("moved", layout), workplace.slices("found", said)
+        moved = SlicedParts(folder / "moved", "moved", layout, stays=False)
+        found = SlicedParts(folder / "found", "found", said, stays=False)
         with blas.single_threaded():
             counts = [record["counts"] for record in driver.each(self._placing(moved))]
             items = asked(np.array(counts), max(1, _PART_BYTES // self._row_bytes))
@@ -214,6 +206,22 @@ class Routing:
         )
         operand = _Saying(self.basis, moved, self._starts[1:])
         return Each("say", _say, items, store, operand=operand, split=self.split, cost=cost)
+
+
+def unkept(basis: AbstractBasis, out: Location | None, machine: Machine) -> AbstractPlacedBasis | None:
+    """A basis that no process keeps, where workers can see what lies beside the predictions."""
+    away = machine.kind == "distributed" and not machine.same_host
+    if away and not (out is not None and isinstance(place_of(out), Path)):
+        return None
+    return basis if isinstance(basis, AbstractPlacedBasis) and not basis.is_kept else None
+
+
+def scratch_folder(out: Location | None, stack: ExitStack) -> Path:
+    """A folder beside the predictions, or in ``TMPDIR``, that is there until ``stack`` closes."""
+    place = None if out is None else place_of(out)
+    if isinstance(place, Path):
+        return stack.enter_context(staged_folder(place.with_name(f"{place.name}.rows"))).path
+    return temporary_folder(stack)
 
 
 def asked(counts: NDArray[np.int64], most: int) -> list[tuple[int, range]]:

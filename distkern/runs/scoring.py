@@ -12,21 +12,23 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common import interrupts
+from distkern.bases.placed import AbstractPlacedBasis
+from distkern.common import blas, interrupts
 from distkern.common.stores import Store
-from distkern.common.types import Block, Floats
+from distkern.common.types import AbstractSource, Block, Floats
 from distkern.engine.budget import Machine
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
+from distkern.engine.executors import AbstractExecutor
 from distkern.engine.held import HeldBlock, held_in_order
 from distkern.engine.plan import Extent
-from distkern.passes import Cost, Each, Pass, Reduce
+from distkern.passes import Cost, Each, Pass, Reduce, Stream, whole_visits
 from distkern.runs.applied import Applied
 from distkern.runs.learner import Learner
-from distkern.runs.routed import Found, Routing, combining_cost
+from distkern.runs.routed import Found, Routing, combining_cost, scratch_folder, unkept
 from distkern.runs.run import check_limit, opened_executor, stop_if_asked
 from distkern.storage.dataset import Split
-from distkern.storage.file_rows import FileBlock, FileRows
+from distkern.storage.file_rows import FileBlock, FileRows, ParkedRows, dense_blocks
 from distkern.storage.places import Location, place_of
 from distkern.storage.prediction_store import open_prediction_store
 from distkern.storage.predictions import open_prediction_writer
@@ -79,7 +81,7 @@ def predict_to(
     ):
         driver = Driver({source.name: source}, executor, EventLog([stop_if_asked]))
         routed = routing(executor.machine)
-        found = None if routed is None else routed.run(driver, out, stack)
+        found = None if routed is None else routed.run(driver, scratch_folder(out, stack))
         done: int = sum(driver.each(_answering(model, source, output, store, found)))
         if done != source.n_rows:
             raise RuntimeError(f"{done} of {source.n_rows} rows were predicted")
@@ -162,34 +164,88 @@ def predict_files_to(
 ) -> int:
     """Write the predictions of rows of files, in their order, as :func:`predict_to` does; with the texts of
     the column ``rows.id``, if they have it."""
-    function = model.predictor(None, output)
     labels, columns, dtype = _predicted(model, output)
     read = iter(rows)
     first = next(read)
-    id_ = None if first.ids is None else rows.id
+    basis, id_ = model.basis(np.float32), None if first.ids is None else rows.id
+    function = model.predictor(None, output)
+    if isinstance(basis, AbstractPlacedBasis):
+        first, *others = dense_blocks([first])
+        read = chain(others, read)
     # the rows of a file are not known before it has been read, but what is read at a time is
     like = HeldBlock(Block(first.features))
-    cost = _cost(model, Extent.of(like), like.row_numbers, output)
-    step = Reduce[Any]("predict", function, max, cost=cost)
-    check = check_limit(lambda _: [step], Extent.of(like), memory_limit)
+
+    def routing(machine: Machine) -> Routing | None:
+        placed = unkept(basis, out, machine)
+        return None if placed is None else Routing(placed, None, like, "files")
+
+    def steps(machine: Machine) -> list[Pass]:
+        routed = routing(machine)
+        if routed is None:
+            cost = _cost(model, Extent.of(like), like.row_numbers, output)
+            return [Reduce("predict", function, max, cost=cost)]
+        passes, found = routed.planned
+        return [*passes, _in_order(model, like, output, found)]
+
+    check, done = check_limit(steps, Extent.of(like), memory_limit), 0
+    with (
+        opened_executor(scheduler, workers, memory_limit, check) as executor,
+        open_prediction_writer(place_of(out), columns, dtype, _MOST_ROWS_PER_CHUNK, labels, id=id_) as writer,
+        ExitStack() as stack,
+    ):
+        blocks = _stoppable(chain([first], read))
+        if (routed := routing(executor.machine)) is None:
+            predicted = _as_they_are(blocks, function, executor)
+        else:
+            folder = scratch_folder(out, stack)
+            parked = ParkedRows(dense_blocks(blocks), model.width_, folder / "files")
+            driver = Driver({"files": parked}, executor, EventLog([stop_if_asked]))
+            found = replace(routed, source=parked).run(driver, folder)
+            stack.enter_context(blas.single_threaded())
+            answers = driver.stream(_in_order(model, parked, output, found))
+            predicted = ((values, parked.ids(number)) for number, values in enumerate(answers))
+        for values, ids in predicted:
+            interrupts.check()
+            writer.write(values, ids)
+            done += len(values)
+        stack.close()
+        writer.commit()
+    return done
+
+
+def _stoppable(blocks: Iterable[FileBlock]) -> Iterator[FileBlock]:
+    for block in blocks:
+        interrupts.check()
+        yield block
+
+
+def _as_they_are(
+    given: Iterable[FileBlock], function: Callable[[Any], NDArray[Any]], executor: AbstractExecutor
+) -> Iterator[tuple[NDArray[Any], NDArray[Any] | None]]:
+    """Predictions and ids of blocks, each predicted by itself."""
     ids: deque[NDArray[Any] | None] = deque()
 
-    def blocks(given: Iterable[FileBlock]) -> Iterator[Block]:
+    def blocks() -> Iterator[Block]:
         for block in given:
             ids.append(block.ids)
             yield Block(block.features)
 
-    done = 0
-    with (
-        opened_executor(scheduler, workers, memory_limit, check) as executor,
-        open_prediction_writer(place_of(out), columns, dtype, _MOST_ROWS_PER_CHUNK, labels, id=id_) as writer,
-    ):
-        for values in held_in_order(blocks(chain([first], read)), function, executor):
-            interrupts.check()
-            writer.write(values, ids.popleft())
-            done += len(values)
-        writer.commit()
-    return done
+    for values in held_in_order(blocks(), function, executor):
+        yield values, ids.popleft()
+
+
+def _in_order(model: Learner, source: AbstractSource, output: str, found: Found) -> Stream[NDArray[Any]]:
+    """The pass that says what the places said, block after block."""
+    rows, applied = max(source.block_rows), Applied.of(model, source.dtype, None, found)
+    cost = _cost(model, Extent.of(source), source.row_numbers, output, found)
+    cost = replace(cost, result_bytes=cost.result_bytes // rows)
+    operand, visits = (applied, model.answer(output)), whole_visits(source.block_rows)
+    return Stream("predict", visits, _answer, operand, piece_rows=rows, split="files", cost=cost)
+
+
+def _answer(block: Block, operand: tuple[Applied, Callable[[Floats], NDArray[Any]]]) -> NDArray[Any]:
+    model, answer = operand
+    return answer(model.combined(block.index, block.n_rows, block.features))
 
 
 def _cost(model: Learner, extent: Extent, row_numbers: int, output: str, found: Found | None = None) -> Cost:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,13 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows, converted
+from distkern.common.types import AbstractSource, Block
 from distkern.formats._files import expand
 from distkern.formats.base import CHUNK_BYTES, Indices, InputFile, RawChunk, ReadOptions, first_not_finite
+from distkern.storage.arrays import load_arrays, save_arrays
+from distkern.storage.atomic import flushed
 from distkern.storage.collect import SPARSE_DENSITY
-from distkern.storage.places import Location
+from distkern.storage.places import Location, Place
 from distkern.storage.preparation import Like
 from distkern.storage.scaling import SPARSE_KINDS
 from distkern.storage.table import add_counts
@@ -130,7 +134,7 @@ class FileRows:
             features = features.widened(self.n_features)
             share = features.n_entries / max(1, chunk.n_rows * self.n_features)
             sparse = self._scaling.kind in SPARSE_KINDS and share < SPARSE_DENSITY
-        step = _MOST_ROWS if sparse else min(_MOST_ROWS, max(1, CHUNK_BYTES // (8 * self.n_features)))
+        step = _MOST_ROWS if sparse else rows_of_block(self.n_features)
         for start in range(0, chunk.n_rows, step):
             part = slice(start, start + step)
             raw = converted(features[part], sparse=sparse)
@@ -146,3 +150,70 @@ class FileRows:
                     mend="correct the value",
                 )
             yield FileBlock(rows, None if chunk.ids is None else chunk.ids[part])
+
+
+def rows_of_block(n_features: int) -> int:
+    """Of dense rows, at most."""
+    return min(_MOST_ROWS, max(1, CHUNK_BYTES // (8 * n_features)))
+
+
+def dense_blocks(blocks: Iterable[FileBlock]) -> Iterator[FileBlock]:
+    """The same rows with their zeros, as few at a time as rows that are read like this."""
+    for block in blocks:
+        if not isinstance(block.features, SparseRows):
+            yield block
+            continue
+        n_rows, step = len(block.features), rows_of_block(block.features.n_features)
+        for part in (slice(start, start + step) for start in range(0, n_rows, step)):
+            ids = None if block.ids is None else block.ids[part]
+            yield FileBlock(converted(block.features[part], sparse=False), ids)
+
+
+class ParkedRows(AbstractSource):
+    """Dense rows of files, written as they are read, for as long as they are predicted.
+
+    Parameters
+    ----------
+    blocks : all of them, each taken once
+    folder : of the blocks, on a disk that all workers see; whoever made it removes it
+
+    Raises
+    ------
+    InputError
+        If the disk is full.
+    """
+
+    def __init__(self, blocks: Iterable[FileBlock], n_features: int, folder: Place) -> None:
+        self.n_features, self.dtype, self.fingerprint = n_features, np.dtype(np.float32), ""
+        self._folder, self._has_ids, rows = folder, False, []
+        for number, block in enumerate(blocks):
+            arrays = {"features": np.asarray(block.features)}
+            self._has_ids = block.ids is not None
+            if block.ids is not None:
+                texts = [str(text).encode() for text in block.ids]
+                arrays["ids"] = np.frombuffer(b"".join(texts), dtype=np.uint8)
+                arrays["ends"] = np.cumsum([len(text) for text in texts], dtype=np.int64)
+            with flushed(stays=False):
+                save_arrays(folder / str(number), arrays)
+            rows.append(len(block.features))
+        self.block_rows = tuple(rows)
+
+    def reader(self, index: int) -> _ParkedReader:
+        return _ParkedReader(self._folder / str(index), index)
+
+    def ids(self, index: int) -> NDArray[Any] | None:
+        """Of the rows of a block, if they have any."""
+        if not self._has_ids:
+            return None
+        arrays = load_arrays(self._folder / str(index), ("ids", "ends"))
+        text, ends = arrays["ids"].tobytes(), arrays["ends"].tolist()
+        return np.array([text[low:high].decode() for low, high in pairwise([0, *ends])], dtype=object)
+
+
+@dataclass(frozen=True, slots=True)
+class _ParkedReader:
+    folder: Place
+    index: int
+
+    def __call__(self) -> Block:
+        return Block(load_arrays(self.folder, ("features",))["features"], index=self.index)

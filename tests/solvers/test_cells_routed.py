@@ -4,15 +4,19 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
+from sklearn.datasets import dump_svmlight_file
 
 from distkern.common.errors import CorruptDataError, MemoryBudgetError
+from distkern.common.sparse import SparseRows
 from distkern.estimators.cells import CellClassifier, CellRegressor
 from distkern.estimators.newton import NewtonRegressor
 from distkern.runs import routed
 from distkern.runs.persistence import load_model
 from distkern.runs.run import evaluate
-from distkern.runs.scoring import predict_to
+from distkern.runs.scoring import files_for, predict_files_to, predict_to
 from distkern.solvers._cells import basis
+from distkern.storage import file_rows
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import StoredParts
 
@@ -128,3 +132,40 @@ def test_a_place_is_asked_about_few_rows_at_a_time():
     counts = np.array([[2, 0, 9], [2, 0, 9], [2, 1, 0], [2, 0, 0]])
     wanted = [(0, range(2)), (0, range(2, 4)), (1, range(2, 3)), (2, range(1)), (2, range(1, 2))]
     assert routed.asked(counts, 4) == wanted
+
+
+@pytest.mark.parametrize("kind", ["csv", "svmlight"])
+def test_rows_of_files_are_moved_too(kind, fitted, nothing_kept, tmp_path, monkeypatch):
+    data, folder, expected, _ = fitted["over another model"]
+    numbers = np.concatenate([data.train.reader(block).source_rows() for block in range(data.train.n_blocks)])
+    X, y = rows()
+    file, names = tmp_path / f"new.{kind}", np.arange(len(X)) * 7
+    if kind == "csv":
+        np.savetxt(file, np.column_stack([names, X]), delimiter=",", header="name,a,b,c,d", comments="")
+    else:
+        dump_svmlight_file(X, y, str(file), zero_based=False)
+    # several blocks of rows
+    monkeypatch.setattr(file_rows, "CHUNK_BYTES", 8 * 4 * 100)
+    model = load_model(folder)
+    loaded, load = Counter(), StoredParts.load
+    monkeypatch.setattr(StoredParts, "load", lambda self, n: (loaded.update([n]), load(self, n))[1])
+    out = tmp_path / "p.csv"
+    read = files_for(model, [file], **({"id": "name"} if kind == "csv" else {"zero_based": False}))
+    assert predict_files_to(model, read, out, scheduler="synchronous") == len(X)
+    assert set(loaded.values()) == {1}
+    found = np.loadtxt(out, delimiter=",", skiprows=1, ndmin=2)
+    if kind == "csv":
+        np.testing.assert_array_equal(found[:, 0], names)
+    np.testing.assert_allclose(found[numbers, -1], expected, rtol=1e-4, atol=1e-4)
+    assert {made.name for made in tmp_path.iterdir()} == {file.name, out.name}
+
+
+def test_sparse_rows_of_files_are_written_out_a_few_at_a_time(monkeypatch):
+    monkeypatch.setattr(file_rows, "CHUNK_BYTES", 8 * 4 * 10)
+    X = np.where(rows(25)[0] > 1, rows(25)[0], 0.0)
+    names = np.arange(25)
+    sparse = file_rows.FileBlock(SparseRows.of_scipy(csr_matrix(X)), names)
+    made = list(file_rows.dense_blocks([sparse, file_rows.FileBlock(X, None)]))
+    assert [len(block.features) for block in made] == [10, 10, 5, 25]
+    np.testing.assert_array_equal(np.concatenate([block.features for block in made[:3]]), X)
+    np.testing.assert_array_equal(np.concatenate([block.ids for block in made[:3]]), names)
