@@ -251,9 +251,14 @@ class InputFile:
                 yield cast(BinaryIO, stream)
 
     def chunks(self, options: ReadOptions) -> Iterator[RawChunk]:
-        """The rows of this file, see :meth:`AbstractFormat.chunks`."""
+        """The rows of this file, see :meth:`AbstractFormat.chunks`; a file without any is refused."""
         reader = registry.find(PACKAGE, AbstractFormat, self.format)()  # type: ignore[type-abstract]
-        return reader.chunks(self, options)
+        n_rows = 0
+        for chunk in reader.chunks(self, options):
+            n_rows += chunk.n_rows
+            yield chunk
+        if not n_rows:
+            raise InputError("the file has no rows", where=self.url, mend="leave it out or fill it")
 
 
 def known_formats() -> dict[str, type[AbstractFormat]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ SPARSE_TYPE, SPARSE_VERSION = "csr_matrix", "0.1.0"
 Placed = tuple[NDArray[np.int64] | slice, Rows]
 
 
+@dataclass
 class AbstractFeatureWriter(ABC):
     """Writes the features of the shards of a split, one after the other, scaled and in float32.
 
@@ -33,15 +35,13 @@ class AbstractFeatureWriter(ABC):
     rows_per_shard, scaling : see :class:`distkern.storage.manifest.Manifest`
     """
 
-    def __init__(self, folder: Path, shape: tuple[int, int], rows_per_shard: int, scaling: Scaling) -> None:
-        self.folder = folder
-        self.shape = shape
-        self.rows_per_shard = rows_per_shard
-        self.scaling = scaling
-        self._begin()
+    folder: Path
+    shape: tuple[int, int]
+    rows_per_shard: int
+    scaling: Scaling
 
     @abstractmethod
-    def _begin(self) -> None:
+    def __post_init__(self) -> None:
         """Make what holds all shards."""
 
     @abstractmethod
@@ -69,7 +69,7 @@ class AbstractFeatureWriter(ABC):
 class DenseFeatureWriter(AbstractFeatureWriter):
     """One array, a shard a chunk."""
 
-    def _begin(self) -> None:
+    def __post_init__(self) -> None:
         self._array = chunks.RowChunks(self.folder / "features", self.shape, self.rows_per_shard, np.float32)
 
     def write(self, index: int, n_rows: int, parts: Iterable[Placed]) -> tuple[int, None, int, int]:
@@ -84,7 +84,7 @@ class DenseFeatureWriter(AbstractFeatureWriter):
 class SparseFeatureWriter(AbstractFeatureWriter):
     """A group of anndata's csr_matrix layout for each shard: data, indices, indptr of one chunk each."""
 
-    def _begin(self) -> None:
+    def __post_init__(self) -> None:
         chunks.create_group(self.folder / "features")
 
     def write(
@@ -110,12 +110,9 @@ class SparseFeatureWriter(AbstractFeatureWriter):
         folder = self.folder / "features" / str(index)
         chunks.create_group(folder, attributes)
         checksums = []
-        for name, values in _parts(features).items():
+        for name in ("data", "indices", "indptr"):
+            values = getattr(features, name)
             array = chunks.RowChunks(folder / name, values.shape, len(values), values.dtype)
             checksums.append(array.write(0, values) if values.size else 0)
         zero_rows = int(np.count_nonzero(np.diff(features.indptr) == 0))
         return tuple(checksums), features.n_entries, zero_rows, count_nonzero(features)
-
-
-def _parts(rows: SparseRows) -> dict[str, NDArray[Any]]:
-    return {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}

@@ -8,11 +8,10 @@ another file, without reading the file whole.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -60,7 +59,7 @@ class Layout:
 
     def index_of(self, file: int) -> bytes:
         """zarr's index of a file, with its checksum."""
-        index = np.full(self.per_file, _ABSENT, dtype=[("offset", "<u8"), ("bytes", "<u8")])
+        index = np.full(self.per_file, _ABSENT, dtype=_INDEX_ENTRY)
         present = self.chunks_of(file)
         index["offset"][:present] = np.arange(present, dtype=np.uint64) * np.uint64(self.stride)
         index["bytes"][:present] = self.stride
@@ -112,19 +111,17 @@ class PlacedWriter:
         for number in range(layout.n_files):
             path = self._file(number)
             path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
-            try:
+            path.touch()
+            with path.open("r+b") as file:
                 for place in range(layout.chunks_of(number)):
                     chunk = number * layout.per_file + place
                     piece = pieces[chunk].view(np.uint8)
                     checksum = chunks.crc32c(piece, int(self._checksums[chunk]))
                     self._checksums[chunk] = checksum
-                    parts: list[Any] = [piece]
+                    file.seek(place * layout.stride + offset)
+                    file.write(piece.data)
                     if offset + len(piece) == layout.chunk_bytes:
-                        parts.append(_number(checksum))
-                    _write(descriptor, parts, place * layout.stride + offset)
-            finally:
-                os.close(descriptor)
+                        file.write(_number(checksum))
 
     def close(self) -> tuple[int, ...]:
         """Write what stands at the end of every file; the checksums of the tables of checksums."""
@@ -133,11 +130,8 @@ class PlacedWriter:
         for number in range(layout.n_files):
             first = number * layout.per_file
             table = self._checksums[first : first + layout.chunks_of(number)]
-            descriptor = os.open(self._file(number), os.O_WRONLY)
-            try:
-                sealed.append(_seal(descriptor, layout, number, table))
-            finally:
-                os.close(descriptor)
+            with self._file(number).open("r+b") as file:
+                sealed.append(_seal(file, layout, number, table))
         return tuple(sealed)
 
 
@@ -158,7 +152,7 @@ class AppendingWriter:
         self._done = 0
         self._table: list[int] = []
         self._sealed: list[int] = []
-        self._descriptor: int | None = None
+        self._file: BinaryIO | None = None
 
     def append(self, values: NDArray[Any]) -> None:
         """Add values to the end."""
@@ -189,38 +183,31 @@ class AppendingWriter:
     def _put(self, chunk: NDArray[np.uint8]) -> None:
         layout = self._layout
         number, place = divmod(self._done, layout.per_file)
-        if self._descriptor is None:
+        if self._file is None:
             path = chunks.chunk_file(self._folder, number)
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            self._file = path.open("xb")
         checksum = chunks.crc32c(chunk)
         self._table.append(checksum)
-        _write(self._descriptor, [chunk, _number(checksum)], place * layout.stride)
+        self._file.write(chunk.data)
+        self._file.write(_number(checksum))
         self._done += 1
         if place + 1 == layout.chunks_of(number):
             table = np.array(self._table, dtype="<u4")
-            self._sealed.append(_seal(self._descriptor, layout, number, table))
+            self._sealed.append(_seal(self._file, layout, number, table))
             self._table.clear()
             self.abandon()
 
     def abandon(self) -> None:
         """Close the file that is being written."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
 
-def _seal(descriptor: int, layout: Layout, file: int, table: NDArray[Any]) -> int:
+def _seal(file: BinaryIO, layout: Layout, number: int, table: NDArray[Any]) -> int:
     stored = table.view(np.uint8)
-    _write(descriptor, [stored, layout.index_of(file)], layout.tail_offset(file))
+    file.seek(layout.tail_offset(number))
+    file.write(stored.data)
+    file.write(layout.index_of(number))
     return chunks.crc32c(stored)
-
-
-def _write(descriptor: int, parts: list[Any], offset: int) -> None:
-    wanted = sum(len(part) for part in parts)
-    done = os.pwritev(descriptor, parts, offset)
-    if done < wanted:
-        # a disk that fills up takes a part; what is missing then says why
-        rest = memoryview(b"".join(bytes(part) for part in parts))
-        while done < wanted:
-            done += os.pwrite(descriptor, rest[done:], offset + done)

@@ -39,8 +39,8 @@ class ShardedReader:
         mend: str,
     ) -> None:
         self._files = files
-        inner = (0,) * (n_dimensions - 1)
-        self._paths = [str(chunks.chunk_file(folder, file, *inner)) for file in range(layout.n_files)]
+        places = (chunks.index_of_rows(file, n_dimensions) for file in range(layout.n_files))
+        self._paths = [str(chunks.chunk_file(folder, *place)) for place in places]
         self._layout = layout
         self._checksums = checksums
         self._mend = mend

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.sparse import SparseRows
+from distkern.storage.spool import ParkedFile
 
 _LOW_BITS = 16
 
@@ -63,23 +63,17 @@ class Spill:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        self._end = 0
+        self._file = ParkedFile(path)
         # of each run: where it begins and its entries
         self._runs: list[tuple[int, int]] = []
         self._read: list[int] = []
 
     def append(self, run: ColumnRun) -> None:
         """Park a run."""
-        self._runs.append((self._end, len(run.columns)))
+        self._runs.append((self._file.n_bytes, len(run.columns)))
         self._read.append(0)
         for part in (run.columns, run.rows, run.data):
-            view = part.view(np.uint8).data
-            done = 0
-            while done < len(view):
-                done += os.pwrite(self._descriptor, view[done:], self._end + done)
-            self._end += len(view)
+            self._file.append(part)
 
     def read(self, stop: int) -> Iterator[ColumnRun]:
         """The entries of every run before column ``stop`` that have not been read yet."""
@@ -87,30 +81,25 @@ class Spill:
             low = self._read[number]
             high = self._place(offset, entries, low, stop)
             self._read[number] = high
-            starts = (offset, offset + 4 * entries, offset + 8 * entries)
-            columns, rows, data = (
-                np.frombuffer(self._bytes(4 * (high - low), start + 4 * low), np.uint8) for start in starts
+            kinds = (np.int32, np.int32, np.float32)
+            parts = (
+                self._file.read(offset + 4 * (before * entries + low), kind, high - low)
+                for before, kind in enumerate(kinds)
             )
-            yield ColumnRun(columns.view(np.int32), rows.view(np.int32), data.view(np.float32))
+            yield ColumnRun(*parts)
 
     def _place(self, offset: int, entries: int, low: int, column: int) -> int:
         """The first entry of a run, from ``low`` on, whose column is ``column`` or a later one."""
         high = entries
         while low < high:
             middle = (low + high) // 2
-            found = int.from_bytes(self._bytes(4, offset + 4 * middle), "little")
+            found = int(self._file.read(offset + 4 * middle, np.int32, 1)[0])
             low, high = (middle + 1, high) if found < column else (low, middle)
         return low
-
-    def _bytes(self, size: int, offset: int) -> bytes:
-        found = os.pread(self._descriptor, size, offset)
-        if len(found) < size:
-            raise OSError("a parked file is shorter than what was written to it")
-        return found
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._descriptor)
-        self._path.unlink()
+        self._file.close()
+        self._file.path.unlink()

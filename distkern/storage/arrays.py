@@ -77,10 +77,6 @@ def _n_chunks(shape: tuple[int, ...], rows_per_chunk: int) -> int:
     return -(-shape[0] // rows_per_chunk) if shape else 1
 
 
-def _chunk_file(folder: Place, shape: tuple[int, ...], number: int) -> Place:
-    return chunks.chunk_file(folder, *(number, *(0 for _ in shape[1:]))[: len(shape)])
-
-
 @dataclass(frozen=True, slots=True)
 class StoredArrays:
     """What a folder of arrays says it holds, in order."""
@@ -183,7 +179,7 @@ def _load(folder: Place, stored: StoredArray) -> NDArray[Any]:
     size = stored.chunk_bytes
     values, content = None, np.empty(0, np.uint8)
     for number, checksum in enumerate(stored.crc32c):
-        file = _chunk_file(folder, stored.shape, number)
+        file = chunks.chunk_file(folder, *chunks.index_of_rows(number, len(stored.shape)))
         chunk = chunks.verified_chunk(file, checksum, size + chunks.CRC_BYTES)
         if len(stored.crc32c) == 1:
             return chunk[: stored.n_bytes].view(stored.dtype).reshape(stored.shape)

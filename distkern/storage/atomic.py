@@ -116,6 +116,7 @@ class StagedFolder:
     target: Place
 
     def __init__(self, target: Path) -> None:
+        _remove_stale(target)
         self.target = self._final = target
         born = f".{ticks}" if (ticks := birth(os.getpid())) else ""
         token = f"{_host()}-{os.getpid()}{born}-{secrets.token_hex(4)}"
@@ -159,9 +160,7 @@ class StagedUpload(StagedFolder):
     """A folder being built in this machine's temporary folder, for a place in a store."""
 
     def __init__(self, target: URLPlace) -> None:
-        here = Path(tempfile.gettempdir(), "distkern-upload")
-        _remove_stale(here)
-        super().__init__(here)
+        super().__init__(Path(tempfile.gettempdir(), "distkern-upload"))
         self.path.chmod(0o700)
         self.target = self._place = target
 
@@ -180,19 +179,11 @@ def staged_folder(target: Location) -> Iterator[StagedFolder]:
     What killed processes of this machine left behind for the same target is removed first. What is meant for
     a store is built in the temporary folder of this machine, which must have room for it.
     """
-    place = place_of(target)
-    if isinstance(place, URLPlace):
-        with explain_errors(place):
-            upload = StagedUpload(place)
-            try:
-                yield upload
-            finally:
-                upload.discard()
-        return
-    final = Path(os.path.abspath(place))
+    final = place_of(target)
+    if isinstance(final, Path):
+        final = Path(os.path.abspath(final))
     with explain_errors(final):
-        _remove_stale(final)
-        folder = StagedFolder(final)
+        folder = StagedFolder(final) if isinstance(final, Path) else StagedUpload(final)
         try:
             yield folder
         finally:

@@ -77,7 +77,7 @@ class RowChunks:
         missing = math.prod(self._chunk) * self._dtype.itemsize - len(content)
         zeros = np.zeros(missing, np.uint8)
         checksum = crc32c(zeros, crc32c(content))
-        file = chunk_file(self.folder, *(number, *(0 for _ in self._chunk[1:]))[: len(self._chunk)])
+        file = chunk_file(self.folder, *index_of_rows(number, len(self._chunk)))
         file.parent.mkdir(parents=True, exist_ok=True)
         # a task that is run again may find the one that was given up still writing
         partial = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
@@ -121,6 +121,11 @@ def chunk_file(array_folder: URLPlace, *index: int) -> URLPlace: ...
 def chunk_file(array_folder: Place, *index: int) -> Place:
     """The file of a chunk, by zarr v3's default chunk keys."""
     return array_folder / "/".join(("c", *map(str, index)))
+
+
+def index_of_rows(number: int, n_dimensions: int) -> tuple[int, ...]:
+    """Of a chunk of whole rows of an array of so many dimensions."""
+    return (number, *[0] * n_dimensions)[:n_dimensions]
 
 
 def verified_chunk(file: Place, checksum: int, size: int) -> NDArray[np.uint8]:

@@ -95,10 +95,9 @@ class FileRows:
             yield from self._of_file(file)
 
     def _of_file(self, file: InputFile) -> Iterator[FileBlock]:
-        n_rows = 0
         for chunk in file.chunks(self._options):
             named = chunk.names is not None and chunk.has_header
-            if not n_rows and self._options.features is not None and not named:
+            if chunk.first_row == 1 and self._options.features is not None and not named:
                 self.by_position.append(file.url)
             if self._has_ids not in (None, chunk.ids is not None):
                 raise InputError(
@@ -107,10 +106,7 @@ class FileRows:
                     mend="give files with the same columns",
                 )
             self._has_ids = chunk.ids is not None
-            n_rows += chunk.n_rows
             yield from self._blocks(chunk)
-        if not n_rows:
-            raise InputError("the file has no rows", where=file.url, mend="leave it out or fill it")
 
     def _blocks(self, chunk: RawChunk) -> Iterator[FileBlock]:
         width = chunk.features.shape[1]

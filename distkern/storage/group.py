@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import CorruptDataError
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import AbstractGroup, Block, Floats, Indices
 from distkern.storage import chunks
@@ -211,8 +210,4 @@ def _verify(file: AnyFile, size: int, checksum: int) -> None:
         file.read_into(piece, start)
         found = chunks.crc32c(piece, found)
     if found != checksum:
-        raise CorruptDataError(
-            "the stored values are damaged (their checksum is wrong)",
-            where=file.path,
-            mend="make it again or restore it from a copy",
-        )
+        raise chunks.damaged("the stored values are damaged (their checksum is wrong)", where)

@@ -15,15 +15,7 @@ from distkern.common.sparse import SparseRows
 from distkern.common.urls import redact_urls
 from distkern.formats._files import expand
 from distkern.formats._kinds import TableKinds
-from distkern.formats.base import (
-    Indices,
-    InputFile,
-    RawChunk,
-    ReadOptions,
-    TargetKind,
-    numeric,
-    refuse_non_finite,
-)
+from distkern.formats.base import Indices, RawChunk, ReadOptions, TargetKind, numeric, refuse_non_finite
 from distkern.storage._transpose import write_columns
 from distkern.storage._upload import is_left_over
 from distkern.storage.atomic import staged_folder
@@ -142,18 +134,17 @@ def shard(
             )
         options = replace(options, scale=like.scaling.kind)
         kinds = None if like.table is None else like.table.kinds()
-        read_options = ReadOptions(
-            _TARGET_KINDS[task],
-            like.target_name if target is None and task != "none" else target,
-            header,
+        read_options = replace(
+            read_options,
+            target=like.target_name if target is None and task != "none" else target,
             features=like.names,
             ignored=() if like.table is None else like.table.ignored,
             kinds=kinds,
-            indices=indices,
         )
+    test_options = replace(read_options, may_lack=True)
     return _make(
-        _read(train_files, read_options),
-        None if test_files is None else _read(test_files, replace(read_options, may_lack=True)),
+        (chunk for file in train_files for chunk in file.chunks(read_options)),
+        None if test_files is None else (chunk for file in test_files for chunk in file.chunks(test_options)),
         out,
         options,
         overwrite,
@@ -252,16 +243,6 @@ def is_dataset(source: Source) -> bool:
         return False
     place = place_of(source)
     return (place / FILE).is_file() and (place / "zarr.json").is_file()
-
-
-def _read(files: Sequence[InputFile], options: ReadOptions) -> Iterator[RawChunk]:
-    for file in files:
-        empty = True
-        for chunk in file.chunks(options):
-            empty = empty and not chunk.n_rows
-            yield chunk
-        if empty:
-            raise InputError("the file has no rows", where=file.url, mend="leave it out or fill it")
 
 
 def _generated(

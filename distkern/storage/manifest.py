@@ -183,15 +183,8 @@ def _absent(folder: Place) -> InputError:
     if not folder.is_dir():
         mend = f"turn it into a data set first: distkern shard {folder.name} --out {folder.stem}.zarr"
         return InputError("a file, not a data set", where=where, mend=mend)
+    what, mend = f"not a data set of distkern, or an unfinished one (no {FILE})", _DESCRIPTION.again
     if isinstance(folder, URLPlace):
         # the manifest is written last
-        return InputError(
-            f"not a data set of distkern, or an unfinished one (no {FILE})",
-            where=where,
-            mend="make one with `distkern shard`, which replaces what a writer that died has left",
-        )
-    return InputError(
-        f"not a data set of distkern, or an unfinished one (no {FILE})",
-        where=where,
-        mend="make one with `distkern shard`",
-    )
+        mend += ", which replaces what a writer that died has left"
+    return InputError(what, where=where, mend=mend)

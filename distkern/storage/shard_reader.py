@@ -85,7 +85,7 @@ class ShardReader:
 
     def _array(self, name: str, checksum: int, dtype: DTypeLike, *inner: int) -> NDArray[Any]:
         """The shard's chunk of an array of all rows; the last chunk is stored full as well."""
-        file = chunks.chunk_file(self._folder / name, self.index, *(0 for _ in inner))
+        file = chunks.chunk_file(self._folder / name, *chunks.index_of_rows(self.index, 1 + len(inner)))
         values = _values(file, checksum, dtype, math.prod((self.rows_per_shard, *inner)))
         return values.reshape(-1, *inner)[: self.entry.rows]
 

@@ -18,7 +18,7 @@ from distkern.common.types import AbstractSource, Block
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import explain_errors
 from distkern.storage.spool import Piece, Spool, shuffled
-from distkern.storage.writer import SHARD_BYTES, rows_of_a_shard, shard_sizes
+from distkern.storage.writer import SHARD_BYTES, numbers_of_a_row, rows_of_a_shard, shard_sizes
 
 #: the order is a function of the rows alone, so that a resumed run finds the same
 _SEED = 0
@@ -75,8 +75,8 @@ class ShuffledRows(AbstractSource):
             for index, pieces in enumerate(shuffled(spool.runs, list(self.block_rows), _SEED)):
                 arrays = _gathered(spool, pieces)
                 if self.is_sparse:
-                    n_rows, n_entries = self.block_rows[index], arrays["features.data"].size
-                    self._row_numbers = max(self._row_numbers, 2 + -(-2 * n_entries // max(n_rows, 1)))
+                    numbers = numbers_of_a_row(self.block_rows[index], arrays["features.data"].size)
+                    self._row_numbers = max(self._row_numbers, numbers)
                 save_arrays(self._folder / str(index), arrays)
 
     def _park(self, block: Block, spool: Spool, beside: np.dtype[Any]) -> None:

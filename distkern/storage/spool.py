@@ -36,6 +36,31 @@ class Run:
     entries: int | None = None
 
 
+class ParkedFile:
+    """A file that rows are added to, and read back from while it is open; it must not exist."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.n_bytes = path, 0
+        self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b")
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Add the bytes of an array."""
+        self._file.seek(self.n_bytes)
+        self.n_bytes += self._file.write(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
+
+    def read(self, offset: int, dtype: DTypeLike, size: int) -> NDArray[Any]:
+        """``size`` numbers from a byte on."""
+        self._file.seek(offset)
+        content = self._file.read(size * np.dtype(dtype).itemsize)
+        if len(content) < size * np.dtype(dtype).itemsize:
+            raise OSError(f"{self.path} is shorter than what was written to it")
+        return np.frombuffer(content, dtype)
+
+    def close(self) -> None:
+        """Removing it is left to whoever owns the folder."""
+        self._file.close()
+
+
 class Spool:
     """Three growing files, features, targets and the rows' numbers in their source, in runs of rows that can
     be read back by position."""
@@ -43,12 +68,9 @@ class Spool:
     def __init__(self, folder: Path, name: str, target_type: DTypeLike | None) -> None:
         self.runs: list[Run] = []
         self._target_type = None if target_type is None else np.dtype(target_type)
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
-        self._features = os.open(folder / f"{name}.features", flags, 0o600)
-        self._targets = os.open(folder / f"{name}.targets", flags, 0o600)
-        self._numbers = os.open(folder / f"{name}.numbers", flags, 0o600)
+        files = (ParkedFile(folder / f"{name}.{kind}") for kind in ("features", "targets", "numbers"))
+        self._features, self._targets, self._numbers = files
         self.n_rows = 0
-        self._ends = [0, 0]
 
     def append(
         self, features: Rows, targets: NDArray[Any] | None, numbers: NDArray[np.int64] | None = None
@@ -56,7 +78,7 @@ class Spool:
         """Add a run: (n, width) of any float type and either form, (n,) targets of the spool's type, (n,)
         numbers of the rows in their source, where those will be asked for."""
         rows, width = features.shape
-        start, targets_start = self._ends
+        start, targets_start = self._features.n_bytes, self._targets.n_bytes
         parts: tuple[NDArray[Any], ...]
         if isinstance(features, SparseRows):
             entries, parts = features.n_entries, (features.indptr, features.indices, features.data)
@@ -65,10 +87,11 @@ class Spool:
         self.runs.append(Run(rows, width, features.dtype.str, start, targets_start, self.n_rows, entries))
         self.n_rows += rows
         if numbers is not None:
-            _write(self._numbers, numbers)
-        self._ends[0] += sum(_write(self._features, part) for part in parts)
+            self._numbers.append(numbers)
+        for part in parts:
+            self._features.append(part)
         if targets is not None and self._target_type is not None:
-            self._ends[1] += _write(self._targets, targets.astype(self._target_type, copy=False))
+            self._targets.append(targets.astype(self._target_type, copy=False))
 
     def read(self, run: Run, start: int, count: int) -> tuple[Rows, NDArray[Any] | None]:
         """Rows ``start : start + count`` of a run."""
@@ -83,7 +106,7 @@ class Spool:
 
     def numbers(self, run: Run, start: int, count: int) -> NDArray[np.int64]:
         """Numbers in their source of rows ``start : start + count`` of a run."""
-        return np.frombuffer(_read(self._numbers, 8 * (run.first + start), 8 * count), np.int64)
+        return self._numbers.read(8 * (run.first + start), np.int64, count)
 
     def pieces(self, most: int) -> Iterator[tuple[Rows, NDArray[Any] | None, NDArray[np.int64]]]:
         """Features, targets and numbers of all rows as they lie, of at most ``most`` at a time."""
@@ -95,21 +118,18 @@ class Spool:
     def _read_dense(self, run: Run, start: int, count: int) -> NDArray[Any]:
         dtype = np.dtype(run.dtype)
         first = run.features_offset + start * run.width * dtype.itemsize
-        return self._array(first, dtype, count * run.width).reshape(count, run.width)
+        return self._features.read(first, dtype, count * run.width).reshape(count, run.width)
 
     def _read_sparse(self, run: Run, start: int, count: int) -> SparseRows:
         assert run.entries is not None
         dtype = np.dtype(run.dtype)
-        indptr = self._array(run.features_offset + 8 * start, np.dtype(np.int64), count + 1)
+        indptr = self._features.read(run.features_offset + 8 * start, np.int64, count + 1)
         low, n_entries = int(indptr[0]), int(indptr[-1] - indptr[0])
         indices_start = run.features_offset + 8 * (run.rows + 1)
         data_start = indices_start + 4 * run.entries
-        indices = self._array(indices_start + 4 * low, np.dtype(np.int32), n_entries)
-        data = self._array(data_start + dtype.itemsize * low, dtype, n_entries)
+        indices = self._features.read(indices_start + 4 * low, np.int32, n_entries)
+        data = self._features.read(data_start + dtype.itemsize * low, dtype, n_entries)
         return SparseRows(data, indices, indptr - low, run.width)
-
-    def _array(self, offset: int, dtype: np.dtype[Any], size: int) -> NDArray[Any]:
-        return np.frombuffer(_read(self._features, offset, size * dtype.itemsize), dtype)
 
     @property
     def n_entries(self) -> int:
@@ -123,44 +143,14 @@ class Spool:
                 yield self._read_targets(run, 0, run.rows, self._target_type)
 
     def _read_targets(self, run: Run, start: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        offset = run.targets_offset + start * dtype.itemsize
-        return np.frombuffer(_read(self._targets, offset, count * dtype.itemsize), dtype)
-
-    def close(self) -> None:
-        """Close the files; removing them is left to whoever owns the folder."""
-        os.close(self._features)
-        os.close(self._targets)
-        os.close(self._numbers)
+        return self._targets.read(run.targets_offset + start * dtype.itemsize, dtype, count)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-def _write(descriptor: int, values: NDArray[Any]) -> int:
-    view = np.ascontiguousarray(values).reshape(-1).view(np.uint8).data
-    written = 0
-    while written < len(view):
-        written += os.write(descriptor, view[written:])
-    return len(view)
-
-
-def _read(descriptor: int, offset: int, count: int) -> bytes:
-    piece = os.pread(descriptor, count, offset)
-    if len(piece) == count:
-        return piece
-    # a single call gives at most 2 GiB
-    pieces = [piece]
-    done = len(piece)
-    while done < count:
-        piece = os.pread(descriptor, count - done, offset + done)
-        if not piece:
-            raise OSError("a spool file is shorter than what was written to it")
-        pieces.append(piece)
-        done += len(piece)
-    return b"".join(pieces)
+        for file in (self._features, self._targets, self._numbers):
+            file.close()
 
 
 @dataclass(frozen=True, slots=True)

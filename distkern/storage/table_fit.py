@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -281,17 +281,8 @@ class TableFit:
             total, of_level = sums.sum(axis=0), counts.sum(axis=0)
             prior = total.sum(axis=0) / max(1.0, of_level.sum())
             means = (total + _SMOOTHING * prior) / (of_level[:, None] + _SMOOTHING)
-            old = columns[at]
-            columns[at] = Column(
-                old.name,
-                old.kind,
-                "target",
-                levels=old.levels,
-                has_missing=old.has_missing,
-                means=tuple(map(tuple, means.tolist())),
-                default=tuple(prior.tolist()),
-                outputs=old.outputs,
-            )
+            rows = tuple(map(tuple, means.tolist()))
+            columns[at] = replace(columns[at], means=rows, default=tuple(prior.tolist()))
         return Table(
             tuple(columns),
             self._options.ignored,

@@ -246,7 +246,7 @@ def test_a_disk_that_fills_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     def full(*_: Any) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(spool.os, "write", full)
+    monkeypatch.setattr(spool.ParkedFile, "append", full)
     with pytest.raises(InputError, match=r"d\.zarr: the disk is full \(.* MiB free\); free some space"):
         from_labels(tmp_path, ["1", "2"])
     monkeypatch.undo()
