@@ -157,7 +157,12 @@ def waves(n=600, d=3, *, classes=0, seed=0, dtype="float64", sizes=None, weights
 def problem_of(blocks, outputs=1, *, has_test=False, seed=0):
     features = blocks[0].features
     return Problem(
-        tuple(block.n_rows for block in blocks), features.shape[1], outputs, features.dtype, has_test, seed
+        tuple(block.n_rows for block in blocks),
+        features.shape[1],
+        features.dtype,
+        seed,
+        n_outputs=outputs,
+        has_test=has_test,
     )
 
 

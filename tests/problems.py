@@ -55,11 +55,11 @@ class Case:
         return Problem(
             self.sizes,
             self.features.shape[1],
-            self.n_outputs,
             self.features.dtype,
-            self.test is not None,
             self.seed,
-            float(self.scaled_weights.max()),
+            n_outputs=self.n_outputs,
+            has_test=self.test is not None,
+            max_relative_weight=float(self.scaled_weights.max()),
         )
 
     def parts(

@@ -83,10 +83,10 @@ class AbstractDSG(AbstractFunctionalEstimator):
         problem = Problem(
             source.block_rows,
             source.n_features,
-            outputs,
             source.dtype,
+            self.seed_,
+            n_outputs=outputs,
             has_test=False,
-            seed=self.seed_,
             sparse_numbers=source.row_numbers if source.is_sparse else None,
             real_targets=self.task == "regression",
         )

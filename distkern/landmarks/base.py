@@ -24,9 +24,15 @@ _SAMPLED_BLOCKS = 8
 
 @dataclass(frozen=True)
 class Layout:
-    """What a rule knows of the data before it reads any: rows of each block, columns, dtype, the seed.
+    """What a rule knows of the data before it reads any.
 
-    ``sparse_numbers`` is None for dense rows, else the numbers that a sparse row takes up in memory.
+    Attributes
+    ----------
+    block_rows : rows of each block
+    n_features : d
+    dtype : of the features
+    seed : of every random choice
+    sparse_numbers : None for dense rows, else the numbers that a sparse row takes up in memory
     """
 
     block_rows: tuple[int, ...]
@@ -61,6 +67,7 @@ class Layout:
 
     @property
     def n_rows(self) -> int:
+        """m."""
         return sum(self.block_rows)
 
     @property

@@ -185,7 +185,7 @@ def _sweep(layout: Layout, radius: float, limit: int) -> Generator[Pass, Any, Ro
     scanner = scanner_for(layout, radius, limit)
     offsets = layout.offsets
     first_row, wave_rows = 0, _FIRST_WAVE_ROWS
-    largest_wave = max(_LARGEST_WAVE_BLOCKS * max(layout.block_rows), _FIRST_WAVE_ROWS)
+    largest_wave = max(_LARGEST_WAVE_BLOCKS * layout.most_rows, _FIRST_WAVE_ROWS)
     while first_row < layout.n_rows:
         end_row = min(first_row + wave_rows, layout.n_rows)
         blocks = range(
@@ -212,15 +212,15 @@ def _sweep(layout: Layout, radius: float, limit: int) -> Generator[Pass, Any, Ro
 def _sweep_cost(layout: Layout, size: int) -> Cost:
     row_bytes, itemsize = layout.row_bytes, layout.dtype.itemsize
     numbers = 1 if layout.is_sparse else layout.n_features
-    rows = min(tile_rows(size, itemsize, numbers), max(layout.block_rows))
+    rows = min(tile_rows(size, itemsize, numbers), layout.most_rows)
     return Cost(
         # scores, shifted rows for them and for the norms, some in double precision; landmarks in two forms
         workspace_bytes=rows * (size * itemsize + 2 * row_bytes)
         + EXACT_ROWS * 6 * row_bytes
         + 2 * size * row_bytes
         + layout.comparing_bytes,
-        result_bytes=min(_MOST_CANDIDATES, sum(layout.block_rows)) * (row_bytes + 8),
-        total_result_bytes=sum(layout.block_rows) * (row_bytes + 8),
+        result_bytes=min(_MOST_CANDIDATES, layout.n_rows) * (row_bytes + 8),
+        total_result_bytes=layout.n_rows * (row_bytes + 8),
         compiled=layout.is_sparse,
         driver_compiled=True,
         flops_per_row=2.0 * size * row_bytes / layout.dtype.itemsize,

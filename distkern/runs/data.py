@@ -56,12 +56,12 @@ class TrainingData:
         """The problem of training on these rows."""
         source, largest = self.source, self.class_largest * self._factors(class_weights)
         return Problem(
-            block_rows=source.block_rows,
-            n_features=source.n_features,
+            source.block_rows,
+            source.n_features,
+            source.dtype,
+            seed,
             n_outputs=n_outputs,
-            dtype=source.dtype,
             has_test=has_test,
-            seed=seed,
             max_relative_weight=float(largest.max()) / self.mean_weight(class_weights),
             sparse_numbers=source.row_numbers if source.is_sparse else None,
             **more,

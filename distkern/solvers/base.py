@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
-import numpy as np
-
 from distkern.common.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
 from distkern.common.stores import Workplace
 from distkern.landmarks.base import Layout
@@ -30,20 +28,15 @@ Result = TypeVar("Result")
 Steps: TypeAlias = Generator[Pass | Message | Derived, Any, Result]
 
 
-@dataclass(frozen=True)
-class Problem:
+@dataclass(frozen=True, kw_only=True)
+class Problem(Layout):
     """The sizes of a training problem: all that a solver knows before its first pass.
 
     Attributes
     ----------
-    block_rows : rows of each block of the training split
-    n_features : d
     n_outputs : k: 1 for binary, the number of classes for one-vs-rest
-    dtype : of the features
     has_test : whether there is a test split to measure
-    seed : of every random choice
     max_relative_weight : largest row weight divided by the mean row weight
-    sparse_numbers : None for dense rows, else the numbers that a sparse row takes up in memory
     real_targets : targets are real numbers and not classes: they are centred and scaled, and errors are mean
         squared errors
     class_shares : of the weight of the rows, by class code; empty for real targets
@@ -52,34 +45,14 @@ class Problem:
     notes : what was chosen before the run, told and kept with what the solver chooses
     """
 
-    block_rows: tuple[int, ...]
-    n_features: int
     n_outputs: int
-    dtype: np.dtype[Any]
     has_test: bool
-    seed: int
     max_relative_weight: float = 1.0
-    sparse_numbers: int | None = None
     real_targets: bool = False
     class_shares: tuple[float, ...] = ()
     weighs_classes: bool = False
     workplace: Workplace | None = None
     notes: tuple[str, ...] = ()
-
-    @property
-    def layout(self) -> Layout:
-        """What landmark rules and features know of it."""
-        return Layout(self.block_rows, self.n_features, self.dtype, self.seed, self.sparse_numbers)
-
-    @property
-    def row_numbers(self) -> int:
-        """Numbers that a row takes up in memory."""
-        return self.layout.row_numbers
-
-    @property
-    def n_rows(self) -> int:
-        """m, the rows of the training split."""
-        return sum(self.block_rows)
 
     def visits(self, n_rows: int, stage: int, order: str) -> tuple[Visit, ...]:
         """The sampled rows of a stage, in an order of :func:`order_of_rows`."""

@@ -71,13 +71,13 @@ class CoresetProblem:
 
     def begin(self, problem: Problem) -> Steps[tuple[Rows, float]]:
         """Choose landmarks and gamma."""
-        gamma = yield from self.kernel.choose_gamma(problem.layout)
-        landmarks = yield from self.landmarks.choose(problem.layout)
+        gamma = yield from self.kernel.choose_gamma(problem)
+        landmarks = yield from self.landmarks.choose(problem)
         return landmarks, gamma
 
     def outline_begin(self, problem: Problem) -> list[Outline]:
         """The passes of :meth:`begin`."""
-        passes = self.kernel.outline(problem.layout) + self.landmarks.outline(problem.layout)
+        passes = self.kernel.outline(problem) + self.landmarks.outline(problem)
         return [Outline(step, times) for step, times in passes]
 
     def mend(self, trouble: Trouble, also: str = "") -> str:
@@ -91,11 +91,11 @@ class CoresetProblem:
 
     def footprint(self, problem: Problem, size: int) -> Footprint:
         """What evaluating the kernel at so many landmarks takes."""
-        return footprint_of_landmarks(problem.layout, self.kernel, size)
+        return footprint_of_landmarks(problem, self.kernel, size)
 
     def expected_size(self, problem: Problem) -> int:
         """r, an upper bound, before any row is read."""
-        return self.landmarks.expected_size(problem.layout)
+        return self.landmarks.expected_size(problem)
 
 
 class AbstractCoresetSolver(AbstractSolver[State]):

@@ -135,7 +135,7 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
         return state.average[:used] if averaged else state.scale * state.coefficients[:used]
 
     def init(self, problem: Problem) -> Steps[DSGState]:
-        gamma = yield from self.kernel.choose_gamma(problem.layout)
+        gamma = yield from self.kernel.choose_gamma(problem)
         targets = yield from target_scale(problem, self.risk)
         outputs, size = self.risk.n_outputs, self.block_size * self.most_blocks
         state = DSGState(
@@ -164,7 +164,7 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
 
     def stage(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
         basis, risk = (
-            self.basis(problem.layout, state.gamma),
+            self.basis(problem, state.gamma),
             scaled_risk(self.risk, state.center, state.target_scale),
         )
         if state.step < state.n_steps:
@@ -176,7 +176,7 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
         else:
             start, gap = self.model_coefficients(state), math.nan
             if self.polish == "exact":
-                in_use = self.basis(problem.layout, state.gamma, state.n_blocks)
+                in_use = self.basis(problem, state.gamma, state.n_blocks)
                 polished, n_passes, gap = yield from exact_polish(problem, risk, in_use, start, self.strength)
             else:
                 polished = yield from sweep(problem, risk, basis, start, self.strength, state.sweeps)
@@ -220,12 +220,12 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
         n_steps = self.n_steps(problem)
         grown = -(-n_steps // -(-n_steps // self.stages))
         passes = [
-            *(Outline(step, times) for step, times in self.kernel.outline(problem.layout)),
+            *(Outline(step, times) for step, times in self.kernel.outline(problem)),
             *target_outline(problem),
             Outline(self._steps(problem, None), grown),
         ]
         n_measured = 1 + grown + self._polishing_stages
-        basis = self.basis(problem.layout, 1.0)
+        basis = self.basis(problem, 1.0)
         for split in ("train", "test") if problem.has_test else ("train",):
             share = min(1.0, MEASURED_ROWS / problem.n_rows)
             passes.append(Outline(measuring_pass(problem, None, basis, split, share), n_measured))
@@ -238,7 +238,7 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
         return {None: 0, "exact": 1, "sweeps": self.n_sweeps}[self.polish]
 
     def _measured(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
-        basis = self.basis(problem.layout, state.gamma)
+        basis = self.basis(problem, state.gamma)
         coefficients = self.model_coefficients(state).astype(basis.dtype)
         model = Model(basis, coefficients, scaled_risk(self.risk, state.center, state.target_scale))
         figures = yield from figures_of(problem, model, self.strength, all_held_out=self.finished(state))
@@ -247,7 +247,7 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
     def _steps(self, problem: Problem, operand: Operand | None) -> Batches:
         itemsize, outputs = problem.dtype.itemsize, self.risk.n_outputs
         size, batch = self.block_size * self.most_blocks, min(self.batch_size, problem.n_rows)
-        order, basis = self.batches(problem), self.basis(problem.layout, 1.0)
+        order, basis = self.batches(problem), self.basis(problem, 1.0)
         n_candidates = 1 + self.n_candidates * (self.variant == "gdsg")
         return Batches(
             "steps",

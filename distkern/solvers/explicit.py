@@ -45,15 +45,15 @@ class AbstractExplicit(AbstractSolver[State]):
 
     def basis(self, problem: Problem, landmarks: Rows, gamma: float) -> AbstractBasis:
         """z."""
-        return self.choice(problem).basis(problem.layout, landmarks, gamma)
+        return self.choice(problem).basis(problem, landmarks, gamma)
 
     def expected_size(self, problem: Problem) -> int:
         """Features, an upper bound."""
-        return self.choice(problem).expected_size(problem.layout)
+        return self.choice(problem).expected_size(problem)
 
     def footprint(self, problem: Problem, size: int) -> Footprint:
         """What evaluating so many features takes."""
-        return replace(self.choice(problem).footprint(problem.layout), size=size)
+        return replace(self.choice(problem).footprint(problem), size=size)
 
 
 def gradient_pass(
@@ -68,7 +68,7 @@ def sampled_gradient_pass(
 ) -> Reduce[Sums]:
     """The same of a sample's rows."""
     cost, rows = pass_cost(problem, footprint, 2), sample.rows_per_block
-    share = min(1.0, rows / max(problem.block_rows))
+    share = min(1.0, rows / problem.most_rows)
     return Reduce(
         "gradient of the sample",
         measure_sampled_gradient,
@@ -86,7 +86,7 @@ def sampled_gradient_pass(
 
 def zero_pass(problem: Problem, risk: Risk | None, split: str = "train") -> Reduce[Sums]:
     """The losses and errors of the model 0, of which no features are made."""
-    cost = Cost(workspace_bytes=64 * max(problem.block_rows) * (problem.n_outputs + 1))
+    cost = Cost(workspace_bytes=64 * problem.most_rows * (problem.n_outputs + 1))
     return Reduce("start", _measure_zero, Sums.add, risk, split=split, cost=cost)
 
 

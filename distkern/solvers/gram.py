@@ -162,7 +162,7 @@ class Grams:
             for strip in strips
         ]
         widest = max(own.stop - own.start for strip in strips for own in column_blocks(*strip))
-        rows, share = max(problem.block_rows), 1.0
+        rows, share = problem.most_rows, 1.0
         if self.sample is not None:
             rows, share = self.sample.rows_per_block, min(1.0, self.sample.rows_per_block / rows)
         return Cost(

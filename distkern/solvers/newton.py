@@ -157,7 +157,7 @@ class Newton(AbstractExplicit[NewtonState]):
         return super().mend(trouble)
 
     def init(self, problem: Problem) -> Steps[NewtonState]:
-        landmarks, gamma = yield from self.features.begin(problem.layout)
+        landmarks, gamma = yield from self.features.begin(problem)
         targets = yield from target_scale(problem, self.risk)
         risk = scaled_risk(self.risk, targets.center, targets.scale)
         figures = yield from measured(
@@ -272,7 +272,7 @@ class Newton(AbstractExplicit[NewtonState]):
         stages = min(self.stages, 1 + (sample is not None)) if quadratic else self.stages
         steps = self.most_steps(problem, footprint) + (sample is not None)
         passes = [
-            *(Outline(step, times) for step, times in self.features.outline(problem.layout)),
+            *(Outline(step, times) for step, times in self.features.outline(problem)),
             *target_outline(problem),
             Outline(zero_pass(problem, None), 1),
             self._grams(0, sample).outline(problem, footprint),
@@ -344,7 +344,7 @@ class Newton(AbstractExplicit[NewtonState]):
     def _coordinates(self, problem: Problem, state: NewtonState) -> Steps[Coordinates]:
         yield from ()
         choice = self.choice(problem)
-        return choice.coordinates(choice.basis(problem.layout, state.landmarks, state.gamma))
+        return choice.coordinates(choice.basis(problem, state.landmarks, state.gamma))
 
     def _point(
         self, coordinates: Coordinates, at: Array, sums: Sums, gradient: Array, nu: float | None = None

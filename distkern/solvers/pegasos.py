@@ -132,8 +132,8 @@ class Pegasos(AbstractSolver[PegasosState]):
         return PegasosState
 
     def init(self, problem: Problem) -> Steps[PegasosState]:
-        landmarks, gamma = yield from self.features.begin(problem.layout)
-        size, outputs = self.features.basis(problem.layout, landmarks, gamma).size, problem.n_outputs
+        landmarks, gamma = yield from self.features.begin(problem)
+        size, outputs = self.features.basis(problem, landmarks, gamma).size, problem.n_outputs
         state = PegasosState(
             landmarks,
             gamma,
@@ -212,7 +212,7 @@ class Pegasos(AbstractSolver[PegasosState]):
 
     def outline(self, problem: Problem) -> list[Outline]:
         passes = [
-            *(Outline(step, times) for step, times in self.features.outline(problem.layout)),
+            *(Outline(step, times) for step, times in self.features.outline(problem)),
             Outline(self._measuring(problem, None), self.stages + 1),
             Outline(self._stream(problem, 0, None), self.stages),
         ]
@@ -229,7 +229,7 @@ class Pegasos(AbstractSolver[PegasosState]):
         return max(1, math.ceil(wanted * problem.n_rows)) if isinstance(wanted, float) else int(wanted)
 
     def _model(self, problem: Problem, state: PegasosState) -> Model:
-        basis = self.features.basis(problem.layout, state.landmarks, state.gamma)
+        basis = self.features.basis(problem, state.landmarks, state.gamma)
         risk = Risk(margin_loss(self.loss), problem.n_outputs, self.class_weights, self.mean_weight)
         return Model(basis, state.coefficients, risk, state.intercept)
 
@@ -263,9 +263,9 @@ class Pegasos(AbstractSolver[PegasosState]):
 
     def _stream(self, problem: Problem, stage: int, model: Model | None) -> Stream[DensePiece | SparsePiece]:
         visits = problem.visits(self.steps(problem), stage, self.order)
-        footprint, itemsize = self.features.footprint(problem.layout), problem.dtype.itemsize
+        footprint, itemsize = self.features.footprint(problem), problem.dtype.itemsize
         size = footprint.size if model is None else model.basis.size
-        numbers = self.features.prepared_numbers(problem.layout, size)
+        numbers = self.features.prepared_numbers(problem, size)
         rows = piece_rows(numbers, itemsize)
         # a batch does not cross pieces
         rows = -(-rows // self.batch_size) * self.batch_size
@@ -289,7 +289,7 @@ class Pegasos(AbstractSolver[PegasosState]):
     def _measuring(
         self, problem: Problem, model: Model | None, *, split: str = "train", largest: bool = False
     ) -> Reduce[Sums]:
-        footprint = self.features.footprint(problem.layout)
+        footprint = self.features.footprint(problem)
         cost = Cost(
             workspace_bytes=self._workspace_bytes(problem),
             result_bytes=8 * problem.n_outputs,
@@ -303,7 +303,7 @@ class Pegasos(AbstractSolver[PegasosState]):
         return Reduce(name, function, Sums.add, model, split=split, cost=cost, measures_only=not largest)
 
     def _workspace_bytes(self, problem: Problem) -> int:
-        footprint, outputs = self.features.footprint(problem.layout), problem.n_outputs
+        footprint, outputs = self.features.footprint(problem), problem.n_outputs
         size, itemsize = footprint.size, problem.dtype.itemsize
         operand = footprint.operand_bytes + size * outputs * (16 + itemsize)
         # predictions, signs and what is computed of them

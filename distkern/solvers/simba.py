@@ -133,7 +133,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
         return f"set more max_rounds than {self.max_rounds}, or another nu{also}"
 
     def init(self, problem: Problem) -> Steps[SIMBAState]:
-        landmarks, gamma = yield from self.features.begin(problem.layout)
+        landmarks, gamma = yield from self.features.begin(problem)
         basis, lanes = self._basis(problem, landmarks, gamma), len(self.nus) * problem.n_outputs
         if self.features.reads_columns:
             # refuses data without single columns before anything is computed
@@ -225,7 +225,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
     def outline(self, problem: Problem) -> list[Outline]:
         stages = float(-(-self.max_rounds // self._rounds_per_stage))
         passes = [
-            *(Outline(step, times) for step, times in self.features.outline(problem.layout)),
+            *(Outline(step, times) for step, times in self.features.outline(problem)),
             Outline(self._measuring(problem).norms(None), 1.0),
             Outline(self._rounds(problem, None), stages + self.features.reads_columns),
             Outline(self._measuring(problem).margins(None), stages),
@@ -252,7 +252,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
         return sum(hold_out.count(sum(problem.block_rows[block] for block in group)) for group in groups)
 
     def _basis(self, problem: Problem, landmarks: Rows, gamma: float) -> AbstractBasis:
-        return self.features.with_exact_sums().basis(problem.layout, landmarks, gamma)
+        return self.features.with_exact_sums().basis(problem, landmarks, gamma)
 
     def _operand(self, problem: Problem, basis: AbstractBasis) -> Operand:
         return Operand(
@@ -280,9 +280,9 @@ class SIMBA(AbstractSolver[SIMBAState]):
 
     def _rounds(self, problem: Problem, operand: Operand | None) -> Rounds:
         lanes, outputs = len(self.nus) * problem.n_outputs, problem.n_outputs
-        size, itemsize = self.features.expected_size(problem.layout), problem.dtype.itemsize
+        size, itemsize = self.features.expected_size(problem), problem.dtype.itemsize
         n_columns, n_draws = self.columns_per_round * outputs, self.rows_per_round * outputs
-        sparse = problem.sparse_numbers is not None and self.features.reads_columns
+        sparse = problem.is_sparse and self.features.reads_columns
         # of dense columns those of a group and their joint copy; of sparse ones what is expected to be there
         share = min(1.0, problem.row_numbers / problem.n_features) if sparse else 1.0
         seconds = lanes * (0.8e-9 + n_columns * share * 0.3e-9) + n_columns * share * 1e-9
@@ -303,7 +303,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
                 workspace_bytes=COLUMN_BYTES + ROW_BYTES + lanes * 2**17,
                 # the driver's variables before the stage, now, and their average
                 driver_bytes=8 * size * (5 * lanes + 2 * outputs),
-                process_bytes=self.features.footprint(problem.layout).process_bytes,
+                process_bytes=self.features.footprint(problem).process_bytes,
                 compiled=True,
                 driver_compiled=True,
             ),
@@ -369,5 +369,5 @@ class SIMBA(AbstractSolver[SIMBAState]):
         )
 
     def _measuring(self, problem: Problem) -> Measuring:
-        footprint = self.features.with_exact_sums().footprint(problem.layout)
+        footprint = self.features.with_exact_sums().footprint(problem)
         return Measuring(problem, footprint, len(self.nus), self._hold_out(problem))

@@ -175,7 +175,7 @@ class SVRG(AbstractExplicit[SVRGState]):
 
     def init(self, problem: Problem) -> Steps[SVRGState]:
         self.preconditioned(self.expected_size(problem))
-        landmarks, gamma = yield from self.features.begin(problem.layout)
+        landmarks, gamma = yield from self.features.begin(problem)
         basis = self.basis(problem, landmarks, gamma)
         targets = yield from target_scale(problem, self.risk)
         zero = np.zeros((basis.size, self.risk.n_outputs))
@@ -204,7 +204,7 @@ class SVRG(AbstractExplicit[SVRGState]):
             Model(basis, state.coefficients, risk),
             footprint,
             visits,
-            numbers=self.choice(problem).prepared_numbers(problem.layout, basis.size),
+            numbers=self.choice(problem).prepared_numbers(problem, basis.size),
             preconditioned=solve is not None,
             batch_size=batch,
         )
@@ -241,12 +241,12 @@ class SVRG(AbstractExplicit[SVRGState]):
             None,
             footprint,
             problem.visits(self.rows_of_stage(problem), 0, self.order),
-            numbers=self.choice(problem).prepared_numbers(problem.layout, size),
+            numbers=self.choice(problem).prepared_numbers(problem, size),
             preconditioned=preconditioned,
             batch_size=self.rows_of_batch(problem, size),
         )
         passes = [
-            *(Outline(step, times) for step, times in self.features.outline(problem.layout)),
+            *(Outline(step, times) for step, times in self.features.outline(problem)),
             *target_outline(problem),
             Outline(snapshot_pass(problem, None, footprint, first=True), 1),
             Outline(inner, self.stages),

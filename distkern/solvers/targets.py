@@ -114,7 +114,7 @@ def _summary(block: Block, _: None) -> TargetSummary:
 
 
 def _target_pass(problem: Problem, split: str = "train") -> Reduce[TargetSummary]:
-    cost = Cost(workspace_bytes=64 * (max(problem.block_rows) + _MOST_POINTS), result_bytes=16 * _MOST_POINTS)
+    cost = Cost(workspace_bytes=64 * (problem.most_rows + _MOST_POINTS), result_bytes=16 * _MOST_POINTS)
     name = "targets" if split == "train" else "held-out targets"
     return Reduce(name, _summary, TargetSummary.add, split=split, cost=cost)
 

@@ -243,7 +243,7 @@ def test_each_reads_the_blocks_of_lazy_graphs(executor, tmp_path):
 
 def test_a_run_has_the_same_bits_everywhere(executor):
     source = ToySource()
-    problem = Problem(source.block_rows, 2, 1, source.dtype, has_test=False, seed=7)
+    problem = Problem(source.block_rows, 2, source.dtype, 7, n_outputs=1, has_test=False)
     outcome = Driver({"train": source}, executor).run(ToySolver(), problem)
     with open_executor("synchronous") as one:
         alone = Driver({"train": source}, one).run(ToySolver(), problem)
@@ -253,7 +253,7 @@ def test_a_run_has_the_same_bits_everywhere(executor):
 
 def test_rounds_have_the_same_bits_everywhere(executor):
     source = ToySource()
-    problem = Problem(source.block_rows, 2, 1, source.dtype, has_test=False, seed=7)
+    problem = Problem(source.block_rows, 2, source.dtype, 7, n_outputs=1, has_test=False)
     outcome = Driver({"train": source}, executor).run(RoundsSolver(stages=2), problem)
     with open_executor("synchronous") as one:
         alone = Driver({"train": source}, one).run(RoundsSolver(stages=2), problem)
@@ -263,7 +263,7 @@ def test_rounds_have_the_same_bits_everywhere(executor):
 
 def test_batches_have_the_same_bits_everywhere(executor):
     source = ToySource((1000,) * 9)
-    problem = Problem(source.block_rows, 2, 1, source.dtype, has_test=False, seed=7)
+    problem = Problem(source.block_rows, 2, source.dtype, 7, n_outputs=1, has_test=False)
     outcome = Driver({"train": source}, executor).run(BatchesSolver(stages=2), problem)
     with open_executor("synchronous") as one:
         alone = Driver({"train": source}, one).run(BatchesSolver(stages=2), problem)

@@ -22,7 +22,7 @@ from distkern.solvers.base import Problem
 from toy import ToySolver, ToySource
 
 SOURCE = ToySource((5, 7, 3, 6, 4) * 20)
-PROBLEM = Problem(SOURCE.block_rows, 2, 1, SOURCE.dtype, has_test=False, seed=3)
+PROBLEM = Problem(SOURCE.block_rows, 2, SOURCE.dtype, 3, n_outputs=1, has_test=False)
 
 
 @pytest.fixture(scope="module")

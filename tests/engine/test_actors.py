@@ -25,7 +25,7 @@ from distkern.solvers.base import Problem
 from toy import RoundsSolver, ToySource, toy_rounds
 
 SOURCE = ToySource()
-PROBLEM = Problem(SOURCE.block_rows, 2, 1, SOURCE.dtype, has_test=False, seed=3)
+PROBLEM = Problem(SOURCE.block_rows, 2, SOURCE.dtype, 3, n_outputs=1, has_test=False)
 
 
 def run(executor, *, solver=None, listeners=(), folder=None, resume=False):

@@ -24,7 +24,7 @@ def source():
 
 @pytest.fixture
 def problem(source):
-    return Problem(source.block_rows, 2, 1, source.dtype, has_test=False, seed=3)
+    return Problem(source.block_rows, 2, source.dtype, 3, n_outputs=1, has_test=False)
 
 
 def run(source, problem, *, folder=None, resume=False, listeners=(), solver=None):

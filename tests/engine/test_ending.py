@@ -23,7 +23,14 @@ class Solver(ToySolver):
 
 def problem(shares=(), weighs_classes=False):
     return Problem(
-        (100,), 2, 1, np.dtype(float), False, 0, class_shares=shares, weighs_classes=weighs_classes
+        (100,),
+        2,
+        np.dtype(float),
+        0,
+        n_outputs=1,
+        has_test=False,
+        class_shares=shares,
+        weighs_classes=weighs_classes,
     )
 
 

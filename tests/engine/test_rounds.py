@@ -38,7 +38,7 @@ def source():
 
 @pytest.fixture
 def problem(source):
-    return Problem(source.block_rows, 2, 1, source.dtype, has_test=False, seed=3)
+    return Problem(source.block_rows, 2, source.dtype, 3, n_outputs=1, has_test=False)
 
 
 def run(source, problem, *, folder=None, resume=False, listeners=(), solver=None, scheduler="synchronous"):
@@ -93,7 +93,7 @@ def test_the_mathematics_is_that_of_the_solver_alone(source, problem, scheduler)
 def die(folder, killed):
     run(
         ToySource(),
-        Problem(ToySource().block_rows, 2, 1, np.dtype(np.float32), has_test=False, seed=3),
+        Problem(ToySource().block_rows, 2, np.dtype(np.float32), 3, n_outputs=1, has_test=False),
         folder=CheckpointFolder(folder, IDENTITY),
         solver=RoundsSolver(deadly=killed),
     )

@@ -19,7 +19,7 @@ from feature_problems import features_of_kind
 from reference import PlainRunner
 
 X = np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)
-PROBLEM = Problem((60,), 5, 1, np.dtype(np.float32), False, 11)
+PROBLEM = Problem((60,), 5, np.dtype(np.float32), 11, n_outputs=1, has_test=False)
 RBF = KernelChoice(find_kernel("rbf"), 0.5)
 
 
@@ -29,7 +29,7 @@ def choice_of(kind, kernel=RBF, **settings):
 
 def begun(choice, problem=PROBLEM, features=X):
     runner = PlainRunner([Block(features)])
-    landmarks, gamma = runner.run(choice.begin(problem.layout))
+    landmarks, gamma = runner.run(choice.begin(problem))
     return landmarks, gamma, runner
 
 
@@ -40,15 +40,15 @@ def test_every_kind_says_what_it_reads_and_takes(kind, sparse):
     features = SparseRows.of_dense(X) if sparse else X
     problem = dataclasses.replace(PROBLEM, sparse_numbers=12) if sparse else PROBLEM
     landmarks, gamma, runner = begun(choice, problem, features)
-    basis = choice.basis(problem.layout, landmarks, gamma)
+    basis = choice.basis(problem, landmarks, gamma)
     assert pickle.loads(pickle.dumps(basis)).size == basis.size
     assert gamma == (0.5 if hasattr(choice, "kernel") else 1.0)
     assert len(landmarks) == (12 if hasattr(choice, "rule") else 0)
-    assert basis.size == choice.expected_size(problem.layout) == choice.footprint(problem.layout).size
+    assert basis.size == choice.expected_size(problem) == choice.footprint(problem).size
     assert basis.dtype == np.float32
-    assert [step.name for step, _ in choice.outline(problem.layout)] == runner.made
+    assert [step.name for step, _ in choice.outline(problem)] == runner.made
     # a compiled comparison of sparse rows is loaded by workers
-    footprint = choice.footprint(problem.layout)
+    footprint = choice.footprint(problem)
     assert footprint.is_compiled == basis.is_compiled == (sparse and hasattr(choice, "rule"))
 
 
@@ -56,7 +56,7 @@ def test_every_kind_says_what_it_reads_and_takes(kind, sparse):
 def test_products_of_features_are_near_the_kernel(kind):
     choice = choice_of(kind, n_features=8192, n_landmarks=60)
     landmarks, gamma, _ = begun(choice)
-    basis = choice.basis(dataclasses.replace(PROBLEM.layout, dtype=np.dtype(np.float64)), landmarks, gamma)
+    basis = choice.basis(dataclasses.replace(PROBLEM, dtype=np.dtype(np.float64)), landmarks, gamma)
     z = np.empty((60, basis.size))
     basis.fill(X.astype(float), z)
     exact = np.exp(-0.5 * np.sum((X[:, None].astype(float) - X[None]) ** 2, axis=2))
@@ -83,7 +83,7 @@ def test_a_kernel_without_gamma_keeps_its_parameters():
 def test_single_functions_of_a_group_are_those_of_the_basis(kind, sparse):
     choice = choice_of(kind)
     features = SparseRows.of_dense(X) if sparse else X
-    basis = choice.basis(PROBLEM.layout, np.empty((0, 5)), 0.5)
+    basis = choice.basis(PROBLEM, np.empty((0, 5)), 0.5)
     group = basis.over(ArrayGroup(Block(features), slice(0, 60), (40, 20), 0))
     wanted = np.array([3, 0])
     columns = group.columns(wanted)

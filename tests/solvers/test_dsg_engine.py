@@ -74,7 +74,7 @@ def test_divergence_leaves_the_last_checkpoint(tmp_path):
 def test_a_million_features_fit_half_a_gibibyte():
     """As planned; the table of 2^20 coefficients is 4 MiB in a worker."""
     solver = dsg("logistic", n_features=2**20, block_size=512, batch_size=8192)
-    problem = Problem((16384,) * 64, 54, 1, rows()[0].features.dtype, True, 0)
+    problem = Problem((16384,) * 64, 54, rows()[0].features.dtype, 0, n_outputs=1, has_test=True)
     extent = Extent(problem.block_rows, 54 * 4 + 16)
     machine = Machine("distributed", 2, memory_limit=512 * MIB)
     for outline in solver.outline(problem):

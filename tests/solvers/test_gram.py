@@ -41,17 +41,19 @@ def given(kind, dtype=np.float64, *, sparse=False, n_features=600):
     X = generator.standard_normal((ROWS, 5)).astype(dtype)
     weights, targets = generator.uniform(0.5, 2.0, ROWS), generator.standard_normal(ROWS)
     rows = SparseRows.of_dense(X) if sparse else X
-    problem = Problem(SIZES, 5, 1, X.dtype, False, 3, sparse_numbers=12 if sparse else None)
+    problem = Problem(
+        SIZES, 5, X.dtype, 3, n_outputs=1, has_test=False, sparse_numbers=12 if sparse else None
+    )
     features = features_of_kind(kind, RBF, n_features=n_features, n_landmarks=40)
     return X, weights, targets, cut_blocks(rows, targets, SIZES, weights), problem, features
 
 
 def made(blocks, problem, features, risk, grams, coefficients=None, intercept=None):
     runner = PlainRunner(blocks)
-    basis = features.basis(problem.layout, *runner.run(features.begin(problem.layout)))
+    basis = features.basis(problem, *runner.run(features.begin(problem)))
     coefficients = np.zeros((basis.size, 1)) if coefficients is None else coefficients(basis.size)
     model, before = Model(basis, coefficients, risk, intercept), len(runner.steps)
-    footprint = features.footprint(problem.layout)
+    footprint = features.footprint(problem)
     matrices, sums = runner.run(grams.matrices(problem, model, footprint))
     return basis, matrices, sums, runner.steps[before:], grams.outline(problem, footprint)
 
@@ -110,7 +112,7 @@ def test_normal_equations_are_one_pass():
 def test_products_are_of_single_precision_and_sums_are_not():
     X, _, _, blocks, problem, features = given("random", np.float32)
     _, (gram,), *_ = made(blocks, problem, features, Risk(find_loss("square")()), Grams())
-    basis = features.basis(problem.layout, np.empty((0, 5)), 0.5)
+    basis = features.basis(problem, np.empty((0, 5)), 0.5)
     z = basis.values(X).astype(np.float64)
     s = np.concatenate([block.weights for block in blocks])
     exact = z.T @ (s[:, None] * z)
@@ -140,7 +142,7 @@ def test_a_sample_takes_its_rows_alone():
     assert steps[0].blocks == outline.step.blocks == (0, 2)
     assert (
         outline.step.cost.flops_per_row
-        < 0.1 * Grams().cost(problem, features.footprint(problem.layout)).flops_per_row
+        < 0.1 * Grams().cost(problem, features.footprint(problem)).flops_per_row
     )
 
 
@@ -154,6 +156,6 @@ def test_strips_are_all_columns_and_within_their_bytes(size, n_matrices):
     assert [stop for _, stop in strips[:-1]] == [start for start, _ in strips[1:]]
     assert all(start < stop for start, stop in strips)
     features = features_of_kind("linear", None)
-    problem = Problem((10,), size, 1, np.dtype(np.float32), False, 0)
-    cost = grams.cost(problem, features.footprint(problem.layout))
+    problem = Problem((10,), size, np.dtype(np.float32), 0, n_outputs=1, has_test=False)
+    cost = grams.cost(problem, features.footprint(problem))
     assert cost.result_bytes <= 2**22 + 8 * (size + 1) * (n_matrices + 1)

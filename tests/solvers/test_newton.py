@@ -136,7 +136,7 @@ def solver(loss="squared_hinge", outputs=1, **given):
 def train(subject, blocks, outputs=1):
     first = blocks[0].features
     sizes = tuple(block.n_rows for block in blocks)
-    problem = Problem(sizes, first.shape[1], outputs, first.dtype, False, 0)
+    problem = Problem(sizes, first.shape[1], first.dtype, 0, n_outputs=outputs, has_test=False)
     runner = PlainRunner(blocks)
     states = [runner.run(subject.init(problem))]
     while not subject.finished(states[-1]):
@@ -183,10 +183,10 @@ def test_wide_kernels_in_single_precision_lose_little(loss):
 
 def test_as_many_steps_as_a_matrix_is_worth():
     def steps(outputs, features, **sizes):
-        problem = Problem((10000,), 54, outputs, np.dtype(np.float32), False, 0)
+        problem = Problem((10000,), 54, np.dtype(np.float32), 0, n_outputs=outputs, has_test=False)
         kind = features_of_kind(features, RBF, **sizes).spanning()
         subject = Newton(Risk(find_loss("logistic")(), outputs), kind)
-        return subject.most_steps(problem, kind.footprint(problem.layout))
+        return subject.most_steps(problem, kind.footprint(problem))
 
     few, many = ({"n_landmarks": size} for size in (256, 4096))
     # each matrix takes less than four passes, or more than twelve
@@ -261,9 +261,11 @@ def test_a_parabola_that_a_sample_does_not_solve_gets_its_matrix(monkeypatch):
 def test_samples_are_taken_of_many_rows_and_for_a_parabola_of_many_functions():
     def sample(loss, size, n_rows):
         kind = features_of_kind("landmarks", RBF, n_landmarks=size)
-        problem = Problem((5000,) * (n_rows // 5000), 54, 1, np.dtype(np.float32), False, 0)
+        problem = Problem(
+            (5000,) * (n_rows // 5000), 54, np.dtype(np.float32), 0, n_outputs=1, has_test=False
+        )
         subject = Newton(Risk(find_loss(loss)(), 1), kind)
-        return subject.sample(problem, kind.footprint(problem.layout))
+        return subject.sample(problem, kind.footprint(problem))
 
     assert sample("logistic", 256, 30_000) is None
     found = sample("logistic", 256, 100_000)
@@ -332,8 +334,8 @@ def test_nystroem_features_are_worked_on_as_kernels():
     model = dk.NewtonRegressor(n_landmarks=40, nu=NU, random_state=0).fit(X, values)
     kind = model.feature_choice()
     assert kind.plain
-    problem = Problem((400,), 4, 1, np.dtype(np.float64), False, 0)
-    made = dataclasses.replace(kind, plain=False).basis(problem.layout, model.landmarks_, model.gamma_)
+    problem = Problem((400,), 4, np.dtype(np.float64), 0, n_outputs=1, has_test=False)
+    made = dataclasses.replace(kind, plain=False).basis(problem, model.landmarks_, model.gamma_)
     z, center, scale = made.values(X), values.mean(), values.std()
     ridge = Ridge(alpha=NU * 400, fit_intercept=False).fit(z, (values - center) / scale)
     np.testing.assert_allclose(model.predict(X), center + scale * ridge.predict(z), rtol=1e-7, atol=1e-7)

@@ -126,7 +126,7 @@ def test_equals_the_plain_loop_over_random_features():
     case = overlapping(60)
     features = Random(KernelChoice(find_kernel("rbf"), 2.0), n_features=30)
     solver = pegasos(case, features, lam=0.02, stages=2)
-    basis = features.basis(case.problem.layout, np.empty((0, 2)), 2.0)
+    basis = features.basis(case.problem, np.empty((0, 2)), 2.0)
     values = np.empty((60, 30))
     basis.fill(case.features, values)
     assert_equals_plain_loop(solver, case, values)

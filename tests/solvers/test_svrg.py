@@ -49,7 +49,9 @@ def problem_of(blocks, outputs=1, *, has_test=False, seed=0):
     first = blocks[0].features
     sparse = 2 * first.shape[1] + 2 if isinstance(first, SparseRows) else None
     sizes = tuple(block.n_rows for block in blocks)
-    return Problem(sizes, first.shape[1], outputs, first.dtype, has_test, seed, sparse_numbers=sparse)
+    return Problem(
+        sizes, first.shape[1], first.dtype, seed, n_outputs=outputs, has_test=has_test, sparse_numbers=sparse
+    )
 
 
 def train(subject, blocks, *, test=(), seed=0):
@@ -303,7 +305,7 @@ def test_the_tolerance_stops_a_run():
 
 def test_defaults_suit_the_size():
     subject = SVRG(Risk(find_loss("logistic")()), Random(RBF, 2048))
-    problem = Problem((5000,) * 20, 10, 1, np.dtype(np.float32), False, 0)
+    problem = Problem((5000,) * 20, 10, np.dtype(np.float32), 0, n_outputs=1, has_test=False)
     assert subject.preconditioned(8192)
     assert not subject.preconditioned(8193)
     assert subject.rows_of_batch(problem, 2048) == 512

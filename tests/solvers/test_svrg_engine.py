@@ -105,7 +105,7 @@ def test_figures_of_a_run(wanted):
 def test_many_features_fit_the_planned_memory(r, limit):
     choice = Random(RBF, r)
     solver = SVRG(Risk(find_loss("logistic")()), choice)
-    problem = Problem((16384,) * 64, 54, 1, np.dtype(np.float32), True, 0)
+    problem = Problem((16384,) * 64, 54, np.dtype(np.float32), 0, n_outputs=1, has_test=True)
     extent = Extent(problem.block_rows, 54 * 4 + 16)
     for outline in solver.outline(problem):
         plan = plan_pass(outline.step, extent, Machine("distributed", 2, memory_limit=limit * MIB))

@@ -42,7 +42,7 @@ def block_of(n, dtype=np.float64, d=4, weights=None):
 
 
 def problem_of(sizes, d=4, dtype=np.float32, seed=0):
-    return Problem(tuple(sizes), d, 1, np.dtype(dtype), False, seed)
+    return Problem(tuple(sizes), d, np.dtype(dtype), seed, n_outputs=1, has_test=False)
 
 
 def test_features_by_blocks_are_those_of_whole_tiles(monkeypatch):
@@ -88,7 +88,7 @@ def test_a_pass_holds_a_tile_and_neither_all_rows_nor_all_features(r, by_blocks)
     peak = peak_bytes(n, r)
     choice = Random(KernelChoice(RBF, 0.5), r)
     problem = problem_of([n])
-    stated = snapshot_pass(problem, None, choice.footprint(problem.layout)).cost
+    stated = snapshot_pass(problem, None, choice.footprint(problem)).cost
     assert peak < stated.workspace_bytes + stated.result_bytes
     # all features of these rows would take 9 and 150 MiB
     assert peak < (6 if r == 4096 else 24) * 2**20
@@ -125,7 +125,7 @@ def test_the_metric_is_that_of_all_rows_where_the_sample_is_all_rows():
     whole, z = block_of(300, weights=weights), features(24)
     blocks = cut_blocks(whole.features, whole.targets, (120, 100, 80), weights)
     problem = problem_of([120, 100, 80], dtype=np.float64)
-    footprint = Random(KernelChoice(RBF, 0.5), 24).footprint(problem.layout)
+    footprint = Random(KernelChoice(RBF, 0.5), 24).footprint(problem)
     runner = PlainRunner(blocks)
     solve = runner.run(preconditioner(problem, z, LOGISTIC, footprint, 0.25, 1e-3))
     assert runner.made == ["Gram matrix"]

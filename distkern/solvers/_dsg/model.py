@@ -51,12 +51,10 @@ def measuring_pass(
     problem: Problem, operand: Drawn | None, basis: RandomFeatureBasis, split: str, share: float = 1.0
 ) -> Reduce[Sums]:
     """Objective and errors on a split, of ``share`` of its rows."""
-    cost = pass_cost(problem, footprint_of_random(problem.layout, basis), 1)
+    cost = pass_cost(problem, footprint_of_random(problem, basis), 1)
     drawn = _drawn_rows(problem)
     # a block of which all rows are drawn is not copied
-    drawn_bytes = (
-        drawn * problem.row_numbers * problem.dtype.itemsize if drawn < max(problem.block_rows) else 0
-    )
+    drawn_bytes = drawn * problem.row_numbers * problem.dtype.itemsize if drawn < problem.most_rows else 0
     cost = replace(
         cost,
         workspace_bytes=cost.workspace_bytes + drawn_bytes,

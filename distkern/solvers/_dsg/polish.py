@@ -126,7 +126,7 @@ def exact_polish(
     # the rows see coefficients in the dtype of the features, so that those are what is searched among
     point = start.astype(basis.dtype).astype(np.float64)
     model = Model(basis, point.astype(basis.dtype), risk)
-    footprint = footprint_of_random(problem.layout, basis)
+    footprint = footprint_of_random(problem, basis)
     (gram,), sums = yield from GRAMS.matrices(problem, model, footprint)
     gram *= risk.loss.curvature / problem.n_rows
     metric = BoundedMetric(inverted(gram, strength))
@@ -183,7 +183,7 @@ def _sweep_rounds(
         seconds_per_row=2 * width * (1.0 + 0.04 * problem.row_numbers) * 1e-9,
         answer_bytes=8 * width * (outputs * groups + width),
         cost=Cost(
-            workspace_bytes=max(problem.block_rows) * (problem.row_numbers + 4 * outputs) * itemsize
+            workspace_bytes=problem.most_rows * (problem.row_numbers + 4 * outputs) * itemsize
             + n_blocks * width * outputs * itemsize
             + 32 * width**2
             + 2**21,
@@ -200,7 +200,7 @@ def polish_outline(
         width, process_bytes = basis.block_size, basis.process_bytes
         return [Outline(_sweep_rounds(problem, risk, None, basis.n_blocks, width, process_bytes), n_sweeps)]
     if polish == "exact":
-        footprint = footprint_of_random(problem.layout, basis)
+        footprint = footprint_of_random(problem, basis)
         steps = [Outline(gradient_pass(problem, None, footprint), _MOST_PASSES / 3)]
         return [GRAMS.outline(problem, footprint), *(() if risk.loss.is_quadratic else steps)]
     return []
