@@ -25,7 +25,7 @@ ARROWS = {
     "formats": ("common",),
     "passes": ("common",),
     "storage": ("common", "formats"),
-    "bases": ("kernels", "samplers", "common"),
+    "bases": ("passes", "kernels", "samplers", "common"),
     "landmarks": ("passes", "kernels", "common"),
     "features": ("passes", "kernels", "samplers", "bases", "landmarks", "common"),
     "solvers": ("passes", "losses", "kernels", "samplers", "bases", "landmarks", "features", "common"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,35 @@ from distkern.bases.base import AbstractBasis
 from distkern.common import tiles
 from distkern.common.sparse import Rows
 from distkern.common.types import Floats
+
+
+@dataclass(frozen=True)
+class PlacedSizes:
+    """Of a basis in places.
+
+    Attributes
+    ----------
+    n_outputs : functions
+    n_places : of all layers, those of one after those of another
+    n_layers : places of a row
+    n_coordinates : numbers by which a row is known to them
+    place_bytes : of what the largest place is made of
+    saying_bytes : what it takes to say something, the place and the rows apart
+    dtype : of the coordinates
+    """
+
+    n_outputs: int
+    n_places: int
+    n_layers: int
+    n_coordinates: int
+    place_bytes: int
+    saying_bytes: int
+    dtype: np.dtype[Any]
+
+    @property
+    def row_bytes(self) -> int:
+        """Of the coordinates of a row and its number."""
+        return self.n_coordinates * self.dtype.itemsize + 8
 
 
 class AbstractPlacedBasis(AbstractBasis):
@@ -26,28 +57,8 @@ class AbstractPlacedBasis(AbstractBasis):
 
     @property
     @abstractmethod
-    def n_places(self) -> int:
-        """Of all layers, those of one after those of another."""
-
-    @property
-    @abstractmethod
-    def n_layers(self) -> int:
-        """Places of a row."""
-
-    @property
-    @abstractmethod
-    def place_bytes(self) -> int:
-        """Of what the largest place is made of."""
-
-    @property
-    @abstractmethod
-    def n_coordinates(self) -> int:
-        """d of :meth:`placed`."""
-
-    @property
-    @abstractmethod
-    def saying_bytes(self) -> int:
-        """What :meth:`values_at` takes, the place and the rows apart."""
+    def sizes(self) -> PlacedSizes:
+        """What is planned with."""
 
     @property
     def added(self) -> AbstractBasis | None:
@@ -71,7 +82,7 @@ class AbstractPlacedBasis(AbstractBasis):
 
         ``features`` may be None where nothing is added.
         """
-        tiles.apply(np.divide, total, self.n_layers, into=total)
+        tiles.apply(np.divide, total, self.sizes.n_layers, into=total)
         values: Floats = total.astype(self.dtype)
         added = None if features is None else self.addition(features)
         if added is not None:

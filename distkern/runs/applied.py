@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.base import AbstractBasis
+from distkern.bases.routing import Found, combining_cost
 from distkern.common.sparse import Rows
 from distkern.common.types import Block, Floats
 from distkern.passes import Cost
-from distkern.runs.routed import Found, combining_cost
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.bases.routing import Found
 from distkern.common import blas
 from distkern.common.errors import InputError
 from distkern.common.types import Block, Floats
@@ -23,7 +24,7 @@ from distkern.passes import Pass, Reduce, Stream, whole_visits
 from distkern.runs.applied import Applied
 from distkern.runs.ranking import RANKING_BYTES, RankedScores
 from distkern.runs.regression_figures import Residuals, regression_figures, residuals_pass
-from distkern.runs.routed import Found, Routing, scratch_folder
+from distkern.runs.routed import routing_of, run, scratch_folder
 from distkern.storage.dataset import Split
 
 
@@ -106,10 +107,10 @@ def evaluate_split(
     started = time.perf_counter()
     step = evaluation_pass(model, split)
     driver = Driver({"test": split}, executor, EventLog(listeners))
-    routing = Routing.of(model, split, "test", None, executor.machine)
+    routing = routing_of(model, split, "test", None, executor.machine)
     with blas.single_threaded(), ExitStack() as stack:
         if routing is not None:
-            step = evaluation_pass(model, split, routing.run(driver, scratch_folder(None, stack)))
+            step = evaluation_pass(model, split, run(routing, driver, scratch_folder(None, stack)))
         if isinstance(step, Reduce):
             sums = driver.measure(step)
             return regression_figures(model, sums, time.perf_counter() - started)
@@ -144,9 +145,10 @@ def score_of(
 
 def evaluation_passes(model: Any, split: Split, machine: Machine) -> list[Pass]:
     """The passes of :func:`evaluate_split`, to be planned."""
-    routing = Routing.of(model, split, "test", None, machine)
-    steps, found = ([], None) if routing is None else routing.planned
-    return [*steps, evaluation_pass(model, split, found)]
+    routing = routing_of(model, split, "test", None, machine)
+    if routing is None:
+        return [evaluation_pass(model, split)]
+    return [*routing.planned, evaluation_pass(model, split, routing.found())]
 
 
 def evaluation_pass(

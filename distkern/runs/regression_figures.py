@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from distkern.bases.routing import Found
 from distkern.common.types import Block
 from distkern.passes import Reduce
 from distkern.runs.applied import Applied
-from distkern.runs.routed import Found
 from distkern.storage.dataset import Split
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.placed import AbstractPlacedBasis
+from distkern.bases.routing import Found, Routing, combining_cost
 from distkern.common import blas, interrupts
 from distkern.common.stores import Store
 from distkern.common.types import AbstractSource, Block, Floats
@@ -25,7 +26,7 @@ from distkern.engine.plan import Extent
 from distkern.passes import Cost, Each, Pass, Reduce, Stream, whole_visits
 from distkern.runs.applied import Applied
 from distkern.runs.learner import Learner
-from distkern.runs.routed import Found, Routing, combining_cost, scratch_folder, unkept
+from distkern.runs.routed import routing_of, run, scratch_folder, unkept
 from distkern.runs.run import check_limit, opened_executor, stop_if_asked
 from distkern.storage.dataset import Split
 from distkern.storage.file_rows import FileBlock, FileRows, ParkedRows, dense_blocks
@@ -58,12 +59,13 @@ def predict_to(
     labels, columns, dtype = _predicted(model, output)
 
     def routing(machine: Machine) -> Routing | None:
-        return Routing.of(model, source, source.name, out, machine)
+        return routing_of(model, source, source.name, out, machine)
 
     def steps(machine: Machine) -> list[Pass]:
         routed = routing(machine)
-        first, found = ([], None) if routed is None else routed.planned
-        return [*first, _answering(model, source, output, None, found)]
+        if routed is None:
+            return [_answering(model, source, output, None, None)]
+        return [*routed.planned, _answering(model, source, output, None, routed.found())]
 
     check = check_limit(steps, Extent.of(source), memory_limit)
     with (
@@ -81,7 +83,7 @@ def predict_to(
     ):
         driver = Driver({source.name: source}, executor, EventLog([stop_if_asked]))
         routed = routing(executor.machine)
-        found = None if routed is None else routed.run(driver, scratch_folder(out, stack))
+        found = None if routed is None else run(routed, driver, scratch_folder(out, stack))
         done: int = sum(driver.each(_answering(model, source, output, store, found)))
         if done != source.n_rows:
             raise RuntimeError(f"{done} of {source.n_rows} rows were predicted")
@@ -177,15 +179,16 @@ def predict_files_to(
 
     def routing(machine: Machine) -> Routing | None:
         placed = unkept(basis, out, machine)
-        return None if placed is None else Routing(placed, None, like, "files")
+        if placed is None:
+            return None
+        return Routing(placed.sizes, like.block_rows, "files", placed)
 
     def steps(machine: Machine) -> list[Pass]:
         routed = routing(machine)
         if routed is None:
             cost = _cost(model, Extent.of(like), like.row_numbers, output)
             return [Reduce("predict", function, max, cost=cost)]
-        passes, found = routed.planned
-        return [*passes, _in_order(model, like, output, found)]
+        return [*routed.planned, _in_order(model, like, output, routed.found())]
 
     check, done = check_limit(steps, Extent.of(like), memory_limit), 0
     with (
@@ -200,7 +203,7 @@ def predict_files_to(
             folder = scratch_folder(out, stack)
             parked = ParkedRows(dense_blocks(blocks), model.width_, folder / "files")
             driver = Driver({"files": parked}, executor, EventLog([stop_if_asked]))
-            found = replace(routed, source=parked).run(driver, folder)
+            found = run(replace(routed, block_rows=parked.block_rows), driver, folder)
             stack.enter_context(blas.single_threaded())
             answers = driver.stream(_in_order(model, parked, output, found))
             predicted = ((values, parked.ids(number)) for number, values in enumerate(answers))

@@ -7,11 +7,11 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.datasets import dump_svmlight_file
 
+from distkern.bases import routing
 from distkern.common.errors import CorruptDataError, MemoryBudgetError
 from distkern.common.sparse import SparseRows
 from distkern.estimators.cells import CellClassifier, CellRegressor
 from distkern.estimators.newton import NewtonRegressor
-from distkern.runs import routed
 from distkern.runs.persistence import load_model
 from distkern.runs.run import evaluate
 from distkern.runs.scoring import files_for, predict_files_to, predict_to
@@ -76,7 +76,7 @@ def test_predictions_are_those_of_a_model_that_is_kept(kind, fitted, nothing_kep
     monkeypatch.setattr(StoredParts, "load", counted)
     # all rows of a place at a time, and those of a block
     for name, most in (("all", 2**24), ("few", 1)):
-        monkeypatch.setattr(routed, "_PART_BYTES", most)
+        monkeypatch.setattr(routing, "_PART_BYTES", most)
         out = tmp_path / f"{name}.npy"
         predict_to(load_model(folder), data.train, out, output="decision", scheduler="synchronous")
         found[name] = np.load(out)
@@ -131,7 +131,7 @@ def test_the_limit_is_of_all_passes(fitted, nothing_kept, tmp_path):
 def test_a_place_is_asked_about_few_rows_at_a_time():
     counts = np.array([[2, 0, 9], [2, 0, 9], [2, 1, 0], [2, 0, 0]])
     wanted = [(0, range(2)), (0, range(2, 4)), (1, range(2, 3)), (2, range(1)), (2, range(1, 2))]
-    assert routed.asked(counts, 4) == wanted
+    assert routing.asked(counts, 4) == wanted
 
 
 @pytest.mark.parametrize("kind", ["csv", "svmlight"])

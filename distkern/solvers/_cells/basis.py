@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.bases.placed import AbstractPlacedBasis
+from distkern.bases.placed import AbstractPlacedBasis, PlacedSizes
 from distkern.common.sparse import Rows, converted
 from distkern.common.types import Floats
 from distkern.solvers._cells.below import Below
@@ -86,24 +86,16 @@ class CellBasis(AbstractPlacedBasis):
         return not self._name or self.places.n_buckets * self._bucket_bytes <= KEPT_BYTES
 
     @property
-    def n_places(self) -> int:
-        return self.places.n_buckets
-
-    @property
-    def n_layers(self) -> int:
-        return self.places.n_partitions
-
-    @property
-    def place_bytes(self) -> int:
-        return self._bucket_bytes
-
-    @property
-    def n_coordinates(self) -> int:
-        return self.places.n_features
-
-    @property
-    def saying_bytes(self) -> int:
-        return _TILE_BYTES
+    def sizes(self) -> PlacedSizes:
+        places = self.places
+        return placed_sizes(
+            self.size,
+            places.n_buckets,
+            places.n_partitions,
+            places.n_features,
+            self._bucket_bytes,
+            self.dtype,
+        )
 
     @property
     def added(self) -> AbstractBasis | None:
@@ -115,7 +107,7 @@ class CellBasis(AbstractPlacedBasis):
 
     def placed(self, features: Rows) -> tuple[Floats, list[NDArray[np.int32]]]:
         rows = self.places.rows(np.asarray(converted(features, sparse=False)), self.dtype)
-        return rows, [self.places.buckets(rows, number) for number in range(self.n_layers)]
+        return rows, [self.places.buckets(rows, number) for number in range(self.places.n_partitions)]
 
     def values_at(self, place: int, coordinates: Floats) -> NDArray[np.float64]:
         return self._bucket(place).predict(coordinates, self.settings)
@@ -160,6 +152,14 @@ class CellBasis(AbstractPlacedBasis):
 def placing_bytes(itemsize: int = 4, numbers: int = _NUMBERS) -> int:
     """Rows as they are placed, with those of a bucket and of a cell, and tiles of kernels."""
     return 8 * _NUMBERS + numbers * 3 * itemsize + _TILE_BYTES
+
+
+def placed_sizes(
+    n_outputs: int, n_buckets: int, n_partitions: int, n_features: int, bucket_bytes: int, dtype: DTypeLike
+) -> PlacedSizes:
+    """What the passes that ask buckets are planned with."""
+    sizes = n_outputs, n_buckets, n_partitions, n_features, bucket_bytes
+    return PlacedSizes(*sizes, _TILE_BYTES, np.dtype(dtype))
 
 
 def cell_basis(
