@@ -21,7 +21,7 @@ from distkern.common.types import Block, Floats
 from distkern.passes import Cost, Each
 
 #: of an array its dtype and the shape of a row, by name
-Layout: TypeAlias = Mapping[str, tuple[str, tuple[int, ...]]]
+Columns: TypeAlias = Mapping[str, tuple[str, tuple[int, ...]]]
 
 #: rows that are placed in a task, or that a place is read for, unless a block or a part has more
 _PART_BYTES = 16 * 2**20
@@ -123,7 +123,7 @@ class Routing:
         assert self.basis is not None
         return Found(self.basis, store, n_tasks, self._starts)
 
-    def steps(self, slices: Callable[[str, Layout], SliceStore]) -> Generator[Each, Any, Found]:
+    def steps(self, slices: Callable[[str, Columns], SliceStore]) -> Generator[Each, Any, Found]:
         """The passes one after the other; ``slices`` gives stores by name."""
         sizes = self.sizes
         moved = slices(

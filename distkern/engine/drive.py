@@ -109,7 +109,9 @@ class Driver:
         allocator.return_large_arrays()
         try:
             with blas.single_threaded(), RunWorkplace(self.checkpoints) as workplace:
-                outcome = self._run(solver, replace(problem, workplace=workplace), resume)
+                test = self.sources["test"].block_rows if problem.has_test else ()
+                problem = replace(problem, workplace=workplace, test_block_rows=test)
+                outcome = self._run(solver, problem, resume)
                 if take is not None:
                     take(outcome.state, workplace)
                 return outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, cast
 
 from distkern.common import interrupts
@@ -117,6 +117,7 @@ def _plan_on(
     extents = {"train": Extent.of(source, "planned")}
     if test is not None:
         extents["test"] = Extent.of(test, "planned")
+        problem = replace(problem, test_block_rows=test.block_rows)
     experience = Experience.of_this_machine()
     outlines = solver.outline(problem)
     parts, used = fitted([outline.step for outline in outlines], extents, machine)

@@ -41,6 +41,7 @@ class Problem(Layout):
         squared errors
     class_shares : of the weight of the rows, by class code; empty for real targets
     weighs_classes : whether the losses of some classes count more than those of others
+    test_block_rows : rows of each block of the test split, where it has been opened
     workplace : where an :class:`~distkern.passes.Each` stores; the driver gives it to the problem of a run
     notes : what was chosen before the run, told and kept with what the solver chooses
     """
@@ -51,6 +52,7 @@ class Problem(Layout):
     real_targets: bool = False
     class_shares: tuple[float, ...] = ()
     weighs_classes: bool = False
+    test_block_rows: tuple[int, ...] = ()
     workplace: Workplace | None = None
     notes: tuple[str, ...] = ()
 

@@ -35,7 +35,8 @@ from distkern.solvers._cells.below import AModel, Below
 from distkern.solvers._cells.buckets import Cut, Solving
 from distkern.solvers._cells.choosing import FEW, ROUNDS, Chosen, Given
 from distkern.solvers._cells.finals import FIRST_TREE, on_cells
-from distkern.solvers._cells.layout import Layout, Zero
+from distkern.solvers._cells.held_out import Zero
+from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.metric import METRICS
 from distkern.solvers._cells.moving import Moving, Sample
@@ -48,7 +49,7 @@ from distkern.solvers._cells.transform import TRANSFORMS
 from distkern.solvers._cells.trials import METRIC_ROWS, Sampled, Trial
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import a_loss
-from distkern.solvers.measuring import Model, Sums
+from distkern.solvers.measuring import Sums
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
@@ -270,8 +271,7 @@ class Cells(AbstractSolver[CellsState]):
             n_cells=sum(record["cells"] for record in records),
             n_unsolved=sum(record["unsolved"] for record in records),
         )
-        absolute = np.full(2, math.nan)
-        absolute[0] = errors[1] if len(errors) > 1 else math.nan
+        absolute = np.array([errors[1] if len(errors) > 1 else math.nan, math.nan])
         if problem.has_test:
             basis = cell_basis(
                 solved.places,
@@ -283,8 +283,7 @@ class Cells(AbstractSolver[CellsState]):
                 problem.dtype,
                 below=self._below(risk),
             )
-            model = Model(basis, np.eye(risk.n_outputs), risk)
-            held_out: Sums = yield layout.held_out(model)
+            held_out: Sums = yield from layout.measuring(basis, risk)
             absolute[1] = held_out.mean_errors[1] if risk.is_real else math.nan
             solved = replace(solved, test_error=float(held_out.mean_errors[0]))
         return replace(solved, absolute_errors=absolute)
@@ -365,6 +364,7 @@ class Cells(AbstractSolver[CellsState]):
             Outline(self._solving_outline(problem, layout), 1),
         ]
         if problem.has_test:
+            passes.extend(Outline(step, 1) for step in layout.asking())
             passes.append(Outline(layout.held_out(None), 2))
         return passes
 

@@ -13,9 +13,9 @@ from distkern.common.sparse import SparseRows
 from distkern.estimators.cells import CellClassifier, CellRegressor
 from distkern.estimators.newton import NewtonRegressor
 from distkern.runs.persistence import load_model
-from distkern.runs.run import evaluate
+from distkern.runs.run import evaluate, plan, train
 from distkern.runs.scoring import files_for, predict_files_to, predict_to
-from distkern.solvers._cells import basis
+from distkern.solvers._cells import basis, layout
 from distkern.storage import file_rows
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import StoredParts
@@ -50,7 +50,7 @@ def fitted(tmp_path_factory):
             model = CellRegressor(base=base, **given)
         else:
             model = CellClassifier(partitions=1 + (kind == "two partitions"), **given)
-        model.fit(data.train).save(folder / kind)
+        model.fit_with(data.train, test=data.test).save(folder / kind)
         predict_to(model, data.train, folder / f"{kind}.npy", output="decision", scheduler="synchronous")
         found[kind] = data, folder / kind, np.load(folder / f"{kind}.npy"), evaluate(model, data.train)
     return found
@@ -169,3 +169,21 @@ def test_sparse_rows_of_files_are_written_out_a_few_at_a_time(monkeypatch):
     assert [len(block.features) for block in made] == [10, 10, 5, 25]
     np.testing.assert_array_equal(np.concatenate([block.features for block in made[:3]]), X)
     np.testing.assert_array_equal(np.concatenate([block.ids for block in made[:3]]), names)
+
+
+def test_held_out_rows_are_moved_while_training(fitted, tmp_path, monkeypatch):
+    data, folder, _, _ = fitted["two partitions"]
+    expected = load_model(folder).history_[-1]["test_error"]
+    monkeypatch.setattr(basis, "KEPT_BYTES", 1)
+    monkeypatch.setattr(layout, "KEPT_BYTES", 1)
+    given = {"search": None, "max_cell_rows": 60, "random_state": 0, "partitions": 2}
+    planned = [step.name for step in plan(CellClassifier(**given), data.train, test=data.test).passes]
+    assert planned == ["sample", "count", "move", "solve", "place", "say", "held-out"]
+    told = []
+    model = CellClassifier(**given)
+    where = {"scheduler": "synchronous", "listeners": [told.append]}
+    train(model, data.train, test=data.test, out=tmp_path / "m", **where)
+    passes = [event["name"] for event in told if event.kind == "pass_started"]
+    assert passes == ["sample", "held-out", "count", "move", "solve", "place", "say", "held-out"]
+    assert model.history_[-1]["test_error"] == pytest.approx(expected, abs=1e-12)
+    assert not (tmp_path / "m" / "held-out").exists()

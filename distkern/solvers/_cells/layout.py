@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from distkern.bases.routing import Columns, Found, Routing
 from distkern.common.stores import SliceStore, Store
 from distkern.common.types import Block, Floats
 from distkern.passes import Cost, Each, Reduce
-from distkern.solvers._cells.basis import KEPT_BYTES, placing_bytes
-from distkern.solvers._cells.below import Below
+from distkern.solvers._cells.basis import KEPT_BYTES, CellBasis, placed_sizes, placing_bytes
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
 from distkern.solvers._cells.choosing import MOST_TRIALS, map_bytes, trial_bytes
-from distkern.solvers._cells.moving import (
-    Moving,
-    Sample,
-    Sampling,
-    count_leaves,
-    first_sums,
-    move_rows,
-    sample_block,
-)
+from distkern.solvers._cells.held_out import Asked, Zero, measure_asked, measure_zero
+from distkern.solvers._cells.moving import Moving, Sample, Sampling, count_leaves, move_rows, sample_block
 from distkern.solvers._cells.place import Places
 from distkern.solvers._cells.sizes import LEAVES, SAMPLE_ROWS, Sizes
 from distkern.solvers._cells.tree import Overlap, Tree
 from distkern.solvers._cells.trials import Sampled, Trial, try_map
 from distkern.solvers._cells.tuning import Tuning, try_cells
+from distkern.solvers.base import Steps
 from distkern.solvers.measuring import Model, Sums, measure
 from distkern.solvers.risk import Risk
 
@@ -213,9 +208,34 @@ class Layout(Sizes):
         )
         return Each(name, try_cells, items, store, operand=operand, record_bytes=4096, cost=cost)
 
-    def held_out(self, operand: Model | Zero | None) -> Reduce[Sums]:
+    def measuring(self, basis: CellBasis, risk: Risk) -> Steps[Sums]:
+        """What the machines achieve on the test rows, which are brought to them if they are not kept."""
+        model = Model(basis, np.eye(risk.n_outputs), risk)
+        operand: Model | Asked = model
+        if not basis.is_kept:
+            routing = Routing(basis.sizes, self.problem.test_block_rows, "test", basis)
+            found: Found = yield from routing.steps(self._held_out_slices)
+            operand = Asked(found, model)
+        sums: Sums = yield self.held_out(operand)
+        return sums
+
+    def _held_out_slices(self, name: str, columns: Columns) -> SliceStore:
+        assert self.problem.workplace is not None
+        return self.problem.workplace.slices(f"held-out/{name}", columns)
+
+    def asking(self) -> list[Each]:
+        """The passes that bring test rows to the machines, if these may be too many to be kept."""
+        if not self.problem.test_block_rows or self.n_buckets * self.machine_bytes <= KEPT_BYTES:
+            return []
+        n_features, n_outputs = self.problem.n_features, self.problem.n_outputs
+        sizes = n_outputs, self.n_buckets, self.n_partitions, n_features, self.machine_bytes
+        routing = Routing(placed_sizes(*sizes, self.problem.dtype), self.problem.test_block_rows, "test")
+        return routing.planned
+
+    def held_out(self, operand: Model | Zero | Asked | None) -> Reduce[Sums]:
         """What a model achieves on the test rows."""
-        function = measure_zero if isinstance(operand, Zero) else measure
+        others: dict[type, Callable[[Block, Any], Sums]] = {Zero: measure_zero, Asked: measure_asked}
+        function = others.get(type(operand), measure)
         cost = Cost(
             workspace_bytes=placing_bytes() + self._block_bytes,
             result_bytes=256,
@@ -225,17 +245,3 @@ class Layout(Sizes):
         )
         cost = self._with_below(cost)
         return Reduce("held-out", function, Sums.add, operand, "test", cost=cost, measures_only=True)
-
-
-@dataclass(frozen=True)
-class Zero:
-    """The model 0, or the one below, as an operand."""
-
-    risk: Risk
-    below: Below | None = None
-
-
-def measure_zero(block: Block, operand: Zero) -> Sums:
-    """The sums of a block at the model 0, or at the one below."""
-    below = None if operand.below is None else operand.below(block.features)
-    return first_sums(block, operand.risk, below)
