@@ -34,7 +34,7 @@ def fitted(tmp_path_factory):
     """Of each kind a data set, a model that was saved, and its decision values when it is kept."""
     folder, found = tmp_path_factory.mktemp("routed"), {}
     X, y = rows()
-    given = {"search": None, "max_cell_rows": 60, "random_state": 0}
+    given = {"search": None, "max_cell_rows": 100, "random_state": 0}
     for kind in KINDS:
         labels = {"two partitions": y > 0, "several classes": np.digitize(y, (-0.5, 0.5))}.get(kind, y)
         data = write_dataset(
@@ -42,7 +42,7 @@ def fitted(tmp_path_factory):
             folder / f"{kind}.zarr",
             scale="standard",
             test_fraction=0.2,
-            rows_per_shard=90,
+            rows_per_shard=100,
             task="regression" if labels is y else "classification",
         )
         if kind == "over another model":
@@ -66,6 +66,7 @@ def nothing_kept(monkeypatch):
 def test_predictions_are_those_of_a_model_that_is_kept(kind, fitted, nothing_kept, tmp_path, monkeypatch):
     data, folder, expected, figures = fitted[kind]
     assert not load_model(folder).basis().is_kept
+    assert len(load_model(folder).machines_) > 3
     found, loaded = {}, Counter()
     load = StoredParts.load
 
@@ -176,7 +177,7 @@ def test_held_out_rows_are_moved_while_training(fitted, tmp_path, monkeypatch):
     expected = load_model(folder).history_[-1]["test_error"]
     monkeypatch.setattr(basis, "KEPT_BYTES", 1)
     monkeypatch.setattr(layout, "KEPT_BYTES", 1)
-    given = {"search": None, "max_cell_rows": 60, "random_state": 0, "partitions": 2}
+    given = {"search": None, "max_cell_rows": 100, "random_state": 0, "partitions": 2}
     planned = [step.name for step in plan(CellClassifier(**given), data.train, test=data.test).passes]
     assert planned == ["sample", "count", "move", "solve", "place", "say", "held-out"]
     told = []
