@@ -243,6 +243,13 @@ def in_one_piece(values: Any) -> Any:
     return whole
 
 
+def is_number(kind: Any) -> bool:
+    """Whether an Arrow type is one of numbers or booleans."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
 def _is_text(kind: Any) -> bool:
     import pyarrow as pa
 

@@ -19,13 +19,13 @@ SPARSE_NAMES = ("data", "indices", "indptr", "shape", "format")
 
 @dataclass(frozen=True, slots=True)
 class StoredArray:
-    """A stored array of which the next rows can be taken, in order."""
+    """A stored array of which the next rows can be taken, in order; ``finish`` checks that none is left."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     take: Callable[[int], NDArray[Any]]
-    finish: Callable[[], None]
     label: str
+    finish: Callable[[], None] = lambda: None
 
 
 def sparse_rows(

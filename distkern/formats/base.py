@@ -129,6 +129,9 @@ def not_finite(value: float, where: str) -> InputError:
 
 
 FILL_OR_DROP = "fill the value in or leave the row out"
+LABELS_OR_NUMBERS = (
+    "a regression target is a number; give --task classification for labels, or --target COLUMN"
+)
 
 
 class AbstractFormat(ABC):

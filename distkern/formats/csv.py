@@ -17,7 +17,14 @@ from distkern.common.types import Floats
 from distkern.formats._columns import Columns, choose_columns
 from distkern.formats._kinds import MISSING, in_one_piece
 from distkern.formats._lines import LineBlock, line_blocks, parse_number
-from distkern.formats.base import FILL_OR_DROP, AbstractFormat, InputFile, RawChunk, ReadOptions
+from distkern.formats.base import (
+    FILL_OR_DROP,
+    LABELS_OR_NUMBERS,
+    AbstractFormat,
+    InputFile,
+    RawChunk,
+    ReadOptions,
+)
 
 #: features, targets, ids, weights
 _Parsed: TypeAlias = tuple[Floats, NDArray[Any] | None, NDArray[Any] | None, NDArray[np.float64] | None]
@@ -327,9 +334,7 @@ class _Layout:
             raise InputError("the value is missing (empty field)", where=where, mend=FILL_OR_DROP)
         mend = "encode the column as numbers (one-hot), leave it out, or fill missing values in"
         if is_target:
-            mend = (
-                "a regression target is a number; give --task classification for labels, or --target COLUMN"
-            )
+            mend = LABELS_OR_NUMBERS
         elif self.columns.target is not None:
             target = self.columns.names[self.columns.target]
             mend += f"; the target is column {target!r} (--target COLUMN changes it)"

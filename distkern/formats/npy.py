@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,9 @@ class Npy(AbstractFormat):
                 where=file.url,
                 mend="give --target -1 if the last does, --task none, or an .npz file with arrays X and y",
             )
-        with file.open() as stream, _stored(stream, file.url, is_local=file.is_local) as features:
+        with ExitStack() as stack:
+            stream = stack.enter_context(file.open())
+            features = _mapped(stream if file.is_local else stack.enter_context(_copied(stream)), file.url)
             if options.target is None:
                 yield from _rows(features, None, file.url)
                 return
@@ -152,27 +154,22 @@ def _zip_errors(file: str) -> Iterator[None]:
 
 @contextmanager
 def _member(archive: zipfile.ZipFile, name: str, file: str) -> Iterator[StoredArray]:
+    label = f"{file}, array {name!r}"
     with archive.open(f"{name}.npy") as stream:
-        shape, fortran_order, dtype = _header(stream, f"{file}, array {name!r}")
-        label = f"{file}, array {name!r}"
+        shape, fortran_order, dtype = _header(stream, label)
         if not fortran_order or len(shape) < 2:
             yield _streamed(stream, shape, dtype, label)
             return
     # columns lie one after the other: rows can only be taken from a file that allows seeking
-    with archive.open(f"{name}.npy") as stream, tempfile.TemporaryFile() as copy:
-        shutil.copyfileobj(stream, copy, 2**20)
+    with archive.open(f"{name}.npy") as stream, _copied(stream) as copy:
         yield _mapped(copy, label)
 
 
 @contextmanager
-def _stored(stream: BinaryIO, file: str, *, is_local: bool) -> Iterator[StoredArray]:
-    if is_local:
-        with open(file, "rb") as plain:
-            yield _mapped(plain, file)
-        return
+def _copied(stream: Any) -> Iterator[Any]:
     with tempfile.TemporaryFile() as copy:
         shutil.copyfileobj(stream, copy, 2**20)
-        yield _mapped(copy, file)
+        yield copy
 
 
 def _header(stream: Any, label: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -221,7 +218,7 @@ def _streamed(stream: Any, shape: tuple[int, ...], dtype: np.dtype[Any], label: 
         if stream.read(1):
             raise _too_long(label)
 
-    return StoredArray(shape, dtype, take, finish, label)
+    return StoredArray(shape, dtype, take, label, finish)
 
 
 def _too_long(label: str) -> InputError:
@@ -239,9 +236,7 @@ def _mapped(stream: Any, label: str) -> StoredArray:
     if size > needed:
         raise _too_long(label)
     if 0 in shape:
-        return StoredArray(
-            shape, dtype, lambda n_rows: np.zeros((n_rows, *shape[1:]), dtype), _nothing, label
-        )
+        return StoredArray(shape, dtype, lambda n_rows: np.zeros((n_rows, *shape[1:]), dtype), label)
     order: Any = "F" if fortran_order else "C"
     mapped = np.memmap(stream, dtype=dtype, mode="r", offset=start, shape=shape, order=order)
     position = 0
@@ -251,11 +246,7 @@ def _mapped(stream: Any, label: str) -> StoredArray:
         position += n_rows
         return np.asarray(mapped[position - n_rows : position])
 
-    return StoredArray(shape, dtype, take, _nothing, label)
-
-
-def _nothing() -> None:
-    """A mapped file needs no check at its end: its size was compared at the start."""
+    return StoredArray(shape, dtype, take, label)
 
 
 def _rows(features: StoredArray, targets: StoredArray | None, file: str) -> Iterator[RawChunk]:

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.formats._columns import Columns, choose_columns
+from distkern.formats._kinds import is_number
 from distkern.formats.base import (
     CHUNK_BYTES,
     FILL_OR_DROP,
+    LABELS_OR_NUMBERS,
     AbstractFormat,
     InputFile,
     RawChunk,
@@ -117,17 +119,11 @@ def _feature(
         return _numbers(batch, name, first_row, file)
     if kinds.unknown([key]):
         kinds.decide(key, column, from_text=False)
-    if kinds.kinds[key] == "number" and _is_number(column.type) and not column.null_count:
+    if kinds.kinds[key] == "number" and is_number(column.type) and not column.null_count:
         found = _numbers(batch, name, first_row, file)
         if not np.isnan(found).any():
             return found
     return kinds.numbers(key, column, lambda row: _place(file, first_row, row, name))
-
-
-def _is_number(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
 def _place(file: str, first_row: int, row: int, name: str) -> str:
@@ -149,12 +145,10 @@ def _numbers(batch: Any, name: str, first_row: int, file: str, *, is_target: boo
     kind = column.type
     if pa.types.is_decimal(kind):
         column, kind = column.cast(pa.float64()), pa.float64()
-    if not _is_number(kind):
+    if not is_number(kind):
         mend = "encode the column as numbers (one-hot) or leave it out"
         if is_target:
-            mend = (
-                "a regression target is a number; give --task classification for labels, or --target COLUMN"
-            )
+            mend = LABELS_OR_NUMBERS
         raise InputError(
             f"the column holds {kind}, not numbers", where=_place(file, first_row, 0, name), mend=mend
         )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.names import order_by_name
-from distkern.formats._kinds import TableKinds, in_one_piece
+from distkern.formats._kinds import TableKinds, in_one_piece, is_number
 from distkern.formats.base import RawChunk
 from distkern.storage.scaling import DEFAULT_SCALING, Scaling, ScalingFit
 from distkern.storage.table import Table, told_unseen
@@ -94,12 +94,9 @@ def _is_unusual(array: Any) -> bool:
     import pyarrow as pa
     from pyarrow import compute
 
-    kind = array.type
-    if array.null_count or not (
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-    ):
+    if array.null_count or not is_number(array.type):
         return True
-    return bool(pa.types.is_floating(kind) and compute.any(compute.is_nan(array)).as_py())
+    return bool(pa.types.is_floating(array.type) and compute.any(compute.is_nan(array)).as_py())
 
 
 def is_frame(X: Any) -> bool:
