@@ -18,7 +18,7 @@ from distkern.features import AbstractFeatures
 from distkern.losses import margin_loss, margin_loss_names
 from distkern.losses.base import AbstractLoss
 from distkern.passes import Cost, Reduce, Stream
-from distkern.solvers._pegasos.pieces import DensePiece, SparsePiece, measure_largest, prepare_piece
+from distkern.solvers._pegasos.pieces import Piece, measure_largest, prepare_piece
 from distkern.solvers.base import (
     AbstractSolver,
     Measures,
@@ -153,10 +153,10 @@ class Pegasos(AbstractSolver[PegasosState]):
         return (yield from self._measured(problem, state, first=True))
 
     def stage(self, problem: Problem, state: PegasosState) -> Steps[PegasosState]:
-        from distkern.solvers._pegasos.loops import Iterates, Rule, dense_loop, sparse_loop
+        from distkern.solvers._pegasos.loops import Iterates, Rule, steps_loop
 
         model = self._model(problem, state)
-        pieces: Iterator[DensePiece | SparsePiece] = yield self._stream(problem, state.stage, model)
+        pieces: Iterator[Piece] = yield self._stream(problem, state.stage, model)
         loss, radius = margin_loss(self.loss), self._radius()
         kept = (state.vectors, state.early, state.scale, state.banked, state.norms, np.array([state.total]))
         iterates = Iterates(*(array.copy() for array in kept))
@@ -164,10 +164,9 @@ class Pegasos(AbstractSolver[PegasosState]):
         steps = (float(self.lam), radius, power, int(self.batch_size), float(self.fit_intercept))
         rule, step, rows, entries = Rule(state.offset, *steps), state.step, 0, 0
         for piece in pieces:
-            compiled = sparse_loop if isinstance(piece, SparsePiece) else dense_loop
-            loop = compiled(loss, model.basis.dtype)
+            loop = steps_loop(loss, model.basis.dtype, piece.is_dense)
             step = loop(*piece.loop_arguments(), iterates, rule, step, loss.parameters)
-            entries += piece.entries
+            entries += piece.n_nonzero
             rows += len(piece.weights)
         v, early, scale, banked, norms, (total,) = iterates
         w = scale * v if self.averaging is None else (banked * v - early) / total
@@ -261,7 +260,7 @@ class Pegasos(AbstractSolver[PegasosState]):
 
     # -- passes
 
-    def _stream(self, problem: Problem, stage: int, model: Model | None) -> Stream[DensePiece | SparsePiece]:
+    def _stream(self, problem: Problem, stage: int, model: Model | None) -> Stream[Piece]:
         visits = problem.visits(self.steps(problem), stage, self.order)
         footprint, itemsize = self.features.footprint(problem), problem.dtype.itemsize
         size = footprint.size if model is None else model.basis.size

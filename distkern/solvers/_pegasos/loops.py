@@ -1,6 +1,6 @@
-"""The sequential loops of Pegasos, compiled for a loss and a dtype: one for dense rows, one for sparse ones.
+"""The sequential loop of Pegasos, compiled for a loss, a dtype and a form of rows.
 
-They do the same additions in the same order, so rows that are stored either way give the same bits.
+Rows of both forms are added up in the same order, so they give the same bits.
 """
 
 from __future__ import annotations
@@ -81,26 +81,42 @@ def close(step: int, radius: float, power: int, w: Any) -> None:
     total[0] += weight
 
 
-def _dense(values, targets, weights, w, rule, step, parameters):  # type: ignore[no-untyped-def]
+def column_of(indices: Any, first: int, entry: int) -> int:
+    """The column of an entry of a row that begins with entry ``first``."""
+    raise NotImplementedError
+
+
+def dense_column(indices: Any, first: int, entry: int) -> int:
+    """:func:`column_of` rows that are written out."""
+    return entry - first
+
+
+def sparse_column(indices: Any, first: int, entry: int) -> int:
+    """:func:`column_of` sparse rows."""
+    return np.int64(indices[entry])  # type: ignore[return-value]
+
+
+def _steps(data, indices, indptr, targets, weights, w, rule, step, parameters):  # type: ignore[no-untyped-def]
     v, early, scale, banked, norms, _ = w
     offset, lam, radius, power, batch, bias = rule
-    n_rows, size = values.shape
-    outputs = targets.shape[1]
+    n_rows, outputs = targets.shape
+    size = v.shape[0] - 1
     dots, moves = np.empty(outputs), np.empty((min(batch, n_rows), outputs))
     for start in range(0, n_rows, batch):
         stop = min(start + batch, n_rows)
         step += 1
         for t in range(start, stop):
+            first, last = indptr[t], indptr[t + 1]
             if outputs == 1:
                 dot = np.float64(0.0)
-                for i in range(size):
-                    dot += np.float64(values[t, i]) * v[i, 0]
+                for entry in range(first, last):
+                    dot += np.float64(data[entry]) * v[column_of(indices, first, entry), 0]
                 dots[0] = dot
             else:
                 for j in range(outputs):
                     dots[j] = 0.0
-                for i in range(size):
-                    x = np.float64(values[t, i])
+                for entry in range(first, last):
+                    i, x = column_of(indices, first, entry), np.float64(data[entry])
                     for j in range(outputs):
                         dots[j] += x * v[i, j]
             for j in range(outputs):
@@ -114,57 +130,12 @@ def _dense(values, targets, weights, w, rule, step, parameters):  # type: ignore
                 dots[j] = moves[t - start, j] / scale[j]
                 moved |= dots[j] != 0.0
             if moved:
-                for i in range(size + 1):
-                    x = bias if i == size else np.float64(values[t, i])
-                    if x != 0.0:
-                        for j in range(outputs):
-                            change = dots[j] * x
-                            before = v[i, j]
-                            v[i, j] = before + change
-                            norms[j] += change * (before + v[i, j])
-                            early[i, j] += banked[j] * change
-        close(step, radius, power, w)
-    return step
-
-
-def _sparse(data, indices, indptr, targets, weights, w, rule, step, parameters):  # type: ignore[no-untyped-def]
-    v, early, scale, banked, norms, _ = w
-    offset, lam, radius, power, batch, bias = rule
-    n_rows, outputs = targets.shape
-    size = v.shape[0] - 1
-    dots, moves = np.empty(outputs), np.empty((min(batch, n_rows), outputs))
-    for start in range(0, n_rows, batch):
-        stop = min(start + batch, n_rows)
-        step += 1
-        for t in range(start, stop):
-            if outputs == 1:
-                dot = np.float64(0.0)
-                for entry in range(indptr[t], indptr[t + 1]):
-                    dot += np.float64(data[entry]) * v[indices[entry], 0]
-                dots[0] = dot
-            else:
-                for j in range(outputs):
-                    dots[j] = 0.0
-                for entry in range(indptr[t], indptr[t + 1]):
-                    x = np.float64(data[entry])
-                    for j in range(outputs):
-                        dots[j] += x * v[indices[entry], j]
-            for j in range(outputs):
-                prediction = scale[j] * (dots[j] + bias * v[size, j])
-                slope = derivative(prediction, np.float64(targets[t, j]), parameters)
-                moves[t - start, j] = -weights[t] * slope / (lam * (offset + step) * (stop - start))
-        shrink(1.0 - 1.0 / (offset + step), w)
-        for t in range(start, stop):
-            moved = False
-            for j in range(outputs):
-                dots[j] = moves[t - start, j] / scale[j]
-                moved |= dots[j] != 0.0
-            if moved:
+                first, last = indptr[t], indptr[t + 1]
                 # the entry after the last is the constant feature
-                for entry in range(indptr[t], indptr[t + 1] + 1):
+                for entry in range(first, last + 1):
                     i, x = size, bias
-                    if entry < indptr[t + 1]:
-                        i, x = np.int64(indices[entry]), np.float64(data[entry])
+                    if entry < last:
+                        i, x = column_of(indices, first, entry), np.float64(data[entry])
                     if x != 0.0:
                         for j in range(outputs):
                             change = dots[j] * x
@@ -177,31 +148,21 @@ def _sparse(data, indices, indptr, targets, weights, w, rule, step, parameters):
 
 
 @cache
-def dense_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., int]:
-    """Steps of Pegasos on the dense rows of a piece, ``batch`` rows a step.
+def steps_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any], is_dense: bool) -> Callable[..., int]:
+    """Steps of Pegasos on the rows of a piece, ``batch`` rows a step.
 
-    The compiled function takes ``values`` (n, r), ``targets`` (n, k), ``weights`` (n,), :class:`Iterates`,
-    which it changes, the :class:`Rule`, the last ``step`` and the loss's parameters; it returns the new step.
+    The compiled function takes the arrays of a :class:`~distkern.solvers._pegasos.pieces.Piece`,
+    :class:`Iterates`, which it changes, the :class:`Rule`, the last ``step`` and the loss's parameters; it
+    returns the new step.
     """
-    return _compiled(_dense, "x[:, :] x[:, :] f8[:]", loss, dtype)
-
-
-@cache
-def sparse_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., int]:
-    """As :func:`dense_loop`, with ``data``, ``indices`` and ``indptr`` of sparse rows for ``values``."""
-    return _compiled(_sparse, "x[:] i4[:] i8[:] x[:, :] f8[:]", loss, dtype)
-
-
-def _compiled(
-    function: Callable[..., Any], rows: str, loss: AbstractElementwiseLoss, dtype: np.dtype[Any]
-) -> Callable[..., int]:
     w = tuple_type(Iterates, "f8[:, :]! f8[:, :]! f8[:]! f8[:]! f8[:]! f8[:]!")
     rule = tuple_type(Rule, "f8 f8 f8 i8 i8 f8")
     names = {"x": dtype, "w": w, "rule": rule, "parameters": parameters_type(len(loss.parameters))}
-    arguments = argument_types(f"{rows} w rule i8 parameters", **names)
+    arguments = argument_types("x[:] i4[:] i8[:] x[:, :] f8[:] w rule i8 parameters", **names)
     helpers: dict[str, Callable[..., Any]] = {
         "derivative": type(loss).derivative,
         "shrink": shrink,
         "close": close,
+        "column_of": dense_column if is_dense else sparse_column,
     }
-    return compile_loop(function, arguments, helpers=helpers, exact=True)
+    return compile_loop(_steps, arguments, helpers=helpers, exact=True)
