@@ -50,7 +50,12 @@ def argument_types(text: str, **names: Any) -> tuple[Any, ...]:
 
 def aligned(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     """The arrays as compiled loops take them: what another process has sent may lie at odd addresses."""
-    return tuple(np.require(array, requirements=("C", "A")) for array in arrays)
+    return tuple(
+        array
+        if array.flags.c_contiguous and array.flags.aligned
+        else np.require(array, requirements=("C", "A"))
+        for array in arrays
+    )
 
 
 def tuple_type(members: type[tuple[Any, ...]], text: str, **names: Any) -> Any:

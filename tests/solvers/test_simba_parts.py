@@ -132,7 +132,7 @@ def test_rows_are_drawn_by_their_weight(parties):
         answer = exchange(Ask(None, t))
         rows = np.concatenate([np.asarray(row) for row in answer.rows])
         found = (rows[:, None] == x[None]).all(axis=2).argmax(axis=1)
-        np.testing.assert_array_equal(answer.masses[:, 0], q[0, found])
+        np.testing.assert_array_equal(answer.drawn.masses[:, 0], q[0, found])
         counts += np.bincount(found, minlength=60)
     p = q[0] / q[0].sum()
     total = 50 * draws
@@ -140,9 +140,9 @@ def test_rows_are_drawn_by_their_weight(parties):
     chi_square = np.sum((counts - total * p)[p > 0] ** 2 / (total * p[p > 0]))
     # 55 degrees of freedom: mean 55, standard deviation 10.5
     assert chi_square < 55 + 4 * 10.5
-    np.testing.assert_allclose(answer.sums[:, 0, 0].sum(), q.sum())
+    np.testing.assert_allclose(answer.drawn.sums[:, 0, 0].sum(), q.sum())
     y = np.concatenate([np.where(block.targets == 1, 1, -1) for block in blocks])
-    np.testing.assert_allclose(answer.sums[:, 0, 1].sum(), (q[0] * y).sum())
+    np.testing.assert_allclose(answer.drawn.sums[:, 0, 1].sum(), (q[0] * y).sum())
 
 
 def test_lanes_that_share_draws_have_unbiased_estimates():

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows
+from distkern.solvers._simba.loops import Drawn
 
 #: bins of a histogram of keys, and the candidates that are sorted
 N_BINS = 1024
@@ -72,38 +73,22 @@ class Answer:
 
     Attributes
     ----------
-    sums : (n_groups, n_lanes, 2) of q and, with an intercept, of q y
+    drawn : sums of q and, with an intercept, of q y by groups; the winners of an exponential race among them
     entries : numbers of the columns that were read
-    keys : (n_draws,) of the winners of an exponential race among the groups
-    groups : (n_draws,) which they are
-    masses : (n_draws, n_lanes) q of the row drawn from the winner
-    signs : (n_draws, n_outputs) its y
-    rows : the row itself; None where all q are 0
+    rows : the rows drawn from the winners; None where all q are 0
     """
 
-    sums: NDArray[np.float64]
+    drawn: Drawn
     entries: int
-    keys: NDArray[np.float64]
-    groups: NDArray[np.int64]
-    masses: NDArray[np.float64]
-    signs: NDArray[np.int8]
     rows: tuple[Rows | None, ...]
 
     def joined(self, other: Answer) -> Answer:
         """With the answer of later groups."""
-        later = other.keys < self.keys
+        later = other.drawn.keys < self.drawn.keys
         rows = tuple(
             theirs if wins else own for own, theirs, wins in zip(self.rows, other.rows, later, strict=True)
         )
-        return Answer(
-            np.concatenate([self.sums, other.sums]),
-            self.entries + other.entries,
-            np.where(later, other.keys, self.keys),
-            np.where(later, other.groups, self.groups),
-            np.where(later[:, None], other.masses, self.masses),
-            np.where(later[:, None], other.signs, self.signs),
-            rows,
-        )
+        return Answer(self.drawn.joined(other.drawn), self.entries + other.entries, rows)
 
 
 @dataclass(frozen=True)
@@ -184,9 +169,3 @@ def shifted(slacks: Slacks, factors: NDArray[np.float64]) -> Slacks:
     """The same places after q has been multiplied with powers of two."""
     _, exponents = np.frexp(factors)
     return replace(slacks, keys=slacks.keys + ((exponents.astype(np.int64) - 1) << 52))
-
-
-def aligned(array: NDArray[Any]) -> NDArray[Any]:
-    """The array as compiled loops take it: what another process has sent may lie at odd addresses."""
-    flags = array.flags
-    return array if flags.c_contiguous and flags.aligned else np.require(array, requirements=("C", "A"))

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
+from distkern.common.compiled import aligned
 from distkern.common.rng import Purpose
 from distkern.common.sparse import Rows, SparseRows, stacked
 from distkern.solvers._simba import primal_loop as loops
-from distkern.solvers._simba.messages import Answer, aligned
+from distkern.solvers._simba.messages import Answer
 
 Array = NDArray[np.float64]
 
@@ -59,7 +60,7 @@ class Primal:
     def signs_of(self, sums: Array, *, signed: bool) -> Array:
         """b = sign(q'y), (n_lanes,), or 0; and the totals of q."""
         b = np.empty(len(self.totals))
-        loops.biases_loop()(aligned(sums), self.totals, b)
+        loops.biases_loop()(*aligned(sums), self.totals, b)
         return b if signed else np.zeros_like(b)
 
     def add(self, t: int, answer: Answer, step: float, weight: float, b: Array) -> int:
@@ -74,8 +75,7 @@ class Primal:
             data,
             indices,
             indptr,
-            aligned(answer.masses),
-            aligned(answer.signs),
+            *aligned(answer.drawn.masses, answer.drawn.signs),
             self.totals,
             t,
             step,
@@ -96,15 +96,12 @@ class Primal:
         )
         return (columns, coefficients) if n_drawn else (columns[:0], np.empty((len(self.u), 0)))
 
-    def _compressed(self, rows: list[Rows]) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
+    def _compressed(self, rows: list[Rows]) -> tuple[NDArray[Any], ...]:
         """The features of the rows as data, columns and ends of rows."""
         together = self._basis.values(rows[0] if len(rows) == 1 else stacked(rows))
         if isinstance(together, SparseRows):
-            return (
-                aligned(together.data.astype(self._basis.dtype, copy=False)),
-                aligned(together.indices),
-                aligned(together.indptr),
-            )
+            data = together.data.astype(self._basis.dtype, copy=False)
+            return aligned(data, together.indices, together.indptr)
         n_rows, size = together.shape
         indices = self._all_columns if n_rows == 1 else np.tile(self._all_columns, n_rows)
         indptr = np.arange(n_rows + 1, dtype=np.int64) * size

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
+from distkern.common.compiled import aligned
 from distkern.common.rng import Purpose
 from distkern.common.sparse import Rows
 from distkern.common.types import AbstractGroup, GroupOpener
@@ -35,7 +36,6 @@ from distkern.solvers._simba.messages import (
     Select,
     Selected,
     Update,
-    aligned,
 )
 
 #: q is kept above this; q adds up to about n
@@ -130,17 +130,15 @@ class _Segment:
         """Change q; the numbers of the columns that were read."""
         arrays, columns = self.arrays, self._no_columns
         if (slacks := update.slacks) is not None:
-            places = (aligned(slacks.keys), aligned(slacks.groups), aligned(slacks.ties))
-            selection.mark_loop()(arrays, *places)
+            selection.mark_loop()(arrays, *aligned(slacks.keys, slacks.groups, slacks.ties))
             arrays.rests[:] = slacks.rests
         if update.factors is not None:
-            loops.rescale_loop()(arrays.q, aligned(update.factors), FLOOR)
+            loops.rescale_loop()(arrays.q, *aligned(update.factors), FLOOR)
         if len(update.columns):
             if self._reader is None:
                 self._reader = self._open_reader()
-            columns = self._reader.read(aligned(update.columns))
-        coefficients = aligned(update.coefficients)
-        self._update(arrays, columns, coefficients, aligned(update.b), update.eta)
+            columns = self._reader.read(*aligned(update.columns))
+        self._update(arrays, columns, *aligned(update.coefficients, update.b), update.eta)
         return columns.n_entries
 
     def select(self, message: Select) -> Selected:
@@ -194,18 +192,11 @@ class SimbaResident(AbstractResident):
 
     def answer(self, message: Ask | Select) -> Answer | Selected:
         if isinstance(message, Select):
-            found = [segment.select(message) for segment in self._segments]
-            result = found[0]
-            for later in found[1:]:
-                result = result.joined(later)
-            return result
+            return reduce(Selected.joined, (segment.select(message) for segment in self._segments))
         entries = self._update(message)
-        answers = [self._drawn(segment, message.draw_for) for segment in self._segments]
-        first = answers[0]
-        for second in answers[1:]:
-            first = first.joined(second)
-        rows = tuple(self._row(int(g), int(p)) for g, p in zip(first.groups, first.places, strict=True))
-        return Answer(first.sums, entries, first.keys, first.groups, first.masses, first.signs, rows)
+        drawn = reduce(loops.Drawn.joined, (self._drawn(part, message.draw_for) for part in self._segments))
+        rows = tuple(self._row(int(g), int(p)) for g, p in zip(drawn.groups, drawn.places, strict=True))
+        return Answer(drawn, entries, rows)
 
     def replay(self, message: Ask | Select) -> None:
         if isinstance(message, Ask):

@@ -71,7 +71,7 @@ def rounds(schedule: Schedule, primal: Primal, first: int, last: int, most_acces
             slacks = yield from _selected(schedule, slacks)
         chosen = slacks if fresh else None
         # b = sign(p' y)
-        b = primal.signs_of(answer.sums, signed=schedule.fit_intercept)
+        b = primal.signs_of(answer.drawn.sums, signed=schedule.fit_intercept)
         # u += y x / sqrt(2 t), w = u / max(1, |u|), of rows divided by the radius
         step = 1.0 / (math.sqrt(2.0 * t) * len(answer.rows) * schedule.radius)
         entries += primal.add(t, answer, step, float(t) ** schedule.averaging, b)
