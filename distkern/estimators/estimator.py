@@ -33,21 +33,15 @@ from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import Block, Floats
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.engine.dask.arrays import DaskArraySource, is_dask, map_rows, map_source
+from distkern.engine.dask.arrays import DaskArraySource, is_dask
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.engine.workplace import RunWorkplace
 from distkern.estimators.hyperparameters import Hyperparameters
 from distkern.runs.data import TrainingData, describing, from_arrays, from_described, from_split
-from distkern.runs.feature_names import (
-    check_dask_names,
-    learn_names,
-    learn_names_of_dataset,
-    preparation_of,
-    put_in_order,
-)
-from distkern.runs.frames import encoded_frame, is_mixed, rows_of_frame
+from distkern.runs.feature_names import learn_names, learn_names_of_dataset, preparation_of
+from distkern.runs.frames import at_rows, is_mixed, rows_of_frame
 from distkern.runs.prediction import answer_of, predict_rows
 from distkern.runs.spooled import in_random_order
 from distkern.solvers.base import AbstractSolver, Problem
@@ -355,21 +349,7 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
         self._fitted()
         if isinstance(X, Dataset):
             raise InputError("a data set has splits", where="X", mend="give data.test, or data.train")
-        if isinstance(X, Split):
-            return map_source(self.predictor(self.preparation_for(X), output), X, dtype, n_columns)
-        if self.table_ is not None:
-            function = self.predictor(None, output)
-            X = encoded_frame(self, self.table_, X)
-            return map_rows(function, X, dtype, n_columns) if is_dask(X) else function(X)
-        function = self.predictor(Preparation(scaling=self.scaling_), output)
-        X = put_in_order(self, X)
-        if is_dask(X):
-            check_dask_names(self, X)
-            return map_rows(function, X, dtype, n_columns)
-        features = validate_data(
-            self, X, dtype=[np.float64, np.float32], order="C", reset=False, accept_sparse="csr"
-        )
-        return function(SparseRows.of_scipy(features) if issparse(features) else features)
+        return at_rows(self, X, lambda preparation: self.predictor(preparation, output), n_columns, dtype)
 
     @property
     def width_(self) -> int:

@@ -18,20 +18,14 @@ from distkern.common import blas
 from distkern.common.parameters import NOTHING, Parameter, Whole
 from distkern.common.sparse import Rows, SparseRows, converted, stacked
 from distkern.common.types import Floats
-from distkern.engine.dask.arrays import as_array, is_dask, map_rows, map_source
+from distkern.engine.dask.arrays import as_array, is_dask
 from distkern.estimators.hyperparameters import Hyperparameters
 from distkern.features.kernel_choice import GAMMA, a_kernel
 from distkern.features.random import SAMPLER
 from distkern.kernels import AbstractKernel, feature_kernel_names
 from distkern.kernels.bandwidth import gamma_by_rule
-from distkern.runs.feature_names import (
-    check_dask_names,
-    learn_names,
-    learn_names_of_dataset,
-    preparation_of,
-    put_in_order,
-)
-from distkern.runs.frames import encoded_frame
+from distkern.runs.feature_names import learn_names, learn_names_of_dataset
+from distkern.runs.frames import at_rows
 from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation
@@ -93,21 +87,8 @@ class RandomFeatures(Hyperparameters, ClassNamePrefixFeaturesOutMixin, Transform
         """z(X): (n_rows, n_features) in the rows' precision; lazy for Dask arrays and splits."""
         check_is_fitted(self, "kernel_")
         single, double = self.basis(np.float32), self.basis(np.float64)
-        if isinstance(X, Split):
-            function = partial(feature_rows, single, double, preparation_of(self, X.dataset))
-            return map_source(function, X, X.dtype, self._n_features_out)
-        if self.table_ is not None:
-            function = partial(feature_rows, single, double, None)
-            X = encoded_frame(self, self.table_, X)
-            return map_rows(function, X, np.float32, self._n_features_out) if is_dask(X) else function(X)
-        function = partial(feature_rows, single, double, Preparation(scaling=self.scaling_))
-        X = put_in_order(self, X)
-        if is_dask(X):
-            check_dask_names(self, X)
-            dtype = np.dtype(np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
-            return map_rows(function, X, dtype, self._n_features_out)
-        rows = validate_data(self, X, dtype=_PRECISIONS, order="C", reset=False, accept_sparse="csr")
-        return function(SparseRows.of_scipy(rows) if issparse(rows) else rows)
+        function = partial(partial, feature_rows, single, double)
+        return at_rows(self, X, function, self._n_features_out)
 
     @property
     def width_(self) -> int:

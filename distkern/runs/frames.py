@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from distkern.common.errors import InputError
-from distkern.engine.dask.arrays import is_dask
+from distkern.common.sparse import Rows, SparseRows
+from distkern.engine.dask.arrays import is_dask, map_rows, map_source
 from distkern.engine.dask.frames import map_frame, partitions
 from distkern.engine.executors import AbstractExecutor, open_executor
+from distkern.runs.feature_names import check_dask_names, preparation_of, put_in_order
 from distkern.runs.spooled import check_hosts, temporary_folder
 from distkern.storage.build import Task
 from distkern.storage.dataset import Split
 from distkern.storage.frames import encode_frame, fit_frame, frame_chunks, frame_kinds, has_other_than_numbers
 from distkern.storage.ingest import write_dataset
+from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
 
@@ -84,3 +89,33 @@ def encoded_frame(estimator: Any, table: Table, X: Any) -> Any:
     ignored = {*table.ignored, getattr(estimator, "target_name_", None)}
     encode = partial(encode_frame, table, estimator.scaling_ or Scaling(), ignored)
     return map_frame(encode, X, table.features) if is_dask(X) else encode(X)
+
+
+def at_rows(
+    estimator: Any,
+    X: Any,
+    function_after: Callable[[Preparation | None], Callable[[Rows], Any]],
+    n_columns: int | None,
+    dtype: DTypeLike | None = None,
+) -> Any:
+    """What ``function_after`` makes of what is still to be done to rows, at those of ``X``: lazy for Dask
+    arrays and splits, (n,) or (n, n_columns), and then of ``dtype`` (None: that of the rows)."""
+    from scipy.sparse import issparse
+    from sklearn.utils.validation import validate_data
+
+    if isinstance(X, Split):
+        function, own = function_after(preparation_of(estimator, X.dataset)), X.dtype
+        return map_source(function, X, own if dtype is None else dtype, n_columns)
+    own = np.dtype(np.float32)
+    if estimator.table_ is not None:
+        function, X = function_after(None), encoded_frame(estimator, estimator.table_, X)
+    else:
+        function, X = function_after(Preparation(scaling=estimator.scaling_)), put_in_order(estimator, X)
+        own = own if getattr(X, "dtype", None) == own else np.dtype(np.float64)
+        if is_dask(X):
+            check_dask_names(estimator, X)
+        else:
+            kinds = [np.float64, np.float32]
+            rows = validate_data(estimator, X, dtype=kinds, order="C", reset=False, accept_sparse="csr")
+            X = SparseRows.of_scipy(rows) if issparse(rows) else rows
+    return map_rows(function, X, own if dtype is None else dtype, n_columns) if is_dask(X) else function(X)
