@@ -122,10 +122,7 @@ class AbstractBasis(ABC):
     def transposed(self, features: Rows, weights: Floats) -> NDArray[np.float64]:
         """Phi' weights, (size, n_outputs) for weights (n_rows, n_outputs); summed over tiles in float64."""
         narrow = np.asarray(weights, dtype=self.dtype)
-        total = np.zeros((self.size, weights.shape[1]))
-        for tile in self.tiles(features):
-            total += tile.values.T @ narrow[tile.rows]
-        return total
+        return self.gradient(features, weights[:0], lambda rows, found: narrow[rows])
 
     def gradient(self, features: Rows, coefficients: Floats, slopes: SlopesAt) -> NDArray[np.float64]:
         """Phi' g, (size, n_outputs), for the slopes g at f = Phi coef, which depend on f.
@@ -135,14 +132,15 @@ class AbstractBasis(ABC):
 
         Parameters
         ----------
-        coefficients : (size, n_outputs)
+        coefficients : (size, n_outputs), or (0, n_outputs) for slopes that do not depend on f
         slopes : of (rows, f (n_rows, n_outputs)), called for all rows, in order; f may be overwritten later
         """
         narrow = np.asarray(coefficients, dtype=self.dtype)
-        total = np.zeros(coefficients.shape)
+        total = np.zeros((self.size, coefficients.shape[1]))
         for tile in self.tiles(features):
             found = scratch("predictions of a tile", (len(tile.values), narrow.shape[1]), self.dtype)
-            multiply(tile.values, narrow, found)
+            if len(narrow):
+                multiply(tile.values, narrow, found)
             total += tile.values.T @ slopes(tile.rows, found)
         return total
 

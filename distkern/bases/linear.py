@@ -93,9 +93,6 @@ class LinearBasis(AbstractBasis):
             values += coefficients[-1].astype(self.dtype)
         return values
 
-    def transposed(self, features: Rows, weights: Floats) -> NDArray[np.float64]:
-        return self.gradient(features, weights[:0], lambda rows, found: weights[rows])
-
     def gradient(self, features: Rows, coefficients: Floats, slopes: SlopesAt) -> NDArray[np.float64]:
         self._check(features)
         total = np.zeros((self.size, coefficients.shape[1]))

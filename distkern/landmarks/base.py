@@ -67,7 +67,7 @@ class Layout:
 
     @property
     def n_rows(self) -> int:
-        """m."""
+        """m, the rows of all blocks."""
         return sum(self.block_rows)
 
     @property

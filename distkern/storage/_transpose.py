@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -153,11 +154,22 @@ def _sparse_group(
     n_entries = split.entries_of(blocks)
     layouts = GroupEntry(n_rows, n_entries, {}).layouts(split.n_features)
     writers = _make_arrays(folder, layouts, (split.n_features, n_rows), n_entries)
+    counts = np.zeros(split.n_features, dtype=np.int32)
+    runs: list[ColumnRun] | Spill = []
     try:
-        if n_entries <= _MOST_ENTRIES:
-            _in_memory(split, blocks, n_entries, writers, on_shard)
-        else:
-            _parked(split, blocks, folder, writers, on_shard)
+        with ExitStack() as stack:
+            if n_entries > _MOST_ENTRIES:
+                runs = stack.enter_context(Spill(folder.with_name(f".{folder.name}.entries")))
+            for block, run in zip(blocks, _runs(split, blocks), strict=True):
+                runs.append(run)
+                run.count(counts)
+                on_shard(split.block_rows[block])
+            _write_ends(counts, writers["indptr"])
+            # those of a list are in one range
+            for first, stop, entries in _ranges(counts):
+                parts = runs if isinstance(runs, list) else runs.read(stop)
+                _write_merged(parts, entries, counts[first:stop], first, writers)
+                on_shard(0)
         checksums = {name: writer.close() for name, writer in writers.items()}
     finally:
         for writer in writers.values():
@@ -193,42 +205,6 @@ def _runs(split: Split, blocks: tuple[int, ...]) -> Iterator[ColumnRun]:
         start += len(features)
 
 
-def _in_memory(
-    split: Split,
-    blocks: tuple[int, ...],
-    n_entries: int,
-    writers: dict[str, AppendingWriter],
-    on_shard: Callable[[int], None],
-) -> None:
-    kept = []
-    counts = np.zeros(split.n_features, dtype=np.int32)
-    for block, run in zip(blocks, _runs(split, blocks), strict=True):
-        kept.append(run)
-        run.count(counts)
-        on_shard(split.block_rows[block])
-    _write_ends(counts, writers["indptr"])
-    _write_merged(kept, n_entries, counts, 0, writers)
-
-
-def _parked(
-    split: Split,
-    blocks: tuple[int, ...],
-    folder: Path,
-    writers: dict[str, AppendingWriter],
-    on_shard: Callable[[int], None],
-) -> None:
-    counts = np.zeros(split.n_features, dtype=np.int32)
-    with Spill(folder.with_name(f".{folder.name}.entries")) as spill:
-        for block, run in zip(blocks, _runs(split, blocks), strict=True):
-            spill.append(run)
-            run.count(counts)
-            on_shard(split.block_rows[block])
-        _write_ends(counts, writers["indptr"])
-        for first, stop, n_entries in _ranges(counts):
-            _write_merged(spill.read(stop), n_entries, counts[first:stop], first, writers)
-            on_shard(0)
-
-
 def _ranges(counts: NDArray[np.int32]) -> Iterator[tuple[int, int, int]]:
     """Consecutive columns with at most :data:`_MOST_ENTRIES` entries, or one: first, stop and entries."""
     first = 0
@@ -258,7 +234,7 @@ def _write_ends(counts: NDArray[np.int32], writer: AppendingWriter) -> None:
 
 
 def _write_merged(
-    runs: list[ColumnRun] | Iterator[ColumnRun],
+    runs: Iterable[ColumnRun],
     n_entries: int,
     counts: NDArray[np.int32],
     first: int,

@@ -51,7 +51,7 @@ class GroupEntry:
     checksums: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def layouts(self, n_features: int) -> dict[str, Layout]:
-        """Of each array."""
+        """The layout of each array."""
         if self.entries is None:
             return {"values": dense_layout(n_features, self.rows)}
         return {

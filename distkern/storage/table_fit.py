@@ -63,7 +63,7 @@ class TableOptions:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Columns that are."""
+        """Columns that become no features."""
         own = () if self.id is None else (self.id,)
         return (*self.drop, *own, *(name for name, word in self.categorical.items() if word == "drop"))
 

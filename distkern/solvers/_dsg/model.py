@@ -67,7 +67,7 @@ def measuring_pass(
 
 
 def _drawn_rows(problem: Problem) -> int:
-    """Of a block."""
+    """How many rows of a block are measured."""
     return max(256, -(-MEASURED_ROWS // len(problem.block_rows)))
 
 
