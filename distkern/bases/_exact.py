@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.compiled import argument_types, compile_loop
+from distkern.common.compiled import aligned, argument_types, compile_loop
 from distkern.common.sparse import Rows, SparseRows
 
 
@@ -47,15 +47,7 @@ def _sparse_products(data, indices, indptr, coefficients, values):  # type: igno
             values[row, lane] = total
 
 
-def _dense_squares(rows, squares):  # type: ignore[no-untyped-def]
-    for row in range(rows.shape[0]):
-        total = 0.0
-        for column in range(rows.shape[1]):
-            total += np.float64(rows[row, column]) * np.float64(rows[row, column])
-        squares[row] = total
-
-
-def _sparse_squares(data, indptr, squares):  # type: ignore[no-untyped-def]
+def _squares(data, indptr, squares):  # type: ignore[no-untyped-def]
     for row in range(squares.shape[0]):
         total = 0.0
         for entry in range(indptr[row], indptr[row + 1]):
@@ -66,12 +58,11 @@ def _sparse_squares(data, indptr, squares):  # type: ignore[no-untyped-def]
 def exact_products(rows: Rows, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
     """X coef, (n_rows, n_lanes), every number added up in the order of the columns."""
     values = np.empty((rows.shape[0], coefficients.shape[1]))
-    lanes = np.ascontiguousarray(coefficients.T)
     if isinstance(rows, SparseRows):
-        _loop("sparse products", rows.data.dtype)(*_parts(rows), lanes, values)
+        arrays = aligned(rows.data, rows.indices, rows.indptr, coefficients.T)
+        _loop("sparse products", rows.dtype)(*arrays, values)
     else:
-        dense = np.ascontiguousarray(rows)
-        _loop("dense products", dense.dtype)(dense, lanes, values)
+        _loop("dense products", rows.dtype)(*aligned(rows, coefficients.T), values)
     return values
 
 
@@ -79,20 +70,12 @@ def exact_squares(rows: Rows) -> NDArray[np.float64]:
     """(n_rows,) squared norms, added up in the order of the columns."""
     found = np.empty(rows.shape[0])
     if isinstance(rows, SparseRows):
-        data, _, indptr = _parts(rows)
-        _loop("sparse squares", data.dtype)(data, indptr, found)
+        data, indptr = aligned(rows.data, rows.indptr)
     else:
-        dense = np.ascontiguousarray(rows)
-        _loop("dense squares", dense.dtype)(dense, found)
+        (dense,) = aligned(rows)
+        data, indptr = dense.reshape(-1), np.arange(len(rows) + 1) * rows.shape[1]
+    _loop("squares", data.dtype)(data, indptr, found)
     return found
-
-
-def _parts(rows: SparseRows) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
-    return (
-        np.ascontiguousarray(rows.data),
-        np.ascontiguousarray(rows.indices, dtype=np.int32),
-        np.ascontiguousarray(rows.indptr, dtype=np.int64),
-    )
 
 
 @cache
@@ -100,8 +83,7 @@ def _loop(name: str, dtype: np.dtype[Any]) -> Callable[..., None]:
     loops: dict[str, tuple[Callable[..., None], str]] = {
         "dense products": (_dense_products, "x[:, :] f8[:, :] f8[:, :]!"),
         "sparse products": (_sparse_products, "x[:] i4[:] i8[:] f8[:, :] f8[:, :]!"),
-        "dense squares": (_dense_squares, "x[:, :] f8[:]!"),
-        "sparse squares": (_sparse_squares, "x[:] i8[:] f8[:]!"),
+        "squares": (_squares, "x[:] i8[:] f8[:]!"),
     }
     function, text = loops[name]
     return compile_loop(function, argument_types(text, x=dtype), exact=True)

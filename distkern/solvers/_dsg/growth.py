@@ -122,12 +122,10 @@ class Growth:
             steps = reusable_steps(self.now.betas[: self.now.n_blocks], slope, gamma, variance)
             best = int(steps.argmax())
             if steps[best] > gamma:
-                return best, min(float(steps[best]), settings.largest_reuse * gamma, self._most_step())
+                # nor may a reused block's step turn the sign of what was learnt
+                most = math.inf if settings.nu == 0 else 0.5 / settings.nu
+                return best, min(float(steps[best]), settings.largest_reuse * gamma, most)
         return candidates[0], gamma
-
-    def _most_step(self) -> float:
-        """A reused block's step must not turn the sign of what was learnt either."""
-        return math.inf if self._settings.nu == 0 else 0.5 / self._settings.nu
 
     def _update(self, block: int, eta: float, sums: Part) -> None:
         settings = self._settings
