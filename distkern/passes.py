@@ -301,6 +301,14 @@ class Each:
 Pass: TypeAlias = Reduce[Any] | Stream[Any] | Batches | Rounds | Each
 
 
+@dataclass(frozen=True)
+class Outline:
+    """A pass that a run will make, with nothing in it yet, and how often, for ``distkern plan``."""
+
+    step: Pass
+    times: float = 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """A round of the :class:`Rounds` or :class:`Batches` that were yielded last, with no other pass since.

@@ -89,7 +89,7 @@ class AbstractPlacedBasis(AbstractBasis):
             values += added
         return values
 
-    def fill(self, features: Rows, values: Floats, nearest: NDArray[np.intp] | None = None) -> None:
+    def fill(self, features: Rows, values: Floats) -> None:
         coordinates, layers = self.placed(features)
         total = np.zeros((len(coordinates), self.size))
         for places in layers:
@@ -98,5 +98,3 @@ class AbstractPlacedBasis(AbstractBasis):
             for place, inside in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
                 total[inside] += self.values_at(place, coordinates[inside])
         tiles.copied(self.finished(total, features), into=values)
-        if nearest is not None:
-            tiles.greatest(values, nearest)

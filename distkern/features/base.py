@@ -21,7 +21,7 @@ from distkern.common.sparse import Rows
 from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
 from distkern.kernels import kernel_names
 from distkern.landmarks.base import Layout
-from distkern.passes import Pass
+from distkern.passes import Outline, Pass
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class AbstractFeatures(Declared, ABC):
         yield from ()
         return np.empty((0, layout.n_features), dtype=layout.dtype), 1.0
 
-    def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
+    def outline(self, layout: Layout) -> list[Outline]:
         """The passes of :meth:`begin` with nothing in them yet and how often each is made."""
         return []
 
@@ -149,5 +149,5 @@ class AbstractKernelFeatures(AbstractFeatures):
         none, _ = yield from super().begin(layout)
         return none, (yield from self.kernel.choose_gamma(layout))
 
-    def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
+    def outline(self, layout: Layout) -> list[Outline]:
         return self.kernel.outline(layout)

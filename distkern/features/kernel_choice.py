@@ -22,7 +22,7 @@ from distkern.kernels.bandwidth import (
 )
 from distkern.kernels.base import AbstractKernel, AbstractScaledKernel
 from distkern.landmarks.base import Layout, sample_outline, sample_rows
-from distkern.passes import Cost, Pass, Reduce
+from distkern.passes import Cost, Outline, Pass, Reduce
 
 #: of the sample for "median", at most; a median of pairs needs no more
 _SAMPLE_BYTES = 16 * 2**20
@@ -101,14 +101,14 @@ class KernelChoice:
             width = median_width((yield from sample_rows(layout, _sample_size(layout), "width")))
         return gamma_from_width(self.gamma, self.kind, width, layout.n_features)
 
-    def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
+    def outline(self, layout: Layout) -> list[Outline]:
         """The passes of :meth:`choose_gamma`."""
         if not (self.has_gamma and isinstance(self.gamma, str)):
             return []
         if parse_rule(self.gamma)[0] == "scale":
-            return [(_moments_pass(layout), 1.0)]
+            return [Outline(_moments_pass(layout))]
         pairs_bytes = 6 * 8 * max(STRIP_ENTRIES, layout.n_features)
-        return [(sample_outline(layout, _sample_size(layout), "width", pairs_bytes), 1.0)]
+        return [sample_outline(layout, _sample_size(layout), "width", pairs_bytes)]
 
 
 def _sample_size(layout: Layout) -> int:

@@ -15,7 +15,7 @@ from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels.base import AbstractKernel
 from distkern.landmarks import find_landmark_rule, landmark_rule_names
 from distkern.landmarks.base import AbstractLandmarkRule, Layout
-from distkern.passes import Pass
+from distkern.passes import Outline, Pass
 
 LANDMARKS = Parameter("uniform", (Words(of=landmark_rule_names),), "the rule that chooses landmarks")
 N_LANDMARKS = Parameter(None, (Whole(), NOTHING), "at most this many landmarks; none: 512")
@@ -59,7 +59,7 @@ class AbstractLandmarkFeatures(AbstractKernelFeatures):
         _, gamma = yield from super().begin(layout)
         return (yield from self.rule.choose(layout)), gamma
 
-    def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
+    def outline(self, layout: Layout) -> list[Outline]:
         return super().outline(layout) + self.rule.outline(layout)
 
     def basis(self, layout: Layout, landmarks: Rows, gamma: float) -> AbstractBasis:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, comparing_bytes, stacked
 from distkern.common.types import Block
-from distkern.passes import Cost, Pass, Reduce
+from distkern.passes import Cost, Outline, Pass, Reduce
 
 _SAMPLED_BLOCKS = 8
 
@@ -90,7 +90,7 @@ class AbstractLandmarkRule(ABC):
         """Yield the passes that the choice needs; return the landmarks (r, n_features)."""
 
     @abstractmethod
-    def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
+    def outline(self, layout: Layout) -> list[Outline]:
         """The passes with nothing in them yet and how often each is made, for the planner."""
 
     @abstractmethod
@@ -148,11 +148,9 @@ def sample_rows(layout: Layout, n_sample: int, name: str = "sample") -> Generato
     return (yield from gather_rows(layout, rows, name))
 
 
-def sample_outline(
-    layout: Layout, n_sample: int, name: str = "sample", driver_bytes: int = 0
-) -> Reduce[Rows]:
+def sample_outline(layout: Layout, n_sample: int, name: str = "sample", driver_bytes: int = 0) -> Outline:
     """The pass of :func:`sample_rows`; ``driver_bytes`` is what the driver makes of the rows."""
     largest = np.argsort(layout.block_rows, kind="stable")[::-1][:_SAMPLED_BLOCKS]
     n_rows = min(n_sample, int(np.asarray(layout.block_rows)[largest].sum()))
     cost = replace(rows_cost(layout, n_rows), driver_bytes=driver_bytes)
-    return Reduce(name, pick, stack, blocks=tuple(sorted(largest.tolist())), cost=cost)
+    return Outline(Reduce(name, pick, stack, blocks=tuple(sorted(largest.tolist())), cost=cost))

@@ -15,7 +15,7 @@ from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import Block
 from distkern.landmarks._cover import EXACT_ROWS, scanner_for, tile_rows, uncovered_tiles
 from distkern.landmarks.base import AbstractLandmarkRule, Layout, sample_outline, sample_rows, stack
-from distkern.passes import Cost, Pass, Reduce
+from distkern.passes import Cost, Outline, Pass, Reduce
 
 _FIRST_WAVE_ROWS = 4096
 _LARGEST_WAVE_BLOCKS = 64
@@ -100,17 +100,17 @@ class Coverage(AbstractLandmarkRule):
             radius = finer if finer > too_small else (radius + too_small) / 2
         return best
 
-    def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
+    def outline(self, layout: Layout) -> list[Outline]:
         cost = _sweep_cost(layout, self.expected_size(layout))
         # with n_landmarks two to four sweeps over the rows were measured
         n_sweeps = 1.0 if self.n_landmarks is None else 3.0
-        sweeps: tuple[Pass, float] = (Reduce("coverage", _uncovered, _Candidates.join, cost=cost), n_sweeps)
+        sweeps = Outline(Reduce("coverage", _uncovered, _Candidates.join, cost=cost), n_sweeps)
         if self.n_landmarks is None or self.n_landmarks >= layout.n_rows:
             return [sweeps]
         n_sample = _sample_size(layout, self.n_landmarks)
         # a second copy of half of the sample, and its landmarks
         driver_bytes = (n_sample // 2 + self.n_landmarks) * layout.row_bytes + layout.comparing_bytes
-        return [(sample_outline(layout, n_sample, driver_bytes=driver_bytes), 1.0), sweeps]
+        return [sample_outline(layout, n_sample, driver_bytes=driver_bytes), sweeps]
 
     def expected_size(self, layout: Layout) -> int:
         return min(self.n_landmarks or _CEILING, layout.n_rows)

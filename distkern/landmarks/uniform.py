@@ -12,7 +12,7 @@ from distkern.common.errors import InputError
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, distinct
 from distkern.landmarks.base import AbstractLandmarkRule, Layout, gather_rows, pick, rows_cost, stack
-from distkern.passes import Pass, Reduce
+from distkern.passes import Outline, Pass, Reduce
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Uniform(AbstractLandmarkRule):
         first, _ = distinct(features)
         return features[np.sort(first)]
 
-    def outline(self, layout: Layout) -> list[tuple[Pass, float]]:
+    def outline(self, layout: Layout) -> list[Outline]:
         cost = rows_cost(layout, self.expected_size(layout))
-        return [(Reduce("landmarks", pick, stack, cost=cost), 1.0)]
+        return [Outline(Reduce("landmarks", pick, stack, cost=cost))]
 
     def expected_size(self, layout: Layout) -> int:
         assert self.n_landmarks is not None

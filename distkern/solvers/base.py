@@ -21,6 +21,7 @@ from distkern.common.parameters import NOTHING, POSITIVE, Declared, Parameter, W
 from distkern.common.stores import Workplace
 from distkern.landmarks.base import Layout
 from distkern.passes import Derived, Message, Pass, Visit, epoch_visits
+from distkern.passes import Outline as Outline
 
 State = TypeVar("State")
 Result = TypeVar("Result")
@@ -80,14 +81,6 @@ class Measures:
     converged: bool = False
     shortfall: str = ""
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Outline:
-    """A pass that a run will make, with nothing in it yet, and how often, for ``distkern plan``."""
-
-    step: Pass
-    times: float
 
 
 class Trouble(Enum):

@@ -77,8 +77,7 @@ class CoresetProblem:
 
     def outline_begin(self, problem: Problem) -> list[Outline]:
         """The passes of :meth:`begin`."""
-        passes = self.kernel.outline(problem) + self.landmarks.outline(problem)
-        return [Outline(step, times) for step, times in passes]
+        return self.kernel.outline(problem) + self.landmarks.outline(problem)
 
     def mend(self, trouble: Trouble, also: str = "") -> str:
         """What to do about an objective that rises, or a model of one class."""

@@ -220,7 +220,7 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
         n_steps = self.n_steps(problem)
         grown = -(-n_steps // -(-n_steps // self.stages))
         passes = [
-            *(Outline(step, times) for step, times in self.kernel.outline(problem)),
+            *self.kernel.outline(problem),
             *target_outline(problem),
             Outline(self._steps(problem, None), grown),
         ]

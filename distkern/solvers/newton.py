@@ -272,7 +272,7 @@ class Newton(AbstractExplicit[NewtonState]):
         stages = min(self.stages, 1 + (sample is not None)) if quadratic else self.stages
         steps = self.most_steps(problem, footprint) + (sample is not None)
         passes = [
-            *(Outline(step, times) for step, times in self.features.outline(problem)),
+            *self.features.outline(problem),
             *target_outline(problem),
             Outline(zero_pass(problem, None), 1),
             self._grams(0, sample).outline(problem, footprint),

@@ -211,7 +211,7 @@ class Pegasos(AbstractSolver[PegasosState]):
 
     def outline(self, problem: Problem) -> list[Outline]:
         passes = [
-            *(Outline(step, times) for step, times in self.features.outline(problem)),
+            *self.features.outline(problem),
             Outline(self._measuring(problem, None), self.stages + 1),
             Outline(self._stream(problem, 0, None), self.stages),
         ]

@@ -225,7 +225,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
     def outline(self, problem: Problem) -> list[Outline]:
         stages = float(-(-self.max_rounds // self._rounds_per_stage))
         passes = [
-            *(Outline(step, times) for step, times in self.features.outline(problem)),
+            *self.features.outline(problem),
             Outline(self._measuring(problem).norms(None), 1.0),
             Outline(self._rounds(problem, None), stages + self.features.reads_columns),
             Outline(self._measuring(problem).margins(None), stages),

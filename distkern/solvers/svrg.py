@@ -246,7 +246,7 @@ class SVRG(AbstractExplicit[SVRGState]):
             batch_size=self.rows_of_batch(problem, size),
         )
         passes = [
-            *(Outline(step, times) for step, times in self.features.outline(problem)),
+            *self.features.outline(problem),
             *target_outline(problem),
             Outline(snapshot_pass(problem, None, footprint, first=True), 1),
             Outline(inner, self.stages),

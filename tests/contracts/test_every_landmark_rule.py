@@ -100,10 +100,11 @@ def test_reads_no_more_than_it_outlines(name):
     runner = PlainRunner(cut_blocks(features, None, (300, 300)))
     chosen = runner.run(rule.choose(layout))
     assert len(chosen) <= rule.expected_size(layout) <= 40
-    outlined = {step.name for step, times in rule.outline(layout)}
+    outlined = {outline.step.name for outline in rule.outline(layout)}
     assert set(runner.made) == outlined
-    for step, times in rule.outline(layout):
-        assert times > 0
+    for outline in rule.outline(layout):
+        step = outline.step
+        assert outline.times > 0
         assert step.cost.result_bytes >= chosen.nbytes
         assert step.blocks is None or set(step.blocks) <= {0, 1}
 

@@ -46,7 +46,7 @@ def test_every_kind_says_what_it_reads_and_takes(kind, sparse):
     assert len(landmarks) == (12 if hasattr(choice, "rule") else 0)
     assert basis.size == choice.expected_size(problem) == choice.footprint(problem).size
     assert basis.dtype == np.float32
-    assert [step.name for step, _ in choice.outline(problem)] == runner.made
+    assert [pass_.step.name for pass_ in choice.outline(problem)] == runner.made
     # a compiled comparison of sparse rows is loaded by workers
     footprint = choice.footprint(problem)
     assert footprint.is_compiled == basis.is_compiled == (sparse and hasattr(choice, "rule"))

@@ -14,10 +14,10 @@ RBF = find_kernel("rbf")
 @pytest.mark.parametrize(("n_features", "dtype"), [(1, "f4"), (8000, "f4"), (10**6, "f8")])
 def test_what_reaches_the_driver_is_bounded_in_bytes(n_features, dtype):
     layout = Layout((4000,) * 20, n_features, np.dtype(dtype), 0)
-    ((scale, _),) = KernelChoice(RBF, "scale").outline(layout)
-    assert scale.cost.result_bytes == 24
-    ((median, _),) = KernelChoice(RBF, "median").outline(layout)
-    assert median.cost.result_bytes <= max(2**24, 64 * layout.row_bytes)
+    (scale,) = KernelChoice(RBF, "scale").outline(layout)
+    assert scale.step.cost.result_bytes == 24
+    (median,) = KernelChoice(RBF, "median").outline(layout)
+    assert median.step.cost.result_bytes <= max(2**24, 64 * layout.row_bytes)
     assert KernelChoice(RBF, 2.0).outline(layout) == []
     assert KernelChoice(find_kernel("chi2"), "scale").outline(layout) == []
 
