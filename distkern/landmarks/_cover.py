@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.compiled import aligned, argument_types, compile_loop
+from distkern.common.compiled import aligned, argument_types, compile_loop, tuple_type
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.tiles import scratch
 from distkern.common.types import Floats
@@ -59,20 +59,17 @@ def _scan(rows: Any, landmarks: Any, n_landmarks: int, order: Any, squared_radiu
     return n_landmarks
 
 
-def _sparse_scan(  # type: ignore[no-untyped-def]
-    data,
-    indices,
-    indptr,
-    landmark_data,
-    landmark_indices,
-    landmark_indptr,
-    norms,
-    row,
-    n_landmarks,
-    order,
-    squared_radius,
-    limit,
-):
+class Compressed(NamedTuple):
+    """Landmarks in compressed rows with their squared norms, in arrays with room for more."""
+
+    data: Floats
+    indices: NDArray[np.int32]
+    indptr: NDArray[np.int64]
+    norms: NDArray[np.float64]
+
+
+def _sparse_scan(data, indices, indptr, landmarks, row, n_landmarks, order, squared_radius, limit):  # type: ignore[no-untyped-def]
+    ends = landmarks.indptr
     for i in range(len(indptr) - 1):
         norm = 0.0
         for entry in range(indptr[i], indptr[i + 1]):
@@ -83,9 +80,9 @@ def _sparse_scan(  # type: ignore[no-untyped-def]
         for position in range(n_landmarks):
             number = order[position]
             product = 0.0
-            for entry in range(landmark_indptr[number], landmark_indptr[number + 1]):
-                product += np.float64(landmark_data[entry]) * row[landmark_indices[entry]]
-            if norm + norms[number] - 2.0 * product <= squared_radius:
+            for entry in range(ends[number], ends[number + 1]):
+                product += np.float64(landmarks.data[entry]) * row[landmarks.indices[entry]]
+            if norm + landmarks.norms[number] - 2.0 * product <= squared_radius:
                 found = position
                 break
         for entry in range(indptr[i], indptr[i + 1]):
@@ -96,14 +93,14 @@ def _sparse_scan(  # type: ignore[no-untyped-def]
             if n_landmarks == limit:
                 return limit + 1
             number = found = n_landmarks
-            start = landmark_indptr[n_landmarks]
+            start = ends[n_landmarks]
             for entry in range(indptr[i], indptr[i + 1]):
-                landmark_data[start] = data[entry]
-                landmark_indices[start] = indices[entry]
+                landmarks.data[start] = data[entry]
+                landmarks.indices[start] = indices[entry]
                 start += 1
-            norms[n_landmarks] = norm
+            landmarks.norms[n_landmarks] = norm
             n_landmarks += 1
-            landmark_indptr[n_landmarks] = start
+            ends[n_landmarks] = start
         _to_front(order, found, number)
     return n_landmarks
 
@@ -123,15 +120,16 @@ def scan(dtype: np.dtype[Any]) -> Callable[..., int]:
 
 @cache
 def sparse_scan(dtype: np.dtype[Any]) -> Callable[..., int]:
-    """The scan for sparse rows of this dtype: a function of the rows' data, indices and indptr, of the
-    landmarks' data, indices, indptr and squared norms, which it appends to, of ``row`` (n_features,), zeros,
-    of n_landmarks, order, squared_radius and limit as for :func:`scan`.
+    """The scan for sparse rows of this dtype: a function of the rows' data, indices and indptr, of
+    :class:`Compressed`, which it appends to, of ``row`` (n_features,), zeros, and of n_landmarks, order,
+    squared_radius and limit as for :func:`scan`.
 
     Distances are |x|^2 + |c|^2 - 2 x c, each a float64 sum in the order of the columns: exactly 0 for equal
     rows.
     """
-    text = "x[:] i4[:] i8[:] x[:]! i4[:]! i8[:]! f8[:]! f8[:]! i8 i8[:]! f8 i8"
-    arguments = argument_types(text, x=dtype)
+    landmarks = tuple_type(Compressed, "x[:]! i4[:]! i8[:]! f8[:]!", x=dtype)
+    text = "x[:] i4[:] i8[:] landmarks f8[:]! i8 i8[:]! f8 i8"
+    arguments = argument_types(text, x=dtype, landmarks=landmarks)
     return compile_loop(_sparse_scan, arguments, helpers={"_to_front": _to_front}, exact=True)
 
 
@@ -154,8 +152,7 @@ class AbstractScanner(ABC):
         """Scan more rows; False when there are more than ``limit`` landmarks."""
         for start in range(0, len(rows), _STEP):
             needed = min(self.limit, self.size + _STEP)
-            if needed > len(self._order):
-                self._order = _grown(self._order, needed)
+            self._order = _grown(self._order, needed)
             self.size = self._scan(rows[start : start + _STEP], needed)
             if self.size > self.limit:
                 return False
@@ -178,8 +175,7 @@ class DenseScanner(AbstractScanner):
         return self._landmarks[: self.size].copy()
 
     def _scan(self, piece: Rows, size: int) -> int:
-        if size > len(self._landmarks):
-            self._landmarks = _grown(self._landmarks, size)
+        self._landmarks = _grown(self._landmarks, size)
         rows = np.require(piece, self._landmarks.dtype, ("C", "A"))
         compiled = scan(self._landmarks.dtype)
         return compiled(rows, self._landmarks, self.size, self._order, self.squared_radius, self.limit)
@@ -190,35 +186,24 @@ class SparseScanner(AbstractScanner):
 
     def __init__(self, layout: Layout, radius: float, limit: int) -> None:
         super().__init__(layout, radius, limit)
-        self._data = np.empty(0, dtype=layout.dtype)
-        self._indices = np.empty(0, dtype=np.int32)
-        self._indptr = np.zeros(1, dtype=np.int64)
-        self._norms = np.empty(0, dtype=np.float64)
+        empty = np.empty(0, dtype=layout.dtype), np.empty(0, dtype=np.int32)
+        self._landmarks = Compressed(*empty, np.zeros(1, dtype=np.int64), np.empty(0))
         self._row = np.zeros(layout.n_features)
 
     @property
     def found(self) -> SparseRows:
-        n_entries = self._indptr[self.size]
-        return SparseRows(
-            self._data[:n_entries].copy(),
-            self._indices[:n_entries].copy(),
-            self._indptr[: self.size + 1].copy(),
-            self._layout.n_features,
-        )
+        data, indices, indptr, _ = self._landmarks
+        return SparseRows(data, indices, indptr[: self.size + 1], self._layout.n_features)[:].copy()
 
     def _scan(self, piece: Rows, size: int) -> int:
         assert isinstance(piece, SparseRows)
-        if size > len(self._norms):
-            self._norms, self._indptr = _grown(self._norms, size), _grown(self._indptr, size + 1)
-        n_entries = int(self._indptr[self.size]) + piece.n_entries
-        if n_entries > len(self._data):
-            self._data, self._indices = _grown(self._data, n_entries), _grown(self._indices, n_entries)
-        return sparse_scan(self._data.dtype)(
+        data, indices, indptr, norms = self._landmarks
+        n_entries = int(indptr[self.size]) + piece.n_entries
+        room = _grown(data, n_entries), _grown(indices, n_entries)
+        self._landmarks = Compressed(*room, _grown(indptr, size + 1), _grown(norms, size))
+        return sparse_scan(data.dtype)(
             *aligned(piece.data, piece.indices, piece.indptr),
-            self._data,
-            self._indices,
-            self._indptr,
-            self._norms,
+            self._landmarks,
             self._row,
             self.size,
             self._order,
@@ -234,7 +219,9 @@ def scanner_for(layout: Layout, radius: float, limit: int) -> AbstractScanner:
 
 
 def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
-    """A longer array that begins with the old one."""
+    """The array, or if it is shorter than ``size`` a longer one that begins with it."""
+    if size <= len(array):
+        return array
     larger = np.empty((max(size, 2 * len(array)), *array.shape[1:]), dtype=array.dtype)
     larger[: len(array)] = array
     return larger
