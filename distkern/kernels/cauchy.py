@@ -11,24 +11,13 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.common.sparse import SparseRows
 from distkern.common.tiles import apply
 from distkern.common.types import Floats
-from distkern.kernels.base import AbstractLandmarkKernel, AbstractPrepared, over_columns
+from distkern.kernels._loops import cauchy_product
+from distkern.kernels.base import AbstractLandmarkKernel, over_columns
 from distkern.kernels.features import AbstractFeatureKernel, PairBlock
 from distkern.kernels.sparse import SparseCauchy
+from distkern.kernels.tiles import CompiledScores
 from distkern.samplers import Draws
 from distkern.samplers.frequencies import DenseFrequencies
-
-
-@dataclass(frozen=True)
-class CauchyScores(AbstractPrepared):
-    """Scores 1 - prod_i (1 + gamma (x_i - c_i)^2): finite for distant points, 0 at distance 0."""
-
-    landmarks: Floats
-    gamma: float
-
-    def scores(self, features: Floats, out: Floats) -> None:
-        from distkern.kernels._loops import cauchy_product
-
-        cauchy_product(features.dtype)(features, self.landmarks, features.dtype.type(self.gamma), out)
 
 
 @dataclass(frozen=True)
@@ -47,8 +36,8 @@ class Cauchy(AbstractLandmarkKernel, AbstractFeatureKernel):
     def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         return 1.0 / over_columns(np.multiply, lambda x, y: 1.0 + self.gamma * (x - y) ** 2, left, right)
 
-    def prepare(self, landmarks: Floats) -> CauchyScores:
-        return CauchyScores(landmarks, self.gamma)
+    def prepare(self, landmarks: Floats) -> CompiledScores:
+        return CompiledScores(cauchy_product, landmarks, self.gamma)
 
     def prepare_sparse(self, landmarks: SparseRows) -> SparseCauchy:
         return SparseCauchy.of(landmarks, self.gamma)

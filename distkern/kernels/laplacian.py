@@ -11,24 +11,13 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.common.sparse import SparseRows
 from distkern.common.tiles import apply
 from distkern.common.types import Floats
-from distkern.kernels.base import AbstractLandmarkKernel, AbstractPrepared, over_columns
+from distkern.kernels._loops import city_block
+from distkern.kernels.base import AbstractLandmarkKernel, over_columns
 from distkern.kernels.features import AbstractFeatureKernel, PairBlock
 from distkern.kernels.sparse import SparseCityBlock
+from distkern.kernels.tiles import CompiledScores
 from distkern.samplers import Draws
 from distkern.samplers.frequencies import DenseFrequencies
-
-
-@dataclass(frozen=True)
-class CityBlockScores(AbstractPrepared):
-    """Scores -gamma |x - c|_1."""
-
-    landmarks: Floats
-    gamma: float
-
-    def scores(self, features: Floats, out: Floats) -> None:
-        from distkern.kernels._loops import city_block
-
-        city_block(features.dtype)(features, self.landmarks, features.dtype.type(self.gamma), out)
 
 
 @dataclass(frozen=True)
@@ -53,8 +42,8 @@ class Laplacian(AbstractLandmarkKernel, AbstractFeatureKernel):
     def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.exp(-self.gamma * over_columns(np.add, lambda x, y: np.abs(x - y), left, right))
 
-    def prepare(self, landmarks: Floats) -> CityBlockScores:
-        return CityBlockScores(landmarks, self.gamma)
+    def prepare(self, landmarks: Floats) -> CompiledScores:
+        return CompiledScores(city_block, landmarks, self.gamma)
 
     def prepare_sparse(self, landmarks: SparseRows) -> SparseCityBlock:
         return SparseCityBlock.of(landmarks, self.gamma)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,18 @@ class AbstractClosedFormTiles(AbstractTileKernel):
 
     def prepare(self, landmarks: Floats) -> ClosedFormScores:
         return ClosedFormScores(self, landmarks.astype(np.float64))
+
+
+@dataclass(frozen=True)
+class CompiledScores(AbstractPrepared):
+    """What a compiled loop makes of dense rows and landmarks: ``loop`` gives it for a dtype."""
+
+    loop: Callable[[np.dtype[Any]], Callable[..., None]]
+    landmarks: Floats
+    gamma: float
+
+    def scores(self, features: Floats, out: Floats) -> None:
+        self.loop(features.dtype)(features, self.landmarks, features.dtype.type(self.gamma), out)
 
 
 @dataclass(frozen=True)
