@@ -28,7 +28,7 @@ from distkern.storage.preparation import Like
 from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_sparse
 from distkern.storage.spool import Run, Spool, in_order, shuffled
 from distkern.storage.table import told_unseen
-from distkern.storage.table_fit import KnownRows, TableFit, TableOptions
+from distkern.storage.table_fit import KnownRows, Piece, TableFit, TableOptions
 
 Task: TypeAlias = Literal["classification", "regression", "none"]
 TASKS: tuple[Task, ...] = get_args(Task)
@@ -216,29 +216,20 @@ class Builder:
             return None if self.like.table is None else KnownRows(self.like.table)
         if kinds is None or kinds.order is None or (kinds.is_plain and not self.table_options.ignored):
             return None
-        names: list[str] = []
-        if self.options.task == "regression":
-            names = [self.shape.target_name or "target"]
-        elif classes is not None:
-            names = [str(label) for label in (classes[1:] if len(classes) == 2 else classes)]
-        fit = TableFit(kinds, self.table_options, spool.n_rows, names, is_named=self.shape.names is not None)
-        most = max(1, CHUNK_BYTES // (8 * self.shape.width))
-        for rows, _, _ in spool.pieces(most):
-            fit.count(np.asarray(converted(rows, sparse=False)))
-        fit.settle()
-        if fit.needs_targets:
-            for rows, beside, numbers in spool.pieces(most):
-                targets = writer.targets_of(beside)
-                of_rows = targets if mapping is None else mapping[targets]
-                if classes is not None:
-                    of_rows = np.stack([of_rows == code for code in range(len(classes))], axis=1)[
-                        :, -len(names) :
-                    ]
-                values = np.asarray(converted(rows, sparse=False))
-                fit.add_targets(values, of_rows.reshape(len(values), -1).astype(np.float64), numbers)
+        target = (self.shape.target_name or "target") if self.options.task == "regression" else None
+        is_named = self.shape.names is not None
+        fit = TableFit(kinds, self.table_options, spool.n_rows, target, classes, is_named=is_named)
+
+        def pieces() -> Iterator[Piece]:
+            for rows, beside, numbers in spool.pieces(max(1, CHUNK_BYTES // (8 * self.shape.width))):
+                targets = None if beside is None else writer.targets_of(beside)
+                if mapping is not None and targets is not None:
+                    targets = mapping[targets]
+                yield np.asarray(converted(rows, sparse=False)), targets, numbers
+
+        encoded = fit.run(pieces)
         for sentence in fit.notices:
             self.notice(sentence)
-        encoded = fit.encoded()
         if not encoded.table.n_features:
             raise InputError("the rows have no features", where="the input", mend="check the files")
         assert self.form.fit is not None

@@ -143,26 +143,18 @@ def _array(values: Any) -> Any:
 def fit_frame(X: Any, targets: NDArray[Any], task: str) -> FittedFrame:
     """A frame in memory, with targets (n,), as ``distkern shard`` would store it with nothing set."""
     columns = _columns(X)
-    options, kinds = TableOptions(), frame_kinds()
+    kinds = frame_kinds()
     keys = _decided(kinds, columns)
     values = columns.values(kinds, keys)
     n_rows = len(values)
-    if task == "regression":
-        names, of_rows = ["target"], targets.astype(np.float64)[:, None]
-    else:
-        classes, codes = np.unique(targets, return_inverse=True)
-        outputs = np.arange(len(classes))[-1:] if len(classes) == 2 else np.arange(len(classes))
-        names, of_rows = [str(classes[at]) for at in outputs], codes[:, None] == outputs
-    fit = TableFit(kinds, options, n_rows, names, is_named=columns.is_named)
+    target, classes = "target" if task == "regression" else None, None
+    if target is None:
+        found, targets = np.unique(targets, return_inverse=True)
+        classes = found.tolist()
+    fit = TableFit(kinds, TableOptions(), n_rows, target, classes, is_named=columns.is_named)
     parts = [slice(start, start + _MOST_ROWS) for start in range(0, n_rows, _MOST_ROWS)]
     numbers = np.arange(n_rows)
-    for part in parts:
-        fit.count(values[part])
-    fit.settle()
-    if fit.needs_targets:
-        for part in parts:
-            fit.add_targets(values[part], of_rows[part].astype(np.float64), numbers[part])
-    encoded = fit.encoded()
+    encoded = fit.run(lambda: ((values[part], targets[part], numbers[part]) for part in parts))
     scaling_fit = ScalingFit(DEFAULT_SCALING)
     for part in parts:
         scaling_fit.update(encoded.train(values[part], numbers[part]))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,16 +78,20 @@ class TableOptions:
         return TableKinds(dict.fromkeys(categories, "category"), refuses_missing=self.impute == "none")
 
 
+#: values (n, n_columns), targets (n,), which are numbers or class codes or None, and the numbers of the rows
+#: in their source, which say in which fold each is
+Piece: TypeAlias = tuple[Floats, NDArray[Any] | None, NDArray[np.int64]]
+
+
 class TableFit:
-    """Fits a :class:`Table` in two passes over the training rows: :meth:`count`, then, if
-    :attr:`needs_targets`, :meth:`add_targets`.
+    """Fits a :class:`Table` to the training rows, see :meth:`run`.
 
     Parameters
     ----------
     kinds : has read the rows
     n_rows : training rows
-    target_names : names of what target means are of: the target, class 1 of two, all classes; none without
-        targets
+    target_name : of what target means are of, if it is a number
+    classes : else those of which there are means: class 1 of two, or all
     """
 
     def __init__(
@@ -95,14 +99,20 @@ class TableFit:
         kinds: TableKinds,
         options: TableOptions,
         n_rows: int,
-        target_names: Sequence[str],
+        target_name: str | None,
+        classes: Sequence[Any] | None,
         *,
         is_named: bool = True,
     ) -> None:
         assert kinds.order is not None
         self._kinds, self._options, self._is_named = kinds, options, is_named
         self._names, self._n_rows = kinds.order, n_rows
-        self._target_names = tuple(target_names)
+        self._target_names: tuple[str, ...] = () if target_name is None else (target_name,)
+        self._outputs: NDArray[np.intp] | None = None
+        if classes is not None:
+            first = 1 if len(classes) == 2 else 0
+            self._outputs = np.arange(first, len(classes))
+            self._target_names = tuple(map(str, classes[first:]))
         width = len(self._names)
         self._present = np.zeros(width, dtype=np.int64)
         self._sums = np.zeros(width)
@@ -120,8 +130,26 @@ class TableFit:
         self.left_out: list[str] = []
         self.notices: list[str] = []
 
-    def count(self, values: Floats) -> None:
-        """Take training rows (n, n_columns) into account, in the order in which they are stored."""
+    def run(self, pieces: Callable[[], Iterable[Piece]]) -> EncodedRows:
+        """Fit to all training rows, in the order in which they are stored; what makes features of them.
+
+        They are gone through twice if some columns get target means.
+
+        Raises
+        ------
+        InputError
+            If a column has too many categories for what is wanted of it.
+        """
+        for values, _, _ in pieces():
+            self._count(values)
+        self._settle()
+        if self._folds:
+            for values, targets, numbers in pieces():
+                assert targets is not None
+                self._add_targets(values, targets, numbers)
+        return EncodedRows(self)
+
+    def _count(self, values: Floats) -> None:
         rows = np.asarray(values, dtype=np.float64)
         there = ~np.isnan(rows)
         self._present += there.sum(axis=0)
@@ -136,14 +164,8 @@ class TableFit:
             self._sample.append(rows[-self._seen % step :: step])
         self._seen += len(rows)
 
-    def settle(self) -> None:
-        """Decide what becomes of each column, once all rows are counted.
-
-        Raises
-        ------
-        InputError
-            If a column has too many categories for what is wanted of it.
-        """
+    def _settle(self) -> None:
+        """Decide what becomes of each column, once all rows are counted."""
         fills = self._sums / np.maximum(self._present, 1)
         if self._options.impute == "median":
             sample = np.concatenate(self._sample)
@@ -243,22 +265,14 @@ class TableFit:
                 self.left_out.append(f"column {column.name!r} is left out: {why}{keep}")
         self.notices += self.left_out
 
-    @property
-    def needs_targets(self) -> bool:
-        """Some columns get target means."""
-        return bool(self._folds)
-
-    def add_targets(self, values: Floats, targets: Floats, numbers: NDArray[np.int64]) -> None:
-        """Take into account what targets, (n, n_outputs), the training rows have that were counted.
-
-        ``numbers``: of the rows in their source, which say in which fold each is.
-        """
+    def _add_targets(self, values: Floats, targets: NDArray[Any], numbers: NDArray[np.int64]) -> None:
         folds, translated = fold_of(numbers), self.translated(values)
+        of_rows = targets[:, None] if self._outputs is None else targets[:, None] == self._outputs
         for at, (counts, sums) in self._folds.items():
             flat = folds * counts.shape[1] + self._codes(at, translated)
             counts += np.bincount(flat, minlength=counts.size).reshape(counts.shape)
             for output in range(sums.shape[2]):
-                found = np.bincount(flat, weights=targets[:, output], minlength=counts.size)
+                found = np.bincount(flat, weights=of_rows[:, output], minlength=counts.size)
                 sums[:, :, output] += found.reshape(counts.shape)
 
     def _codes(self, at: int, translated: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -290,10 +304,6 @@ class TableFit:
             refuses_missing=self._options.impute == "none",
             id=self._options.id,
         )
-
-    def encoded(self) -> EncodedRows:
-        """What makes features of the rows."""
-        return EncodedRows(self)
 
     def own_means(
         self, translated: NDArray[np.float64], numbers: NDArray[np.int64]
