@@ -20,33 +20,31 @@ class Piece:
 
     Attributes
     ----------
-    data : (n_entries,) their numbers, one row after the other
-    indices : (n_entries,) int32, the column of each, or (0,) of dense rows
-    indptr : (n + 1,) int64, where each row begins
+    values : (n, r)
     signs : (n, n_outputs)
     weights : (n,) float64
     n_nonzero : numbers of the rows that were looked at and are not zero
     """
 
-    data: Floats
-    indices: NDArray[np.int32]
-    indptr: NDArray[np.int64]
+    values: Rows
     signs: Floats
     weights: NDArray[np.float64]
     n_nonzero: int
-    is_dense: bool
 
-    @classmethod
-    def of(cls, values: Rows, signs: Floats, weights: NDArray[np.float64], n_nonzero: int) -> Piece:
-        """The piece of rows (n, r) in either form."""
-        if isinstance(values, SparseRows):
-            return cls(values.data, values.indices, values.indptr, signs, weights, n_nonzero, False)
-        ends = np.arange(len(values) + 1, dtype=np.int64) * values.shape[1]
-        return cls(values.reshape(-1), np.empty(0, np.int32), ends, signs, weights, n_nonzero, True)
+    @property
+    def is_dense(self) -> bool:
+        """Whether rows are written out."""
+        return not isinstance(self.values, SparseRows)
 
     def loop_arguments(self) -> tuple[NDArray[Any], ...]:
-        """The arrays as the compiled loop takes them."""
-        return aligned(self.data, self.indices, self.indptr, self.signs, self.weights)
+        """The arrays as the compiled loop takes them: data, columns and ends of rows, of dense ones too."""
+        rows: tuple[NDArray[Any], ...]
+        if isinstance(self.values, SparseRows):
+            rows = self.values.data, self.values.indices, self.values.indptr
+        else:
+            n_rows, size = self.values.shape
+            rows = self.values.reshape(-1), np.empty(0, np.int32), np.arange(n_rows + 1) * size
+        return aligned(*rows, self.signs, self.weights)
 
 
 def prepare_piece(block: Block, model: Model) -> Piece:
@@ -55,7 +53,7 @@ def prepare_piece(block: Block, model: Model) -> Piece:
     weights = model.risk.weights(block)
     values = model.basis.values(block.features)
     ones = np.ones(block.n_rows) if weights is None else weights
-    return Piece.of(values, signs, ones, count_nonzero(block.features))
+    return Piece(values, signs, ones, count_nonzero(block.features))
 
 
 def measure_largest(block: Block, model: Model) -> Sums:
