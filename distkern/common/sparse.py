@@ -149,13 +149,6 @@ class SparseRows:
         values /= largest[rows]
         return np.asarray(np.sqrt(np.bincount(rows, np.square(values), minlength=len(self))) * largest)
 
-    def var(self) -> float:
-        """Variance of all numbers, zeros included, as ``ndarray.var()``."""
-        size = max(len(self) * self.n_features, 1)
-        values = self.data.astype(np.float64)
-        mean = values.sum() / size
-        return float((np.square(values - mean).sum() + (size - values.size) * mean**2) / size)
-
     def keys(self) -> list[bytes]:
         """Of each row, bytes that are equal for equal rows only."""
         ends = self.indptr.tolist()
