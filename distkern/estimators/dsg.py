@@ -91,7 +91,9 @@ class AbstractDSG(AbstractFunctionalEstimator):
             real_targets=self.task == "regression",
         )
         with open_executor("synchronous") as executor:
-            outcome = Driver({"train": source}, executor).run(ContinuedDSG(solver, before), problem)
+            outcome = Driver({"train": source}, executor).run(
+                ContinuedDSG(**vars(solver), before=before), problem
+            )
         self.n_features_in_, self.scaling_ = source.n_features, None
         self.history_ = [*getattr(self, "history_", []), *outcome.history]
         self.n_iter_, self.ended_ = getattr(self, "n_iter_", 0) + 1, outcome.ending.reason
