@@ -19,9 +19,9 @@ _TEXT = 400
 
 
 def environment(threads: int) -> dict[str, str]:
-    """For a process of so many threads."""
+    """For a process of so many threads; of 0, as many as it likes."""
     names = ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR", "POLARS_MAX")
-    limits = {f"{name}_NUM_THREADS": str(threads) for name in names}
+    limits = {f"{name}_NUM_THREADS": str(threads) for name in names} if threads else {}
     path = os.pathsep.join(part for part in (str(ROOT), os.environ.get("PYTHONPATH")) if part)
     return {**os.environ, **limits, "PYTHONPATH": path}
 
