@@ -29,11 +29,11 @@ from distkern.kernels.matern import HalfInteger
 from distkern.losses import dual_loss_names
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.passes import Each
-from distkern.solvers._cells import effort
+from distkern.solvers._cells import outlines
 from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.below import AModel, Below
 from distkern.solvers._cells.buckets import Cut, Solving
-from distkern.solvers._cells.choosing import FEW, ROUNDS, Chosen, Given
+from distkern.solvers._cells.choosing import Chosen, Given
 from distkern.solvers._cells.finals import FIRST_TREE, on_cells
 from distkern.solvers._cells.held_out import Zero
 from distkern.solvers._cells.layout import Layout
@@ -42,11 +42,10 @@ from distkern.solvers._cells.metric import METRICS
 from distkern.solvers._cells.moving import Moving, Sample
 from distkern.solvers._cells.notes import notes_of
 from distkern.solvers._cells.place import Places, grouped, places_to_arrays
-from distkern.solvers._cells.search import n_trials, round_name, rung_name, sizes_of
 from distkern.solvers._cells.sizes import auto_cell_rows, auto_overlap
 from distkern.solvers._cells.state import CellsState, Settled
 from distkern.solvers._cells.transform import TRANSFORMS
-from distkern.solvers._cells.trials import METRIC_ROWS, Sampled, Trial
+from distkern.solvers._cells.trials import Sampled, Trial
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import a_loss
 from distkern.solvers.measuring import Sums
@@ -191,6 +190,7 @@ class Cells(AbstractSolver[CellsState]):
             risk,
             sample,
             problem.seed,
+            layout.is_tuned,
             trials_pass,
             partial(on_cells, layout, sample, self._below(risk), risk),
         )
@@ -308,9 +308,7 @@ class Cells(AbstractSolver[CellsState]):
         spec = self._given.kernels[settled.kernel]
         choice = KernelChoice(find_kernel(spec.name), settled.gamma, dict(spec.parameters))
         kernel = require(choice.with_gamma(settled.gamma), AbstractTileKernel)  # type: ignore[type-abstract]
-        if not isinstance(risk.loss, AbstractDualLoss):
-            raise InputError(f"cells cannot be solved with loss {risk.loss.name!r}", where="loss")
-        return CellSettings(kernel, risk.loss, settled.cost, max(self.tol, _LEAST_TOLERANCE))
+        return CellSettings(kernel, _dual(risk), settled.cost, max(self.tol, _LEAST_TOLERANCE))
 
     def finished(self, state: CellsState) -> bool:
         return state.stage == 2
@@ -358,43 +356,18 @@ class Cells(AbstractSolver[CellsState]):
         passes = [
             *target_outline(problem),
             Outline(layout.sampling(None), 1),
-            *self._search_outline(problem, layout),
+            *outlines.choosing(layout, self._given, _dual(self.risk)),
             Outline(layout.counting(None), 1),
             Outline(layout.moving(None, None), 1),
-            Outline(self._solving_outline(problem, layout), 1),
+            Outline(outlines.solving(layout), 1),
         ]
         if problem.has_test:
             passes.extend(Outline(step, 1) for step in layout.asking())
             passes.append(Outline(layout.held_out(None), 2))
         return passes
 
-    def _solving_outline(self, problem: Problem, layout: Layout) -> Each:
-        copies = layout.n_partitions * layout.copies(problem.n_rows / layout.cell_rows)
-        sizes = problem.n_rows, copies, layout.cell_rows, problem.n_features, problem.n_outputs
-        work = effort.cells(*sizes, quadratic=self.risk.loss.is_quadratic) * (1 / layout.n_buckets)
-        return work.of(layout.solving([(number, 0) for number in range(layout.n_buckets)], None, None))
 
-    def _search_outline(self, problem: Problem, layout: Layout) -> list[Outline]:
-        sizes_of_row = problem.n_features, problem.n_outputs
-        if self.search is None or layout.sample_rows < FEW:
-            if self.metric in (None, "auto"):
-                return []
-            work = effort.metric(min(layout.sample_rows, METRIC_ROWS), *sizes_of_row, ROUNDS)
-            return [Outline(work.of(layout.searching("metric", [None], None, None)), 1)]
-        assert isinstance(self.risk.loss, AbstractDualLoss)
-        space = self._given.space(self.risk.loss, problem.n_features)
-        quick, quadratic = self.search == "quick", self.risk.loss.is_quadratic
-        sizes = sizes_of(layout.sample_rows, problem.n_outputs, quadratic=quadratic, quick=quick)
-        works = effort.rungs(space, sizes, *sizes_of_row, quadratic=quadratic)
-        passes = [
-            Outline(work.of(layout.searching(rung_name(rung), [None] * number, None, None)), 1)
-            for rung, (number, work) in enumerate(zip(n_trials(space, sizes), works, strict=True))
-        ]
-        if layout.is_tuned:
-            buckets = min(layout.n_tuned, layout.n_full)
-            passes.append(Outline(layout.probing(None, None), 1))
-            tried = layout.tuned_rows, layout.n_tuned / buckets
-            for number, work in enumerate(effort.on_cells(space, *tried, *sizes_of_row, quadratic=quadratic)):
-                items = layout.tuned_items(number, [(0, 0)] * buckets)
-                passes.append(Outline(work.of(layout.tuning(round_name(number), items, None, None)), 1))
-        return passes
+def _dual(risk: Risk) -> AbstractDualLoss:
+    if not isinstance(risk.loss, AbstractDualLoss):
+        raise InputError(f"cells cannot be solved with loss {risk.loss.name!r}", where="loss")
+    return risk.loss

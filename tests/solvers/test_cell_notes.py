@@ -9,7 +9,8 @@ import pytest
 
 from distkern.estimators.cells import CellClassifier, CellRegressor
 from distkern.solvers._cells import search as searches
-from distkern.solvers._cells.search import Size, Space
+from distkern.solvers._cells.search import Size
+from distkern.solvers._cells.space import Space
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,8 @@ from distkern.solvers._cells import search as searches
 from distkern.solvers._cells.choosing import MOST_TRIALS
 from distkern.solvers._cells.machine import CellSettings, solve_cell
 from distkern.solvers._cells.mapping import CellMap, MapChoice
-from distkern.solvers._cells.search import Size, Space, costs_of, maps_of, quick_maps, sizes_of
+from distkern.solvers._cells.search import Size, sizes_of
+from distkern.solvers._cells.space import Space, costs_of, maps_of, quick_maps
 from distkern.solvers._cells.trials import KernelSpec, Sampled, Setting, stratified_order, try_map
 
 MATERN = (KernelSpec("matern", (("smoothness", 0.5),)),)
@@ -45,7 +46,7 @@ class Held:
 def search(rows, targets, weights, loss, space, seed, *, quick=False):
     """The search with every trial made here."""
     weights = np.ones(len(rows)) if weights is None else weights
-    sizes = sizes_of(len(rows), targets.shape[1], quadratic=loss.is_quadratic, quick=quick)
+    sizes = sizes_of(len(rows), targets.shape[1], quadratic=loss.is_quadratic, quick=quick, tuned=False)
     n_rows = min(len(rows), 500)
     operand = Sampled(rows[:n_rows], targets[:n_rows], weights[:n_rows], loss, seed)
     stores = []
@@ -208,12 +209,13 @@ def test_no_more_settings_are_tried_on_whole_cells_than_are_outlined():
     """The simpler ones come beside the best, and the plain setting beside them."""
     city_block = KernelSpec("laplacian")
     kinds = [(MapChoice("none", kind), city_block) for kind in ("none", "diagonal", "full", "mixed")]
-    kinds += [(MapChoice("none", "full"), MATERN[0]), (MapChoice("none"), MATERN[0])]
+    kinds += [(MapChoice("ranks", kind), city_block) for kind in ("full", "mixed")]
+    kinds += [(MapChoice("none", kind), MATERN[0]) for kind in ("full", "diagonal", "none")]
     space = Space(tuple(dict.fromkeys(kind for kind, _ in kinds)), (*MATERN, city_block))
     settings = [*(Setting(*kind, 3.0, 30.0) for kind in kinds), space.plain]
     outcomes = {
         each: searches.Outcome(float(place), 1.0, lambda: np.zeros(2), lambda: None)
         for place, each in enumerate(settings)
     }
-    ranking = searches.Ranking(space, 4, outcomes)
+    ranking = searches.Ranking(space, 6, outcomes)
     assert len(ranking.finalists((1.0,), (1.0,))) == MOST_TRIALS

@@ -426,7 +426,7 @@ def test_cells_that_say_nothing_rank_nothing():
 
 def test_what_is_given_is_not_searched():
     X, y = noisy_columns(600)
-    given = {"C": 7.0, "scale": "ranks", "metric": "full", "gamma": "median/2"}
+    given = {"C": 7.0, "scale": "ranks", "metric": "full", "gamma": "median/2", "kernel": "matern"}
     model = CellClassifier(search="quick", random_state=0, **given).fit(X, y)
     assert model.cost_ == 7.0
     assert model.places_.map.transform.kind == "ranks"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,21 +20,13 @@ from distkern.kernels.base import AbstractScaledKernel
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.passes import Each
 from distkern.solvers._cells.mapping import CellMap, MapChoice, map_from_arrays
-from distkern.solvers._cells.metric import MetricKind
+from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS, MetricKind
 from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.place import centred
-from distkern.solvers._cells.search import (
-    KERNELS,
-    Ranking,
-    Space,
-    costs_of,
-    maps_of,
-    quick_maps,
-    search,
-    sizes_of,
-)
+from distkern.solvers._cells.search import Ranking, search, sizes_of
+from distkern.solvers._cells.space import KERNELS, Space, costs_of, maps_of, quick_maps
 from distkern.solvers._cells.transform import N_QUANTILES
-from distkern.solvers._cells.trials import METRIC_ROWS, KernelSpec, Sampled, Trial, stratified_order
+from distkern.solvers._cells.trials import KernelSpec, Sampled, Trial, stratified_order
 from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
 
@@ -44,11 +37,11 @@ _COST, ROUNDS = 10.0, 3
 #: fewer rows are not divided
 FEW = 30
 #: what a trial takes beside the sample: matrices of all pairs of the rows that it learns from
-_PAIR_BYTES = 36
+_PAIR_BYTES, _METRIC_PAIR_BYTES = 36, 5
 #: and the metric, its sum of gradients, and its root with what that is found from
 _METRICS = 6
 #: maps that are tried on whole cells, at most
-MOST_TRIALS = 7
+MOST_TRIALS = 10
 #: columns up to which metrics are tried that are whole matrices, and distances that are no matrix product
 _FULL_COLUMNS, _CITY_BLOCK_COLUMNS = 1024, 128
 
@@ -102,8 +95,9 @@ class Given:
         risk: Risk,
         sample: Sample,
         seed: int,
+        is_tuned: bool,
         passes: Callable[[str, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]],
-        on_cells: Callable[[Ranking], Steps[Ranking]],
+        on_cells: Callable[[Ranking, Callable[[Sequence[MapChoice]], Steps[list[CellMap]]]], Steps[Ranking]],
     ) -> Steps[Chosen]:
         """From a sample of the rows, by the passes of :func:`~distkern.solvers._cells.search.search`.
 
@@ -126,10 +120,10 @@ class Given:
         if self.search is None or rows.n_rows < FEW:
             return self._as_given(rows, (yield from self._given_map(sampled, passes)))
         quick, quadratic = self.search == "quick", risk.loss.is_quadratic
-        sizes = sizes_of(rows.n_rows, risk.n_outputs, quadratic=quadratic, quick=quick)
+        sizes = sizes_of(rows.n_rows, risk.n_outputs, quadratic=quadratic, quick=quick, tuned=is_tuned)
         space = self.space(risk.loss, sampled.rows.shape[1])
         ranking = yield from search(space, sizes, lambda name, trials: passes(name, trials, sampled))
-        found = (yield from on_cells(ranking)).choice()
+        found = (yield from on_cells(ranking, partial(_learned, sampled, passes))).choice()
         setting = found.setting
         kernel = found.map.kernel(setting.kernel.name, setting.width, **dict(setting.kernel.parameters))
         assert isinstance(kernel, AbstractScaledKernel)
@@ -175,10 +169,7 @@ class Given:
     ) -> Steps[CellMap]:
         choice = self._map_choice
         if choice.metric != "none":
-            # it takes matrices of all pairs of the sample's rows, for which workers have memory
-            step, store = passes("metric", (Trial(choice, (), (), n_metric=METRIC_ROWS),), sampled)
-            yield step
-            return map_from_arrays(store.load(0))
+            return (yield from _learned(sampled, passes, [choice]))[0]
         if choice.transform == "none":
             return centred(sampled.rows)
         return CellMap.fit(choice, sampled.rows[:METRIC_ROWS], sampled.targets[:METRIC_ROWS])
@@ -200,10 +191,27 @@ class Given:
         return Chosen(mapping, spec, gamma, cost, metric=choice.metric)
 
 
+def _learned(
+    sampled: Sampled,
+    passes: Callable[[str, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]],
+    choices: Sequence[MapChoice],
+) -> Steps[list[CellMap]]:
+    """Maps from more rows: each takes a matrix of all their pairs, for which workers have memory."""
+    trials = tuple(Trial(choice, (), (), n_metric=MORE_METRIC_ROWS) for choice in choices)
+    step, store = passes("metric", trials, sampled)
+    yield step
+    return [map_from_arrays(store.load(number)) for number in range(len(trials))]
+
+
 def trial_bytes(n_rows: int, row_bytes: int, n_features: int) -> int:
-    """What a trial takes, beside the sample itself: kernels of all pairs, mapped rows, and metrics."""
-    rows = min(n_rows, METRIC_ROWS)
-    return _PAIR_BYTES * rows**2 + 6 * n_rows * row_bytes + _METRICS * 8 * n_features**2
+    """What a trial takes, beside the sample itself: kernels of all pairs, mapped rows, and metrics.
+
+    Of a metric's pairs one matrix is kept, of a trial's several.
+    """
+    pairs = max(
+        _PAIR_BYTES * min(n_rows, METRIC_ROWS) ** 2, _METRIC_PAIR_BYTES * min(n_rows, MORE_METRIC_ROWS) ** 2
+    )
+    return pairs + 6 * n_rows * row_bytes + _METRICS * 8 * n_features**2
 
 
 def map_bytes(n_features: int) -> int:

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from distkern.passes import Cost, Each
-from distkern.solvers._cells.search import CELL_KINDS, CELL_ROUNDS, Size, Space
-from distkern.solvers._cells.trials import MANY_OUTPUTS, METRIC_ROWS
+from distkern.solvers._cells.metric import METRIC_ROWS
+from distkern.solvers._cells.search import CELL_KINDS, CELL_ROUNDS, Size
+from distkern.solvers._cells.space import Space
+from distkern.solvers._cells.trials import MANY_OUTPUTS
 
 #: sweeps over the coordinates, whose kernel rows are added: a number of them takes as long as an exponential
 _SWEEPS = 20.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,10 +10,12 @@ import numpy as np
 from distkern.solvers._cells.below import Below
 from distkern.solvers._cells.buckets import Cut
 from distkern.solvers._cells.layout import Layout
+from distkern.solvers._cells.mapping import CellMap, MapChoice
 from distkern.solvers._cells.moving import Moving, Sample
 from distkern.solvers._cells.place import Places
 from distkern.solvers._cells.search import CELL_KINDS, CELL_ROUNDS, Ranking, round_name
 from distkern.solvers._cells.tree import Tree
+from distkern.solvers._cells.trials import Trial
 from distkern.solvers._cells.tuning import Tuning, outcomes_of
 from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
@@ -22,16 +25,25 @@ FIRST_TREE = 3
 
 
 def on_cells(
-    layout: Layout, sample: Sample, below: Below | None, risk: Risk, ranking: Ranking
+    layout: Layout,
+    sample: Sample,
+    below: Below | None,
+    risk: Risk,
+    ranking: Ranking,
+    learned: Callable[[Sequence[MapChoice]], Steps[list[CellMap]]],
 ) -> Steps[Ranking]:
     """What the best settings achieve on held-out rows of some cells, cut in the coordinates of the first.
 
-    All that are left are tried on a third of these cells, the best of them on all. The ranking is as it was
-    where the sample has all rows.
+    All that are left are tried on a third of these cells, the best of them on all, with metrics learned from
+    more rows. The ranking is as it was where the sample has all rows.
+
+    Parameters
+    ----------
+    learned : the pass that learns them
     """
     problem = layout.problem
-    leader = ranking.finalists((1.0,), (1.0,))[0].fitted
-    if not layout.is_tuned or leader is None:
+    leader = ranking.cutting
+    if not layout.is_tuned:
         return ranking
     workplace = problem.workplace
     assert workplace is not None
@@ -46,6 +58,8 @@ def on_cells(
     cut = Cut(rows, len(layout.parts), risk, layout.tuned_rows, 0.0, problem.seed)
     for number, (widths, costs) in enumerate(CELL_ROUNDS):
         trials = tuple(ranking.finalists(widths, costs))
+        if number and ranking.space.has_metrics:
+            trials = yield from _from_more_rows(trials, learned)
         tuning = Tuning(cut, leader, trials, -(-layout.n_tuned // len(buckets)))
         name, items = round_name(number), layout.tuned_items(number, counts)
         store = workplace.arrays(f"search/{name}")
@@ -54,3 +68,17 @@ def on_cells(
             break
         ranking = replace(ranking, n_kept=CELL_KINDS, outcomes=outcomes)
     return ranking
+
+
+def _from_more_rows(
+    trials: tuple[Trial, ...], learned: Callable[[Sequence[MapChoice]], Steps[list[CellMap]]]
+) -> Steps[tuple[Trial, ...]]:
+    """The trials with their metrics learned anew."""
+    choices = {trial.map: None for trial in trials if trial.map.metric != "none"}
+    maps = dict(zip(choices, (yield from learned(list(choices))), strict=True))
+    return tuple(
+        replace(trial, map=replace(trial.map, more_rows=True), fitted=maps[trial.map])
+        if trial.map in maps
+        else trial
+        for trial in trials
+    )

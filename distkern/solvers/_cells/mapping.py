@@ -21,12 +21,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MapChoice:
-    """Which map: a transform of the columns, then a metric learned in so many rounds with such a ridge."""
+    """Which map: a transform of the columns, then a metric learned in so many rounds with such a ridge.
+
+    ``more_rows``: in the last round from up to 9,216 of them.
+    """
 
     transform: TransformKind = "standard"
     metric: MetricKind = "none"
     rounds: int = 1
     ridge: float = 0.1
+    more_rows: bool = False
 
     @property
     def is_full(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.tiles import scratch
 from distkern.common.types import Floats
 from distkern.solvers._cells.ridge import solve_ridge
 
@@ -14,6 +15,8 @@ Array = NDArray[np.float64]
 MetricKind: TypeAlias = Literal["none", "diagonal", "full", "mixed"]
 METRICS: tuple[MetricKind, ...] = get_args(MetricKind)
 
+#: rows that a metric is learned from; its last round may be from more
+METRIC_ROWS, MORE_METRIC_ROWS = 4000, 9216
 #: share of the identity in a mixed metric
 _MIXED = 0.1
 #: multiplications that the gradients of one round may take: fewer rows' gradients are averaged where they
@@ -31,7 +34,8 @@ def gradient_sum(rows: Floats, targets: Array, metric: Array, ridge: float) -> A
     are elsewhere: the average gradient outer product of recursive feature machines (Radhakrishnan et al.
     2024; xRFM, arXiv 2508.10053).
 
-    Distances are found in double precision; what follows is in single, and the sum in double.
+    Distances are found in double precision; what follows is in single, and the sum in double. One matrix of
+    all pairs is kept, which is factorised in place; distances are found again for the gradients.
 
     Parameters
     ----------
@@ -42,20 +46,25 @@ def gradient_sum(rows: Floats, targets: Array, metric: Array, ridge: float) -> A
     """
     exact = rows.astype(np.float64)
     exact -= exact.mean(axis=0)
-    distances = _distances(exact @ root(metric))
-    width = _median(distances)
-    kernel = np.exp(distances / np.float32(-width))
-    coefficients = solve_ridge(kernel, targets, np.full(len(rows), 1.0 / ridge), np.float32)
+    distances = _Distances(exact @ root(metric))
+    width = distances.median()
+    kernel: Floats = scratch("factor", (len(rows), len(rows)), np.float32)
+    for start in range(0, len(rows), _STRIP):
+        strip = slice(start, start + _STRIP)
+        kernel[strip] = np.exp(distances.of(strip) / np.float32(-width))
+    coefficients = solve_ridge(kernel, targets, np.full(len(rows), 1.0 / ridge), np.float32, overwrite=True)
     n_outputs = targets.shape[1]
     work = len(rows) * max(exact.shape[1], 8) * n_outputs
     n_gradients = int(min(len(rows), max(_MULTIPLICATIONS // work, 64)))
-    # rows that lie on each other have no direction
-    distances[distances <= 1e-6 * width] = np.inf
     total = np.zeros_like(metric)
     points = exact.astype(np.float32)
     for start in range(0, n_gradients, _STRIP):
         strip = slice(start, min(start + _STRIP, n_gradients))
-        slopes = kernel[strip] / distances[strip]
+        apart = distances.of(strip)
+        slopes = np.exp(apart / np.float32(-width))
+        # rows that lie on each other have no direction
+        apart[apart <= 1e-6 * width] = np.inf
+        slopes /= apart
         for output in range(n_outputs):
             pulls = slopes * coefficients[:, output].astype(np.float32)
             gradients = pulls @ points - pulls.sum(axis=1, keepdims=True) * points[strip]
@@ -85,10 +94,14 @@ def metric_of(total: Array, kind: MetricKind) -> Array:
 def learn_metric(
     rows: Floats, targets: Array, kind: MetricKind, *, ridge: float = 0.1, rounds: int = 1
 ) -> Array:
-    """M (d, d) of one sample after some rounds, the identity before the first."""
+    """M (d, d) of one sample after some rounds, the identity before the first.
+
+    The last round is over all rows, those before it over the first 4,000.
+    """
     metric = np.eye(rows.shape[1])
-    for _ in range(rounds if kind != "none" else 0):
-        metric = metric_of(gradient_sum(rows, targets, metric, ridge), kind)
+    for number in range(1, (rounds if kind != "none" else 0) + 1):
+        most = len(rows) if number == rounds else METRIC_ROWS
+        metric = metric_of(gradient_sum(rows[:most], targets[:most], metric, ridge), kind)
     return metric
 
 
@@ -100,25 +113,28 @@ def root(metric: Array) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def _distances(rows: Array) -> Floats:
-    """Euclidean distances of all pairs of centred rows, (n, n) in single precision, found in double."""
-    squares = np.einsum("ij,ij->i", rows, rows)
-    distances = np.empty((len(rows), len(rows)), dtype=np.float32)
-    for start in range(0, len(rows), _STRIP):
-        strip = slice(start, start + _STRIP)
-        products = rows[strip] @ rows.T
+class _Distances:
+    """Euclidean distances of all pairs of centred rows, in single precision, found in double."""
+
+    def __init__(self, rows: Array) -> None:
+        self._rows, self._squares = rows, np.einsum("ij,ij->i", rows, rows)
+
+    def of(self, strip: slice) -> Floats:
+        """Of some rows from all, (n_some, n)."""
+        products = self._rows[strip] @ self._rows.T
         products *= -2.0
-        products += squares
-        products += squares[strip, None]
-        distances[strip] = np.sqrt(np.maximum(products, 0.0))
-    np.fill_diagonal(distances, 0.0)
-    return distances
+        products += self._squares
+        products += self._squares[strip, None]
+        found = np.sqrt(np.maximum(products, 0.0)).astype(np.float32)
+        own = np.arange(len(found))
+        found[own, own + strip.start] = 0.0
+        return found
 
-
-def _median(distances: Floats) -> float:
-    """Of pairs (i, n/2 + i) of rows in random order; of those that are not 0 if most are; 1 if all are."""
-    half = len(distances) // 2
-    found = distances[np.arange(half), np.arange(half) + half]
-    if not found.any():
-        return 1.0
-    return float(np.median(found) or np.median(found[found > 0]))
+    def median(self) -> float:
+        """Of pairs (i, n/2 + i) of rows in random order; of those that are not 0 if most are, 1 if all."""
+        half = len(self._rows) // 2
+        apart = self._rows[:half] - self._rows[half : 2 * half]
+        found = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        if not found.any():
+            return 1.0
+        return float(np.median(found) or np.median(found[found > 0]))

@@ -8,7 +8,7 @@ from distkern.kernels import find_kernel
 from distkern.kernels.bandwidth import width_from_gamma
 from distkern.kernels.base import AbstractScaledKernel
 from distkern.solvers._cells.metric import METRICS
-from distkern.solvers._cells.search import KERNELS
+from distkern.solvers._cells.space import KERNELS
 from distkern.solvers._cells.state import CellsState
 from distkern.solvers._cells.trials import KernelSpec
 

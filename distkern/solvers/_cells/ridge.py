@@ -12,7 +12,9 @@ from distkern.common.types import Floats
 Array = NDArray[np.float64]
 
 
-def solve_ridge(kernel: Floats, targets: Array, costs: Array, dtype: DTypeLike = np.float64) -> Array:
+def solve_ridge(
+    kernel: Floats, targets: Array, costs: Array, dtype: DTypeLike = np.float64, *, overwrite: bool = False
+) -> Array:
     """a with (K + diag(1 / c)) a = y, the minimum of 1/2 a' K a + sum_i c_i / 2 (y_i - (K a)_i)^2.
 
     In float64 whatever the kernel's precision, unless said: the matrix is as badly conditioned as c_i m.
@@ -23,6 +25,7 @@ def solve_ridge(kernel: Floats, targets: Array, costs: Array, dtype: DTypeLike =
     targets : (m, k), all outputs at once
     costs : (m,) c_i > 0
     dtype : of the factorisation
+    overwrite : factorise ``kernel`` in place, which is of that dtype
 
     Returns
     -------
@@ -35,7 +38,7 @@ def solve_ridge(kernel: Floats, targets: Array, costs: Array, dtype: DTypeLike =
     """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-    matrix = copied(kernel, into=scratch("factor", kernel.shape, dtype))
+    matrix = kernel if overwrite else copied(kernel, into=scratch("factor", kernel.shape, dtype))
     matrix[np.diag_indices(len(matrix))] += 1.0 / costs
     try:
         # symmetric, and LAPACK's order is the other one

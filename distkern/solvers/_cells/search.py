@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.stores import ArrayStore
-from distkern.losses.conjugate import AbstractDualLoss
 from distkern.passes import Each
 from distkern.solvers._cells.mapping import CellMap, MapChoice, map_from_arrays
-from distkern.solvers._cells.metric import MetricKind
-from distkern.solvers._cells.transform import TransformKind
+from distkern.solvers._cells.space import Space
 from distkern.solvers._cells.trials import MANY_OUTPUTS, KernelSpec, Setting, Trial, difference, least_work
 from distkern.solvers.base import Steps
 
@@ -46,7 +44,8 @@ class Size:
     Attributes
     ----------
     n_learned, n_held_out : rows to learn from, and to score on
-    n_kept : kinds of metrics that go on, each with its best map; of the last rung maps with their kernels
+    n_kept : kinds of metrics that go on, each with its best maps; of the last rung maps with their kernels
+    n_maps : of each of these kinds
     widths, costs : half steps of the grids around the best of the rung before
     n_metric : rows from which metrics are learned
     """
@@ -57,6 +56,7 @@ class Size:
     widths: tuple[int, ...] = (-2, 0, 2)
     costs: tuple[int, ...] = (-2, 0, 2)
     n_metric: int = 0
+    n_maps: int = 1
 
     @property
     def rows(self) -> tuple[int, int, int]:
@@ -66,24 +66,8 @@ class Size:
 
 _RUNGS = (Size(1000, 2000, 4), Size(4000, 5000, 4))
 _QUICK = (Size(1000, 2000, 2), Size(4000, 5000, 2))
-
-#: exp(-|x - y| / b), the Laplacian of the Euclidean distance, is the Matern kernel of smoothness 1/2
-KERNELS = (KernelSpec("matern", (("smoothness", 0.5),)), KernelSpec("laplacian"), KernelSpec("rbf"))
-
-
-@dataclass(frozen=True)
-class Space:
-    """Where to search; a single value is given and not searched."""
-
-    maps: tuple[MapChoice, ...]
-    kernels: tuple[KernelSpec, ...] = KERNELS
-    widths: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-    costs: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
-
-    @property
-    def plain(self) -> Setting:
-        """What the best is compared with."""
-        return Setting(MapChoice(), self.kernels[0], _middle(self.widths), _middle(self.costs))
+#: where the best are to be tried on whole cells more go on, from fewer rows
+_MORE_MAPS, _MORE_KEPT, _FEWER_LEARNED = 2, 2, 2000
 
 
 @dataclass(frozen=True)
@@ -116,47 +100,38 @@ class Outcome:
     map: Callable[[], CellMap]
 
 
-def maps_of(
-    transforms: Sequence[TransformKind] = ("none", "standard", "normal", "ranks"),
-    metrics: Sequence[tuple[MetricKind, int]] = (("none", 1), ("diagonal", 3), ("full", 1), ("mixed", 3)),
-) -> tuple[MapChoice, ...]:
-    """All pairs of a transform and a (metric, rounds)."""
-    return tuple(MapChoice(transform, kind, rounds) for transform in transforms for kind, rounds in metrics)
-
-
-def quick_maps() -> tuple[MapChoice, ...]:
-    """Few of them."""
-    return maps_of(("none", "standard"), (("none", 1), ("diagonal", 3)))
-
-
-def costs_of(loss: AbstractDualLoss) -> tuple[float, ...]:
-    """The range of C: of a quadratic loss it is the reciprocal of the ridge."""
-    return (1.0, 10.0, 100.0, 1e3, 1e4, 1e5) if loss.is_quadratic else Space.costs
-
-
 def fewer_rows(n_rows: int, n_outputs: int, *, quadratic: bool) -> int:
     """Rows of a trial: fewer with many outputs, because each takes its time, or of factorised matrices."""
     share = 0.5 if quadratic else (MANY_OUTPUTS / n_outputs) ** 0.5
     return min(n_rows, max(_RUNGS[0].n_learned, int(n_rows * share)))
 
 
-def sizes_of(n_rows: int, n_outputs: int, *, quadratic: bool, quick: bool) -> list[Size]:
-    """The rungs for a sample of so many rows, of which no more than two thirds are learned from."""
+def sizes_of(n_rows: int, n_outputs: int, *, quadratic: bool, quick: bool, tuned: bool) -> list[Size]:
+    """The rungs for a sample of so many rows, of which no more than two thirds are learned from.
+
+    ``tuned``: what is best is to be tried on whole cells.
+    """
     most = max(1, 2 * n_rows // 3)
+    first, second = _QUICK if quick else _RUNGS
+    if tuned and not quick:
+        first = replace(first, n_held_out=second.n_held_out, n_maps=_MORE_MAPS)
+        second = replace(
+            second, n_learned=_FEWER_LEARNED, n_kept=second.n_kept + _MORE_KEPT, n_metric=second.n_learned
+        )
     return [
         replace(
             size,
             n_learned=min(fewer_rows(size.n_learned, n_outputs, quadratic=quadratic), most),
-            n_metric=min(size.n_learned, most),
+            n_metric=min(size.n_metric or size.n_learned, most),
         )
-        for size in (_QUICK if quick else _RUNGS)
+        for size in (first, second)
     ]
 
 
 def n_trials(space: Space, sizes: Sequence[Size]) -> list[int]:
     """Trials of each rung, at most: also the best simpler ones, variants of the best, the plain setting."""
     most = len(space.maps)
-    return [most, min(sizes[0].n_kept + len(_SIMPLE), most) + 3]
+    return [most, min(sizes[0].n_maps * (sizes[0].n_kept + len(_SIMPLE)), most) + 3]
 
 
 @dataclass(frozen=True)
@@ -192,6 +167,13 @@ class Ranking:
             fitted = self.outcomes[plain].map()
             trials.append(Trial(plain.map, ((plain.kernel, plain.width),), (plain.cost,), fitted=fitted))
         return trials
+
+    @property
+    def cutting(self) -> CellMap:
+        """The best map, but for whole metrics where there are others: they are good on few rows by luck."""
+        found = self._searched
+        others = {setting: found[setting] for setting in found if setting.map.metric != "full"} or found
+        return others[_leaders(others, 1, _by_kernel)[0]].map()
 
     @property
     def _searched(self) -> dict[Setting, Outcome]:
@@ -230,10 +212,18 @@ def search(
     first, second = sizes
     trials = [Trial(choice, points, costs, *first.rows, is_first=True) for choice in space.maps]
     best = yield from _rung(0, trials, passes)
-    leaders = _leaders(best, first.n_kept, lambda setting: setting.map.metric)
+    leaders: list[Setting] = []
+    for _ in range(first.n_maps):
+        known = {leader.map for leader in leaders}
+        rest = {setting: found for setting, found in best.items() if setting.map not in known}
+        leaders += _leaders(rest, first.n_kept, lambda setting: setting.map.metric)
     trials = _variants(best, leaders[0], space, second)
     known = {trial.map for trial in trials}
-    trials += [_nearby([leader], space, second) for leader in leaders[1:] if leader.map not in known]
+    trials += [
+        _nearby([leader, *_nearest_simpler(best, leader)], space, second)
+        for leader in leaders[1:]
+        if leader.map not in known
+    ]
     plain = space.plain
     if not any(plain in trial.settings for trial in trials):
         trials.append(Trial(plain.map, ((plain.kernel, plain.width),), (plain.cost,), *second.rows))
@@ -290,6 +280,14 @@ def _variants(outcomes: dict[Setting, Outcome], leader: Setting, space: Space, s
     return found
 
 
+def _nearest_simpler(outcomes: dict[Setting, Outcome], leader: Setting) -> list[Setting]:
+    """Of its map the best with Euclidean distances, if its own are not."""
+    of_map = [each for each in outcomes if each.map == leader.map and _is_euclidean(each)]
+    if _is_euclidean(leader) or not of_map:
+        return []
+    return [min(of_map, key=lambda each: outcomes[each].score)]
+
+
 def _nearby(settings: list[Setting], space: Space, size: Size) -> Trial:
     """Around what was best for the kernels of a map, with the costs around the first one's."""
     points = tuple(
@@ -303,12 +301,16 @@ def _is_euclidean(setting: Setting) -> bool:
     return setting.kernel.name != "laplacian"
 
 
+def _is_diagonal(setting: Setting) -> bool:
+    return _is_euclidean(setting) and not setting.map.is_full
+
+
 def _is_plain(setting: Setting) -> bool:
     return _is_euclidean(setting) and setting.map.metric == "none"
 
 
-#: kinds of settings that are less work, each of the one before
-_SIMPLE = (_is_euclidean, _is_plain)
+#: kinds of settings that are less work or learn fewer numbers, each of the one before
+_SIMPLE = (_is_euclidean, _is_diagonal, _is_plain)
 
 
 def _by_kernel(setting: Setting) -> tuple[MapChoice, KernelSpec]:
@@ -335,7 +337,8 @@ def _simplest(outcomes: dict[Setting, Outcome], leaders: list[Setting]) -> Setti
 
     Of that map and kernel the setting that is the least work of those that are as good within a fifth of one.
     The best of many is lucky as well as good, and metrics are many: what a sample's metric gains is less on
-    more rows, and must be seen to gain something here. Distances in the 1-norm are more work than others.
+    more rows, and must be seen to gain something here, whole matrices beside what a diagonal gains. Distances
+    in the 1-norm are more work than others.
     """
     best = leaders[0]
     for is_simple in _SIMPLE:
@@ -368,10 +371,6 @@ def _around(value: float, values: Sequence[float], half_steps: Sequence[int]) ->
 def _times(value: float, factors: Sequence[float], values: Sequence[float]) -> list[float]:
     """A value and others near it, unless it is given."""
     return [float(f"{value * factor:.4g}") for factor in (factors if len(values) > 1 else (1.0,))]
-
-
-def _middle(values: Sequence[float]) -> float:
-    return values[len(values) // 2]
 
 
 def _edge(value: float, tried: Sequence[float], values: Sequence[float]) -> int:

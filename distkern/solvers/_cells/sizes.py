@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.solvers._cells.below import Below
+from distkern.solvers._cells.metric import METRIC_ROWS
 from distkern.solvers._cells.search import fewer_rows
 from distkern.solvers._cells.tree import Overlap
-from distkern.solvers._cells.trials import METRIC_ROWS
 from distkern.solvers.base import Problem
 
 MIB = 2**20

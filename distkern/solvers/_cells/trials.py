@@ -23,8 +23,6 @@ Array = NDArray[np.float64]
 #: mapped rows, their targets, weights and offsets
 Rows: TypeAlias = tuple[Floats, Array, "Array | None", "Array | None"]
 
-#: rows that a metric is learned from
-METRIC_ROWS = 4000
 #: outputs from which on a first trial takes the square loss, which solves all at once
 MANY_OUTPUTS = 4
 #: of the dual solver: a ranking needs no more, and settings whose sweeps do not get on are not waited for

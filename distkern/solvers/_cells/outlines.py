@@ -1,0 +1,54 @@
+"""The passes that a run will make, with the work that they are, for its plan."""
+
+from __future__ import annotations
+
+from distkern.losses.conjugate import AbstractDualLoss
+from distkern.passes import Each, Outline
+from distkern.solvers._cells import effort
+from distkern.solvers._cells.choosing import FEW, ROUNDS, Given
+from distkern.solvers._cells.layout import Layout
+from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS
+from distkern.solvers._cells.search import CELL_KINDS, n_trials, round_name, rung_name, sizes_of
+
+
+def choosing(layout: Layout, given: Given, loss: AbstractDualLoss) -> list[Outline]:
+    """Of the settings: those of the search, or the one that learns a metric that is given."""
+    problem = layout.problem
+    if given.search is None or layout.sample_rows < FEW:
+        return [] if given.metric in (None, "auto") else [_metric(layout, 1)]
+    of_row, quadratic = (problem.n_features, problem.n_outputs), loss.is_quadratic
+    space, quick = given.space(loss, problem.n_features), given.search == "quick"
+    sizes = sizes_of(
+        layout.sample_rows, problem.n_outputs, quadratic=quadratic, quick=quick, tuned=layout.is_tuned
+    )
+    works = effort.rungs(space, sizes, *of_row, quadratic=quadratic)
+    passes = [
+        Outline(work.of(layout.searching(rung_name(rung), [None] * number, None, None)), 1)
+        for rung, (number, work) in enumerate(zip(n_trials(space, sizes), works, strict=True))
+    ]
+    if layout.is_tuned:
+        buckets = min(layout.n_tuned, layout.n_full)
+        passes.append(Outline(layout.probing(None, None), 1))
+        tried = layout.tuned_rows, layout.n_tuned / buckets
+        for number, work in enumerate(effort.on_cells(space, *tried, *of_row, quadratic=quadratic)):
+            if number and space.has_metrics:
+                passes.append(_metric(layout, CELL_KINDS))
+            items = layout.tuned_items(number, [(0, 0)] * buckets)
+            passes.append(Outline(work.of(layout.tuning(round_name(number), items, None, None)), 1))
+    return passes
+
+
+def _metric(layout: Layout, number: int) -> Outline:
+    of_row = layout.problem.n_features, layout.problem.n_outputs
+    work = effort.metric(min(layout.sample_rows, METRIC_ROWS), *of_row, ROUNDS - 1)
+    work += effort.metric(min(layout.sample_rows, MORE_METRIC_ROWS), *of_row, 1)
+    return Outline(work.of(layout.searching("metric", [None] * number, None, None)), 1)
+
+
+def solving(layout: Layout) -> Each:
+    """The machines."""
+    problem = layout.problem
+    copies = layout.n_partitions * layout.copies(problem.n_rows / layout.cell_rows)
+    sizes = problem.n_rows, copies, layout.cell_rows, problem.n_features, problem.n_outputs
+    work = effort.cells(*sizes, quadratic=layout.quadratic) * (1 / layout.n_buckets)
+    return work.of(layout.solving([(number, 0) for number in range(layout.n_buckets)], None, None))
