@@ -29,23 +29,12 @@ import numpy as np
 @click.option("--data", required=True, type=click.Path(exists=True, path_type=Path), help="Of the data sets.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="JSON file of what is done.")
 @click.option("--seeds", default=5, show_default=True)
-@click.option("--algorithm", help="In place of the job's.")
 @click.option("--set", "settings", multiple=True, help="NAME=VALUE, over the job's.")
-def main(
-    jobs: tuple[Path, ...],
-    data: Path,
-    out: Path,
-    seeds: int,
-    algorithm: str | None,
-    settings: tuple[str, ...],
-) -> None:
+def main(jobs: tuple[Path, ...], data: Path, out: Path, seeds: int, settings: tuple[str, ...]) -> None:
     """Run what is missing and print the table."""
     found: dict[str, list[dict[str, float]]] = json.loads(out.read_text()) if out.exists() else {}
     for job in jobs:
-        options = [
-            *([f"--algorithm={algorithm}"] if algorithm else []),
-            *(f"--set={one}" for one in settings),
-        ]
+        options = [f"--set={setting}" for setting in settings]
         done = found.setdefault(" ".join([f"{job.parent.name}/{job.stem}", *options]), [])
         for seed in range(len(done), seeds):
             done.append(run(job, data, seed, options))
