@@ -190,7 +190,7 @@ class Cells(AbstractSolver[CellsState]):
             risk,
             sample,
             problem.seed,
-            layout.is_tuned,
+            layout.has_more_maps,
             trials_pass,
             partial(on_cells, layout, sample, self._below(risk), risk),
         )
@@ -298,7 +298,7 @@ class Cells(AbstractSolver[CellsState]):
     def _layout(self, problem: Problem) -> Layout:
         quadratic, rows = self.risk.loss.is_quadratic, self.max_cell_rows
         if isinstance(rows, str):
-            rows = auto_cell_rows(problem.n_rows, quadratic=quadratic)
+            rows = auto_cell_rows(problem.n_rows, problem.n_features, quadratic=quadratic)
         overlap = auto_overlap(problem.n_rows, rows) if isinstance(self.overlap, str) else self.overlap
         rows = min(rows, problem.n_rows)
         return Layout(problem, rows, overlap, quadratic, self.search, self.below, self.partitions)

@@ -46,7 +46,7 @@ class Held:
 def search(rows, targets, weights, loss, space, seed, *, quick=False):
     """The search with every trial made here."""
     weights = np.ones(len(rows)) if weights is None else weights
-    sizes = sizes_of(len(rows), targets.shape[1], quadratic=loss.is_quadratic, quick=quick, tuned=False)
+    sizes = sizes_of(len(rows), targets.shape[1], quadratic=loss.is_quadratic, quick=quick, more_maps=False)
     n_rows = min(len(rows), 500)
     operand = Sampled(rows[:n_rows], targets[:n_rows], weights[:n_rows], loss, seed)
     stores = []

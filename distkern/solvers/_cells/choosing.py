@@ -95,7 +95,7 @@ class Given:
         risk: Risk,
         sample: Sample,
         seed: int,
-        is_tuned: bool,
+        more_maps: bool,
         passes: Callable[[str, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]],
         on_cells: Callable[[Ranking, Callable[[Sequence[MapChoice]], Steps[list[CellMap]]]], Steps[Ranking]],
     ) -> Steps[Chosen]:
@@ -120,7 +120,7 @@ class Given:
         if self.search is None or rows.n_rows < FEW:
             return self._as_given(rows, (yield from self._given_map(sampled, passes)))
         quick, quadratic = self.search == "quick", risk.loss.is_quadratic
-        sizes = sizes_of(rows.n_rows, risk.n_outputs, quadratic=quadratic, quick=quick, tuned=is_tuned)
+        sizes = sizes_of(rows.n_rows, risk.n_outputs, quadratic=quadratic, quick=quick, more_maps=more_maps)
         space = self.space(risk.loss, sampled.rows.shape[1])
         ranking = yield from search(space, sizes, lambda name, trials: passes(name, trials, sampled))
         found = (yield from on_cells(ranking, partial(_learned, sampled, passes))).choice()

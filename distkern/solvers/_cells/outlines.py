@@ -18,8 +18,9 @@ def choosing(layout: Layout, given: Given, loss: AbstractDualLoss) -> list[Outli
         return [] if given.metric in (None, "auto") else [_metric(layout, 1)]
     of_row, quadratic = (problem.n_features, problem.n_outputs), loss.is_quadratic
     space, quick = given.space(loss, problem.n_features), given.search == "quick"
+    more_maps = layout.has_more_maps
     sizes = sizes_of(
-        layout.sample_rows, problem.n_outputs, quadratic=quadratic, quick=quick, tuned=layout.is_tuned
+        layout.sample_rows, problem.n_outputs, quadratic=quadratic, quick=quick, more_maps=more_maps
     )
     works = effort.rungs(space, sizes, *of_row, quadratic=quadratic)
     passes = [

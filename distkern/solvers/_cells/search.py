@@ -106,14 +106,14 @@ def fewer_rows(n_rows: int, n_outputs: int, *, quadratic: bool) -> int:
     return min(n_rows, max(_RUNGS[0].n_learned, int(n_rows * share)))
 
 
-def sizes_of(n_rows: int, n_outputs: int, *, quadratic: bool, quick: bool, tuned: bool) -> list[Size]:
+def sizes_of(n_rows: int, n_outputs: int, *, quadratic: bool, quick: bool, more_maps: bool) -> list[Size]:
     """The rungs for a sample of so many rows, of which no more than two thirds are learned from.
 
-    ``tuned``: what is best is to be tried on whole cells.
+    ``more_maps``: more than one of each kind of metrics go on.
     """
     most = max(1, 2 * n_rows // 3)
     first, second = _QUICK if quick else _RUNGS
-    if tuned and not quick:
+    if more_maps and not quick:
         first = replace(first, n_held_out=second.n_held_out, n_maps=_MORE_MAPS)
         second = replace(
             second, n_learned=_FEWER_LEARNED, n_kept=second.n_kept + _MORE_KEPT, n_metric=second.n_learned

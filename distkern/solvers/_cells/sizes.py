@@ -25,20 +25,25 @@ SAMPLE_ROWS, _SAMPLE_BYTES = 9216, 64 * MIB
 _MOST_COLUMNS = 2**14
 #: rows of all the cells that are tried, and how many cells at least
 _TUNED_ROWS, _LEAST_TUNED = 40000, 4
+#: columns of which metrics are little work, and outputs whose machines are
+_FEW_COLUMNS, _FEW_OUTPUTS = 128, 8
 #: cells that are few, and shares of neighbours
 _FEW_CELLS, _FEW_CELLS_OVERLAP, _OVERLAP = 8, 0.3, 0.1
 #: rows of a cell for so many rows that it takes about as long whatever they are, between these limits; those
 #: of the square loss are factorised in double precision
-_PAIRS, _LEAST_ROWS, _MOST_ROWS, _MOST_QUADRATIC = 700_000_000, 1000, 12000, 4000
+_PAIRS, _LEAST_ROWS, _MOST_ROWS, _MOST_QUADRATIC = 700_000_000, 1000, 8000, 4000
+#: of many columns, where borders hurt more
+_MOST_ROWS_OF_MANY_COLUMNS = 12000
 
 
-def auto_cell_rows(n_rows: int, *, quadratic: bool) -> int:
+def auto_cell_rows(n_rows: int, n_features: int, *, quadratic: bool) -> int:
     """Rows of a cell where nothing is said: the more the fewer there are.
 
-    >>> [auto_cell_rows(n, quadratic=False) for n in (1000, 200_000, 10**7)]
-    [12000, 3500, 1000]
+    >>> [auto_cell_rows(n, 54, quadratic=False) for n in (1000, 200_000, 10**7)]
+    [8000, 3500, 1000]
     """
-    most = _MOST_QUADRATIC if quadratic else _MOST_ROWS
+    most = _MOST_ROWS if n_features <= _FEW_COLUMNS else _MOST_ROWS_OF_MANY_COLUMNS
+    most = _MOST_QUADRATIC if quadratic else most
     return int(min(max(_PAIRS // n_rows, _LEAST_ROWS), most))
 
 
@@ -150,6 +155,12 @@ class Sizes:
     def is_tuned(self) -> bool:
         """Whether the best settings are tried on whole cells: where these are not what was searched on."""
         return self.searched is not None and self.problem.n_rows > self.sample_rows
+
+    @property
+    def has_more_maps(self) -> bool:
+        """Whether more than one map of a kind is tried: where whole cells decide and maps are little work."""
+        few = self.problem.n_outputs <= _FEW_OUTPUTS and self.problem.n_features <= _FEW_COLUMNS
+        return self.is_tuned and few
 
     @property
     def bucket_sample(self) -> int:
