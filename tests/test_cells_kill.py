@@ -26,6 +26,7 @@ PHASES = {
     "search on": "search/search 2/*",
     "probe": "search/probed/*.rows",
     "tune": "search/tune 1/*",
+    "learn": "search/metric/*",
     "partition": "checkpoints/stage-00000",
     "move": "moved/*.rows",
     "solve": "machines/*.json",
