@@ -11,6 +11,7 @@ import pytest
 from distkern.common.blas import single_threaded
 from distkern.losses import find_loss
 from distkern.passes import Each
+from distkern.solvers._cells import metric as metrics
 from distkern.solvers._cells import search as searches
 from distkern.solvers._cells.choosing import MOST_TRIALS
 from distkern.solvers._cells.machine import CellSettings, solve_cell
@@ -219,3 +220,45 @@ def test_no_more_settings_are_tried_on_whole_cells_than_are_outlined():
     }
     ranking = searches.Ranking(space, 6, outcomes)
     assert len(ranking.finalists((1.0,), (1.0,))) == MOST_TRIALS
+
+
+def test_cells_are_not_cut_by_a_whole_metric_where_there_is_another():
+    maps = {kind: MapChoice("none", kind) for kind in ("full", "mixed", "diagonal")}
+
+    def ranking(*kinds):
+        outcomes = {
+            Setting(maps[kind], MATERN[0], 1.0, 1.0): searches.Outcome(
+                float(place), 1.0, lambda: np.zeros(2), lambda kind=kind: kind
+            )
+            for place, kind in enumerate(kinds)
+        }
+        return searches.Ranking(Space(tuple(maps.values())), 3, outcomes)
+
+    assert ranking("full", "mixed", "diagonal").cutting == "mixed"
+    assert ranking("diagonal", "full").cutting == "diagonal"
+    assert ranking("full").cutting == "full"
+
+
+def test_a_diagonal_is_taken_unless_a_whole_metric_is_surely_better():
+    generator = np.random.default_rng(0)
+    diagonal, whole = (
+        Setting(MapChoice("none", kind), MATERN[0], 1.0, 1.0) for kind in ("diagonal", "mixed")
+    )
+    for gain, expected in ((0.01, diagonal), (0.2, whole)):
+        wrong = generator.random(2000) < 0.3
+        better = np.where(generator.random(2000) < gain, 0.0, wrong)
+        better[:10] = 1.0 - wrong[:10]
+        found = {
+            setting: searches.Outcome(float(losses.mean()), 1.0, lambda losses=losses: losses, lambda: None)
+            for setting, losses in ((diagonal, wrong.astype(float)), (whole, better))
+        }
+        assert searches._simplest(found, searches._leaders(found, 2, searches._by_kernel)) == expected
+
+
+def test_the_last_round_of_a_metric_is_from_all_rows(monkeypatch):
+    x, y = problem(300)
+    monkeypatch.setattr(metrics, "METRIC_ROWS", 100)
+    first = metrics.metric_of(metrics.gradient_sum(x[:100], y[:100], np.eye(4), 0.1), "full")
+    second = metrics.metric_of(metrics.gradient_sum(x, y, first, 0.1), "full")
+    np.testing.assert_array_equal(metrics.learn_metric(x, y, "full", rounds=2), second)
+    assert np.abs(metrics.learn_metric(x[:100], y[:100], "full", rounds=2) - second).max() > 1e-3

@@ -42,9 +42,9 @@ def on_cells(
     learned : the pass that learns them
     """
     problem = layout.problem
-    leader = ranking.cutting
     if not layout.is_tuned:
         return ranking
+    leader = ranking.cutting
     workplace = problem.workplace
     assert workplace is not None
     coordinates = leader.apply(sample.features)

@@ -8,7 +8,7 @@ from distkern.solvers._cells import effort
 from distkern.solvers._cells.choosing import FEW, ROUNDS, Given
 from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS
-from distkern.solvers._cells.search import CELL_KINDS, n_trials, round_name, rung_name, sizes_of
+from distkern.solvers._cells.search import MOST_METRICS, n_trials, round_name, rung_name, sizes_of
 
 
 def choosing(layout: Layout, given: Given, loss: AbstractDualLoss) -> list[Outline]:
@@ -33,7 +33,7 @@ def choosing(layout: Layout, given: Given, loss: AbstractDualLoss) -> list[Outli
         tried = layout.tuned_rows, layout.n_tuned / buckets
         for number, work in enumerate(effort.on_cells(space, *tried, *of_row, quadratic=quadratic)):
             if number and space.has_metrics:
-                passes.append(_metric(layout, CELL_KINDS))
+                passes.append(_metric(layout, MOST_METRICS))
             items = layout.tuned_items(number, [(0, 0)] * buckets)
             passes.append(Outline(work.of(layout.tuning(round_name(number), items, None, None)), 1))
     return passes

@@ -311,6 +311,8 @@ def _is_plain(setting: Setting) -> bool:
 
 #: kinds of settings that are less work or learn fewer numbers, each of the one before
 _SIMPLE = (_is_euclidean, _is_diagonal, _is_plain)
+#: metrics of the second round on whole cells, at most: plain settings have none
+MOST_METRICS = CELL_KINDS + len(_SIMPLE) - 1
 
 
 def _by_kernel(setting: Setting) -> tuple[MapChoice, KernelSpec]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.solvers._cells.below import Below
-from distkern.solvers._cells.metric import METRIC_ROWS
+from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS
 from distkern.solvers._cells.search import fewer_rows
 from distkern.solvers._cells.tree import Overlap
 from distkern.solvers.base import Problem
@@ -20,12 +20,12 @@ MIB = 2**20
 _BUCKETS, _BUCKET_BYTES, BUCKET_CELLS = 64, 64 * MIB, 2
 #: leaves that are put together to a bucket, and rows of the sample in each; rows and bytes of the sample
 LEAVES, _LEAF_SAMPLE = 4, 64
-SAMPLE_ROWS, _SAMPLE_BYTES = 9216, 64 * MIB
+SAMPLE_ROWS, _SAMPLE_BYTES = MORE_METRIC_ROWS, 64 * MIB
 #: columns up to which sparse rows are written out
 _MOST_COLUMNS = 2**14
 #: rows of all the cells that are tried, and how many cells at least
 _TUNED_ROWS, _LEAST_TUNED = 40000, 4
-#: columns of which metrics are little work, and outputs whose machines are
+#: columns of which metrics are little work and borders hurt little, outputs that are few
 _FEW_COLUMNS, _FEW_OUTPUTS = 128, 8
 #: cells that are few, and shares of neighbours
 _FEW_CELLS, _FEW_CELLS_OVERLAP, _OVERLAP = 8, 0.3, 0.1
