@@ -124,8 +124,10 @@ class AbstractBasis(ABC):
         narrow = np.asarray(weights, dtype=self.dtype)
         return self.gradient(features, weights[:0], lambda rows, found: narrow[rows])
 
-    def gradient(self, features: Rows, coefficients: Floats, slopes: SlopesAt) -> NDArray[np.float64]:
-        """Phi' g, (size, n_outputs), for the slopes g at f = Phi coef, which depend on f.
+    def gradient(
+        self, features: Rows, coefficients: Floats, slopes: SlopesAt, n_slopes: int | None = None
+    ) -> NDArray[np.float64]:
+        """Phi' g, (size, n_slopes), for the slopes g at f = Phi coef, which depend on f.
 
         Values are made once and used for both, a tile at a time; nothing of the size of rows times functions
         exists.
@@ -134,9 +136,10 @@ class AbstractBasis(ABC):
         ----------
         coefficients : (size, n_outputs), or (0, n_outputs) for slopes that do not depend on f
         slopes : of (rows, f (n_rows, n_outputs)), called for all rows, in order; f may be overwritten later
+        n_slopes : of a row; None: n_outputs
         """
         narrow = np.asarray(coefficients, dtype=self.dtype)
-        total = np.zeros((self.size, coefficients.shape[1]))
+        total = np.zeros((self.size, n_slopes or coefficients.shape[1]))
         for tile in self.tiles(features):
             found = scratch("predictions of a tile", (len(tile.values), narrow.shape[1]), self.dtype)
             if len(narrow):

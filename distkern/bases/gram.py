@@ -11,12 +11,12 @@ from distkern.common.types import Floats
 #: rows of a product: with fewer, adding it to the sum, a matrix, would take most of the time
 GRAM_ROWS = 1024
 #: columns of a product: below the diagonal no more than half of these is made twice
-_COLUMNS = 512
+COLUMNS = 512
 
 
 def column_blocks(start: int, stop: int) -> list[slice]:
     """The columns from ``start`` to ``stop`` - 1, as many at a time as are multiplied at once."""
-    return [slice(first, min(first + _COLUMNS, stop)) for first in range(start, stop, _COLUMNS)]
+    return [slice(first, min(first + COLUMNS, stop)) for first in range(start, stop, COLUMNS)]
 
 
 class GramSum:

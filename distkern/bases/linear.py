@@ -93,9 +93,11 @@ class LinearBasis(AbstractBasis):
             values += coefficients[-1].astype(self.dtype)
         return values
 
-    def gradient(self, features: Rows, coefficients: Floats, slopes: SlopesAt) -> NDArray[np.float64]:
+    def gradient(
+        self, features: Rows, coefficients: Floats, slopes: SlopesAt, n_slopes: int | None = None
+    ) -> NDArray[np.float64]:
         self._check(features)
-        total = np.zeros((self.size, coefficients.shape[1]))
+        total = np.zeros((self.size, n_slopes or coefficients.shape[1]))
         # the sums of a strip are of the size of the basis
         for rows in self._strips(features, max(_STRIP_ENTRIES, 4 * self.size)):
             strip = features[rows]

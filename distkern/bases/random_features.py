@@ -216,10 +216,12 @@ class RandomFeatureBasis(AbstractBasis):
                 total += values.T @ narrow[rows]
         return totals
 
-    def gradient(self, features: Rows, coefficients: Floats, slopes: SlopesAt) -> NDArray[np.float64]:
+    def gradient(
+        self, features: Rows, coefficients: Floats, slopes: SlopesAt, n_slopes: int | None = None
+    ) -> NDArray[np.float64]:
         if not self.by_blocks:
-            return super().gradient(features, coefficients, slopes)
-        total = np.zeros(coefficients.shape)
+            return super().gradient(features, coefficients, slopes, n_slopes)
+        total = np.zeros((self.size, n_slopes or coefficients.shape[1]))
         for start in range(0, features.shape[0], STRIP_ROWS):
             rows = slice(start, min(start + STRIP_ROWS, features.shape[0]))
             strip = features[rows]

@@ -68,6 +68,15 @@ def needed_bytes(plans: Sequence[PassPlan], machine: Machine) -> int:
     return max(plan.driver_bytes if machine.in_process else plan.worker_bytes for plan in plans)
 
 
+def bytes_alone(steps: Sequence[Pass], extent: Extent, kind: str, limit: int) -> int:
+    """What passes over the same blocks take, shrunk to a limit, on a machine of one worker.
+
+    Of one, because what is chosen by it must not depend on how many there are.
+    """
+    splits = {step.split: extent for step in steps}
+    return needed_bytes(*fitted(steps, splits, Machine(kind, 1, memory_limit=limit)))
+
+
 def _more_and_more_frugal(machine: Machine) -> Iterator[Machine]:
     """Machines that keep, load ahead and send less, and then do less at a time."""
     yield machine

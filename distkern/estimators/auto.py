@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.engine.budget import Machine
 from distkern.engine.plan import Extent
-from distkern.engine.plan_run import fitted, needed_bytes
+from distkern.engine.plan_run import bytes_alone
 from distkern.engine.workplace import RunWorkplace
 from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.cells import CellClassifier, CellRegressor
@@ -120,11 +119,7 @@ class AbstractKernelMachine(AbstractEstimator):
         solver, problem = self._made(candidate).problem(data, has_test=has_test)
         extent = Extent.of(data.source, "planned")
         steps = [outline.step for outline in solver.outline(problem)]
-        # of one worker, because the choice must not depend on how many there are
-        plans, used = fitted(
-            steps, {"train": extent, "test": extent}, Machine("distributed", 1, memory_limit=limit)
-        )
-        return needed_bytes(plans, used) <= limit
+        return bytes_alone(steps, extent, "distributed", limit) <= limit
 
     def _tried(self, candidates: Sequence[Candidate], data: TrainingData) -> Candidate:
         """The best on held-out rows of a sample; the first one unless another is surely better."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
+from typing import Any, cast
 
+from distkern.engine.plan import Extent
+from distkern.engine.plan_run import bytes_alone
 from distkern.estimators.explicit import (
     AbstractExplicitClassifier,
     AbstractExplicitEstimator,
@@ -12,8 +16,12 @@ from distkern.estimators.explicit import (
 from distkern.estimators.functional import CLASSIFIER, REGRESSOR
 from distkern.features import AbstractFeatures
 from distkern.losses import curved_loss_names
+from distkern.runs.data import TrainingData
+from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.hyperparameters import a_loss, hyperparameters_of
 from distkern.solvers.newton import Newton
+
+_SPOKEN = "conjugate gradients over passes"
 
 
 class AbstractNewton(AbstractExplicitEstimator):
@@ -24,16 +32,58 @@ class AbstractNewton(AbstractExplicitEstimator):
     def feature_choice(self) -> AbstractFeatures:
         return super().feature_choice().spanning()
 
+    def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
+        solver, problem = super().problem(data, has_test=has_test)  # type: ignore[safe-super]
+        chosen = _that_fits(cast(Newton, solver), problem)
+        self.hessian_ = "products" if chosen.takes_products else "matrix"
+        if chosen is solver:
+            return solver, problem
+        size = chosen.expected_size(problem)
+        note = f"matrices of {size:,} features do not fit the memory limit: {_SPOKEN} (hessian=products)"
+        return chosen, replace(problem, notes=(*problem.notes, note))
+
+    def _identity(self, data: TrainingData, problem: Problem) -> dict[str, Any]:
+        # the limit changes nothing where there are matrices
+        limit = self.value("memory_limit") if self.hessian_ == "products" else None
+        own = {"hessian": self.hessian_, "memory_limit": limit}
+        return super()._identity(data, problem) | own
+
+    def memory_knob(self) -> str:
+        knob = super().memory_knob()
+        if self.hessian_ == "products" or self.feature_choice().needs_matrix:
+            return knob
+        return f"{knob}, or {_SPOKEN} instead of matrices (--set hessian=products)"
+
+
+def _that_fits(solver: Newton, problem: Problem) -> Newton:
+    """With products where matrices do not fit a process that does everything.
+
+    If neither does, whatever the features, it is a worker that has to fit.
+    """
+    limit = solver.memory_limit
+    if solver.hessian != "auto" or limit is None or solver.features.needs_matrix:
+        return solver
+    extent = Extent(problem.block_rows, problem.row_bytes)
+    ways = (solver, replace(solver, hessian="products"))
+    for kind in ("synchronous", "distributed"):
+        for way in ways:
+            steps = [outline.step for outline in way.outline(problem)]
+            if bytes_alone(steps, extent, kind, limit) <= limit:
+                return way
+    return solver
+
 
 class NewtonClassifier(AbstractNewton, AbstractExplicitClassifier):
     """Linear classifier over features of a kernel, by Newton's method on summed Gram matrices.
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
     :class:`~distkern.estimators.svrg.SVRGClassifier` does, in few passes, each of which makes the Hessian of
-    all rows; for as many features as have a matrix in the driver's memory.
+    all rows; or, of more random or linear features than have a matrix in ``memory_limit``, by products with
+    the Hessian, a pass for each step of preconditioned conjugate gradients (``hessian="products"``).
 
     Fitted attributes
     -----------------
+    hessian_ : "matrix" or "products"
     coef_ : (r, n_outputs); of Nystroem features the coefficients of the kernels at ``landmarks_``
 
     Examples

@@ -79,6 +79,8 @@ class AbstractFeatures(Declared, ABC):
     memory_knob: ClassVar[str]
     #: hyperparameters of what it is made of, beside its own
     choices: ClassVar[Mapping[str, Parameter]] = {}
+    #: whether the norm of their models takes a matrix of all of them
+    needs_matrix: ClassVar[bool] = False
     #: whether single features of all rows can be had, see :meth:`~distkern.bases.base.AbstractBasis.over`
     has_columns: ClassVar[bool] = False
     #: whether these are read from a feature-major copy of the data

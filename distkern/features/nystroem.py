@@ -29,6 +29,7 @@ class Nystroem(AbstractLandmarkFeatures):
     plain: bool = False
 
     name: ClassVar[str] = "nystroem"
+    needs_matrix: ClassVar[bool] = True
     meaning: ClassVar[str] = "Nystroem features of the kernel at landmarks"
 
     def basis_at(self, kernel: AbstractKernel, points: Rows) -> AbstractBasis:

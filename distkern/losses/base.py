@@ -65,6 +65,13 @@ class AbstractLoss(Declared, ABC):
             mend=f"use one of: {', '.join(curved_loss_names(self.target_kind))}",
         )
 
+    def row_products(self, predictions: Floats, targets: Floats, directions: Floats) -> Floats:
+        """d2l/df2 of each row times its direction: (n, k) for directions (n, k), as of outputs that cost by
+        themselves; at a kink as :meth:`row_curvatures`.
+        """
+        products: Floats = self.row_curvatures(predictions, targets) * directions
+        return products
+
     def coupling(self, n_outputs: int) -> float:
         """About how many times its diagonal the Hessian of a row is in the direction of its slopes."""
         return 1.0

@@ -39,6 +39,12 @@ class Softmax(AbstractLoss):
         shares = _shares(predictions)
         return shares * (1 - shares)
 
+    def row_products(self, predictions: Floats, targets: Floats, directions: Floats) -> Floats:
+        shares = _shares(predictions)
+        products: Floats = shares * directions
+        products -= shares * products.sum(axis=1, keepdims=True)
+        return products
+
     def coupling(self, n_outputs: int) -> float:
         """k / (k - 1), which is exact where all p are alike, as slopes sum to 0."""
         return n_outputs / (n_outputs - 1)

@@ -97,17 +97,8 @@ def descend(
     best, steps = start, 0
     direction = -metric.solve(best.gradient)
     while steps < most and (steps == 0 or -0.5 * _inner(best.gradient, direction) > tolerance * best.value):
-        slope, length = _inner(best.gradient, direction), 1.0
-        while True:
-            tried = yield from measure(best.at + length * direction)
-            if tried.value <= best.value + _DESCENT * length * slope + _ROUNDING * abs(best.value):
-                break
-            length *= _shorter(
-                best.value, tried.value, length * slope, length * _inner(tried.gradient, direction)
-            )
-            if length < _SHORTEST:
-                break
-        if length < _SHORTEST:
+        tried = yield from low_enough(measure, best, direction)
+        if tried is None:
             if metric.is_plain:
                 break
             metric.forget()
@@ -116,6 +107,24 @@ def descend(
             best, steps = tried, steps + 1
         direction = -metric.solve(best.gradient)
     return Descent(best, -0.5 * _inner(best.gradient, direction), steps)
+
+
+def low_enough(
+    measure: Callable[[Array], Steps[Point]], start: Point, direction: Array
+) -> Steps[Point | None]:
+    """The first point in a direction that is as much lower as its length promises; None if there is none.
+
+    The whole length is tried first, then the minimum of the cubic through the values and slopes at both ends.
+    """
+    slope, length = _inner(start.gradient, direction), 1.0
+    while length >= _SHORTEST:
+        tried = yield from measure(start.at + length * direction)
+        if tried.value <= start.value + _DESCENT * length * slope + _ROUNDING * abs(start.value):
+            return tried
+        length *= _shorter(
+            start.value, tried.value, length * slope, length * _inner(tried.gradient, direction)
+        )
+    return None
 
 
 def _inner(left: Array, right: Array) -> float:

@@ -42,6 +42,12 @@ CLASS_WEIGHT = Parameter(
     None, (Words("balanced"), Instance(dict, "{label: weight}"), NOTHING), "weight of each class"
 )
 
+MEMORY_LIMIT = Parameter(
+    None,
+    (Whole(1), NOTHING),
+    "bytes of a process that trains: what does not fit is not chosen; of a job its memory_limit",
+)
+
 #: of the machine that is chosen for the data, beside the two above
 CHOICE = {
     "search": Parameter(
@@ -49,11 +55,7 @@ CHOICE = {
         (Words("full", "quick"), NOTHING),
         "how what the data's shape leaves open is chosen, on rows that are held out; none: it is not",
     ),
-    "memory_limit": Parameter(
-        None,
-        (Whole(1), NOTHING),
-        "bytes of a process that trains: what does not fit is not chosen; of a job its memory_limit",
-    ),
+    "memory_limit": MEMORY_LIMIT,
 }
 
 

@@ -13,13 +13,17 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.bases.coordinates import Coordinates
-from distkern.common.parameters import NOT_NEGATIVE, Parameter, Whole, parameter
-from distkern.common.sparse import Rows
-from distkern.features import Footprint
+from distkern.bases.gram import COLUMNS
+from distkern.common.errors import InputError
+from distkern.common.parameters import NOT_NEGATIVE, Parameter, Whole, Words, parameter
+from distkern.features import Footprint, feature_names, find_features
 from distkern.losses import curved_loss_names
 from distkern.passes import Derived
+from distkern.solvers._newton.preconditioner import Sampled, rows_of, sampled_rows
+from distkern.solvers._newton.products import product_outlines, truncated_step
+from distkern.solvers._newton.state import NewtonState
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.descent import BoundedMetric, Point, descend
+from distkern.solvers.descent import BoundedMetric, Descent, Point, descend
 from distkern.solvers.explicit import (
     AbstractExplicit,
     gradient_pass,
@@ -28,8 +32,8 @@ from distkern.solvers.explicit import (
     zero_pass,
 )
 from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_slopes
-from distkern.solvers.hyperparameters import a_loss, feature_parameters
-from distkern.solvers.measuring import MeasuredState, Model, Sums, figures_of, measured
+from distkern.solvers.hyperparameters import MEMORY_LIMIT, a_loss, feature_parameters
+from distkern.solvers.measuring import Model, Sums, figures_of, measured
 from distkern.solvers.sample import Sample, sample_of
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
@@ -37,6 +41,8 @@ Array = NDArray[np.float64]
 
 #: of a pass's result: the half of a matrix of 5,800 functions
 _STRIP_BYTES = 128 * 2**20
+#: strips that fit a memory limit
+_STRIPS_OF_LIMIT = 32
 #: of a sample, at least, and for each function
 _LEAST_SAMPLE, _ROWS_PER_FEATURE = 8192, 4
 #: a sample is taken of so many times its rows, or more
@@ -58,39 +64,6 @@ _LEAST = {4: 1e-8, 8: 1e-15}
 #: products that take the time of an exponential (measured)
 _FLOPS_OF_ENTRY = 90.0
 _STUCK = "no step lowers the objective any more, in the precision of the features: set a larger nu, or tol"
-
-
-@dataclass(frozen=True)
-class NewtonState(MeasuredState):
-    """A model with the figures at it.
-
-    Attributes
-    ----------
-    landmarks : (n_landmarks, n_features), without rows where the features have none
-    gamma : of the kernel
-    coefficients : (r, k), w
-    decrement : what the next step would lower the objective by, see
-        :class:`~distkern.solvers.descent.Descent`
-    steps : of the last stage
-    sampled : whether the last stage's matrix was of a sample of rows
-    damping : beside nu, of the matrices that do not bound the Hessian
-    gradient : there, in the coordinates that matrices are made in; without rows before the first stage
-    center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
-    absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
-    """
-
-    landmarks: Rows
-    gamma: float
-    coefficients: Array
-    decrement: float
-    steps: int
-    sampled: bool
-    damping: float
-    gradient: Array
-    center: Array
-    target_scale: float
-    variances: Array
-    absolute_errors: Array
 
 
 @dataclass(frozen=True)
@@ -121,6 +94,12 @@ class Newton(AbstractExplicit[NewtonState]):
     that of all rows is the Hessian everywhere, and its step ends at the minimum, up to rounding. Of losses
     whose outputs hang together (softmax) the blocks H_j are taken, times k / (k - 1).
 
+    With products instead of matrices a stage is a truncated Newton step: conjugate gradients from w on, each
+    of which makes in one pass H v = Z' (s l'' Z v) / n + nu v (of softmax with all its blocks), in the metric
+    of the Hessian of q rows, see :class:`~distkern.solvers._newton.preconditioner.Sampled`; then a pass for
+    the step. They stop when they have found about two thirds of what the parabola falls by, of the square
+    loss with the tolerance. That takes r k numbers and (k + 2) q^2, whatever r is.
+
     Nystroem features are not made: it works on the kernels k(L, x) themselves, whose norm is that of K_LL,
     and makes as many of them orthonormal as single precision asks for, see
     :class:`~distkern.bases.coordinates.KernelCoordinates`.
@@ -130,15 +109,28 @@ class Newton(AbstractExplicit[NewtonState]):
     stages: int = parameter(
         10,
         Whole(),
-        help="at most this many; each makes a Gram matrix or one for each output, of a sample or of all rows",
+        help="at most this many; each makes a Gram matrix or one for each output, of a sample or of all "
+        "rows, or products",
     )
     tol: float = parameter(
         1e-3, NOT_NEGATIVE, help="stop once a step would lower the objective by no more than this share of it"
     )
+    hessian: str = parameter(
+        "auto",
+        Words("auto", "matrix", "products"),
+        help="matrix: Gram matrices; products: conjugate gradients, whose every step is a pass; auto: "
+        "products where matrices do not fit memory_limit",
+        features=tuple(name for name in feature_names() if not find_features(name).needs_matrix),
+    )
+    memory_limit: int | None = parameter(
+        MEMORY_LIMIT.default,
+        *MEMORY_LIMIT.kinds,
+        help="bytes of a process that trains; of a job its memory_limit",
+    )
 
     name = "newton"
     cost_of_pass = "n r (d + k), of the rows of a matrix r (d + k r / 2 + k)"
-    memory = "(k + 1) r^2 numbers in the driver, k r^2 / 2 in each worker"
+    memory = "(k + 1) r^2 numbers in the driver, k r^2 / 2 in each worker; r k in both with products"
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", curved_loss_names),
         **feature_parameters("nystroem"),
@@ -147,6 +139,19 @@ class Newton(AbstractExplicit[NewtonState]):
     def __post_init__(self) -> None:
         # refused before any row is read
         self.risk.loss.row_curvatures(*np.zeros((2, 1, self.risk.n_outputs)))
+
+        super().__post_init__()
+        if self.takes_products and self.features.needs_matrix:
+            raise InputError(
+                f"'products' is not for {self.features.name} features, whose norm takes a matrix of them",
+                where="hessian",
+                mend="use hessian='matrix', or features='random'",
+            )
+
+    @property
+    def takes_products(self) -> bool:
+        """Whether no matrix is made; "auto" has been decided by who knows what fits."""
+        return self.hessian == "products"
 
     def state_type(self) -> type[NewtonState]:
         return NewtonState
@@ -181,10 +186,57 @@ class Newton(AbstractExplicit[NewtonState]):
         return state.with_figures(figures)
 
     def stage(self, problem: Problem, state: NewtonState) -> Steps[NewtonState]:
-        coordinates: Coordinates = yield Derived("coordinates", partial(self._coordinates, problem, state))
         basis = self.basis(problem, state.landmarks, state.gamma)
         footprint = self.footprint(problem, basis.size)
-        risk = scaled_risk(self.risk, state.center, state.target_scale)
+        model = Model(basis, state.coefficients, scaled_risk(self.risk, state.center, state.target_scale))
+        steps = self._by_products if self.takes_products else self._by_matrices
+        found, coefficients, sampled, damping = yield from steps(problem, state, model, footprint)
+        state = replace(
+            state,
+            decrement=found.decrement,
+            steps=found.steps,
+            stage=state.stage + 1,
+            sampled=sampled,
+            damping=damping,
+            gradient=found.point.gradient,
+        )
+        if found.point.sums is None:
+            # no step was taken
+            return state
+        figures = yield from figures_of(
+            problem,
+            found.point.sums,
+            held_out_pass(problem, replace(model, coefficients=coefficients), footprint),
+            found.point.value - found.point.sums.losses / problem.n_rows,
+        )
+        absolute_errors = figures.absolute_errors
+        return state.with_figures(figures, coefficients=coefficients, absolute_errors=absolute_errors)
+
+    def _by_products(
+        self, problem: Problem, state: NewtonState, model: Model, footprint: Footprint
+    ) -> Steps[tuple[Descent, Array, bool, float]]:
+        plain = Coordinates(model.basis)
+
+        def measure(at: Array) -> Steps[Point]:
+            sums: Sums = yield gradient_pass(problem, replace(model, coefficients=at), footprint)
+            return self._point(plain, at, sums, sums.mean_gradient)
+
+        exact = self.basis(replace(problem, dtype=np.dtype(np.float64)), state.landmarks, state.gamma)
+        rows = rows_of(problem, self.risk.n_outputs, self.memory_limit)
+        sampled: Sampled = yield Derived("preconditioner", partial(sampled_rows, problem, exact, rows))
+        start = Point(state.coefficients, state.objective, state.gradient, None)
+        solve = sampled.inverse(state.coefficients, model.risk, self.nu)
+        found = yield from truncated_step(
+            problem, footprint, model, start, measure, solve, nu=self.nu, tolerance=self.tol
+        )
+        return found, found.point.at, False, 0.0
+
+    def _by_matrices(
+        self, problem: Problem, state: NewtonState, model: Model, footprint: Footprint
+    ) -> Steps[tuple[Descent, Array, bool, float]]:
+        """The descent, its coefficients, whether the matrix was of a sample, and the next damping."""
+        coordinates: Coordinates = yield Derived("coordinates", partial(self._coordinates, problem, state))
+        basis, risk = model.basis, model.risk
 
         def measure(at: Array) -> Steps[Point]:
             model = Model(basis, coordinates.outward(at), risk)
@@ -196,7 +248,7 @@ class Newton(AbstractExplicit[NewtonState]):
         # what samples leave of a parabola its matrix of all rows finds
         again = state.stage > 0 and self.risk.loss.is_quadratic
         sample = None if again else self.sample(problem, footprint)
-        grams = self._grams(state.stage, sample)
+        grams = self._grams(state.stage, own.size, sample)
         matrices, sums = yield from grams.matrices(problem, Model(own, at, risk), of_matrix)
         for matrix in matrices:
             matrix *= self._bend(state.stage) / sums.n_rows
@@ -225,28 +277,7 @@ class Newton(AbstractExplicit[NewtonState]):
             start = yield from measure(of_sample.point.at)
         most = self.most_steps(problem, footprint)
         found = yield from descend(measure, start, BoundedMetric(solve), most, self.tol)
-        state = replace(
-            state,
-            decrement=found.decrement,
-            steps=found.steps,
-            stage=state.stage + 1,
-            sampled=sample is not None,
-            damping=damping,
-            gradient=found.point.gradient,
-        )
-        if found.point.sums is None:
-            # no step was taken
-            return state
-        coefficients = coordinates.outward(found.point.at)
-        last = Model(basis, coefficients, risk)
-        figures = yield from figures_of(
-            problem,
-            found.point.sums,
-            held_out_pass(problem, last, footprint),
-            found.point.value - found.point.sums.losses / problem.n_rows,
-        )
-        absolute_errors = figures.absolute_errors
-        return state.with_figures(figures, coefficients=coefficients, absolute_errors=absolute_errors)
+        return found, coordinates.outward(found.point.at), sample is not None, damping
 
     def finished(self, state: NewtonState) -> bool:
         return state.stage >= self.stages or self._converged(state) or self._stuck(state)
@@ -258,7 +289,7 @@ class Newton(AbstractExplicit[NewtonState]):
         """Whether another stage would begin with the same matrix as the last."""
         if state.stage == 0 or (state.sampled and (state.stage == 1 or self.risk.loss.is_quadratic)):
             return False
-        return state.steps == 0 or self.risk.loss.is_quadratic
+        return state.steps == 0 or (self.risk.loss.is_quadratic and not self.takes_products)
 
     def measures(self, state: NewtonState) -> Measures:
         converged = self._converged(state)
@@ -269,22 +300,27 @@ class Newton(AbstractExplicit[NewtonState]):
     def outline(self, problem: Problem) -> list[Outline]:
         footprint = self.footprint(problem, self.expected_size(problem))
         quadratic, sample = self.risk.loss.is_quadratic, self.sample(problem, footprint)
-        stages = min(self.stages, 1 + (sample is not None)) if quadratic else self.stages
-        steps = self.most_steps(problem, footprint) + (sample is not None)
         passes = [
             *self.features.outline(problem),
             *target_outline(problem),
             Outline(zero_pass(problem, None), 1),
-            self._grams(0, sample).outline(problem, footprint),
+        ]
+        if problem.has_test:
+            passes.append(Outline(zero_pass(problem, None, "test"), 1))
+        if self.takes_products:
+            return passes + product_outlines(problem, footprint, self.risk, self.stages, self.memory_limit)
+        stages = min(self.stages, 1 + (sample is not None)) if quadratic else self.stages
+        steps = self.most_steps(problem, footprint) + (sample is not None)
+        passes += [
+            self._grams(0, footprint.size, sample).outline(problem, footprint),
             Outline(gradient_pass(problem, None, footprint), stages * steps),
         ]
         if sample is not None:
             passes.append(Outline(sampled_gradient_pass(problem, None, footprint, sample), _SAMPLE_STEPS))
         if stages > 1:
-            later = self._grams(1, None if quadratic else sample).outline(problem, footprint)
+            later = self._grams(1, footprint.size, None if quadratic else sample).outline(problem, footprint)
             passes.append(replace(later, times=later.times * (stages - 1)))
         if problem.has_test:
-            passes.append(Outline(zero_pass(problem, None, "test"), 1))
             passes.append(Outline(held_out_pass(problem, None, footprint), stages))
         return passes
 
@@ -308,10 +344,14 @@ class Newton(AbstractExplicit[NewtonState]):
         features = footprint.flops_per_row + _FLOPS_OF_ENTRY * footprint.entries_per_row
         return size**2 / (features + 4.0 * size * self.risk.n_outputs)
 
-    def _grams(self, stage: int, sample: Sample | None = None) -> Grams:
+    def _grams(self, stage: int, size: int, sample: Sample | None) -> Grams:
         """The matrices of a stage: one for each output, at first one for all, which are bent alike there."""
         weigh, n_matrices = (with_curvatures, self.risk.n_outputs) if stage else (with_slopes, 1)
-        return Grams(weigh, n_matrices, sample=sample, strip_bytes=_STRIP_BYTES, name="Newton matrix")
+        most = _STRIP_BYTES
+        if self.memory_limit is not None:
+            # no less than is multiplied at once, so that the bits are the same
+            most = min(most, max(self.memory_limit // _STRIPS_OF_LIMIT, COLUMNS * size * n_matrices * 8))
+        return Grams(weigh, n_matrices, sample=sample, strip_bytes=most, name="Newton matrix")
 
     def _bend(self, stage: int) -> float:
         """What a stage's matrices are multiplied by."""

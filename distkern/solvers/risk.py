@@ -101,6 +101,15 @@ class Risk:
         bends = self.loss.row_curvatures(predictions, targets).astype(np.float64)
         return bends if weights is None else bends * weights[:, None]
 
+    def products(
+        self, predictions: Floats, targets: Floats, weights: NDArray[np.float64] | None, directions: Floats
+    ) -> Floats:
+        """s_i d2l/df2 of each row times its direction, (n_rows, n_outputs), in the predictions' dtype."""
+        products = self.loss.row_products(predictions, targets, directions)
+        if weights is not None:
+            products = products * weights.astype(products.dtype)[:, None]
+        return products
+
     def errors(self, predictions: Floats, block: Block) -> NDArray[np.float64]:
         """[weight of the rows of another class than predicted]; for real targets [sum of (f - y)^2, sum of
         |f - y|], each row with its weight.

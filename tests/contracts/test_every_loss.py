@@ -112,6 +112,21 @@ def test_curvature_is_the_fourth_order_difference_of_the_slope(loss):
 
 
 @every_loss
+def test_products_are_differences_of_the_slope_in_a_direction(loss):
+    if not math.isfinite(loss.curvature):
+        return
+    f, y = rows(loss)
+    along = np.random.default_rng(1).standard_normal(f.shape)
+    products, h = loss.row_products(f, y, along), 1e-4
+    parts = [loss.row_slopes(f + k * h * along, y) for k in (-2, -1, 1, 2)]
+    difference = (parts[0] - 8 * parts[1] + 8 * parts[2] - parts[3]) / (12 * h)
+    sides = [loss.row_curvatures(f + k * h * along, y) for k in (-3, 0, 3)]
+    smooth = np.all(np.abs(np.diff(sides, n=2, axis=0))[0] < 2e-5, axis=1)
+    assert smooth.mean() > 0.95
+    np.testing.assert_allclose(products[smooth], difference[smooth], atol=1e-7, rtol=1e-7)
+
+
+@every_loss
 def test_slope_at_a_kink_is_one_of_the_smallest_modulus(loss):
     f, y = rows(loss)
     sides = np.abs([loss.row_slopes(f + h, y) for h in (-1e-9, 1e-9)])

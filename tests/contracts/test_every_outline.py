@@ -17,7 +17,7 @@ FUNCTIONS = {"features", "loss", "kernel", "sampler"}
 #: settings that decide which passes there are, beside words and switches
 NUMBERS = ({"diameter": 0.5, "n_landmarks": None, "landmarks": "coverage"},)
 #: sweeps until a radius is found, Newton steps until the minimum: how many is not known before
-ESTIMATED = {"coverage", "gradient"}
+ESTIMATED = {"coverage", "gradient", "Hessian product"}
 
 
 def variants(kind):

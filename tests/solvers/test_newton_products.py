@@ -1,0 +1,283 @@
+"""Newton's method without matrices: the same minima, few passes, the same bits, and when it is chosen."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import distkern as dk
+from distkern.cli.main import main
+from distkern.common.errors import InputError
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.drive import Driver
+from distkern.engine.events import EventLog
+from distkern.features.kernel_choice import KernelChoice
+from distkern.features.linear import Linear
+from distkern.features.nystroem import Nystroem
+from distkern.features.random import Random
+from distkern.kernels import find_kernel
+from distkern.losses import find_loss
+from distkern.runs.run import train
+from distkern.solvers._newton import preconditioner
+from distkern.solvers._newton.conjugate import conjugate_gradients
+from distkern.solvers._newton.preconditioner import sampled_rows
+from distkern.solvers._newton.products import MOST_PRODUCTS
+from distkern.solvers.base import Problem
+from distkern.solvers.newton import Newton
+from distkern.solvers.risk import Risk
+from distkern.storage.ingest import write_dataset
+from feature_problems import RowsSource, executor_of, features_of_kind, problem_of, same, waves
+from reference import PlainRunner
+
+NU = 1e-4
+RBF = KernelChoice(find_kernel("rbf"), 1.0)
+
+
+def rows(n=1500, d=4, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.standard_normal((n, d))
+    values = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * generator.standard_t(2, n)
+    return X, values, generator.uniform(0.2, 3.0, n)
+
+
+@pytest.mark.parametrize(
+    ("loss", "classes", "features"),
+    [
+        ("squared_hinge", 2, "random"),
+        ("odm", 2, "landmarks"),
+        ("logistic", 2, "random"),
+        ("squared_hinge", 4, "random"),
+        ("softmax", 4, "random"),
+        ("softmax", 3, "linear"),
+        ("square", 0, "random"),
+        ("huber", 0, "random"),
+        ("square", 0, "linear"),
+    ],
+)
+def test_products_end_where_matrices_do(loss, classes, features):
+    X, values, weights = rows()
+    y = np.searchsorted(np.quantile(values, np.arange(1, classes) / classes), values) if classes else values
+    kind = dk.NewtonClassifier if classes else dk.NewtonRegressor
+    sizes = {"random": {"n_features": 150}, "landmarks": {"n_landmarks": 60}, "linear": {}}[features]
+    given = {"loss": loss, "features": features, "nu": NU, "stages": 60, "random_state": 0, **sizes}
+    matrix, products = (
+        kind(hessian=hessian, tol=1e-8, **given).fit(X, y, sample_weight=weights)
+        for hessian in ("matrix", "products")
+    )
+    assert (matrix.hessian_, products.hessian_) == ("matrix", "products")
+    assert products.ended_ == "converged"
+    least = matrix.history_[-1]["objective"]
+    assert products.history_[-1]["objective"] == pytest.approx(least, rel=3e-7)
+    f = matrix.decision_function(X) if classes else matrix.predict(X)
+    other = products.decision_function(X) if classes else products.predict(X)
+    np.testing.assert_allclose(other, f, atol=3e-3 * np.abs(f).max())
+
+
+def solver(loss="logistic", outputs=1, features=None, **given):
+    features = Random(RBF, 200) if features is None else features
+    return Newton(Risk(find_loss(loss)(), outputs), features, **{"nu": NU, "hessian": "products", **given})
+
+
+def train_plainly(subject, blocks, outputs=1):
+    runner = PlainRunner(blocks)
+    problem = problem_of(blocks, outputs)
+    states = [runner.run(subject.init(problem))]
+    while not subject.finished(states[-1]):
+        states.append(runner.run(subject.stage(problem, states[-1])))
+    return states, runner
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+def test_products_are_bounded_and_fewer_with_the_preconditioner(loss, monkeypatch):
+    blocks = waves(1000, 3, classes=0 if loss == "square" else 2)
+    narrow = KernelChoice(find_kernel("rbf"), 4.0)
+    subject = solver(loss, features=Random(narrow, 100), nu=1e-5, tol=1e-6, stages=20)
+    states, runner = train_plainly(subject, blocks)
+    made = runner.made.count("Hessian product")
+    assert made == sum(state.steps for state in states) <= MOST_PRODUCTS * (len(states) - 1)
+    monkeypatch.setattr(preconditioner, "_MOST_ROWS", 0)
+    plain, runner = train_plainly(subject, blocks)
+    # 23 and 161, 27 and 91
+    assert 2.5 * made < runner.made.count("Hessian product")
+    assert states[-1].objective <= plain[-1].objective
+
+
+def test_the_square_loss_is_one_solution():
+    blocks = waves(2000, 3)
+    states, runner = train_plainly(solver("square", tol=1e-9), blocks)
+    products = ["Hessian product"] * states[-1].steps
+    assert runner.made == ["start", "rows of the preconditioner", "gradient", *products, "gradient"]
+    z = (
+        Random(RBF, 200)
+        .basis(problem_of(blocks), np.empty((0, 3)), 1.0)
+        .values(np.vstack([block.features for block in blocks]))
+    )
+    y = np.concatenate([block.targets for block in blocks])
+    w = np.linalg.solve(z.T @ z / 2000 + NU * np.eye(200), z.T @ y / 2000)
+    least = 0.5 * np.square(z @ w - y).mean() + 0.5 * NU * w @ w
+    assert states[-1].objective == pytest.approx(least, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "softmax"])
+@pytest.mark.parametrize("kind", ["random", "linear", "landmarks"])
+def test_the_preconditioner_is_the_inverse_of_its_matrix(kind, loss):
+    k = 3
+    (block,) = waves(80, 5, classes=k, sizes=[80], weights=np.random.default_rng(0).uniform(0.5, 2, 80))
+    problem = problem_of([block], k)
+    sizes = {"random": {"n_features": 40}, "linear": {}, "landmarks": {"n_landmarks": 30}}[kind]
+    chosen = features_of_kind(kind, RBF, **sizes)
+    landmarks = block.features[:30] if kind == "landmarks" else np.empty((0, 5))
+    basis = chosen.basis(problem, landmarks, 1.0)
+    sampled = PlainRunner([block]).run(sampled_rows(problem, basis, 80))
+    generator = np.random.default_rng(1)
+    w, g = generator.standard_normal((2, basis.size, k))
+    risk, z = Risk(find_loss(loss)(), k), np.asarray(basis.values(block.features))
+    found = sampled.inverse(w, risk, 0.01)(g)
+    bends = risk.curvatures(z @ w, risk.targets(block), risk.weights(block))
+    expected = np.empty_like(g)
+    for j in range(k):
+        gram = (z.T * bends[:, j]) @ z / 80
+        shift = 0.01 + 0.03 * np.trace(gram) / 80
+        expected[:, j] = np.linalg.solve(gram + shift * np.eye(len(gram)), g[:, j])
+    if loss == "softmax":
+        expected -= expected.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_conjugate_gradients_solve_in_as_many_steps_as_there_are_directions(together):
+    generator = np.random.default_rng(0)
+    hessians = [a @ a.T + np.eye(6) for a in generator.standard_normal((2, 6, 6))]
+    gradient = generator.standard_normal((6, 2))
+
+    def product(direction):
+        yield from ()
+        return np.column_stack([h @ direction[:, j] for j, h in enumerate(hessians)])
+
+    found = PlainRunner([]).run(
+        conjugate_gradients(
+            product,
+            gradient,
+            lambda right: right,
+            value=100.0,
+            share=0.0,
+            tolerance=1e-14,
+            most=30,
+            together=together,
+        )
+    )
+    expected = np.column_stack([np.linalg.solve(h, -gradient[:, j]) for j, h in enumerate(hessians)])
+    np.testing.assert_allclose(found.step, expected, rtol=1e-7)
+    assert found.products <= (14 if together else 7)
+    assert found.gained == pytest.approx(-0.5 * np.sum(gradient * expected), rel=1e-10)
+
+
+SOLVER = solver("softmax", 3, nu=1e-5, tol=0.0, stages=3)
+
+
+def run(scheduler, workers=1, *, folder=None, resume=False, listener=None):
+    blocks = waves(2500, 5, classes=3, dtype="float32", sizes=[700, 200, 900, 400, 300])
+    sources = {"train": RowsSource(blocks), "test": RowsSource(blocks[:1])}
+    with executor_of(scheduler, workers) as executor:
+        driver = Driver(sources, executor, EventLog([listener] if listener else []), folder)
+        return driver.run(SOLVER, problem_of(blocks, 3, has_test=True), resume=resume)
+
+
+def test_the_same_bits_on_threads_and_workers_and_of_a_run_that_was_cut(local_workers, tmp_path):
+    wanted = run("synchronous")
+    same(run("threads", 3).state, wanted.state)
+    same(run(local_workers).state, wanted.state)
+
+    class CutError(Exception):
+        pass
+
+    def cut(event):
+        if event.kind == "checkpoint_saved" and event["stage"] == 1:
+            raise CutError
+
+    folder = CheckpointFolder(tmp_path, {"job": 1})
+    with pytest.raises(CutError):
+        run("synchronous", folder=folder, listener=cut)
+    same(run("synchronous", folder=folder, resume=True).state, wanted.state)
+
+
+def test_nystroem_features_are_refused():
+    with pytest.raises(InputError, match=r"hessian: 'products' is not for nystroem.*features='random'"):
+        solver(features=Nystroem(RBF, 20))
+    with pytest.raises(InputError, match="hessian"):
+        dk.NewtonClassifier(hessian="products").fit(np.eye(4), [0, 1, 0, 1])
+    solver(features=Linear())
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    X, values, _ = rows(4000)
+    path = tmp_path_factory.mktemp("products") / "d.zarr"
+    write_dataset([(X.astype(np.float32), (values > 0).astype(int))], path, rows_per_shard=500)
+    return path
+
+
+def test_what_fits_the_limit_decides(path):
+    data = dk.open_dataset(path).train
+
+    def chosen(**given):
+        model = dk.NewtonClassifier(features="random", **given)
+        subject, problem = model.problem(model._data_of_split(data), has_test=False)
+        assert subject.takes_products == (model.hessian_ == "products") == bool(problem.notes)
+        return model.hessian_, problem.notes
+
+    assert chosen(n_features=30_000) == ("matrix", ())
+    assert chosen(n_features=2048, memory_limit=2**29) == ("matrix", ())
+    assert chosen(n_features=256, memory_limit=200 * 2**20) == ("matrix", ())
+    hessian, (note,) = chosen(n_features=30_000, memory_limit=2**29)
+    assert hessian == "products"
+    assert "matrices of 30,000 features do not fit the memory limit: conjugate gradients" in note
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "local"])
+def test_many_features_are_planned_within_the_limit(path, scheduler, capsys):
+    flags = ["--data", str(path), "--algorithm", "newton", "--memory-limit", "512MiB", "--json"]
+    flags += ["--scheduler", scheduler, "--set", "features=random", "--set", "n_features=30000"]
+    assert main(["plan", *flags]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["fits"]
+    assert max(told["worker_bytes"], scheduler == "synchronous" and told["driver_bytes"]) < 2**29
+    assert "Hessian product" in {step["name"] for step in told["passes"]}
+    assert main(["plan", *flags, "--set", "hessian=matrix"]) == 2
+    assert "--set hessian=products" in capsys.readouterr().err
+
+
+def test_a_limit_changes_no_bits_of_matrices(path):
+    data = dk.open_dataset(path).train
+    given = {"n_landmarks": 60, "stages": 2, "tol": 0.0, "random_state": 0}
+    free, limited = (
+        train(dk.NewtonClassifier(memory_limit=limit, **given), data, scheduler="synchronous")
+        for limit in (None, 2**29)
+    )
+    np.testing.assert_array_equal(free.coef_, limited.coef_)
+
+
+def test_a_run_with_products_goes_on_with_the_same_limit_only(path):
+    data = dk.open_dataset(path).train
+
+    def identity(**given):
+        model = dk.NewtonClassifier(features="random", random_state=0, **given)
+        training = model._data_of_split(data)
+        return model._identity(training, model.problem(training, has_test=False)[1])
+
+    assert identity(memory_limit=2**30) == identity()
+    assert identity(hessian="matrix") == identity()
+    assert identity(hessian="products", memory_limit=2**30) != identity(hessian="products")
+
+
+def test_plans_of_products_hold_many_outputs():
+    blocks = (16384,) * 8
+    problem = Problem(blocks, 16, np.dtype(np.float32), 0, n_outputs=26, has_test=False)
+    # of each output a factor
+    rows = [preconditioner.rows_of(problem, 26, limit) for limit in (None, 2**29)]
+    assert 8 * 28 * rows[0] ** 2 <= 2**29
+    assert 8 * 28 * rows[1] ** 2 <= 0.1 * 2**29
+    assert rows[1] > 400
+    assert preconditioner.rows_of(problem, 1, None) == 3620
