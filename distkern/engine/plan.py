@@ -208,7 +208,7 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
 def plan_each(step: Each, extent: Extent, machine: Machine) -> EachPlan:
     """The tasks with the most rows begin, so that no long one is left to the end.
 
-    A task holds a block (of a lazy graph, all of its blocks), its workspace and its
+    A task that reads holds a block (of a lazy graph, all of its blocks), its workspace and its
     result. The driver holds the records, and where workers may not see the store the results under way.
 
     >>> extent = Extent(block_rows=(10, 30, 20), row_bytes=1000)
@@ -219,7 +219,7 @@ def plan_each(step: Each, extent: Extent, machine: Machine) -> EachPlan:
     """
     numbers, cost = range(len(step.items)), step.cost
     rows = [sum(extent.block_rows[block] for block in step.blocks_of(number)) for number in numbers]
-    held = extent.block_bytes(machine)
+    held = extent.block_bytes(machine) if any(step.blocks) else 0
     if not extent.readable_by_driver:
         held = max(held, max(rows, default=0) * extent.row_bytes)
     task_bytes = held + cost.workspace_bytes + cost.result_bytes

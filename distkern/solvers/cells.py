@@ -301,7 +301,8 @@ class Cells(AbstractSolver[CellsState]):
             rows = auto_cell_rows(problem.n_rows, problem.n_features, quadratic=quadratic)
         overlap = auto_overlap(problem.n_rows, rows) if isinstance(self.overlap, str) else self.overlap
         rows = min(rows, problem.n_rows)
-        return Layout(problem, rows, overlap, quadratic, self.search, self.below, self.partitions)
+        maps = self._given.maps(_dual(self.risk), problem.n_features)
+        return Layout(problem, rows, overlap, quadratic, self.search, maps, self.below, self.partitions)
 
     def settings(self, risk: Risk, settled: Settled) -> CellSettings:
         """What the machines have in common."""

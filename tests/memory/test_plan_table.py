@@ -13,8 +13,9 @@ import scipy.sparse as sp
 
 from distkern.storage.ingest import write_dataset
 
-#: rows, columns, classes, share of numbers that are not zero
+#: rows, columns, classes (0: real targets), share of numbers that are not zero
 DATA = {
+    "real": (20_000, 20, 0, 1.0),
     "narrow": (40_000, 20, 2, 1.0),
     "digits": (8000, 784, 10, 1.0),
     "middle": (4000, 2000, 2, 1.0),
@@ -46,6 +47,12 @@ JOBS = [
     ("newton", "wide", "local", "n_landmarks=1024 stages=1"),
     ("newton", "digits", "synchronous", "n_landmarks=1024 stages=2 tol=0"),
     ("newton", "narrow", "local", "n_landmarks=1024 stages=2"),
+    ("cells", "narrow", "local", "search=quick"),
+    ("cells", "narrow", "local", "search=none max_cell_rows=1000 partitions=2"),
+    ("cells", "real", "synchronous", "search=none"),
+    ("cells", "digits", "synchronous", "search=none"),
+    ("cells", "digits", "local", "search=none metric=diagonal"),
+    ("cells", "middle", "local", "search=none metric=full"),
 ]
 
 
@@ -60,7 +67,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             )
         else:
             features = rng.standard_normal((rows, columns), dtype=np.float32)
-        labels = np.asarray(features[:, :4] @ np.ones(4) * 7).round().astype(int) % classes
+        labels = np.asarray(features[:, :4] @ np.ones(4) * 7)
+        labels = labels.round().astype(int) % classes if classes else labels
         chunks = [
             (features[start : start + 2000], labels[start : start + 2000]) for start in range(0, rows, 2000)
         ]

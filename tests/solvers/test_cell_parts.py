@@ -91,7 +91,8 @@ def test_gradients_are_those_of_the_machine():
 def test_metric_finds_the_columns_that_matter(shift):
     x = rows_of(600, 5, dtype=np.float64) + shift
     targets = np.sin(2 * (x[:, :1] - shift)) + 0.5 * (x[:, 1:2] - shift)
-    diagonal = np.diagonal(learn_metric(x, targets, "diagonal", rounds=2))
+    diagonal = learn_metric(x, targets, "diagonal", rounds=2)
+    assert diagonal.shape == (5,)
     assert diagonal.max() == 1
     assert diagonal[0] > diagonal[1] > 10 * diagonal[2:].max()
     full = learn_metric(x, targets, "full", rounds=1)
@@ -102,9 +103,9 @@ def test_metric_finds_the_columns_that_matter(shift):
 
 
 def test_no_gradient_leaves_the_identity():
-    np.testing.assert_array_equal(metric_of(np.zeros((3, 3)), "full"), np.eye(3))
+    np.testing.assert_array_equal(metric_of(np.zeros((3, 3)), "full"), np.ones(3))
     equal = np.ones((20, 2))
-    np.testing.assert_array_equal(learn_metric(equal, np.ones((20, 1)), "diagonal"), np.eye(2))
+    np.testing.assert_array_equal(learn_metric(equal, np.ones((20, 1)), "diagonal"), np.ones(2))
 
 
 # one cell

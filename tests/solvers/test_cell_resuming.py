@@ -32,7 +32,6 @@ def _small_search(monkeypatch: pytest.MonkeyPatch) -> None:
     near = ((0,), (0,))
     monkeypatch.setattr(search, "_QUICK", (Size(60, 60, 1, *near), Size(120, 60, 1, *near)))
     monkeypatch.setattr(sizes, "SAMPLE_ROWS", 300)
-    monkeypatch.setattr(layout, "SAMPLE_ROWS", 300)
     monkeypatch.setattr(sizes, "_LEAF_SAMPLE", 1)
     monkeypatch.setattr(sizes, "_TUNED_ROWS", 200)
 

@@ -258,7 +258,7 @@ def test_a_diagonal_is_taken_unless_a_whole_metric_is_surely_better():
 def test_the_last_round_of_a_metric_is_from_all_rows(monkeypatch):
     x, y = problem(300)
     monkeypatch.setattr(metrics, "METRIC_ROWS", 100)
-    first = metrics.metric_of(metrics.gradient_sum(x[:100], y[:100], np.eye(4), 0.1), "full")
+    first = metrics.metric_of(metrics.gradient_sum(x[:100], y[:100], np.ones(4), 0.1), "full")
     second = metrics.metric_of(metrics.gradient_sum(x, y, first, 0.1), "full")
     np.testing.assert_array_equal(metrics.learn_metric(x, y, "full", rounds=2), second)
     assert np.abs(metrics.learn_metric(x[:100], y[:100], "full", rounds=2) - second).max() > 1e-3

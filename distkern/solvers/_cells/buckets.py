@@ -14,7 +14,7 @@ from distkern.common.stores import SliceStore
 from distkern.common.tiles import release
 from distkern.common.types import Block, Floats
 from distkern.losses.conjugate import AbstractDualLoss
-from distkern.solvers._cells.machine import CellMachine, CellSettings, predict_cell, solve_cell
+from distkern.solvers._cells.machine import CellMachine, CellSettings, predict_cell, solve_cell, solving_bytes
 from distkern.solvers._cells.tree import Overlap, Tree, tree_from_arrays, tree_to_arrays
 from distkern.solvers.measuring import Sums, sums_and_slopes
 from distkern.solvers.risk import Risk
@@ -236,10 +236,19 @@ class Machines:
         return found
 
 
-def most_bytes(cell_rows: int, bucket_rows: int, row_bytes: int, n_outputs: int, *, quadratic: bool) -> int:
+def most_bytes(
+    cell_rows: int,
+    bucket_rows: int,
+    row_bytes: int,
+    n_features: int,
+    n_outputs: int,
+    n_costs: int = 1,
+    *,
+    quadratic: bool,
+) -> int:
     """What :func:`solve_bucket` takes at most, beside the arrays that it returns."""
-    # of Cholesky both in double precision, of Newton's method all free coordinates in single
-    kernel = (16 if quadratic else 8) * cell_rows**2
-    # rows of a cell in double precision while equal ones are sought, three times; tiles of kernels
-    cell = cell_rows * (8 * row_bytes + 96 * n_outputs + 128) + 16 * 2**20
-    return kernel + cell + bucket_rows * (2 * row_bytes + 48)
+    gathered = bucket_rows * (row_bytes + 64)
+    # rows of a cell, and those of them that are predicted
+    solving = solving_bytes(cell_rows, n_features, n_outputs, n_costs, quadratic=quadratic)
+    # rows of parts, or machines that are put together, are there twice
+    return gathered + max(gathered + 8 * bucket_rows * n_outputs, 2 * cell_rows * row_bytes + solving)

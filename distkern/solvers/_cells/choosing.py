@@ -25,7 +25,6 @@ from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.place import centred
 from distkern.solvers._cells.search import Ranking, search, sizes_of
 from distkern.solvers._cells.space import KERNELS, Space, costs_of, maps_of, quick_maps
-from distkern.solvers._cells.transform import N_QUANTILES
 from distkern.solvers._cells.trials import KernelSpec, Sampled, Trial, stratified_order
 from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
@@ -36,10 +35,6 @@ Array = NDArray[np.float64]
 _COST, ROUNDS = 10.0, 3
 #: fewer rows are not divided
 FEW = 30
-#: what a trial takes beside the sample: matrices of all pairs of the rows that it learns from
-_PAIR_BYTES, _METRIC_PAIR_BYTES = 36, 5
-#: and the metric, its sum of gradients, and its root with what that is found from
-_METRICS = 6
 #: maps that are tried on whole cells, at most
 MOST_TRIALS = 10
 #: columns up to which metrics are tried that are whole matrices, and distances that are no matrix product
@@ -158,8 +153,15 @@ class Given:
         costs = costs_of(loss) if isinstance(self.C, str) else (self.C,)
         return Space(tuple(maps), kernels, widths, costs)
 
+    def maps(self, loss: AbstractDualLoss, n_features: int) -> tuple[MapChoice, ...]:
+        """Those that may be fitted."""
+        if self.search is None:
+            return (self.map_choice,)
+        space = self.space(loss, n_features)
+        return (*space.maps, space.plain.map, self.map_choice)
+
     @property
-    def _map_choice(self) -> MapChoice:
+    def map_choice(self) -> MapChoice:
         """The map where none is searched."""
         transform: Any = "none" if self.scale == "auto" else self.scale
         return MapChoice(transform, "none" if self.metric in (None, "auto") else self.metric, ROUNDS)
@@ -167,7 +169,7 @@ class Given:
     def _given_map(
         self, sampled: Sampled, passes: Callable[[str, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]]
     ) -> Steps[CellMap]:
-        choice = self._map_choice
+        choice = self.map_choice
         if choice.metric != "none":
             return (yield from _learned(sampled, passes, [choice]))[0]
         if choice.transform == "none":
@@ -175,7 +177,7 @@ class Given:
         return CellMap.fit(choice, sampled.rows[:METRIC_ROWS], sampled.targets[:METRIC_ROWS])
 
     def _as_given(self, rows: Block, mapping: CellMap) -> Chosen:
-        features, choice = np.asarray(rows.features), self._map_choice
+        features, choice = np.asarray(rows.features), self.map_choice
         cost = _COST if isinstance(self.C, str) else self.C
         spec = self.kernels[0]
         rule = "median" if self.gamma == "auto" else self.gamma
@@ -191,29 +193,18 @@ class Given:
         return Chosen(mapping, spec, gamma, cost, metric=choice.metric)
 
 
+def learning(choices: Sequence[MapChoice], n_rows: int) -> tuple[Trial, ...]:
+    """The trials that learn maps alone, from a sample of so many rows."""
+    return tuple(Trial(choice, (), (), n_metric=min(n_rows, MORE_METRIC_ROWS)) for choice in choices)
+
+
 def _learned(
     sampled: Sampled,
     passes: Callable[[str, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]],
     choices: Sequence[MapChoice],
 ) -> Steps[list[CellMap]]:
     """Maps from more rows: each takes a matrix of all their pairs, for which workers have memory."""
-    trials = tuple(Trial(choice, (), (), n_metric=MORE_METRIC_ROWS) for choice in choices)
+    trials = learning(choices, len(sampled.rows))
     step, store = passes("metric", trials, sampled)
     yield step
     return [map_from_arrays(store.load(number)) for number in range(len(trials))]
-
-
-def trial_bytes(n_rows: int, row_bytes: int, n_features: int) -> int:
-    """What a trial takes, beside the sample itself: kernels of all pairs, mapped rows, and metrics.
-
-    Of a metric's pairs one matrix is kept, of a trial's several.
-    """
-    pairs = max(
-        _PAIR_BYTES * min(n_rows, METRIC_ROWS) ** 2, _METRIC_PAIR_BYTES * min(n_rows, MORE_METRIC_ROWS) ** 2
-    )
-    return pairs + 6 * n_rows * row_bytes + _METRICS * 8 * n_features**2
-
-
-def map_bytes(n_features: int) -> int:
-    """Of a map."""
-    return 8 * n_features * (n_features + N_QUANTILES + 4)

@@ -17,13 +17,15 @@ from distkern.common.types import Block, Floats
 from distkern.passes import Cost, Each, Reduce
 from distkern.solvers._cells.basis import KEPT_BYTES, CellBasis, placed_sizes, placing_bytes
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
-from distkern.solvers._cells.choosing import MOST_TRIALS, map_bytes, trial_bytes
+from distkern.solvers._cells.choosing import MOST_TRIALS
 from distkern.solvers._cells.held_out import Asked, Zero, measure_asked, measure_zero
+from distkern.solvers._cells.metric import METRIC_ROWS
 from distkern.solvers._cells.moving import Moving, Sample, Sampling, count_leaves, move_rows, sample_block
 from distkern.solvers._cells.place import Places
-from distkern.solvers._cells.sizes import LEAVES, SAMPLE_ROWS, Sizes
+from distkern.solvers._cells.sizes import Sizes
+from distkern.solvers._cells.transform import N_QUANTILES
 from distkern.solvers._cells.tree import Overlap, Tree
-from distkern.solvers._cells.trials import Sampled, Trial, try_map
+from distkern.solvers._cells.trials import Sampled, Trial, trial_bytes, try_map
 from distkern.solvers._cells.tuning import Tuning, try_cells
 from distkern.solvers.base import Steps
 from distkern.solvers.measuring import Model, Sums, measure
@@ -34,8 +36,8 @@ MIB = 2**20
 _PART_BYTES = 32 * MIB
 #: of a number that is compared with a half space, in exponentials
 _PLACED = 4.0
-#: every so manyth bucket of them has the first round; settings of a round, at most
-_FIRST_ROUND, _MOST_SETTINGS = 3, 9 * MOST_TRIALS
+#: every so manyth bucket of them has the first round; costs and settings of a round, at most
+_FIRST_ROUND, _MOST_COSTS, _MOST_SETTINGS = 3, 3, 9 * MOST_TRIALS
 
 
 @dataclass(frozen=True)
@@ -84,14 +86,18 @@ class Layout(Sizes):
         }
 
     @property
-    def _block_bytes(self) -> int:
-        """Rows of a block with their zeros, in double precision and in single."""
-        return 16 * max(self.problem.block_rows) * (self.problem.n_features + 4)
+    def _placing_bytes(self) -> int:
+        """Rows of a block with their zeros, mapped by a product, and where they lie; rows going down."""
+        problem = self.problem
+        zeros = 0 if problem.sparse_numbers is None else problem.dtype.itemsize
+        copies = self.n_partitions * self.leaf_copies
+        row_bytes = (8 + zeros) * problem.n_features + math.ceil(64 * copies)
+        return max(problem.block_rows) * row_bytes + 8 * MIB
 
     @property
     def _placing_entries(self) -> float:
         """A row goes down the tree, in as many copies as there are: as many exponentials take as long."""
-        share = LEAVES * self.problem.n_rows / self.bucket_rows
+        share = self.leaf_share
         return _PLACED * self.problem.n_features * (1.0 + self.depth(share)) * self.copies(share)
 
     def _with_below(self, cost: Cost) -> Cost:
@@ -117,37 +123,55 @@ class Layout(Sizes):
             ends = np.concatenate([[0], np.cumsum(self.problem.block_rows)])
             below = None if self.below is None else self.below.of(risk)
             operand = Sampling(risk, ends, self.sample_rows, self.problem.seed, below)
-        size = self.sample_rows * (self.problem.n_features * self.problem.dtype.itemsize + 16)
+        problem, rows = self.problem, self.sample_rows
+        row_bytes = problem.n_features * problem.dtype.itemsize + 16
+        # results that wait count its shuffled rows and its coordinates; in double precision it is centred, or
+        # some rows of it transformed here
+        is_fitted = self.searched is None and self.maps[0].is_transform
+        exact = problem.n_features * (3 * (min(rows, METRIC_ROWS) + N_QUANTILES) if is_fitted else rows)
         cost = Cost(
-            workspace_bytes=self._block_bytes + 64 * max(self.problem.block_rows) * self.problem.n_outputs,
-            result_bytes=size,
-            total_result_bytes=size,
-            driver_bytes=6 * size,
+            workspace_bytes=max(problem.block_rows) * (row_bytes + 64 * problem.n_outputs),
+            result_bytes=rows * row_bytes,
+            total_result_bytes=rows * row_bytes,
+            driver_bytes=8 * (exact + 3 * rows * problem.n_outputs),
         )
         return Reduce("sample", sample_block, Sample.add, operand, cost=self._with_below(cost))
 
     def searching(
-        self, name: str, trials: Sequence[Trial | None], store: Store | None, operand: Sampled | None
+        self, name: str, trials: Sequence[Trial], store: Store | None, operand: Sampled | None
     ) -> Each:
         """The trials of a rung, or the metric alone."""
-        n_features = self.problem.n_features
-        row_bytes = 4 * n_features + 8 * self.problem.n_outputs
+        n_features, quadratic = self.problem.n_features, self.quadratic
+        sizes, sample = (n_features, self.problem.n_outputs), self._sample_bytes
         cost = Cost(
-            workspace_bytes=trial_bytes(min(self.sample_rows, SAMPLE_ROWS), row_bytes, n_features),
-            process_bytes=self.sample_rows * (row_bytes + 16),
-            # the maps of those that go on are sent with their trials
-            driver_bytes=3 * self.sample_rows * (row_bytes + 16) + 6 * map_bytes(n_features),
+            workspace_bytes=max(
+                (trial_bytes(trial, *sizes, quadratic=quadratic) for trial in trials), default=0
+            ),
+            process_bytes=sample,
+            # as it was drawn, shuffled and sent
+            driver_bytes=3 * sample + 2 * self.map_bytes,
             # of each setting the losses of the rows that are held out
-            result_bytes=MIB + map_bytes(n_features),
-            compiled=True,
+            result_bytes=MIB
+            + self.map_bytes
+            + 8 * max((len(trial.settings) * trial.n_held_out for trial in trials), default=0),
+            # loops that were compiled for other trials stay
+            compiled=self.searched is not None,
         )
         return Each(name, try_map, trials, store, operand=operand, record_bytes=8192, cost=cost)
+
+    @property
+    def _sample_bytes(self) -> int:
+        problem = self.problem
+        outputs = problem.n_outputs * (2 if self.below else 1)
+        return self.sample_rows * (problem.n_features * problem.dtype.itemsize + 8 * outputs + 16)
 
     def counting(self, places: Places | None) -> Reduce[NDArray[np.int64]]:
         """Rows in each leaf."""
         cost = Cost(
-            workspace_bytes=self._block_bytes + placing_bytes(),
+            workspace_bytes=self._placing_bytes,
             result_bytes=8 * self.most_leaves,
+            process_bytes=self.places_bytes,
+            driver_bytes=3 * self.places_bytes,
             entries_per_row=self._placing_entries,
         )
         return Reduce("count", count_leaves, np.add, places, cost=cost)
@@ -155,11 +179,14 @@ class Layout(Sizes):
     def moving(self, operand: Moving | None, store: SliceStore | None) -> Each:
         """Rows sorted by bucket."""
         most = max(sum(self.problem.block_rows[block] for block in part) for part in self.parts)
-        copies = self.n_partitions * self.copies(2 * LEAVES * self.problem.n_rows / self.bucket_rows)
+        copies = self.n_partitions * self.leaf_copies
         part = math.ceil(most * copies)
         cost = Cost(
-            workspace_bytes=self._block_bytes + placing_bytes() + 3 * part * self.row_bytes,
+            # rows of the blocks, and of all together, before they are sorted
+            workspace_bytes=self._placing_bytes + 2 * part * self.row_bytes,
             result_bytes=part * self.row_bytes + 48 * self.n_buckets + 1024,
+            process_bytes=self.places_bytes,
+            driver_bytes=3 * self.places_bytes,
             entries_per_row=self._placing_entries,
         )
         cost = self._with_below(cost)
@@ -167,15 +194,17 @@ class Layout(Sizes):
 
     def solving(self, items: Sequence[tuple[int, int]], store: Store | None, operand: Solving | None) -> Each:
         """The machines of each bucket."""
-        problem = self.problem
         cost = Cost(
-            workspace_bytes=most_bytes(
-                self.cell_rows, self.bucket_rows, self.row_bytes, problem.n_outputs, quadratic=self.quadratic
-            ),
+            workspace_bytes=self._solving_bytes(self.cell_rows),
             result_bytes=self.machine_bytes,
+            driver_bytes=self.places_bytes,
             compiled=True,
         )
         return Each("solve", solve_bucket, items, store, operand=operand, cost=cost)
+
+    def _solving_bytes(self, cell_rows: int, n_costs: int = 1) -> int:
+        sizes = self.row_bytes, self.problem.n_features, self.problem.n_outputs, n_costs
+        return most_bytes(cell_rows, self.bucket_rows, *sizes, quadratic=self.quadratic)
 
     def probing(self, operand: Moving | None, store: SliceStore | None) -> Each:
         """The rows of some buckets, with their own features."""
@@ -183,7 +212,10 @@ class Layout(Sizes):
         share = self.n_tuned * self.bucket_rows * self.row_bytes * self.problem.dtype.itemsize // 4
         workspace = moving.cost.workspace_bytes * self.problem.dtype.itemsize // 4
         cost = replace(
-            moving.cost, workspace_bytes=workspace, result_bytes=min(2 * moving.cost.result_bytes, share)
+            moving.cost,
+            workspace_bytes=workspace,
+            result_bytes=min(2 * moving.cost.result_bytes, share),
+            driver_bytes=moving.cost.driver_bytes + 2 * self._sample_bytes,
         )
         items = range(len(self.parts))
         return Each("probe", move_rows, items, store, self.parts, operand, record_bytes=4096, cost=cost)
@@ -196,15 +228,17 @@ class Layout(Sizes):
         self, name: str, items: Sequence[tuple[int, int]], store: Store | None, operand: Tuning | None
     ) -> Each:
         """Losses of some machines in some cells of each of some buckets."""
-        n_features = self.problem.n_features
-        cost = self.solving([], None, None).cost
-        cost = replace(
-            cost,
-            workspace_bytes=cost.workspace_bytes
-            + self.bucket_rows * n_features * (8 + self.problem.dtype.itemsize),
-            process_bytes=MOST_TRIALS * map_bytes(n_features),
+        n_features, maps = self.problem.n_features, MOST_TRIALS * self.map_bytes
+        # rows of a bucket as they are and in the coordinates in which they are cut; those of a cell, mapped
+        mapped = self.bucket_rows + self.tuned_rows
+        cost = Cost(
+            workspace_bytes=self._solving_bytes(self.tuned_rows, n_costs=_MOST_COSTS)
+            + mapped * n_features * (8 + self.problem.dtype.itemsize),
+            process_bytes=maps,
+            driver_bytes=2 * maps + 2 * self._sample_bytes,
             # of each setting the losses of what is held out of a bucket's cells
             result_bytes=8 * _MOST_SETTINGS * (self.bucket_rows // 4),
+            compiled=True,
         )
         return Each(name, try_cells, items, store, operand=operand, record_bytes=4096, cost=cost)
 
@@ -237,9 +271,11 @@ class Layout(Sizes):
         others: dict[type, Callable[[Block, Any], Sums]] = {Zero: measure_zero, Asked: measure_asked}
         function = others.get(type(operand), measure)
         cost = Cost(
-            workspace_bytes=placing_bytes() + self._block_bytes,
+            workspace_bytes=placing_bytes() + self._placing_bytes,
             result_bytes=256,
-            process_bytes=KEPT_BYTES + 2 * self.machine_bytes,
+            process_bytes=self.places_bytes
+            + min(KEPT_BYTES, self.n_buckets * self.machine_bytes)
+            + 2 * self.machine_bytes,
             flops_per_row=2.0 * self.cell_rows * self.problem.n_features,
             entries_per_row=2.0 * self.cell_rows,
         )

@@ -146,12 +146,13 @@ def solve_costs(
     machines = []
     coefficients, values = np.zeros(targets.shape), np.zeros(targets.shape)
     work = float(kernel.size) * rows.shape[1]
-    for cost in costs_of_one:
+    for number, cost in enumerate(costs_of_one):
         costs = cost * importance
         costs *= np.minimum(1.0, _MOST_COST / np.bincount(places, costs)[places])
         converged = True
         if settings.loss.is_quadratic and len(asked):
-            coefficients[:, asked] = solve_ridge(kernel, centred[:, asked], costs)
+            is_last = number == len(costs_of_one) - 1
+            coefficients[:, asked] = solve_ridge(kernel, centred[:, asked], costs, overwrite=is_last)
             values = centred - coefficients / costs[:, None]
             work += kernel.size * (len(kernel) / 3 + len(asked))
         elif len(asked):
@@ -174,6 +175,18 @@ def solve_costs(
         rounded = coefficients.astype(rows.dtype)
         machines.append(CellMachine(points, rounded, constants, square, work, converged))
     return machines
+
+
+def solving_bytes(n_rows: int, n_features: int, n_outputs: int, n_costs: int, *, quadratic: bool) -> int:
+    """What :func:`solve_costs` takes, and then predictions of no more rows, beside what they are given."""
+    rows = 4 * n_rows * n_features
+    # of the square loss in double precision, and factorised in place for the last cost
+    pairs = (8 if quadratic else 4) * n_rows**2
+    # what is factorised, by Newton's method half of a matrix at most
+    factor = pairs * (n_costs > 1) if quadratic else pairs // 2
+    # equal ones are sought among the rows, or rows compared, or those with coefficients kept
+    most = max(3 * rows, pairs + rows * (4 if quadratic else 1), pairs + factor + rows)
+    return rows + most + n_rows * (96 * n_outputs + 128) + 2 * 4 * _TILE
 
 
 def predict_cell(
@@ -222,16 +235,16 @@ def merged(rows: Floats, targets: Array, weights: Array) -> tuple[Floats, Array,
     """
     if len(np.unique(_sums_of_bits(_without_negative_zeros(rows)))) == len(rows):
         return rows, targets, weights, np.arange(len(rows))
-    both = np.hstack([rows.astype(np.float64), targets])
-    first, inverse = _distinct(both)
+    places = _distinct(rows)[1]
+    pairs = np.column_stack([places, _distinct(targets)[1]])
+    first, inverse = _distinct(pairs.astype(np.float64))
     order = np.argsort(first)
     sums: Array = np.bincount(inverse, weights, minlength=len(first))[order].astype(np.float64)
-    kept = rows[first[order]]
-    _, places = _distinct(kept.astype(np.float64))
-    return kept, targets[first[order]], sums, places
+    chosen = first[order]
+    return rows[chosen], targets[chosen], sums, places[chosen]
 
 
-def _distinct(rows: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _distinct(rows: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The first of each set of equal rows, and the set of each row."""
     exact = _without_negative_zeros(rows)
     whole = exact.view(np.dtype((np.void, exact.shape[1] * exact.itemsize))).ravel()

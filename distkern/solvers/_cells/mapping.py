@@ -13,8 +13,8 @@ from distkern.common.types import Floats
 from distkern.kernels import find_kernel, require
 from distkern.kernels.bandwidth import median_width
 from distkern.kernels.base import AbstractScaledKernel, AbstractTileKernel
-from distkern.solvers._cells.metric import MetricKind, learn_metric, root
-from distkern.solvers._cells.transform import TRANSFORMS, Transform, TransformKind
+from distkern.solvers._cells.metric import MetricKind, learn_metric, learning_bytes, root, times
+from distkern.solvers._cells.transform import N_QUANTILES, TRANSFORMS, Transform, TransformKind
 
 Array = NDArray[np.float64]
 
@@ -36,6 +36,16 @@ class MapChoice:
     def is_full(self) -> bool:
         """Whether it mixes columns."""
         return self.metric in ("full", "mixed")
+
+    @property
+    def is_transform(self) -> bool:
+        """Whether it is a transform of the columns alone, and not the identity."""
+        return self.metric == "none" != self.transform
+
+    @property
+    def has_quantiles(self) -> bool:
+        """Whether it keeps quantiles of the columns."""
+        return self.transform in ("normal", "ranks")
 
 
 @dataclass(frozen=True)
@@ -62,8 +72,6 @@ class CellMap:
         rows = transform.apply(sample, np.float64)
         metric = learn_metric(rows, targets, choice.metric, ridge=choice.ridge, rounds=choice.rounds)
         factors = root(metric)
-        if not choice.is_full:
-            factors = np.diagonal(factors).copy()
         found = cls(transform, factors, 1.0, rows.var(axis=0))
         width = median_width(found.apply(sample)) / np.sqrt(2.0)
         return replace(found, width=width if width > 0 else 1.0)
@@ -71,8 +79,7 @@ class CellMap:
     def apply(self, rows: Floats, out_dtype: DTypeLike = np.float32) -> Floats:
         """Mapped rows (n, d)."""
         values = self.transform.apply(rows, out_dtype)
-        factors = self.factors.astype(values.dtype)
-        return values * factors if factors.ndim == 1 else values @ factors
+        return times(values, self.factors.astype(values.dtype))
 
     def kernel(self, name: str, width: float, **parameters: Any) -> AbstractTileKernel:
         """The kernel whose width is so many times the median distance; its other parameters as given."""
@@ -93,6 +100,20 @@ class CellMap:
         shares = squares * self.column_variances
         total = float(shares.sum())
         return shares / total if total > 0 else np.full(len(shares), 1.0 / len(shares))
+
+
+def map_bytes(choice: MapChoice, n_features: int) -> int:
+    """Of a map."""
+    rows = 4 + N_QUANTILES * choice.has_quantiles + (n_features if choice.is_full else 1)
+    return 8 * n_features * rows
+
+
+def fitting_bytes(choice: MapChoice, n_rows: int, n_features: int, n_outputs: int) -> int:
+    """What :meth:`CellMap.fit` takes, beside its rows and the map."""
+    exact = 8 * n_rows * n_features
+    # the transformed sample, its differences from the mean, and their squares; quantiles as they are found
+    transforming = 3 * exact + 3 * 8 * N_QUANTILES * n_features * choice.has_quantiles
+    return max(transforming, exact + learning_bytes(n_rows, n_features, n_outputs, choice.metric))
 
 
 def map_to_arrays(mapping: CellMap) -> dict[str, NDArray[Any]]:

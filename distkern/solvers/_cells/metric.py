@@ -26,7 +26,9 @@ _MULTIPLICATIONS = 2e10
 _STRIP = 256
 
 
-def gradient_sum(rows: Floats, targets: Array, metric: Array, ridge: float) -> Array:
+def gradient_sum(
+    rows: Floats, targets: Array, metric: Array, ridge: float, *, is_diagonal: bool = False
+) -> Array:
     """sum_i g_i g_i' (d, d) of the gradients of one machine on a sample, in the metric that was there before.
 
     With M = L L', D_ij = |L'(x_i - x_j)|, b its median, K = exp(-D / b) and a = (K + ridge I)^-1 t, the
@@ -41,12 +43,15 @@ def gradient_sum(rows: Floats, targets: Array, metric: Array, ridge: float) -> A
     ----------
     rows : (n, d), in random order; they are centred here, because rounding would else make K indefinite
     targets : (n, k): -1 and +1, or standardised real numbers
-    metric : M (d, d), symmetric, positive semidefinite
+    metric : M (d, d), symmetric, positive semidefinite, or the diagonal of one (d,)
     ridge : added to the diagonal of K, > 0
+    is_diagonal : the diagonal of the sum alone, (d,)
     """
     exact = rows.astype(np.float64)
     exact -= exact.mean(axis=0)
-    distances = _Distances(exact @ root(metric))
+    distances = _Distances(times(exact, root(metric)))
+    points = exact.astype(np.float32)
+    del exact
     width = distances.median()
     kernel: Floats = scratch("factor", (len(rows), len(rows)), np.float32)
     for start in range(0, len(rows), _STRIP):
@@ -54,10 +59,9 @@ def gradient_sum(rows: Floats, targets: Array, metric: Array, ridge: float) -> A
         kernel[strip] = np.exp(distances.of(strip) / np.float32(-width))
     coefficients = solve_ridge(kernel, targets, np.full(len(rows), 1.0 / ridge), np.float32, overwrite=True)
     n_outputs = targets.shape[1]
-    work = len(rows) * max(exact.shape[1], 8) * n_outputs
-    n_gradients = int(min(len(rows), max(_MULTIPLICATIONS // work, 64)))
-    total = np.zeros_like(metric)
-    points = exact.astype(np.float32)
+    n_features = rows.shape[1]
+    n_gradients = gradients_of(len(rows), n_features, n_outputs)
+    total = np.zeros(n_features if is_diagonal else (n_features, n_features))
     for start in range(0, n_gradients, _STRIP):
         strip = slice(start, min(start + _STRIP, n_gradients))
         apart = distances.of(strip)
@@ -68,55 +72,89 @@ def gradient_sum(rows: Floats, targets: Array, metric: Array, ridge: float) -> A
         for output in range(n_outputs):
             pulls = slopes * coefficients[:, output].astype(np.float32)
             gradients = pulls @ points - pulls.sum(axis=1, keepdims=True) * points[strip]
-            gradients = gradients.astype(np.float64) @ metric / width
-            total += gradients.T @ gradients
+            gradients = times(gradients.astype(np.float64), metric) / width
+            total += np.einsum("ij,ij->j", gradients, gradients) if is_diagonal else gradients.T @ gradients
     return total
+
+
+def gradients_of(n_rows: int, n_features: int, n_outputs: int) -> int:
+    """The rows whose gradients are averaged, the first of so many."""
+    work = n_rows * max(n_features, 8) * n_outputs
+    return int(min(n_rows, max(_MULTIPLICATIONS // work, 64)))
 
 
 def metric_of(total: Array, kind: MetricKind) -> Array:
     """M from summed outer products, scaled so that its trace is d (full, mixed) or its largest entry 1.
 
-    "diagonal" keeps the diagonal alone, "mixed" adds a tenth of the identity. Where all gradients are 0 the
-    identity is left.
+    Of "diagonal" the sum and M are diagonals, (d,); "mixed" adds a tenth of the identity. Where all gradients
+    are 0 the identity is left, as a diagonal.
     """
     n_features = len(total)
-    identity = np.eye(n_features)
-    trace = float(np.trace(total))
+    trace = float(total.sum() if total.ndim == 1 else np.trace(total))
     if kind == "none" or not trace > 0:
-        return identity
+        return np.ones(n_features)
     if kind == "diagonal":
-        diagonal = np.diagonal(total)
-        return np.diag(diagonal / diagonal.max())
-    full = total * (n_features / trace)
-    return full if kind == "full" else (full + _MIXED * identity) / (1.0 + _MIXED)
+        return np.asarray(total / total.max())
+    metric = total * (n_features / trace)
+    if kind == "mixed":
+        metric[np.diag_indices(n_features)] += _MIXED
+        metric /= 1.0 + _MIXED
+    return metric
 
 
 def learn_metric(
     rows: Floats, targets: Array, kind: MetricKind, *, ridge: float = 0.1, rounds: int = 1
 ) -> Array:
-    """M (d, d) of one sample after some rounds, the identity before the first.
+    """M (d, d) of one sample after some rounds, the identity before the first; its diagonal (d,) if it has
+    no more.
 
     The last round is over all rows, those before it over the first 4,000.
     """
-    metric = np.eye(rows.shape[1])
+    metric = np.ones(rows.shape[1])
+    is_diagonal = kind == "diagonal"
     for number in range(1, (rounds if kind != "none" else 0) + 1):
-        most = len(rows) if number == rounds else METRIC_ROWS
-        metric = metric_of(gradient_sum(rows[:most], targets[:most], metric, ridge), kind)
+        some = slice(len(rows) if number == rounds else METRIC_ROWS)
+        metric = metric_of(
+            gradient_sum(rows[some], targets[some], metric, ridge, is_diagonal=is_diagonal), kind
+        )
     return metric
 
 
 def root(metric: Array) -> Array:
-    """L (d, d) with M = L L', for rows x L whose Euclidean distances are those of the metric."""
-    if not np.any(metric - np.diag(np.diagonal(metric))):
-        return np.diag(np.sqrt(np.diagonal(metric)))
+    """L (d, d) with M = L L', for rows x L whose Euclidean distances are those of the metric; of diagonals
+    the diagonal (d,).
+    """
+    if metric.ndim == 1:
+        return np.sqrt(metric)
     values, vectors = np.linalg.eigh(metric)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+    vectors *= np.sqrt(np.maximum(values, 0.0))
+    return np.asarray(vectors)
+
+
+def times(rows: Floats, matrix: Floats) -> Floats:
+    """Rows (n, d) times a matrix (d, d), or the diagonal (d,) of one."""
+    return rows * matrix if matrix.ndim == 1 else rows @ matrix
+
+
+def learning_bytes(n_rows: int, n_features: int, n_outputs: int, kind: MetricKind) -> int:
+    """What :func:`learn_metric` takes of rows in double precision, and then :func:`root`."""
+    if kind == "none":
+        return 0
+    rows, pairs = 8 * n_rows * n_features, 4 * n_rows**2
+    square = 0 if kind == "diagonal" else 8 * n_features**2
+    # M, what its eigenvectors are found from, twice as much to work in, and they; the pairs' memory is kept
+    rooted = rows + pairs + 5 * square
+    # distances in double precision, and what is left of the strip before
+    strip = _STRIP * (40 * n_rows + 32 * n_features)
+    # rows mapped, and centred in single precision; M, the sum, and what is added to it
+    summed = rows + rows // 2 + pairs + strip + 24 * n_rows * n_outputs + 3 * square
+    return max(rooted, summed, 2 * rows + rows // 2 + square)
 
 
 class _Distances:
     """Euclidean distances of all pairs of centred rows, in single precision, found in double."""
 
-    def __init__(self, rows: Array) -> None:
+    def __init__(self, rows: Floats) -> None:
         self._rows, self._squares = rows, np.einsum("ij,ij->i", rows, rows)
 
     def of(self, strip: slice) -> Floats:

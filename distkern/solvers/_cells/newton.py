@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from distkern.common.types import Floats
 from distkern.losses.conjugate import RowConjugates
+from distkern.solvers._cells.packed import solve_packed
 
 Array = NDArray[np.float64]
 
@@ -48,7 +49,7 @@ def newton(
     Proximal problems, one after the other (Rockafellar 1976), each by Newton steps on the gradient of its
     dual, whose Moreau envelope has one, with an exact search along the line (Li, Sun and Toh 2018). Their
     matrix is that of the coordinates inside their bounds, with the proximal weight on its diagonal, so it
-    takes m^2 numbers at most, beside the kernel. It ends when a proximal step changes no gradient by more
+    takes m^2 / 2 numbers at most, beside the kernel. It ends when a proximal step changes no gradient by more
     than the tolerance. Products are in the kernel's precision.
 
     Parameters
@@ -92,8 +93,6 @@ def _product(kernel: Floats, vector: Array) -> Array:
 
 def _direction(kernel: Floats, problem: _Proximal, dual: Array, values: Array) -> Array:
     """To the solution if all coordinates stayed on the pieces on which the predictions put them."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
     rows, pulls = problem.rows, problem.pulls(values)
     target = problem.best(pulls)
     up, down = pulls > rows.flat, pulls < -rows.flat
@@ -102,18 +101,12 @@ def _direction(kernel: Floats, problem: _Proximal, dual: Array, values: Array) -
         return target - dual
     target[free] = 0.0
     known = _product(kernel, target)[free]
-    matrix = kernel[np.ix_(free, free)]
     curves = np.where(up, rows.rising, rows.falling)[free] + problem.weight
-    matrix[np.diag_indices(len(free))] += curves.astype(kernel.dtype)
     flats = np.where(up[free], rows.flat, -rows.flat)
     wanted = rows.targets[free] - flats + problem.weight * problem.center[free] - known
-    try:
-        factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError:
-        # rounding has made it indefinite: a step along the gradient is still one downwards
-        target[free] = problem.best(pulls)[free]
-        return target - dual
-    target[free] = cho_solve(factor, wanted.astype(kernel.dtype), check_finite=False)
+    found = solve_packed(kernel, free, curves, wanted)
+    # where rounding has made it indefinite, a step along the gradient is still one downwards
+    target[free] = problem.best(pulls)[free] if found is None else found
     return target - dual
 
 

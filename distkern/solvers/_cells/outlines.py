@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.passes import Each, Outline
 from distkern.solvers._cells import effort
-from distkern.solvers._cells.choosing import FEW, ROUNDS, Given
+from distkern.solvers._cells.choosing import FEW, ROUNDS, Given, learning
 from distkern.solvers._cells.layout import Layout
+from distkern.solvers._cells.mapping import MapChoice
 from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS
-from distkern.solvers._cells.search import MOST_METRICS, n_trials, round_name, rung_name, sizes_of
+from distkern.solvers._cells.search import (
+    MOST_METRICS,
+    first_trials,
+    round_name,
+    rung_name,
+    second_trials,
+    sizes_of,
+)
 
 
 def choosing(layout: Layout, given: Given, loss: AbstractDualLoss) -> list[Outline]:
     """Of the settings: those of the search, or the one that learns a metric that is given."""
     problem = layout.problem
     if given.search is None or layout.sample_rows < FEW:
-        return [] if given.metric in (None, "auto") else [_metric(layout, 1)]
+        return [] if given.metric in (None, "auto") else [_metric(layout, [given.map_choice])]
     of_row, quadratic = (problem.n_features, problem.n_outputs), loss.is_quadratic
     space, quick = given.space(loss, problem.n_features), given.search == "quick"
     more_maps = layout.has_more_maps
@@ -23,9 +33,10 @@ def choosing(layout: Layout, given: Given, loss: AbstractDualLoss) -> list[Outli
         layout.sample_rows, problem.n_outputs, quadratic=quadratic, quick=quick, more_maps=more_maps
     )
     works = effort.rungs(space, sizes, *of_row, quadratic=quadratic)
+    rungs = first_trials(space, sizes[0]), second_trials(space, sizes)
     passes = [
-        Outline(work.of(layout.searching(rung_name(rung), [None] * number, None, None)), 1)
-        for rung, (number, work) in enumerate(zip(n_trials(space, sizes), works, strict=True))
+        Outline(work.of(layout.searching(rung_name(rung), trials, None, None)), 1)
+        for rung, (trials, work) in enumerate(zip(rungs, works, strict=True))
     ]
     if layout.is_tuned:
         buckets = min(layout.n_tuned, layout.n_full)
@@ -33,17 +44,17 @@ def choosing(layout: Layout, given: Given, loss: AbstractDualLoss) -> list[Outli
         tried = layout.tuned_rows, layout.n_tuned / buckets
         for number, work in enumerate(effort.on_cells(space, *tried, *of_row, quadratic=quadratic)):
             if number and space.has_metrics:
-                passes.append(_metric(layout, MOST_METRICS))
+                passes.append(_metric(layout, [space.largest_map] * MOST_METRICS))
             items = layout.tuned_items(number, [(0, 0)] * buckets)
             passes.append(Outline(work.of(layout.tuning(round_name(number), items, None, None)), 1))
     return passes
 
 
-def _metric(layout: Layout, number: int) -> Outline:
+def _metric(layout: Layout, choices: Sequence[MapChoice]) -> Outline:
     of_row = layout.problem.n_features, layout.problem.n_outputs
     work = effort.metric(min(layout.sample_rows, METRIC_ROWS), *of_row, ROUNDS - 1)
     work += effort.metric(min(layout.sample_rows, MORE_METRIC_ROWS), *of_row, 1)
-    return Outline(work.of(layout.searching("metric", [None] * number, None, None)), 1)
+    return Outline(work.of(layout.searching("metric", learning(choices, layout.sample_rows), None, None)), 1)
 
 
 def solving(layout: Layout) -> Each:

@@ -122,16 +122,11 @@ def sizes_of(n_rows: int, n_outputs: int, *, quadratic: bool, quick: bool, more_
         replace(
             size,
             n_learned=min(fewer_rows(size.n_learned, n_outputs, quadratic=quadratic), most),
+            n_held_out=min(size.n_held_out, n_rows),
             n_metric=min(size.n_metric or size.n_learned, most),
         )
         for size in (first, second)
     ]
-
-
-def n_trials(space: Space, sizes: Sequence[Size]) -> list[int]:
-    """Trials of each rung, at most: also the best simpler ones, variants of the best, the plain setting."""
-    most = len(space.maps)
-    return [most, min(sizes[0].n_maps * (sizes[0].n_kept + len(_SIMPLE)), most) + 3]
 
 
 @dataclass(frozen=True)
@@ -207,10 +202,8 @@ def search(
     sizes : of :func:`sizes_of`
     passes : of the name of a rung and its trials the pass that makes them, and its store
     """
-    points = tuple(product(space.kernels, _coarse(space.widths)))
-    costs = tuple(_coarse(space.costs))
     first, second = sizes
-    trials = [Trial(choice, points, costs, *first.rows, is_first=True) for choice in space.maps]
+    trials = first_trials(space, first)
     best = yield from _rung(0, trials, passes)
     leaders: list[Setting] = []
     for _ in range(first.n_maps):
@@ -228,6 +221,23 @@ def search(
     if not any(plain in trial.settings for trial in trials):
         trials.append(Trial(plain.map, ((plain.kernel, plain.width),), (plain.cost,), *second.rows))
     return Ranking(space, second.n_kept, (yield from _rung(1, trials, passes)))
+
+
+def first_trials(space: Space, size: Size) -> list[Trial]:
+    """Every map with coarse grids."""
+    points = tuple(product(space.kernels, _coarse(space.widths)))
+    costs = tuple(_coarse(space.costs))
+    return [Trial(choice, points, costs, *size.rows, is_first=True) for choice in space.maps]
+
+
+def second_trials(space: Space, sizes: Sequence[Size]) -> list[Trial]:
+    """As many as there are at most, and as large, for a plan: also the best simpler ones, variants of the
+    best, the plain setting."""
+    first, second = sizes
+    number = min(first.n_maps * (first.n_kept + len(_SIMPLE)), len(space.maps)) + 3
+    points = tuple(product(space.kernels, map(float, second.widths)))
+    costs = tuple(map(float, second.costs))
+    return [Trial(space.largest_map, points, costs, *second.rows)] * number
 
 
 def rung_name(number: int) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.solvers._cells.below import Below
+from distkern.solvers._cells.mapping import MapChoice, map_bytes
 from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS
 from distkern.solvers._cells.search import fewer_rows
 from distkern.solvers._cells.tree import Overlap
@@ -66,6 +67,7 @@ class Sizes:
     cell_rows, overlap : of a cell, at most, and the share of them that are neighbours at a border
     quadratic : the loss is solved by a factorisation
     searched : settings are searched on the sample, "full" or "quick"; None: they are not
+    maps : of the rows, that may be fitted
     below : a model under the cells
     wanted_partitions : whose machines are averaged
     """
@@ -75,6 +77,7 @@ class Sizes:
     overlap: float
     quadratic: bool
     searched: str | None
+    maps: tuple[MapChoice, ...] = (MapChoice(),)
     below: Below | None = None
     wanted_partitions: int = 1
 
@@ -96,7 +99,13 @@ class Sizes:
     def bucket_rows(self) -> int:
         """Rows of a bucket, at most, but for rows that are all the same."""
         wanted = min(self.problem.n_rows // _BUCKETS, _BUCKET_BYTES // self.row_bytes)
-        return max(wanted, BUCKET_CELLS * self.cell_rows)
+        return min(max(wanted, BUCKET_CELLS * self.cell_rows), self.problem.n_rows)
+
+    @property
+    def leaf_share(self) -> float:
+        """Leaves of the trees that are cut from the sample, if none had neighbours."""
+        share = self.problem.n_rows / self.bucket_rows
+        return LEAVES * share if share > 1.0 else 1.0
 
     def depth(self, n_parts: float) -> float:
         """Of a tree whose leaves have that share of the rows, where each half also has its neighbours."""
@@ -134,11 +143,25 @@ class Sizes:
         return self.n_partitions * self.n_full
 
     @property
+    def leaf_copies(self) -> float:
+        """Of a row in the leaves of a partition's tree, which has twice as many at most."""
+        return self.copies(2 * self.leaf_share) if self.leaf_share > 1.0 else 1.0
+
+    @property
     def most_leaves(self) -> int:
         """Of the trees that are cut from the sample."""
-        share = self.problem.n_rows / self.bucket_rows
-        leaves = 2 * 2 ** math.ceil(self.depth(LEAVES * share)) if share > 1.0 else 1
+        leaves = 2 * 2 ** math.ceil(self.depth(self.leaf_share)) if self.leaf_share > 1.0 else 1
         return self.n_partitions * leaves
+
+    @property
+    def map_bytes(self) -> int:
+        """Of a map."""
+        return max(map_bytes(choice, self.problem.n_features) for choice in self.maps)
+
+    @property
+    def places_bytes(self) -> int:
+        """Of a map and the trees."""
+        return self.map_bytes + self.most_leaves * (4 * self.problem.n_features + 32)
 
     @property
     def sample_rows(self) -> int:

@@ -30,6 +30,13 @@ class Space:
         return any(choice.metric != "none" for choice in self.maps)
 
     @property
+    def largest_map(self) -> MapChoice:
+        """One of those that take the most memory."""
+        return max(
+            self.maps, key=lambda choice: (choice.is_full, choice.metric != "none", choice.has_quantiles)
+        )
+
+    @property
     def plain(self) -> Setting:
         """What the best is compared with."""
         return Setting(MapChoice(), self.kernels[0], _middle(self.widths), _middle(self.costs))

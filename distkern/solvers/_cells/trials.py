@@ -16,8 +16,8 @@ from distkern.common.types import Block, Floats
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.losses.square import Square
 from distkern.solvers._cells.below import left_over
-from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_costs
-from distkern.solvers._cells.mapping import CellMap, MapChoice, map_to_arrays
+from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_costs, solving_bytes
+from distkern.solvers._cells.mapping import CellMap, MapChoice, fitting_bytes, map_to_arrays
 
 Array = NDArray[np.float64]
 #: mapped rows, their targets, weights and offsets
@@ -143,6 +143,20 @@ def try_map(
     release()
     record = {"scores": [float(each.mean()) for each in losses], "work": work.tolist()}
     return record, {"losses": losses, **map_to_arrays(mapping)}
+
+
+def trial_bytes(trial: Trial, n_features: int, n_outputs: int, *, quadratic: bool) -> int:
+    """What :func:`try_map` takes, beside the sample and the map."""
+    fitting = fitting_bytes(trial.map, trial.n_metric, n_features, n_outputs)
+    if not trial.points:
+        return fitting
+    quadratic = quadratic or (trial.is_first and n_outputs >= MANY_OUTPUTS)
+    n_learned, n_costs = trial.n_learned, len(trial.costs)
+    # rows are mapped by a product; values of all costs, and losses of all settings
+    rows = 8 * n_features * (n_learned + trial.n_held_out)
+    answers = 16 * trial.n_held_out * (n_outputs * n_costs + len(trial.settings))
+    solving = solving_bytes(n_learned, n_features, n_outputs, n_costs, quadratic=quadratic)
+    return max(fitting, rows + answers + solving)
 
 
 def tried(

@@ -1,0 +1,113 @@
+"""What machines in cells take beside what their plan says, and systems that are solved in half a matrix."""
+
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from distkern.common.blas import single_threaded
+from distkern.common.tiles import release
+from distkern.kernels import find_kernel
+from distkern.losses import find_loss
+from distkern.solvers._cells import dual
+from distkern.solvers._cells import machine as machines
+from distkern.solvers._cells.mapping import CellMap, MapChoice, fitting_bytes
+from distkern.solvers._cells.packed import solve_packed
+from distkern.solvers._cells.search import sizes_of
+from distkern.solvers._cells.trials import KernelSpec, Trial, trial_bytes
+
+MIB = 2**20
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    with single_threaded():
+        yield
+    release()
+
+
+def rows_of(n, d, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d)).astype(np.float32)
+
+
+def peak(function, *arguments):
+    """Bytes that a call takes beside what was there."""
+    release()
+    tracemalloc.start()
+    try:
+        function(*arguments)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 8])
+def test_half_a_matrix_solves_as_a_whole_one_does(n):
+    generator = np.random.default_rng(n)
+    root = generator.standard_normal((12, 12))
+    kernel = root @ root.T
+    chosen = np.sort(generator.permutation(12)[:n])
+    added, wanted = generator.uniform(0.1, 1.0, n), generator.standard_normal(n)
+    found = solve_packed(kernel, chosen, added, wanted)
+    expected = np.linalg.solve(kernel[np.ix_(chosen, chosen)] + np.diag(added), wanted)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert solve_packed(-kernel, chosen, added * 0, wanted) is None
+
+
+@pytest.mark.parametrize(
+    ("loss", "d", "equal"),
+    [
+        ("squared_hinge", 10, False),
+        ("squared_hinge", 1500, True),
+        ("square", 10, False),
+        ("square", 800, True),
+    ],
+)
+def test_a_machine_takes_what_is_planned(monkeypatch, loss, d, equal):
+    """Newton's method is needed where rows are all different; equal ones are sought and put together."""
+    n, steps = 1000, []
+    newton = dual.newton
+    monkeypatch.setattr(dual, "newton", lambda *given: steps.append(1) or newton(*given))
+    x = rows_of(n, d)
+    x[: n // 10 * equal] = x[-1]
+    targets = np.where(rows_of(n, 1, seed=1) > 0, 1.0, -1.0)
+    loss = find_loss(loss)()
+    kernel = find_kernel("rbf").from_parameters(gamma=0.01 / d)
+    settings = machines.CellSettings(kernel, loss, 1e4, 1e-3)
+    machines.solve_cell(settings, x[:50], targets[:50], None, 0)
+    steps.clear()
+    taken = peak(machines.solve_cell, settings, x, targets, None, 0)
+    planned = machines.solving_bytes(n, d, 1, 1, quadratic=loss.is_quadratic)
+    assert equal or loss.is_quadratic or steps
+    tiles = 8 * MIB
+    assert 0.6 * (planned - tiles) < taken < planned
+
+
+@pytest.mark.parametrize(("kind", "d"), [("diagonal", 2500), ("mixed", 300), ("none", 2500)])
+def test_a_map_takes_what_is_planned(kind, d):
+    """No matrix of all columns is made where only its diagonal is wanted."""
+    x, y = rows_of(400, d), rows_of(400, 1, seed=1).astype(np.float64)
+    choice = MapChoice("standard", kind, 2)
+    taken = peak(CellMap.fit, choice, x, y)
+    planned = fitting_bytes(choice, 400, d, 1)
+    assert taken < planned + 4 * MIB
+    assert planned < 2 * taken
+
+
+def test_trials_are_planned_for_the_rows_that_they_have():
+    trial = Trial(MapChoice(), ((KernelSpec("rbf"), 1.0),), (1.0,), 1000, 2000, 1000)
+    small = trial_bytes(trial, 10, 1, quadratic=False)
+    assert small < trial_bytes(replace(trial, n_learned=4000), 10, 1, quadratic=False) / 6
+    assert small < trial_bytes(
+        replace(trial, n_metric=9000, map=MapChoice("none", "full")), 10, 1, quadratic=False
+    )
+    # a first trial of many outputs takes the square loss
+    first, later = (
+        trial_bytes(replace(trial, is_first=is_first), 10, 10, quadratic=False) for is_first in (True, False)
+    )
+    assert first - later >= 2 * 1000**2
+    sizes = sizes_of(300, 1, quadratic=False, quick=False, more_maps=False)
+    assert all(size.n_learned + size.n_metric <= 400 and size.n_held_out <= 300 for size in sizes)
