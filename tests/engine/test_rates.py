@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from distkern.engine import rates
 from distkern.engine.budget import Machine
 from distkern.engine.plan import Extent
 from distkern.engine.plan_run import plan_pass
@@ -21,6 +23,11 @@ COST = Cost(flops_per_row=1e6, entries_per_row=1e4, result_bytes=4000, driver_se
 
 def seconds(step, machine, extent=EXTENT, rates=RATES):
     return seconds_of(step, plan_pass(step, extent, machine), machine, rates)
+
+
+def test_a_rate_is_of_what_a_thread_does_while_it_runs():
+    """On a busy machine it is half of the time, and rates are measured once."""
+    assert rates._fastest(lambda: time.sleep(0.02)) < 0.01
 
 
 def test_a_reduction_takes_its_work_over_the_workers():

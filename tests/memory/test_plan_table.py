@@ -72,7 +72,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         chunks = [
             (features[start : start + 2000], labels[start : start + 2000]) for start in range(0, rows, 2000)
         ]
-        write_dataset(chunks, folder / f"{name}.zarr", columns=name in ("middle", "text"))
+        write_dataset(
+            chunks,
+            folder / f"{name}.zarr",
+            columns=name in ("middle", "text"),
+            task="classification" if classes else "regression",
+        )
     return folder
 
 

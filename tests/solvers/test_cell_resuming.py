@@ -94,9 +94,12 @@ def test_tasks_that_were_done_are_not_done_again(
     assert sorted({*done}) == sorted([*done[:2], *done[3:]])
 
 
-def test_a_given_metric_is_learned_on_a_worker(data: Dataset) -> None:
+def test_a_given_metric_is_learned_on_a_worker(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its matrices of all pairs are in no plan of the driver."""
+    monkeypatch.setattr(sizes, "SAMPLE_ROWS", 9216)
     model = CellClassifier(search=None, metric="full", max_cell_rows=100)
     planned = {one.name: one for one in plan(model, data.train, workers=2, scheduler="local").passes}
     assert list(planned) == ["sample", "metric", "count", "move", "solve"]
-    assert planned["metric"].worker_bytes > planned["count"].worker_bytes
+    pairs = 4 * data.train.n_rows**2
+    assert planned["metric"].worker_bytes > planned["count"].worker_bytes + pairs / 2
+    assert planned["metric"].driver_bytes < planned["count"].driver_bytes + pairs / 10

@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from distkern.passes import Cost, Each
-from distkern.solvers._cells.metric import METRIC_ROWS
+from distkern.solvers._cells.metric import METRIC_ROWS, gradients_of
 from distkern.solvers._cells.search import CELL_KINDS, CELL_ROUNDS, Size
 from distkern.solvers._cells.space import Space
 from distkern.solvers._cells.trials import MANY_OUTPUTS
 
 #: sweeps over the coordinates, whose kernel rows are added: a number of them takes as long as an exponential
 _SWEEPS = 20.0
-#: of a cube of the rows in products of single precision: a factorisation in double precision
-_CUBE = 1 / 3
-#: exponentials and the like of a pair of rows: in a kernel, and in a round of a metric
-_KERNEL_ENTRIES, _METRIC_ENTRIES = 2.0, 12.0
+#: of a cube of the rows: a factorisation; and by how much what is in double precision takes longer
+_CUBE, _DOUBLE = 1 / 3, 2.0
+#: exponentials and the like of a pair of rows: in a kernel; their distance in double precision, of a metric
+_KERNEL_ENTRIES, _DISTANCE_ENTRIES = 2.0, 10.0
 #: maps that are tried on whole cells first, as a rule
 _FINALISTS = 5
 #: of the most rows of a cell: those that it has on average
@@ -54,15 +54,19 @@ def kernel(pairs: float, n_features: int) -> Effort:
 def machine(n_rows: float, n_features: int, n_outputs: int, n_costs: int, *, quadratic: bool) -> Effort:
     """The machines of some rows, of several costs and one matrix."""
     pairs = n_rows**2
-    one = Effort(_CUBE * n_rows**3) if quadratic else Effort(entries=_SWEEPS * pairs * n_outputs)
+    one = Effort(_DOUBLE * _CUBE * n_rows**3) if quadratic else Effort(entries=_SWEEPS * pairs * n_outputs)
     return kernel(pairs, n_features) + one * n_costs
 
 
-def metric(n_rows: float, n_features: int, n_outputs: int, rounds: float) -> Effort:
-    """A metric of so many rounds."""
-    pairs = n_rows**2
-    one = Effort(_CUBE * n_rows**3 + 4.0 * pairs * n_features * (1 + n_outputs), _METRIC_ENTRIES * pairs)
-    return one * rounds
+def metric(n_rows: int, n_features: int, n_outputs: int, rounds: float, *, is_full: bool = True) -> Effort:
+    """A metric of so many rounds: the distances of all pairs are found twice, in double precision."""
+    n_gradients = gradients_of(n_rows, n_features, n_outputs)
+    pairs, pulls = float(n_rows**2), float(n_gradients * n_rows)
+    flops = _CUBE * n_rows**3 + 2.0 * n_features * (_DOUBLE * (pairs + pulls) + n_outputs * pulls)
+    if is_full:
+        flops += 4.0 * _DOUBLE * n_outputs * n_gradients * n_features**2
+    entries = _DISTANCE_ENTRIES * (pairs + pulls) + pairs + (2.0 + 2.0 * n_outputs) * pulls
+    return Effort(flops, entries) * rounds
 
 
 def cells(
