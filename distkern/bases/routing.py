@@ -5,16 +5,18 @@ Every place is read once for all rows that lie there, however the rows are order
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, TypeAlias
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis, multiply
 from distkern.bases.placed import AbstractPlacedBasis, PlacedSizes
+from distkern.common.errors import CorruptDataError
 from distkern.common.sparse import Rows, converted
 from distkern.common.stores import SliceStore
 from distkern.common.types import Block, Floats
@@ -131,8 +133,8 @@ class Routing:
         )
         found = slices("found", {"row": ("<i8", ()), "values": ("<f8", (sizes.n_outputs,))})
         records = yield self._placing(moved)
-        counts = np.array([record["counts"] for record in records])
-        items = asked(counts, max(1, _PART_BYTES // sizes.row_bytes))
+        counts = (_counts(moved, number, record) for number, record in enumerate(records))
+        items = asked(counts, sizes.n_places, max(1, _PART_BYTES // sizes.row_bytes))
         yield self._saying(items, moved, found)
         return self.found(found, len(items))
 
@@ -158,13 +160,12 @@ class Routing:
             # of a block prepared and placed; of all blocks, and the same sorted
             workspace_bytes=max(self.block_rows) * (3 * self.sizes.row_bytes + 16) + 2 * moved + 64 * rows,
             result_bytes=moved + 32 * n_places,
+            # of one part at a time
+            driver_bytes=200 * n_places,
             entries_per_row=float(self.sizes.n_coordinates * n_places.bit_length()),
         )
         items, operand = [self._starts[part[0]] for part in parts], _Placing(self.basis, self.prepare)
-        record_bytes = 1024 + 10 * n_places
-        return Each(
-            "place", _place, items, store, parts, operand, self.split, record_bytes=record_bytes, cost=cost
-        )
+        return Each("place", _place, items, store, parts, operand, self.split, cost=cost)
 
     def _saying(
         self, items: list[tuple[int, range]], moved: SliceStore | None, store: SliceStore | None
@@ -183,36 +184,53 @@ class Routing:
         return Each("say", _say, items, store, operand=operand, split=self.split, cost=cost)
 
 
-def asked(counts: NDArray[np.int64], most: int) -> list[tuple[int, range]]:
+def asked(counts: Iterable[NDArray[np.int64]], n_places: int, most: int) -> list[tuple[int, range]]:
     """The places where rows lie, each with the parts about whose rows it is asked at a time.
 
     Parameters
     ----------
-    counts : (n_parts, n_places) rows
+    counts : of each part the rows in the places (n_places,): of many parts and places they are too many to
+        be held
     most : rows at a time, if no part has more
 
-    >>> asked(np.array([[3, 0, 1], [3, 0, 0], [2, 0, 1]]), 5)
+    >>> asked(np.array([[3, 0, 1], [3, 0, 0], [2, 0, 1]]), 3, 5)
     [(0, range(0, 1)), (0, range(1, 3)), (2, range(0, 3))]
     """
     items = []
-    for place in range(counts.shape[1]):
-        first, stop, n_rows = 0, 0, 0
-        for part in np.flatnonzero(counts[:, place]).tolist():
-            if n_rows and n_rows + counts[part, place] > most:
-                items.append((place, range(first, stop)))
-                n_rows = 0
-            first, stop = (first if n_rows else part), part + 1
-            n_rows += counts[part, place]
-        if n_rows:
-            items.append((place, range(first, stop)))
-    return items
+    first, stop, n_rows = (np.zeros(n_places, dtype=np.int64) for _ in range(3))
+    for part, found in enumerate(counts):
+        full = np.flatnonzero((n_rows > 0) & (found > 0) & (n_rows + found > most))
+        items += _items(full, first, stop)
+        n_rows[full] = 0
+        first[(n_rows == 0) & (found > 0)] = part
+        stop[found > 0] = part + 1
+        n_rows += found
+    items += _items(np.flatnonzero(n_rows), first, stop)
+    return sorted(items, key=lambda item: (item[0], item[1].start))
+
+
+def _items(
+    places: NDArray[np.intp], first: NDArray[np.int64], stop: NDArray[np.int64]
+) -> list[tuple[int, range]]:
+    ranges = map(range, first[places].tolist(), stop[places].tolist())
+    return list(zip(places.tolist(), ranges, strict=True))
+
+
+def _counts(store: SliceStore, number: int, record: Mapping[str, Any]) -> NDArray[np.int64]:
+    """Rows of a part in each place."""
+    offsets = store.offsets(number)
+    if crc32(offsets.data) != record["offsets"]:
+        raise CorruptDataError(
+            f"the places of part {number} of the rows are damaged", where="moved rows", mend="predict again"
+        )
+    return np.diff(offsets)
 
 
 def _place(
     start: int, blocks: Iterator[Block], operand: _Placing
 ) -> tuple[dict[str, Any], NDArray[np.int64], dict[str, NDArray[Any]]]:
     """The rows of some blocks, of which the first is number ``start``, sorted by place; a row of several
-    layers is there several times. The record has the "counts" of the places."""
+    layers is there several times. The record has the checksum of the "offsets"."""
     basis = operand.basis
     assert basis is not None
     coordinates, places = [], []
@@ -229,8 +247,7 @@ def _place(
     order = np.argsort(by_layer, kind="stable")
     offsets = np.searchsorted(by_layer[order], np.arange(basis.sizes.n_places + 1)).astype(np.int64)
     rows = order % len(together)
-    record = {"counts": np.diff(offsets).tolist()}
-    return record, offsets, {"row": start + rows, "coordinates": together[rows]}
+    return {"offsets": crc32(offsets.data)}, offsets, {"row": start + rows, "coordinates": together[rows]}
 
 
 def _say(

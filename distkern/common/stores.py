@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 
@@ -43,6 +44,9 @@ class SliceStore(Store, Protocol):
 
     def slices(self, place: int, numbers: Iterable[int]) -> Iterator[Mapping[str, NDArray[Any]]]:
         """Slice ``place`` of each of the tasks of some numbers; raises if it is not seen."""
+
+    def offsets(self, number: int) -> NDArray[np.int64]:
+        """Those that a task gave."""
 
 
 class Workplace(Protocol):

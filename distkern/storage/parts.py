@@ -194,6 +194,21 @@ class SlicedParts(_Parts):
         for number in numbers:
             yield self._slice(place, number)
 
+    def offsets(self, number: int) -> NDArray[np.int64]:
+        """The offsets of a part, by its table of slices, which is checked when a slice is read."""
+        file = self._file(number)
+        try:
+            first = np.frombuffer(read_range(file, 0, _ENTRY.itemsize), dtype=_ENTRY)
+            table = np.frombuffer(read_range(file, 0, int(first[0]["start"])), dtype=_ENTRY)
+        except (FileNotFoundError, IndexError, ValueError):
+            raise chunks.damaged("its table of slices is missing or damaged", file) from None
+        ends = np.append(table["start"][:1], table["stop"]).astype(np.int64)
+        return np.asarray((ends - ends[0]) // self._row_bytes)
+
+    @property
+    def _row_bytes(self) -> int:
+        return sum(np.dtype(dtype).itemsize * math.prod(shape) for dtype, shape in self._layout.values())
+
     def _slice(self, place: int, number: int) -> dict[str, NDArray[Any]]:
         file = self._file(number)
         low = place * _ENTRY.itemsize
@@ -207,8 +222,7 @@ class SlicedParts(_Parts):
             raise chunks.damaged("the rows are missing", file) from None
         if len(content) != stop - start or chunks.crc32c(content) != int(entry[0]["crc32c"]):
             raise chunks.damaged("the stored rows are damaged (their checksum is wrong)", file)
-        row_bytes = sum(np.dtype(dtype).itemsize * math.prod(shape) for dtype, shape in self._layout.values())
-        n_rows, arrays, done = len(content) // row_bytes, {}, 0
+        n_rows, arrays, done = len(content) // self._row_bytes, {}, 0
         for name, (dtype, shape) in self._layout.items():
             size = n_rows * np.dtype(dtype).itemsize * math.prod(shape)
             arrays[name] = content[done : done + size].view(dtype).reshape(n_rows, *shape)

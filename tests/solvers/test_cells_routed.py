@@ -1,6 +1,8 @@
 """Prediction by machines in cells that no process keeps: rows go to their buckets, predictions come back."""
 
+import tracemalloc
 from collections import Counter
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import dump_svmlight_file
 
 from distkern.bases import routing
+from distkern.bases.placed import PlacedSizes
 from distkern.common.errors import CorruptDataError, MemoryBudgetError
 from distkern.common.sparse import SparseRows
 from distkern.estimators.cells import CellClassifier, CellRegressor
@@ -18,7 +21,7 @@ from distkern.runs.scoring import files_for, predict_files_to, predict_to
 from distkern.solvers._cells import basis, layout
 from distkern.storage import file_rows
 from distkern.storage.ingest import write_dataset
-from distkern.storage.parts import StoredParts
+from distkern.storage.parts import SlicedParts, StoredParts
 
 KINDS = ("two partitions", "several classes", "over another model")
 
@@ -132,7 +135,58 @@ def test_the_limit_is_of_all_passes(fitted, nothing_kept, tmp_path):
 def test_a_place_is_asked_about_few_rows_at_a_time():
     counts = np.array([[2, 0, 9], [2, 0, 9], [2, 1, 0], [2, 0, 0]])
     wanted = [(0, range(2)), (0, range(2, 4)), (1, range(2, 3)), (2, range(1)), (2, range(1, 2))]
-    assert routing.asked(counts, 4) == wanted
+    assert routing.asked(counts, 3, 4) == wanted
+    # one after the other, and in any number
+    counts = np.random.default_rng(0).integers(0, 4, (40, 7)) * np.array([0, 1, 1, 1, 1, 1, 1])
+    found = routing.asked(iter(counts), 7, 9)
+    assert found == sorted(found, key=lambda item: (item[0], item[1].start))
+    for place in range(7):
+        ranges = [parts for number, parts in found if number == place]
+        rows = [int(counts[list(parts), place].sum()) for parts in ranges]
+        assert sum(rows) == counts[:, place].sum()
+        assert all(0 < row <= 9 for row in rows)
+        # the next part's rows would have been too many
+        assert all(row + counts[after.start, place] > 9 for row, after in zip(rows, ranges[1:], strict=False))
+
+
+class Counted:
+    """A store of many parts, each of which has a row in every hundredth place, of which nothing is kept."""
+
+    def __init__(self, n_places):
+        self.n_places, self.read = n_places, 0
+
+    def offsets(self, number):
+        self.read += 1
+        return np.cumsum(np.arange(-1, self.n_places) % 100 == number % 100, dtype=np.int64)
+
+
+def test_counts_of_parts_and_places_are_not_held_together():
+    """Of 10^9 rows and 60,000 places they would be gigabytes."""
+    n_parts, n_places = 500, 5000
+    sizes = PlacedSizes(1, n_places, 1, 4, 2**20, 2**20, np.dtype(np.float32))
+    few, many = (routing.Routing(sizes, (2**17,) * n, "test").planned[0] for n in (10, 1000))
+    assert few.record_bytes == many.record_bytes < 1000
+    assert few.cost.driver_bytes == many.cost.driver_bytes < 1000 * n_places
+    store = Counted(n_places)
+    records = [{"offsets": crc32(store.offsets(number).data)} for number in range(n_parts)]
+    steps = routing.Routing(sizes, (2**17,) * n_parts, "test", object()).steps(lambda name, columns: store)
+    next(steps)
+    tracemalloc.start()
+    saying = steps.send(records)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert store.read == 2 * n_parts
+    assert len(saying.items) == n_places
+    # all counts of all parts are 20 MB
+    assert taken < few.cost.driver_bytes + 300 * n_places < 8 * n_parts * n_places / 5
+
+
+def test_a_damaged_table_of_places_is_told(fitted, nothing_kept, tmp_path, monkeypatch):
+    data, folder, _, _ = fitted["several classes"]
+    model, read = load_model(folder), SlicedParts.offsets
+    monkeypatch.setattr(SlicedParts, "offsets", lambda self, number: read(self, number) + 1)
+    with pytest.raises(CorruptDataError, match="predict again"):
+        predict_to(model, data.train, tmp_path / "p.npy", scheduler="synchronous")
 
 
 @pytest.mark.parametrize("kind", ["csv", "svmlight"])
