@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, cast
 
@@ -26,6 +29,10 @@ from distkern.runs.persistence import load_model, save_model
 from distkern.storage.atomic import explain_errors
 from distkern.storage.dataset import Split
 from distkern.storage.places import Location, place_of
+
+#: a knob whose number is to be found; what it is where none is given
+_NUMBER = re.compile(r"--set (n_landmarks|n_features)=\.\.\.")
+_DEFAULT_SIZE = 512
 
 Trained = TypeVar("Trained", bound=Learner)
 
@@ -142,7 +149,7 @@ def _plan_on(
             machine.memory_limit,
             extents["train"],
             raised,
-            estimator.memory_knob(),
+            _with_number(estimator, lambda smaller: _fits(machine, smaller, source, test is not None)),
         )
     seconds = START_SECONDS + sum(step.times * step.seconds for step in passes)
     return Plan(
@@ -157,6 +164,32 @@ def _plan_on(
         machine,
         saved,
     )
+
+
+def _fits(machine: Machine, estimator: Learner, source: Split, has_test: bool) -> bool:
+    solver, problem = estimator.problem(estimator._data_of_split(source), has_test=has_test)
+    steps, extent = [outline.step for outline in solver.outline(problem)], Extent.of(source, "planned")
+    plans, used = fitted(steps, {step.split: extent for step in steps}, machine)
+    return used.memory_limit is not None and needed_bytes(plans, used) <= used.memory_limit
+
+
+def _with_number(estimator: Learner, fits: Callable[[Learner], bool]) -> str:
+    """What makes it fit, with the largest number that does where the knob is one."""
+    knob = estimator.memory_knob()
+    named = _NUMBER.search(knob)
+    if named is None or not hasattr(estimator, named[1]):
+        return knob
+    smaller = copy(estimator)
+
+    def is_too_large(size: int) -> bool:
+        setattr(smaller, named[1], size)
+        return not fits(smaller)
+
+    given = getattr(estimator, named[1]) or _DEFAULT_SIZE
+    # random features may come in pairs
+    sizes = range(2, given, 2)
+    found = bisect_left(sizes, True, key=is_too_large)
+    return _NUMBER.sub(rf"--set \1={sizes[found - 1]}", knob) if found else knob
 
 
 def _worst(plans: Sequence[PassPlan], machine: Machine) -> PassPlan:

@@ -222,7 +222,7 @@ class Newton(AbstractExplicit[NewtonState]):
             return self._point(plain, at, sums, sums.mean_gradient)
 
         exact = self.basis(replace(problem, dtype=np.dtype(np.float64)), state.landmarks, state.gamma)
-        rows = rows_of(problem, self.risk.n_outputs, self.memory_limit)
+        rows = rows_of(problem, footprint.size, self.risk.n_outputs, self.memory_limit)
         sampled: Sampled = yield Derived("preconditioner", partial(sampled_rows, problem, exact, rows))
         start = Point(state.coefficients, state.objective, state.gradient, None)
         solve = sampled.inverse(state.coefficients, model.risk, self.nu)

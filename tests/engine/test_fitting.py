@@ -1,6 +1,7 @@
 """A run under a limit that it fits only if it keeps less and does less at a time trains, to the same bits."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -44,6 +45,28 @@ def test_a_run_that_does_not_fit_keeps_less_and_gives_the_same_bits(path):
     assert least.history_[-1]["objective"] == whole.history_[-1]["objective"]
     with pytest.raises(MemoryBudgetError):
         train(model(), data.train, **where, memory_limit=most.driver_bytes - 1)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "kind", "name", "given"),
+    [
+        ("synchronous", dk.NewtonClassifier, "n_landmarks", {}),
+        ("local", dk.NewtonClassifier, "n_features", {"features": "random", "hessian": "matrix"}),
+        ("synchronous", dk.CSVRGClassifier, "n_landmarks", {}),
+    ],
+)
+def test_the_refusal_names_the_largest_number_that_fits(path, scheduler, kind, name, given):
+    data, where = dk.open_dataset(path), {"scheduler": scheduler, "workers": 1, "memory_limit": 400 * 2**20}
+
+    def planned(size):
+        return plan(kind(**{name: size, "random_state": 0}, **given), data.train, test=data.test, **where)
+
+    refused = planned(20_000)
+    assert not refused.fits
+    fitting = int(re.search(rf"--set {name}=(\d+)\)", refused.advice)[1])
+    assert fitting > 100
+    assert planned(fitting).fits
+    assert not planned(fitting + 2).fits
 
 
 def test_plan_says_what_it_does_less_of(path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -249,6 +251,19 @@ def test_many_features_are_planned_within_the_limit(path, scheduler, capsys):
     assert "--set hessian=products" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+def test_a_run_stays_within_the_limit_that_no_matrix_fits(path, tmp_path):
+    """A matrix of 30,000 features takes 6.7 GiB."""
+    flags = ["--data", str(path), "--algorithm", "newton", "--memory-limit", "512MiB", "--out", "m"]
+    flags += ["--scheduler", "synchronous", "--set", "features=random", "--set", "n_features=30000"]
+    command = [sys.executable, "-m", "distkern", "train", *flags, "--set", "stages=2"]
+    shown = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert "matrices of 30,000 features do not fit the memory limit" in shown.stdout + shown.stderr
+    last = json.loads((tmp_path / "m" / "metrics.jsonl").read_text().splitlines()[-1])
+    assert 200 * 2**20 < last["driver_peak_rss_bytes"] < 2**29
+    assert last["steps"] >= 2
+
+
 def test_a_limit_changes_no_bits_of_matrices(path):
     data = dk.open_dataset(path).train
     given = {"n_landmarks": 60, "stages": 2, "tol": 0.0, "random_state": 0}
@@ -276,8 +291,9 @@ def test_plans_of_products_hold_many_outputs():
     blocks = (16384,) * 8
     problem = Problem(blocks, 16, np.dtype(np.float32), 0, n_outputs=26, has_test=False)
     # of each output a factor
-    rows = [preconditioner.rows_of(problem, 26, limit) for limit in (None, 2**29)]
+    rows = [preconditioner.rows_of(problem, 30_000, 26, limit) for limit in (None, 2**29)]
     assert 8 * 28 * rows[0] ** 2 <= 2**29
     assert 8 * 28 * rows[1] ** 2 <= 0.1 * 2**29
     assert rows[1] > 400
-    assert preconditioner.rows_of(problem, 1, None) == 3620
+    assert preconditioner.rows_of(problem, 30_000, 1, None) == 3620
+    assert preconditioner.rows_of(problem, 64, 1, None) == 256

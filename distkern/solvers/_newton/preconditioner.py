@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 #: rows, at most, and for each root of the number of all of them: their products then take about as long as a
 #: pass
 _MOST_ROWS, _ROWS_PER_ROOT = 4096, 10
+_ROWS_PER_FUNCTION = 4
 #: of the memory limit, what matrices of the rows may take; and without one
 _SHARE, _BYTES = 0.1, 2**29
 #: numbers of the functions' coefficients that are multiplied at once
@@ -32,23 +33,29 @@ _PANEL_NUMBERS, _PANEL_ROWS = 2**20, 256
 _DAMPING = 0.03
 
 
-def rows_of(problem: Problem, n_outputs: int, limit: int | None) -> int:
-    """q: by the number of rows, and by what products of q rows and a factor for each output may take."""
+def rows_of(problem: Problem, size: int, n_outputs: int, limit: int | None) -> int:
+    """q: by the number of rows, and by what products of q rows and a factor for each output may take.
+
+    Four times as many as there are functions see all their directions.
+    """
     left = _BYTES if limit is None else int(limit * _SHARE)
     fitting = int((left / (8 * (n_outputs + 2))) ** 0.5)
-    return max(min(_MOST_ROWS, int(_ROWS_PER_ROOT * problem.n_rows**0.5), problem.n_rows, fitting), 1)
+    wanted = int(_ROWS_PER_ROOT * problem.n_rows**0.5)
+    return max(min(_MOST_ROWS, wanted, problem.n_rows, _ROWS_PER_FUNCTION * size, fitting), 1)
 
 
 def preconditioner_bytes(problem: Problem, footprint: Footprint, n_outputs: int, n_rows: int) -> int:
     """Of the rows, their products and factors, and of functions where these are made."""
     panel = _panel(footprint.size)
+    # of the functions that are made at a time
+    tile = footprint.row_bytes - 2 * (footprint.size - footprint.block_size) * problem.dtype.itemsize
     return (
         8 * (n_outputs + 2) * n_rows**2
         + n_rows * (problem.row_bytes + 8 * problem.row_numbers)
         + 8 * n_rows * (panel + 4 * n_outputs)
         + 8 * footprint.size * (2 * panel + 4 * n_outputs)
         # in double precision
-        + 2 * footprint.summing_bytes
+        + 2 * footprint.tile_rows * tile
         + footprint.operand_bytes
     )
 

@@ -28,7 +28,7 @@ MOST_PRODUCTS = 40
 #: of a stage, as a rule
 _PRODUCTS = 8
 #: (r, k) arrays
-_VECTORS = 16
+_VECTORS = 12
 #: of what conjugate gradients have gained, what they may leave
 _SHARE = 0.5
 
@@ -75,7 +75,7 @@ def product_outlines(
     if risk.loss.is_quadratic:
         # the second one makes up for rounding
         stages = min(stages, 2)
-    n_rows = rows_of(problem, risk.n_outputs, limit)
+    n_rows = rows_of(problem, footprint.size, risk.n_outputs, limit)
     held = preconditioner_bytes(problem, footprint, risk.n_outputs, n_rows)
     # the model, its gradient, the step and what conjugate gradients go by
     held += _VECTORS * 8 * footprint.size * risk.n_outputs + footprint.process_bytes
