@@ -33,7 +33,7 @@ from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import Block, Floats
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.engine.dask.arrays import DaskArraySource, is_dask
+from distkern.engine.dask.arrays import DaskArraySource, is_dask, map_blocks
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
@@ -43,6 +43,7 @@ from distkern.runs.data import TrainingData, describing, from_arrays, from_descr
 from distkern.runs.feature_names import learn_names, learn_names_of_dataset, preparation_of
 from distkern.runs.frames import at_rows, is_mixed, rows_of_frame
 from distkern.runs.prediction import answer_of, predict_rows
+from distkern.runs.routed import answers_of
 from distkern.runs.spooled import in_random_order
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.risk import Risk
@@ -349,6 +350,8 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
         self._fitted()
         if isinstance(X, Dataset):
             raise InputError("a data set has splits", where="X", mend="give data.test, or data.train")
+        if isinstance(X, Split) and (answers := answers_of(self, X, output)) is not None:
+            return map_blocks(answers, X, dtype, n_columns)
         return at_rows(self, X, lambda preparation: self.predictor(preparation, output), n_columns, dtype)
 
     @property

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import atexit
+from collections.abc import Callable, Generator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
+
+from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.bases.placed import AbstractPlacedBasis
 from distkern.bases.routing import Found, Routing
 from distkern.common import blas
+from distkern.common.types import Floats, Reader
 from distkern.engine.budget import Machine
 from distkern.engine.drive import Driver
+from distkern.engine.executors import open_executor
+from distkern.runs.applied import Applied
 from distkern.runs.learner import Learner
 from distkern.runs.spooled import temporary_folder
 from distkern.storage.atomic import staged_folder
@@ -48,6 +57,36 @@ def scratch_folder(out: Location | None, stack: ExitStack) -> Path:
     if isinstance(place, Path):
         return stack.enter_context(staged_folder(place.with_name(f"{place.name}.rows"))).path
     return temporary_folder(stack)
+
+
+def answers_of(
+    model: Learner, split: Split, output: str
+) -> Callable[[int, int, Reader], NDArray[Any]] | None:
+    """A picklable function of the number of a block of a split, its rows and its reader, that says what
+    :meth:`~distkern.runs.learner.Learner.answer` makes of its rows; None where it is no model that is asked.
+
+    The places are asked here, on the active scheduler: what they say is kept in a folder of ``TMPDIR`` until
+    the process ends, for it is not known who still has arrays that are made of it.
+    """
+    if unkept(model.basis(split.dtype), None, Machine("synchronous", 1)) is None:
+        return None
+    with open_executor() as executor:
+        routing = routing_of(model, split, split.name, None, executor.machine)
+        if routing is None:
+            return None
+        folder = Path(mkdtemp(prefix="distkern-"))
+        atexit.register(rmtree, folder, ignore_errors=True)
+        found = run(routing, Driver({split.name: split}, executor), folder)
+        rmtree(folder / "moved")
+    return partial(_answer_block, Applied.to(split, model, found), model.answer(output))
+
+
+def _answer_block(
+    applied: Applied, answer: Callable[[Floats], NDArray[Any]], number: int, n_rows: int, reader: Reader
+) -> NDArray[Any]:
+    with blas.single_threaded():
+        features = reader().features if applied.needs_rows else None
+        return answer(applied.combined(number, n_rows, features))
 
 
 def run(routing: Routing, driver: Driver, folder: Path) -> Found:

@@ -155,7 +155,7 @@ class Cells(AbstractSolver[CellsState]):
         ),
     }
     cost_of_pass = "O(n m d) for the kernels of cells of m rows, O(n m) for each sweep over them"
-    memory = "8 m^2 + 64 MiB of rows in a worker"
+    memory = "6 m^2 (square loss: 8 m^2) + 64 MiB of rows in a worker"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -4,6 +4,7 @@ import tracemalloc
 from collections import Counter
 from zlib import crc32
 
+import dask
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -179,6 +180,25 @@ def test_counts_of_parts_and_places_are_not_held_together():
     assert len(saying.items) == n_places
     # all counts of all parts are 20 MB
     assert taken < few.cost.driver_bytes + 300 * n_places < 8 * n_parts * n_places / 5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lazy_predictions_of_a_split_read_every_place_once(kind, fitted, nothing_kept, monkeypatch):
+    data, folder, expected, _ = fitted[kind]
+    model, loaded, load = load_model(folder), Counter(), StoredParts.load
+    monkeypatch.setattr(StoredParts, "load", lambda self, n: (loaded.update([n]), load(self, n))[1])
+    with dask.config.set(scheduler="synchronous"):
+        name = "predict" if kind == "over another model" else "decision_function"
+        lazy = getattr(model, name)(data.train)
+        assert (lazy.shape, lazy.numblocks[0]) == (expected.shape, data.train.n_blocks)
+        # what has been found stays, whatever is made of it
+        half, lazy = lazy[: len(expected) // 2] + 1, None
+        np.testing.assert_allclose(half.compute() - 1, expected[: len(expected) // 2], atol=1e-5)
+        assert set(loaded.values()) == {1}
+        if kind == "several classes":
+            labels = model.predict(data.train).compute()
+            assert set(labels) == set(model.classes_)
+            np.testing.assert_array_equal(labels, model.classes_[expected.argmax(axis=1)])
 
 
 def test_a_damaged_table_of_places_is_told(fitted, nothing_kept, tmp_path, monkeypatch):

@@ -182,15 +182,22 @@ def map_source(
     function: Callable[[Any], Any], source: AbstractSource, dtype: Any, n_columns: int | None
 ) -> Any:
     """A lazy Dask array of ``function`` of the features of each block of a source."""
+    return map_blocks(partial(_read_and_apply, function), source, dtype, n_columns)
+
+
+def map_blocks(
+    function: Callable[[int, int, Reader], Any], source: AbstractSource, dtype: Any, n_columns: int | None
+) -> Any:
+    """A lazy Dask array of ``function`` of the number of each block of a source, its rows and its reader."""
     import dask.array as da
 
     parts = []
     for index, n_rows in enumerate(source.block_rows):
-        part = delayed(partial(_read_and_apply, function))(source.reader(index))
+        part = delayed(function)(index, n_rows, source.reader(index))
         shape = (n_rows,) if n_columns is None else (n_rows, n_columns)
         parts.append(da.from_delayed(part, shape=shape, dtype=dtype))
     return da.concatenate(parts)
 
 
-def _read_and_apply(function: Callable[[Any], Any], reader: Reader) -> Any:
+def _read_and_apply(function: Callable[[Any], Any], _number: int, _n_rows: int, reader: Reader) -> Any:
     return function(reader().features)
