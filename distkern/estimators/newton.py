@@ -42,6 +42,10 @@ class AbstractNewton(AbstractExplicitEstimator):
         note = f"matrices of {size:,} features do not fit the memory limit: {_SPOKEN} (hessian=products)"
         return chosen, replace(problem, notes=(*problem.notes, note))
 
+    def stored_params(self) -> dict[str, Any]:
+        # of where it was trained: a run that has ended is the same under any other limit
+        return super().stored_params() | {"memory_limit": None}
+
     def _identity(self, data: TrainingData, problem: Problem) -> dict[str, Any]:
         # the limit changes nothing where there are matrices
         limit = self.value("memory_limit") if self.hessian_ == "products" else None
@@ -80,6 +84,12 @@ class NewtonClassifier(AbstractNewton, AbstractExplicitClassifier):
     :class:`~distkern.estimators.svrg.SVRGClassifier` does, in few passes, each of which makes the Hessian of
     all rows; or, of more random or linear features than have a matrix in ``memory_limit``, by products with
     the Hessian, a pass for each step of preconditioned conjugate gradients (``hessian="products"``).
+
+    Measured on one core, logistic loss: a9a (32,561 rows), 16,384 random features, nu = 1e-4: products in a
+    limit of 512 MiB end after 19 passes, 59 CPU seconds and 315 MiB at an objective of 0.3334 and 14.8 % of
+    test errors, matrices after 187 CPU seconds and 3.6 GiB at 0.3343 and 14.8 %. Of few features and many
+    rows matrices, which are of a sample then, are faster: covtype (464,809 rows), 2,048 features, gamma = 16,
+    nu = 1e-6: 12 CPU seconds (0.4260, 19.3 %), products 19 passes and 52 to 59 CPU seconds (0.4261, 19.2 %).
 
     Fitted attributes
     -----------------

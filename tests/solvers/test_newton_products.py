@@ -287,6 +287,15 @@ def test_a_run_with_products_goes_on_with_the_same_limit_only(path):
     assert identity(hessian="products", memory_limit=2**30) != identity(hessian="products")
 
 
+def test_a_model_is_finished_under_any_limit(path, tmp_path):
+    data = dk.open_dataset(path).train
+    given = {"features": "random", "n_features": 64, "stages": 1, "random_state": 0}
+    where = {"scheduler": "synchronous", "out": tmp_path / "m"}
+    first = train(dk.NewtonClassifier(memory_limit=2**29, **given), data, **where)
+    again = train(dk.NewtonClassifier(memory_limit=2**30, **given), data, resume=True, **where)
+    np.testing.assert_array_equal(again.coef_, first.coef_)
+
+
 def test_plans_of_products_hold_many_outputs():
     blocks = (16384,) * 8
     problem = Problem(blocks, 16, np.dtype(np.float32), 0, n_outputs=26, has_test=False)

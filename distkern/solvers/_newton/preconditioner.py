@@ -56,7 +56,7 @@ def preconditioner_bytes(problem: Problem, footprint: Footprint, n_outputs: int,
         + 8 * footprint.size * (2 * panel + 4 * n_outputs)
         # in double precision
         + 2 * footprint.tile_rows * tile
-        + footprint.operand_bytes
+        + 2 * footprint.operand_bytes
     )
 
 
