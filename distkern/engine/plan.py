@@ -181,14 +181,14 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
     waiting = cost.waiting_bytes(min(FAN_IN, len(groups)))
     combined = 0 if len(groups) <= FAN_IN and per_task == 1 else cost.result_bytes
     task_bytes = extent.block_bytes(machine) + cost.workspace_bytes
-    driver = DRIVER_BASE_BYTES + kept + len(groups) * TASK_BYTES + waiting + cost.result_bytes
+    driver = DRIVER_BASE_BYTES + extent.reader_bytes + len(groups) * TASK_BYTES + waiting + cost.result_bytes
     worker = machine.worker_base_bytes + loaded_bytes(cost) + kept + machine.tasks_of_process * task_bytes
     driver, worker = driver + cost.driver_bytes, worker + waiting + combined
     if machine.kind == "distributed" and machine.same_host:
         # they come through the scheduler, which is in the driver's process or beside it
         driver += waiting
     if machine.in_process:
-        driver += machine.n_workers * task_bytes + cost.process_bytes
+        driver += extent.kept_bytes(machine) + machine.n_workers * task_bytes + cost.process_bytes
         worker = 0
     compiles = cost.driver_compiled or (machine.in_process and cost.compiled)
     return ReducePlan(
@@ -226,12 +226,12 @@ def plan_each(step: Each, extent: Extent, machine: Machine) -> EachPlan:
     kept = extent.reader_bytes + extent.kept_bytes(machine)
     ahead = _TASKS_AHEAD * machine.n_workers
     under_way = min(ahead, len(rows))
-    driver = DRIVER_BASE_BYTES + kept + cost.driver_bytes + under_way * TASK_BYTES
+    driver = DRIVER_BASE_BYTES + extent.reader_bytes + cost.driver_bytes + under_way * TASK_BYTES
     driver += len(rows) * step.record_bytes + (0 if machine.same_host else under_way * cost.result_bytes)
     worker = machine.worker_base_bytes + loaded_bytes(cost) + kept
     worker += machine.tasks_of_process * task_bytes
     if machine.in_process:
-        driver += machine.n_workers * task_bytes + cost.process_bytes
+        driver += extent.kept_bytes(machine) + machine.n_workers * task_bytes + cost.process_bytes
         worker = 0
     compiles = cost.driver_compiled or (machine.in_process and cost.compiled)
     return EachPlan(

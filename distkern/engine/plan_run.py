@@ -7,7 +7,17 @@ from dataclasses import replace
 
 from distkern.engine.batches import as_rounds
 from distkern.engine.budget import COMPILING_BYTES, MIB, Machine
-from distkern.engine.plan import Extent, PassPlan, RoundsPlan, plan_each, plan_reduce, plan_stream
+from distkern.engine.plan import (
+    EachPlan,
+    Extent,
+    PassPlan,
+    ReducePlan,
+    RoundsPlan,
+    StreamPlan,
+    plan_each,
+    plan_reduce,
+    plan_stream,
+)
 from distkern.engine.plan_rounds import plan_rounds
 from distkern.passes import Batches, Each, Pass, Reduce, Rounds
 
@@ -26,7 +36,8 @@ def plan_pass(step: Pass, extent: Extent, machine: Machine) -> PassPlan:
 
 
 def plan_run(steps: Sequence[Pass], extents: Mapping[str, Extent], machine: Machine) -> list[PassPlan]:
-    """The plans of passes of one run, each with what stays of the others: compiled loops, state of Rounds.
+    """The plans of passes of one run, each with what stays of the others: compiled loops, state of Rounds,
+    blocks that the driver has read for a Stream.
 
     Parameters
     ----------
@@ -36,12 +47,18 @@ def plan_run(steps: Sequence[Pass], extents: Mapping[str, Extent], machine: Mach
     plans = [plan_pass(step, extents[step.split], machine) for step in steps]
     states = {plan.name: plan for plan in plans if isinstance(plan, RoundsPlan)}
     compiled = COMPILING_BYTES * any(plan.compiles for plan in plans)
+    read = [
+        extents[step.split].kept_bytes(machine)
+        for step, plan in zip(steps, plans, strict=True)
+        if isinstance(plan, StreamPlan) and plan.load == "driver" and not machine.in_process
+    ]
     found = []
     for plan in plans:
         others = [state for name, state in states.items() if name != plan.name]
         worker = sum(state.held_bytes for state in others if state.on_workers)
         driver = sum(state.held_bytes for state in others if not state.on_workers)
         driver += compiled * (not plan.compiles)
+        driver += max(read, default=0) * isinstance(plan, ReducePlan | EachPlan)
         grown = plan.worker_bytes and plan.worker_bytes + worker
         found.append(replace(plan, worker_bytes=grown, driver_bytes=plan.driver_bytes + driver))
     return found

@@ -12,7 +12,7 @@ import distkern.engine.plan as plan_module
 from distkern.engine.budget import CACHE_BYTES, COMPILED_BYTES, COMPILING_BYTES, Machine
 from distkern.engine.plan import Extent, plan_each, plan_reduce, plan_stream
 from distkern.engine.plan_run import fitted, needed_bytes, plan_run
-from distkern.passes import Cost, Each, Reduce, Rounds, Stream, Visit
+from distkern.passes import Cost, Each, Reduce, Rounds, Stream, Visit, whole_visits
 from toy import add, prepare, scaled_sum
 
 MACHINES = [
@@ -87,6 +87,28 @@ def test_a_block_that_is_kept_is_not_counted_again():
     extents = [Extent((1000,) * 4, 10**4, cacheable=cacheable, run="run") for cacheable in (False, True)]
     apart, kept = (plan_reduce(step, extent, machine).worker_bytes for extent in extents)
     assert kept - apart == 4 * 10**7 - 10**7
+
+
+def test_blocks_are_kept_by_the_driver_where_it_reads_them():
+    extents = {"train": Extent((1000,) * 4, 10**4, cacheable=True, run="run")}
+    passes = (
+        Reduce("sum", scaled_sum, add),
+        Each("each", scaled_sum, range(4), None, [(block,) for block in range(4)]),
+    )
+    stream = Stream("rows", whole_visits((1000,) * 4), scaled_sum)
+    for step in passes:
+        for machine in (Machine("distributed", 2), Machine("synchronous", 1)):
+            frugal = replace(machine, most_kept=0)
+            alone, beside = (
+                [plan_run(steps, extents, each)[0].driver_bytes for each in (machine, frugal)]
+                for steps in ([step], [step, stream])
+            )
+            if machine.in_process:
+                # the block in use is one of them
+                assert alone[0] - alone[1] == beside[0] - beside[1] == 4 * 10**7 - 10**7
+            else:
+                assert alone[0] == alone[1]
+                assert beside[0] - beside[1] == 4 * 10**7
 
 
 def test_each_task_of_a_worker_takes_a_workspace():
