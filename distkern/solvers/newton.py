@@ -42,7 +42,7 @@ Array = NDArray[np.float64]
 #: of a pass's result: the half of a matrix of 5,800 functions
 _STRIP_BYTES = 128 * 2**20
 #: strips that fit a memory limit
-_STRIPS_OF_LIMIT = 32
+_STRIPS_OF_LIMIT = 64
 #: of a sample, at least, and for each function
 _LEAST_SAMPLE, _ROWS_PER_FEATURE = 8192, 4
 #: a sample is taken of so many times its rows, or more

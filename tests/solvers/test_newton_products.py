@@ -15,6 +15,7 @@ from distkern.common.errors import InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
+from distkern.estimators.newton import that_fits
 from distkern.features.kernel_choice import KernelChoice
 from distkern.features.linear import Linear
 from distkern.features.nystroem import Nystroem
@@ -236,6 +237,22 @@ def test_what_fits_the_limit_decides(path):
     hessian, (note,) = chosen(n_features=30_000, memory_limit=2**29)
     assert hessian == "products"
     assert "matrices of 30,000 features do not fit the memory limit: conjugate gradients" in note
+
+
+@pytest.mark.parametrize(("outputs", "limit"), [(1, 512), (26, 400), (26, 300)])
+def test_more_features_never_go_back_to_matrices(outputs, limit):
+    problem = Problem((8192,) * 4, 16, np.dtype(np.float32), 0, n_outputs=outputs, has_test=True)
+
+    def takes_products(size):
+        subject = Newton(
+            Risk(find_loss("logistic")(), outputs), Random(RBF, size), memory_limit=limit * 2**20
+        )
+        return that_fits(subject, problem).takes_products
+
+    sizes = [100, *range(1900, 2600, 50), 6000, 30_000]
+    found = [takes_products(size) for size in sizes]
+    assert found == sorted(found)
+    assert (found[0], found[-1]) == (False, True)
 
 
 @pytest.mark.parametrize("scheduler", ["synchronous", "local"])
