@@ -373,6 +373,10 @@ def test_the_plan_counts_the_work_of_the_search_and_of_the_cells(tmp_path):
     assert effort.machine(1000, 3, 1, 2, quadratic=True).flops == pytest.approx(2 * 1e6 * 3 + 2 * 2 * 1e9 / 3)
     assert effort.machine(1000, 3, 1, 2, quadratic=False).flops == pytest.approx(2 * 1e6 * 3)
     assert planned(search=None, metric="full")[0]["metric"] > 0.1
+    # of a metric the factorisation in single precision; of many outputs fewer rows' gradients are averaged
+    assert effort.metric(9000, 10, 1, 2).flops == pytest.approx(2 * 9000**3 / 3, rel=0.05)
+    some, more = (effort.metric(4000, 100, outputs, 1) for outputs in (60, 120))
+    assert more.flops == pytest.approx(some.flops, rel=0.2)
 
 
 def noisy_columns(n_rows, seed=0):
