@@ -23,7 +23,8 @@ from distkern.solvers._cells.mapping import CellMap, MapChoice, map_from_arrays
 from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS, MetricKind
 from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.place import centred
-from distkern.solvers._cells.search import Ranking, search, sizes_of
+from distkern.solvers._cells.ranking import Ranking
+from distkern.solvers._cells.search import search, sizes_of
 from distkern.solvers._cells.space import KERNELS, Space, costs_of, maps_of, quick_maps
 from distkern.solvers._cells.trials import KernelSpec, Sampled, Trial, stratified_order
 from distkern.solvers.base import Steps

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from distkern.passes import Cost, Each
 from distkern.solvers._cells.metric import METRIC_ROWS, gradients_of
-from distkern.solvers._cells.search import CELL_KINDS, CELL_ROUNDS, Size
+from distkern.solvers._cells.ranking import CELL_KINDS, CELL_ROUNDS
+from distkern.solvers._cells.search import Size
 from distkern.solvers._cells.space import Space
 from distkern.solvers._cells.trials import MANY_OUTPUTS
 
@@ -22,7 +23,7 @@ _CUBE, _DOUBLE = 1 / 3, 2.0
 #: exponentials and the like of a pair of rows: in a kernel; their distance in double precision, of a metric
 _KERNEL_ENTRIES, _DISTANCE_ENTRIES = 2.0, 10.0
 #: maps that are tried on whole cells first, as a rule
-_FINALISTS = 5
+_FINALISTS = 7
 #: of the most rows of a cell: those that it has on average
 _FILLED = 0.75
 

@@ -13,7 +13,8 @@ from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.mapping import CellMap, MapChoice
 from distkern.solvers._cells.moving import Moving, Sample
 from distkern.solvers._cells.place import Places
-from distkern.solvers._cells.search import CELL_KINDS, CELL_ROUNDS, Ranking, round_name
+from distkern.solvers._cells.ranking import CELL_KINDS, CELL_ROUNDS, Ranking
+from distkern.solvers._cells.search import round_name
 from distkern.solvers._cells.tree import Tree
 from distkern.solvers._cells.trials import Trial
 from distkern.solvers._cells.tuning import Tuning, outcomes_of
@@ -35,7 +36,7 @@ def on_cells(
     """What the best settings achieve on held-out rows of some cells, cut in the coordinates of the first.
 
     All that are left are tried on a third of these cells, the best of them on all, with metrics learned from
-    more rows. The ranking is as it was where the sample has all rows.
+    more rows if the search is not to be quick. The ranking is as it was where the sample has all rows.
 
     Parameters
     ----------
@@ -58,10 +59,10 @@ def on_cells(
     cut = Cut(rows, len(layout.parts), risk, layout.tuned_rows, 0.0, problem.seed)
     for number, (widths, costs) in enumerate(CELL_ROUNDS):
         trials = tuple(ranking.finalists(widths, costs))
-        if number and ranking.space.has_metrics:
+        if number and ranking.space.has_metrics and layout.learns_again:
             trials = yield from _from_more_rows(trials, learned)
-        tuning = Tuning(cut, leader, trials, -(-layout.n_tuned // len(buckets)))
-        name, items = round_name(number), layout.tuned_items(number, counts)
+        items, n_cells = layout.tuned_items(number, counts)
+        name, tuning = round_name(number), Tuning(cut, leader, trials, n_cells)
         store = workplace.arrays(f"search/{name}")
         outcomes = outcomes_of(trials, store, (yield layout.tuning(name, items, store, tuning)))
         if not outcomes:

@@ -22,7 +22,7 @@ from distkern.solvers._cells.held_out import Asked, Zero, measure_asked, measure
 from distkern.solvers._cells.metric import METRIC_ROWS
 from distkern.solvers._cells.moving import Moving, Sample, Sampling, count_leaves, move_rows, sample_block
 from distkern.solvers._cells.place import Places
-from distkern.solvers._cells.sizes import Sizes
+from distkern.solvers._cells.sizes import LEAST_TUNED, Sizes
 from distkern.solvers._cells.transform import N_QUANTILES
 from distkern.solvers._cells.tree import Overlap, Tree
 from distkern.solvers._cells.trials import Sampled, Trial, trial_bytes, try_map
@@ -220,9 +220,17 @@ class Layout(Sizes):
         items = range(len(self.parts))
         return Each("probe", move_rows, items, store, self.parts, operand, record_bytes=4096, cost=cost)
 
-    def tuned_items(self, number: int, counts: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """The buckets that are tried in a round, of all with their rows."""
-        return counts if number else counts[::_FIRST_ROUND]
+    def tuned_items(self, number: int, counts: list[tuple[int, int]]) -> tuple[list[tuple[int, int]], int]:
+        """The buckets that are tried in a round, of all with their rows, and of how many cells each.
+
+        In the first round a third of all: of the buckets if there are many, which differ, or of their cells.
+        """
+        n_cells = -(-self.n_tuned // len(counts))
+        if number:
+            return counts, n_cells
+        if len(counts) >= _FIRST_ROUND * LEAST_TUNED:
+            return counts[::_FIRST_ROUND], n_cells
+        return counts, -(-n_cells // _FIRST_ROUND)
 
     def tuning(
         self, name: str, items: Sequence[tuple[int, int]], store: Store | None, operand: Tuning | None

@@ -19,8 +19,8 @@ from distkern.solvers._cells.ridge import solve_ridge
 
 Array = NDArray[np.float64]
 
-#: numbers of a tile of kernel values
-_TILE = 2**20
+#: numbers of a tile of kernel values, and rows of one of all pairs
+_TILE, _STRIP = 2**20, 256
 #: of equal rows
 _MOST_COST = 1e4
 
@@ -207,19 +207,21 @@ def predict_cell(
 
 
 def kernel_matrix(kernel: AbstractTileKernel, rows: Floats, dtype: DTypeLike) -> Floats:
-    """K of rows with each other, (m, m), tile by tile; symmetric but for rounding.
+    """K of rows with each other, (m, m), symmetric but for rounding: tiles, of which one serves for two.
 
     It lies in memory that the thread's next one is written into.
     """
     points = np.ascontiguousarray(rows, dtype=dtype)
     n_rows = len(points)
     matrix: Floats = scratch("kernel matrix", (n_rows, n_rows), points.dtype)
-    prepared = kernel.prepare(points)
-    step = max(1, _TILE // n_rows)
-    for start in range(0, n_rows, step):
-        tile = matrix[start : start + step]
-        prepared.scores(points[start : start + step], tile)
+    for start in range(0, n_rows, _STRIP):
+        strip = slice(start, start + _STRIP)
+        others, some = points[start:], points[strip]
+        tile: Floats = scratch("cell tile", (len(some), len(others)), points.dtype)
+        kernel.prepare(others).scores(some, tile)
         kernel.finish(tile)
+        matrix[strip, start:] = tile
+        matrix[start:, strip] = tile.T
     if isinstance(kernel, AbstractLandmarkKernel):
         np.fill_diagonal(matrix, 1.0)
     return matrix

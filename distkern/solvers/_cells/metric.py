@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.tiles import scratch
+from distkern.common.tiles import apply, matmul, scratch
 from distkern.common.types import Floats
 from distkern.solvers._cells.ridge import solve_ridge
 
@@ -22,8 +22,8 @@ _MIXED = 0.1
 #: multiplications that the gradients of one round may take: fewer rows' gradients are averaged where they
 #: would be more
 _MULTIPLICATIONS = 2e10
-#: rows that are compared with all others at a time
-_STRIP = 256
+#: rows and others that are compared at a time: what is made of them stays in a core's cache
+_TILE = 256
 
 
 def gradient_sum(
@@ -36,8 +36,8 @@ def gradient_sum(
     are elsewhere: the average gradient outer product of recursive feature machines (Radhakrishnan et al.
     2024; xRFM, arXiv 2508.10053).
 
-    Distances are found in double precision; what follows is in single, and the sum in double. One matrix of
-    all pairs is kept, which is factorised in place; distances are found again for the gradients.
+    Distances are found in double precision; what follows is in single, and the sum in double. Half of one
+    matrix of all pairs is made, and factorised in place; distances are found again for the gradients.
 
     Parameters
     ----------
@@ -54,24 +54,34 @@ def gradient_sum(
     del exact
     width = distances.median()
     kernel: Floats = scratch("factor", (len(rows), len(rows)), np.float32)
-    for start in range(0, len(rows), _STRIP):
-        strip = slice(start, start + _STRIP)
-        kernel[strip] = np.exp(distances.of(strip) / np.float32(-width))
+    tiles = [slice(start, start + _TILE) for start in range(0, len(rows), _TILE)]
+    for number, tile in enumerate(tiles):
+        for others in tiles[number:]:
+            kernel[tile, others] = distances.similarities(distances.of(tile, others), width)
     coefficients = solve_ridge(kernel, targets, np.full(len(rows), 1.0 / ridge), np.float32, overwrite=True)
     n_outputs = targets.shape[1]
     n_features = rows.shape[1]
     n_gradients = gradients_of(len(rows), n_features, n_outputs)
     total = np.zeros(n_features if is_diagonal else (n_features, n_features))
-    for start in range(0, n_gradients, _STRIP):
-        strip = slice(start, min(start + _STRIP, n_gradients))
-        apart = distances.of(strip)
-        slopes = np.exp(apart / np.float32(-width))
-        # rows that lie on each other have no direction
-        apart[apart <= 1e-6 * width] = np.inf
-        slopes /= apart
+    strengths = coefficients.astype(np.float32)
+    for start in range(0, n_gradients, _TILE):
+        tile = slice(start, min(start + _TILE, n_gradients))
+        pulled: Floats = scratch("pulled", (n_outputs, tile.stop - start, n_features), np.float32)
+        pulled[:] = 0.0
+        sums = np.zeros((n_outputs, tile.stop - start, 1), np.float32)
+        for others in tiles:
+            apart = distances.of(tile, others)
+            slopes = distances.similarities(apart, width)
+            # rows that lie on each other have no direction
+            apart[apart <= 1e-6 * width] = np.inf
+            slopes /= apart
+            for output in range(n_outputs):
+                pulls = scratch("pulls", slopes.shape, slopes.dtype)
+                apply(np.multiply, slopes, strengths[others, output], into=pulls)
+                pulled[output] += pulls @ points[others]
+                sums[output, :, 0] += pulls.sum(axis=1)
         for output in range(n_outputs):
-            pulls = slopes * coefficients[:, output].astype(np.float32)
-            gradients = pulls @ points - pulls.sum(axis=1, keepdims=True) * points[strip]
+            gradients = pulled[output] - sums[output] * points[tile]
             gradients = times(gradients.astype(np.float64), metric) / width
             total += np.einsum("ij,ij->j", gradients, gradients) if is_diagonal else gradients.T @ gradients
     return total
@@ -108,12 +118,12 @@ def learn_metric(
     """M (d, d) of one sample after some rounds, the identity before the first; its diagonal (d,) if it has
     no more.
 
-    The last round is over all rows, those before it over the first 4,000.
+    The last round is over all rows, those before it over the first half.
     """
     metric = np.ones(rows.shape[1])
     is_diagonal = kind == "diagonal"
     for number in range(1, (rounds if kind != "none" else 0) + 1):
-        some = slice(len(rows) if number == rounds else METRIC_ROWS)
+        some = slice(len(rows) if number == rounds else len(rows) // 2)
         metric = metric_of(
             gradient_sum(rows[some], targets[some], metric, ridge, is_diagonal=is_diagonal), kind
         )
@@ -144,10 +154,10 @@ def learning_bytes(n_rows: int, n_features: int, n_outputs: int, kind: MetricKin
     square = 0 if kind == "diagonal" else 8 * n_features**2
     # M, what its eigenvectors are found from, twice as much to work in, and they; the pairs' memory is kept
     rooted = rows + pairs + 5 * square
-    # distances in double precision, and what is left of the strip before
-    strip = _STRIP * (40 * n_rows + 32 * n_features)
+    # distances in double precision and what is made of them, and the sums of each output's gradients
+    tile = _TILE * (32 * _TILE + (4 * n_outputs + 40) * n_features)
     # rows mapped, and centred in single precision; M, the sum, and what is added to it
-    summed = rows + rows // 2 + pairs + strip + 24 * n_rows * n_outputs + 3 * square
+    summed = rows + rows // 2 + pairs + tile + 28 * n_rows * n_outputs + 3 * square
     return max(rooted, summed, 2 * rows + rows // 2 + square)
 
 
@@ -157,16 +167,26 @@ class _Distances:
     def __init__(self, rows: Floats) -> None:
         self._rows, self._squares = rows, np.einsum("ij,ij->i", rows, rows)
 
-    def of(self, strip: slice) -> Floats:
-        """Of some rows from all, (n_some, n)."""
-        products = self._rows[strip] @ self._rows.T
-        products *= -2.0
-        products += self._squares
-        products += self._squares[strip, None]
-        found = np.sqrt(np.maximum(products, 0.0)).astype(np.float32)
-        own = np.arange(len(found))
-        found[own, own + strip.start] = 0.0
+    def of(self, tile: slice, others: slice) -> Floats:
+        """Of some rows from some others, (n_some, n_others)."""
+        shape = len(self._squares[tile]), len(self._squares[others])
+        products = scratch("products", shape, np.float64)
+        matmul(-2.0 * self._rows[tile], self._rows[others].T, into=products)
+        products += self._squares[others]
+        products += self._squares[tile, None]
+        apply(np.maximum, products, 0.0, into=products)
+        found: Floats = scratch("apart", products.shape, np.float32)
+        apply(np.sqrt, products, into=found, casting="same_kind")
+        if tile.start == others.start:
+            np.fill_diagonal(found, 0.0)
         return found
+
+    @staticmethod
+    def similarities(apart: Floats, width: float) -> Floats:
+        """exp(-D / b)."""
+        found: Floats = scratch("similarities", apart.shape, apart.dtype)
+        apply(np.multiply, apart, np.float32(-1.0 / width), into=found)
+        return apply(np.exp, found, into=found)
 
     def median(self) -> float:
         """Of pairs (i, n/2 + i) of rows in random order; of those that are not 0 if most are, 1 if all."""

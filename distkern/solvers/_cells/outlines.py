@@ -11,14 +11,8 @@ from distkern.solvers._cells.choosing import FEW, ROUNDS, Given, learning
 from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.mapping import MapChoice
 from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS
-from distkern.solvers._cells.search import (
-    MOST_METRICS,
-    first_trials,
-    round_name,
-    rung_name,
-    second_trials,
-    sizes_of,
-)
+from distkern.solvers._cells.ranking import MOST_METRICS
+from distkern.solvers._cells.search import first_trials, round_name, rung_name, second_trials, sizes_of
 
 
 def choosing(layout: Layout, given: Given, loss: AbstractDualLoss) -> list[Outline]:
@@ -43,9 +37,10 @@ def choosing(layout: Layout, given: Given, loss: AbstractDualLoss) -> list[Outli
         passes.append(Outline(layout.probing(None, None), 1))
         tried = layout.tuned_rows, layout.n_tuned / buckets
         for number, work in enumerate(effort.on_cells(space, *tried, *of_row, quadratic=quadratic)):
-            if number and space.has_metrics:
+            if number and space.has_metrics and layout.learns_again:
                 passes.append(_metric(layout, [space.largest_map] * MOST_METRICS))
-            items = layout.tuned_items(number, [(0, 0)] * buckets)
+            items, n_cells = layout.tuned_items(number, [(0, 0)] * buckets)
+            work *= n_cells / tried[1]
             passes.append(Outline(work.of(layout.tuning(round_name(number), items, None, None)), 1))
     return passes
 

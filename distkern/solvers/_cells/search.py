@@ -6,8 +6,7 @@ losses and from how many multiplications they took, so that it is the same every
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -17,9 +16,10 @@ from numpy.typing import NDArray
 
 from distkern.common.stores import ArrayStore
 from distkern.passes import Each
-from distkern.solvers._cells.mapping import CellMap, MapChoice, map_from_arrays
+from distkern.solvers._cells.mapping import CellMap, map_from_arrays
+from distkern.solvers._cells.ranking import SIMPLE, Outcome, Ranking, is_euclidean, leaders_of
 from distkern.solvers._cells.space import Space
-from distkern.solvers._cells.trials import MANY_OUTPUTS, KernelSpec, Setting, Trial, difference, least_work
+from distkern.solvers._cells.trials import MANY_OUTPUTS, Setting, Trial
 from distkern.solvers.base import Steps
 
 Array = NDArray[np.float64]
@@ -28,13 +28,6 @@ Array = NDArray[np.float64]
 _RIDGE = 0.01
 #: the other number of rounds
 _ROUNDS = {1: 3, 3: 1}
-#: standard errors by which a metric must be better than none
-_CERTAIN = 2.0
-#: factors of the widths and costs of trials on whole cells: around what was best on the sample, whose rows
-#: are farther apart, and of the best kinds of these around what was best there
-CELL_ROUNDS = (((3.0, 1.0, 0.58, 1 / 3, 1 / 9), (1.0,)), ((1.73, 1.0, 0.58), (1 / 3, 1.0, 3.0)))
-#: kinds that go on from the first of these
-CELL_KINDS = 2
 
 
 @dataclass(frozen=True)
@@ -65,39 +58,9 @@ class Size:
 
 
 _RUNGS = (Size(1000, 2000, 4), Size(4000, 5000, 4))
-_QUICK = (Size(1000, 2000, 2), Size(4000, 5000, 2))
+_QUICK = (Size(1000, 2000, 2), Size(2000, 5000, 2, n_metric=4000))
 #: where the best are to be tried on whole cells more go on, from fewer rows
 _MORE_MAPS, _MORE_KEPT, _FEWER_LEARNED = 2, 2, 2000
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What was chosen, from what, and what it gained.
-
-    Attributes
-    ----------
-    setting : the best
-    map : it, as it was fitted
-    score : of the setting on held-out rows: share of errors, or mean squared error over that of the mean
-    plain : the same of standardised rows, the first kernel, the median distance and the middle cost
-    edges : of the width and of C: -1 at the smallest that is tried, 1 at the largest, 0 between
-    """
-
-    setting: Setting
-    map: CellMap
-    score: float
-    plain: float
-    edges: tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a setting achieved: its mean loss, the losses of held-out rows, and the map that was used."""
-
-    score: float
-    work: float
-    losses: Callable[[], Array]
-    map: Callable[[], CellMap]
 
 
 def fewer_rows(n_rows: int, n_outputs: int, *, quadratic: bool) -> int:
@@ -129,63 +92,6 @@ def sizes_of(n_rows: int, n_outputs: int, *, quadratic: bool, quick: bool, more_
     ]
 
 
-@dataclass(frozen=True)
-class Ranking:
-    """The settings of some trials, and what they achieved."""
-
-    space: Space
-    n_kept: int
-    outcomes: dict[Setting, Outcome]
-
-    def choice(self) -> Choice:
-        """The best, or what is as good and simpler."""
-        chosen = _simplest(self._searched, _leaders(self._searched, self.n_kept, _by_kernel))
-        plain = self.outcomes.get(self.space.plain)
-        found = self.outcomes[chosen]
-        reached = math.nan if plain is None else plain.score
-        return Choice(chosen, found.map(), found.score, reached, self._edges(chosen))
-
-    def finalists(self, widths: Sequence[float], costs: Sequence[float]) -> list[Trial]:
-        """Trials of the best maps with their kernels, and of the plain setting.
-
-        Parameters
-        ----------
-        widths, costs : factors of those of the best
-        """
-        space, trials = self.space, []
-        for setting in _leaders(self._searched, self.n_kept, _by_kernel):
-            points = tuple((setting.kernel, width) for width in _times(setting.width, widths, space.widths))
-            near = tuple(_times(setting.cost, costs, space.costs))
-            trials.append(Trial(setting.map, points, near, fitted=self.outcomes[setting].map()))
-        plain = space.plain
-        if plain in self.outcomes and not any(plain in trial.settings for trial in trials):
-            fitted = self.outcomes[plain].map()
-            trials.append(Trial(plain.map, ((plain.kernel, plain.width),), (plain.cost,), fitted=fitted))
-        return trials
-
-    @property
-    def cutting(self) -> CellMap:
-        """The best map, but for whole metrics where there are others: they are good on few rows by luck."""
-        found = self._searched
-        others = {setting: found[setting] for setting in found if setting.map.metric != "full"} or found
-        return others[_leaders(others, 1, _by_kernel)[0]].map()
-
-    @property
-    def _searched(self) -> dict[Setting, Outcome]:
-        """Those that may be chosen."""
-        maps = self.space.maps
-        if self.space.plain.map in maps:
-            return self.outcomes
-        return {setting: found for setting, found in self.outcomes.items() if setting != self.space.plain}
-
-    def _edges(self, chosen: Setting) -> tuple[int, int]:
-        near = [each for each in self.outcomes if _by_kernel(each) == _by_kernel(chosen)]
-        return (
-            _edge(chosen.width, [each.width for each in near], self.space.widths),
-            _edge(chosen.cost, [each.cost for each in near], self.space.costs),
-        )
-
-
 def search(
     space: Space, sizes: Sequence[Size], passes: Callable[[str, tuple[Trial, ...]], tuple[Each, ArrayStore]]
 ) -> Steps[Ranking]:
@@ -207,15 +113,15 @@ def search(
     best = yield from _rung(0, trials, passes)
     leaders: list[Setting] = []
     for _ in range(first.n_maps):
-        known = {leader.map for leader in leaders}
-        rest = {setting: found for setting, found in best.items() if setting.map not in known}
-        leaders += _leaders(rest, first.n_kept, lambda setting: setting.map.metric)
+        known = {_family(leader) for leader in leaders}
+        rest = {setting: found for setting, found in best.items() if _family(setting) not in known}
+        leaders += leaders_of(rest, first.n_kept, lambda setting: setting.map.metric)
     trials = _variants(best, leaders[0], space, second)
-    known = {trial.map for trial in trials}
+    maps = {trial.map for trial in trials}
     trials += [
         _nearby([leader, *_nearest_simpler(best, leader)], space, second)
         for leader in leaders[1:]
-        if leader.map not in known
+        if leader.map not in maps
     ]
     plain = space.plain
     if not any(plain in trial.settings for trial in trials):
@@ -234,7 +140,7 @@ def second_trials(space: Space, sizes: Sequence[Size]) -> list[Trial]:
     """As many as there are at most, and as large, for a plan: also the best simpler ones, variants of the
     best, the plain setting."""
     first, second = sizes
-    number = min(first.n_maps * (first.n_kept + len(_SIMPLE)), len(space.maps)) + 3
+    number = min(first.n_maps * (first.n_kept + len(SIMPLE)), len(space.maps)) + 3
     points = tuple(product(space.kernels, map(float, second.widths)))
     costs = tuple(map(float, second.costs))
     return [Trial(space.largest_map, points, costs, *second.rows)] * number
@@ -292,8 +198,8 @@ def _variants(outcomes: dict[Setting, Outcome], leader: Setting, space: Space, s
 
 def _nearest_simpler(outcomes: dict[Setting, Outcome], leader: Setting) -> list[Setting]:
     """Of its map the best with Euclidean distances, if its own are not."""
-    of_map = [each for each in outcomes if each.map == leader.map and _is_euclidean(each)]
-    if _is_euclidean(leader) or not of_map:
+    of_map = [each for each in outcomes if each.map == leader.map and is_euclidean(each)]
+    if is_euclidean(leader) or not of_map:
         return []
     return [min(of_map, key=lambda each: outcomes[each].score)]
 
@@ -307,62 +213,9 @@ def _nearby(settings: list[Setting], space: Space, size: Size) -> Trial:
     return Trial(settings[0].map, points, costs, *size.rows)
 
 
-def _is_euclidean(setting: Setting) -> bool:
-    return setting.kernel.name != "laplacian"
-
-
-def _is_diagonal(setting: Setting) -> bool:
-    return _is_euclidean(setting) and not setting.map.is_full
-
-
-def _is_plain(setting: Setting) -> bool:
-    return _is_euclidean(setting) and setting.map.metric == "none"
-
-
-#: kinds of settings that are less work or learn fewer numbers, each of the one before
-_SIMPLE = (_is_euclidean, _is_diagonal, _is_plain)
-#: metrics of the second round on whole cells, at most: plain settings have none
-MOST_METRICS = CELL_KINDS + len(_SIMPLE) - 1
-
-
-def _by_kernel(setting: Setting) -> tuple[MapChoice, KernelSpec]:
-    return setting.map, setting.kernel
-
-
-def _leaders(
-    outcomes: dict[Setting, Outcome], n_kept: int, kind: Callable[[Setting], Hashable]
-) -> list[Setting]:
-    """The best setting of each of the best kinds, and the best ones that are simpler."""
-    found: dict[Hashable, Setting] = {}
-    for setting in sorted(outcomes, key=lambda each: outcomes[each].score):
-        found.setdefault(kind(setting), setting)
-    best = list(found.values())
-    kept, rest = best[:n_kept], best[n_kept:]
-    for is_simple in _SIMPLE:
-        if not any(map(is_simple, kept)):
-            kept += list(filter(is_simple, rest))[:1]
-    return kept
-
-
-def _simplest(outcomes: dict[Setting, Outcome], leaders: list[Setting]) -> Setting:
-    """The best, unless a simpler one is as good within two standard errors of the difference.
-
-    Of that map and kernel the setting that is the least work of those that are as good within a fifth of one.
-    The best of many is lucky as well as good, and metrics are many: what a sample's metric gains is less on
-    more rows, and must be seen to gain something here, whole matrices beside what a diagonal gains. Distances
-    in the 1-norm are more work than others.
-    """
-    best = leaders[0]
-    for is_simple in _SIMPLE:
-        others = [] if is_simple(best) else filter(is_simple, leaders)
-        for setting in others:
-            mean, error = difference(outcomes[setting].losses(), outcomes[best].losses())
-            if mean <= _CERTAIN * error:
-                best = setting
-                break
-    near = [setting for setting in outcomes if _by_kernel(setting) == _by_kernel(best)]
-    losses = np.array([outcomes[setting].losses() for setting in near])
-    return near[least_work(losses, np.array([outcomes[setting].work for setting in near]))]
+def _family(setting: Setting) -> tuple[str, bool]:
+    """The metric, and whether lines stay lines before it: which of these transforms is better is luck."""
+    return setting.map.metric, setting.map.transform in ("none", "standard")
 
 
 def _coarse(values: Sequence[float]) -> list[float]:
@@ -378,17 +231,3 @@ def _around(value: float, values: Sequence[float], half_steps: Sequence[int]) ->
     near = [value * step**power for power in half_steps]
     # rounding aside, the ends of the range are in it
     return [float(f"{each:.4g}") for each in near if values[0] * 0.999 <= each <= values[-1] * 1.001]
-
-
-def _times(value: float, factors: Sequence[float], values: Sequence[float]) -> list[float]:
-    """A value and others near it, unless it is given."""
-    return [float(f"{value * factor:.4g}") for factor in (factors if len(values) > 1 else (1.0,))]
-
-
-def _edge(value: float, tried: Sequence[float], values: Sequence[float]) -> int:
-    """Where a value is in its range, see :class:`Choice`; one that is given has none."""
-    if len(values) < 2:
-        return 0
-    is_smallest = value <= min(tried) and value <= values[0] * 1.01
-    is_largest = value >= max(tried) and value >= values[-1] * 0.99
-    return int(is_largest) - int(is_smallest)

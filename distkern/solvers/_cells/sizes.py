@@ -24,8 +24,9 @@ LEAVES, _LEAF_SAMPLE = 4, 64
 SAMPLE_ROWS, _SAMPLE_BYTES = MORE_METRIC_ROWS, 64 * MIB
 #: columns up to which sparse rows are written out
 _MOST_COLUMNS = 2**14
-#: rows of all the cells that are tried, and how many cells at least
-_TUNED_ROWS, _LEAST_TUNED = 40000, 4
+#: rows of all the cells that are tried, fewer where each setting is a factorisation, and how many cells at
+#: least
+_TUNED_ROWS, _TUNED_QUADRATIC, LEAST_TUNED = 40000, 20000, 4
 #: columns of which metrics are little work and borders hurt little, outputs that are few
 _FEW_COLUMNS, _FEW_OUTPUTS = 128, 8
 #: cells that are few, and shares of neighbours
@@ -186,6 +187,11 @@ class Sizes:
         return self.is_tuned and few
 
     @property
+    def learns_again(self) -> bool:
+        """Whether the best metrics of the search are learned again, from more rows."""
+        return self.searched == "full"
+
+    @property
     def bucket_sample(self) -> int:
         """Rows of the sample in a bucket, at most."""
         return max(1, math.ceil(self.sample_rows * min(1.0, self.bucket_rows / self.problem.n_rows)))
@@ -198,7 +204,8 @@ class Sizes:
     @property
     def n_tuned(self) -> int:
         """Cells that are tried."""
-        return max(_TUNED_ROWS // self.tuned_rows, _LEAST_TUNED)
+        wanted = _TUNED_QUADRATIC if self.quadratic else _TUNED_ROWS
+        return max(wanted // self.tuned_rows, LEAST_TUNED)
 
     def tuned(self, n_buckets: int) -> NDArray[np.int32]:
         """The buckets of which cells are tried."""

@@ -27,8 +27,10 @@ Rows: TypeAlias = tuple[Floats, Array, "Array | None", "Array | None"]
 MANY_OUTPUTS = 4
 #: of the dual solver: a ranking needs no more, and settings whose sweeps do not get on are not waited for
 TOLERANCE, MOST_SWEEPS = 0.1, 40
-#: of the standard error of a difference: what is not worse by more is preferred if it is less work
-_AS_GOOD = 0.2
+#: times the work of these sweeps, what solving such a machine is counted as
+_UNFINISHED = 16.0
+#: standard errors of a difference that half the work is worth
+_WORTH = 0.2
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,7 @@ def tried(
         values = predict_cell(settings, machines[0].rows, coefficients, constants, asked[0])
         for machine, found in zip(machines, np.split(values, len(machines), axis=1), strict=True):
             losses.append(losses_of(found if asked[3] is None else found + asked[3], *asked[1:3]))
-            work.append(machine.work)
+            work.append(machine.work * (1.0 if machine.converged else _UNFINISHED))
     return np.array(losses).reshape(len(losses), len(asked[1])), np.array(work)
 
 
@@ -191,15 +193,16 @@ def losses_of(values: Array, targets: Array, weights: Array | None) -> Array:
 
 
 def least_work(losses: Array, work: Array) -> int:
-    """Of settings with losses (n_settings, n) the one that takes the least work of those that are as good as
-    the best one.
+    """Of settings with losses (n_settings, n) the one that is worth its work.
+
+    That is the least of how many standard errors it is worse than the best one, and a fifth of one for each
+    doubling of the work.
     """
     best = losses[int(losses.mean(axis=1).argmin())]
-    for place in np.argsort(work, kind="stable").tolist():
-        mean, error = difference(losses[place], best)
-        if mean <= _AS_GOOD * error:
-            return int(place)
-    raise AssertionError("the best one is as good as itself")
+    mean, error = np.array([difference(each, best) for each in losses]).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worse = np.where(mean > 0, mean / error, 0.0)
+    return int(np.argmin(worse + _WORTH * np.log2(np.maximum(work, 1.0))))
 
 
 def difference(losses: Array, others: Array) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from distkern.common.tiles import release
 from distkern.common.types import Block
 from distkern.solvers._cells.buckets import Cut
 from distkern.solvers._cells.mapping import CellMap
-from distkern.solvers._cells.search import Outcome
+from distkern.solvers._cells.ranking import Outcome
 from distkern.solvers._cells.trials import Rows, Setting, Trial, tried
 
 Array = NDArray[np.float64]

@@ -1,0 +1,155 @@
+"""What goes on to whole cells, how that is tried, and what metrics and kernel matrices are made of."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from distkern.kernels import find_kernel
+from distkern.losses import find_loss
+from distkern.solvers._cells import ranking as rankings
+from distkern.solvers._cells import search as searches
+from distkern.solvers._cells import trials
+from distkern.solvers._cells.layout import Layout
+from distkern.solvers._cells.machine import CellSettings, kernel_matrix, solve_costs
+from distkern.solvers._cells.mapping import CellMap, MapChoice
+from distkern.solvers._cells.metric import gradient_sum, root
+from distkern.solvers._cells.space import KERNELS, Space, maps_of
+from distkern.solvers._cells.trials import Setting, Trial, least_work
+
+MATERN, LAPLACIAN, _ = KERNELS
+
+
+def outcome(score):
+    return rankings.Outcome(score, 1.0, lambda: np.full(2, score), lambda: object())
+
+
+def test_what_has_no_whole_matrix_goes_on_in_the_1_norm_too():
+    maps = {kind: MapChoice("none", kind) for kind in ("mixed", "diagonal", "none")}
+    scores = {
+        ("mixed", MATERN): 0.10,
+        ("diagonal", MATERN): 0.11,
+        ("none", MATERN): 0.12,
+        ("mixed", LAPLACIAN): 0.20,
+        ("diagonal", LAPLACIAN): 0.21,
+    }
+    outcomes = {
+        Setting(maps[kind], kernel, width, 1.0): outcome(score + (width != 0.3))
+        for (kind, kernel), score in scores.items()
+        for width in (0.3, 3.0)
+    }
+    ranking = rankings.Ranking(Space(tuple(maps.values())), 2, outcomes)
+    last = ranking.finalists((1.0,), (1.0,))
+    found = {(trial.map.metric, trial.points[0][0].name): trial for trial in last}
+    assert set(found) == {
+        ("mixed", "matern"),
+        ("diagonal", "matern"),
+        ("none", "matern"),
+        ("diagonal", "laplacian"),
+    }
+    assert found["diagonal", "laplacian"].points == ((LAPLACIAN, 0.3),)
+    assert found["diagonal", "laplacian"].fitted is found["diagonal", "matern"].fitted
+
+
+def test_of_a_kind_of_metrics_a_map_goes_on_that_keeps_lines_and_one_that_does_not():
+    space = Space(maps_of(metrics=(("diagonal", 3),)), (MATERN,))
+    scores = {"ranks": 0.1, "normal": 0.2, "standard": 0.3, "none": 0.4}
+    (first, second) = searches.sizes_of(9000, 1, quadratic=False, quick=False, more_maps=True)
+    steps = searches.search(space, (first, second), lambda name, trials: (trials, None))
+    first_trials = next(steps)
+    records = [
+        {"scores": [scores[trial.map.transform]] * len(trial.settings), "work": [1.0] * len(trial.settings)}
+        for trial in first_trials
+    ]
+    transforms = [trial.map.transform for trial in steps.send(records)]
+    assert set(transforms) == {"ranks", "standard"}
+
+
+def test_metrics_of_one_map_that_is_given_are_searched_still():
+    space = Space((MapChoice("none", "diagonal", 3),), (MATERN,))
+    sizes = searches.sizes_of(9000, 1, quadratic=False, quick=False, more_maps=True)
+    steps = searches.search(space, sizes, lambda name, trials: (trials, None))
+    records = [
+        {"scores": [0.1] * len(trial.settings), "work": [1.0] * len(trial.settings)} for trial in next(steps)
+    ]
+    assert {trial.map.metric for trial in steps.send(records)} == {"diagonal", "none"}
+
+
+def test_work_is_weighed_with_what_it_gains():
+    """Half the work is worth a fifth of a standard error."""
+    losses = np.zeros((2, 400))
+    losses[1, :8], losses[1, 8:12] = 1.0, -1.0
+    mean, error = 4 / 400, losses[1].std() / 20
+    worth = mean / error / 0.2
+    assert least_work(losses, np.array([2.0 ** (worth + 0.1), 1.0])) == 1
+    assert least_work(losses, np.array([2.0 ** (worth - 0.1), 1.0])) == 0
+    # every row is worse by as much
+    assert least_work(np.array([np.zeros(9), np.ones(9)]), np.array([1e9, 1.0])) == 0
+
+
+@pytest.mark.parametrize(
+    ("n_buckets", "n_first", "cells"), [(40, 14, (1, 1)), (4, 4, (1, 3)), (1, 1, (4, 10))]
+)
+def test_the_first_round_tries_a_third_of_the_cells_in_all_parts(n_buckets, n_first, cells):
+    counts = [(number, 9) for number in range(n_buckets)]
+    layout = SimpleNamespace(n_tuned=10)
+    first, n_cells = Layout.tuned_items(layout, 0, counts)
+    assert (len(first), n_cells) == (n_first, cells[0])
+    assert Layout.tuned_items(layout, 1, counts) == (counts, cells[1])
+
+
+@pytest.mark.parametrize("is_diagonal", [False, True])
+def test_gradients_of_a_metric_are_those_of_the_formula(is_diagonal):
+    generator = np.random.default_rng(0)
+    n, d = 600, 3
+    x = generator.standard_normal((n, d)) + 50.0
+    x[1] = x[0]
+    y = np.column_stack([np.sin(x[:, 0]), x[:, 1] > 50.0]).astype(float)
+    metric = np.diag([1.0, 0.3, 0.1])
+    if not is_diagonal:
+        metric[0, 1] = metric[1, 0] = 0.2
+    z = x - x.mean(axis=0)
+    apart = cdist(z @ root(metric), z @ root(metric))
+    half = n // 2
+    width = np.median(np.diagonal(apart[:half, half:]))
+    kernel = np.exp(-apart / width)
+    a = np.linalg.solve(kernel + 0.1 * np.eye(n), y)
+    slopes = np.divide(kernel, apart, out=np.zeros((n, n)), where=apart > 1e-6)
+    expected = np.zeros((d, d))
+    for output in range(2):
+        pulls = slopes * a[:, output]
+        gradients = (pulls @ z - pulls.sum(axis=1, keepdims=True) * z) @ metric / width
+        expected += gradients.T @ gradients
+    given = np.diagonal(metric) if is_diagonal else metric
+    found = gradient_sum(x.astype(np.float32), y, given, 0.1, is_diagonal=is_diagonal)
+    expected = np.diagonal(expected) if is_diagonal else expected
+    np.testing.assert_allclose(found, expected, rtol=2e-3, atol=1e-3 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["matern", "laplacian", "rbf"])
+@pytest.mark.parametrize("n_rows", [1, 256, 600])
+def test_kernel_matrices_are_made_of_halves_of_tiles(name, n_rows):
+    x = np.random.default_rng(0).standard_normal((n_rows, 3)).astype(np.float32)
+    kernel = find_kernel(name).from_parameters(gamma=0.7)
+    matrix = kernel_matrix(kernel, x, np.float32)
+    np.testing.assert_array_equal(matrix[:256, 256:], matrix[256:, :256].T)
+    np.testing.assert_allclose(matrix, kernel.closed_form(x.astype(float), x.astype(float)), atol=1e-3)
+
+
+def test_machines_that_are_not_solved_count_as_more_work():
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((300, 2)).astype(np.float32)
+    y = np.where(generator.random((300, 1)) < 0.5, 1.0, -1.0)
+    hinge, mapping = find_loss("hinge")(), CellMap.fit(MapChoice("none"), x, y)
+    rows = x, y, None, None
+    for width, cost, is_solved in ((0.1, 1.0, True), (30.0, 1e4, False)):
+        trial = Trial(MapChoice("none"), ((MATERN, width),), (cost,))
+        kernel = mapping.kernel(MATERN.name, width, **dict(MATERN.parameters))
+        settings = CellSettings(kernel, hinge, 1.0, trials.TOLERANCE, trials.MOST_SWEEPS)
+        (machine,) = solve_costs(settings, *rows[:3], 0, [cost])
+        assert machine.converged == is_solved
+        _, work = trials.tried(trial, mapping, hinge, rows, rows, 0)
+        assert work == (1 if is_solved else 16) * machine.work
