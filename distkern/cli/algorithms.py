@@ -24,14 +24,7 @@ def algorithms(name: str | None, as_json: bool) -> None:
       distkern algorithms
       distkern algorithms csvrg
     """
-    from distkern.common.errors import unknown_name
-    from distkern.common.registry import members
-    from distkern.solvers.base import AbstractSolver
-
-    solvers = members("distkern.solvers", AbstractSolver)  # type: ignore[type-abstract]
-    if name is not None and name not in solvers:
-        raise unknown_name("algorithm", name, solvers)
-    facts = {key: _facts(key, solver) for key, solver in solvers.items() if name in (None, key)}
+    facts = facts_of(name)
     if as_json:
         click.echo(json.dumps(facts if name is None else facts[name]))
         return
@@ -39,7 +32,27 @@ def algorithms(name: str | None, as_json: bool) -> None:
         _show(key, known, whole=name is not None)
 
 
-def _facts(name: str, solver: type[Any]) -> dict[str, Any]:
+def facts_of(name: str | None) -> dict[str, dict[str, Any]]:
+    """What is said of an algorithm, or of each; :class:`~distkern.common.errors.InputError` if unknown."""
+    from distkern.common.errors import unknown_name
+    from distkern.common.registry import members
+    from distkern.solvers.base import AbstractSolver
+
+    solvers = members("distkern.solvers", AbstractSolver)  # type: ignore[type-abstract]
+    if name is not None and name not in solvers:
+        raise unknown_name("algorithm", name, solvers)
+    return {key: _facts(solver) for key, solver in solvers.items() if name in (None, key)}
+
+
+def in_words(facts: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """Of each hyperparameter its values with its default, and what it is."""
+    return {
+        key: (f"{one['values']}; default {_spoken(one['default'])}", one["help"])
+        for key, one in facts["hyperparameters"].items()
+    }
+
+
+def _facts(solver: type[Any]) -> dict[str, Any]:
     from distkern.solvers.hyperparameters import hyperparameters_of
 
     parameters = hyperparameters_of(solver)
@@ -65,12 +78,8 @@ def _show(name: str, facts: dict[str, Any], *, whole: bool) -> None:
     named, _, title = facts["what"].rpartition(": ")
     title = title if named.lower() == name else facts["what"]
     console().print(f"[bold]{name}[/bold]: {title}")
-    parameters = facts["hyperparameters"]
     if whole:
-        shown = {
-            key: f"{one['values']}; default {_spoken(one['default'])}\n{one['help']}"
-            for key, one in parameters.items()
-        }
+        shown = {key: f"{values}\n{meaning}" for key, (values, meaning) in in_words(facts).items()}
     else:
         shown = {
             key: ", ".join(value) if isinstance(value, list) else value

@@ -26,6 +26,7 @@ _COMMANDS = (
     "predict",
     "inspect",
     "algorithms",
+    "runs",
     "demo",
     "submit",
     "jobs",

@@ -154,6 +154,21 @@ def file_kinds(command: Command) -> Command:
     )(command)
 
 
+class JobCommand(click.Command):
+    """A command on a job, whose help lists the hyperparameters of an algorithm that is named before it."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from distkern.cli.algorithms import facts_of, in_words
+
+        super().format_epilog(ctx, formatter)
+        name = ctx.params.get("algorithm")
+        if name not in (None, "auto"):
+            words = in_words(facts_of(name)[name])
+            rows = [(f"{key}=", f"{meaning} ({values})") for key, (values, meaning) in words.items()]
+            with formatter.section(f"Hyperparameters of {name}, for --set"):
+                formatter.write_dl(rows)
+
+
 #: where tasks run
 scheduling = together(
     click.option(
@@ -188,7 +203,10 @@ job = together(
     click.option(
         "--algorithm",
         metavar="NAME",
-        help="For instance cells or csvrg [default: auto, which chooses one for the data].",
+        # before --help, which then lists its hyperparameters
+        is_eager=True,
+        help="For instance cells or csvrg [default: auto, which chooses one for the data]; with --help after "
+        "it, what --set takes.",
     ),
     click.option("--out", metavar="M", help="Folder or URL of the model."),
     click.option(

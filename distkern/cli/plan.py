@@ -13,7 +13,7 @@ from distkern.storage.places import Place
 _FIELDS = ("name", "times", "seconds", "tasks", "rows", "bytes_read", "mode", "worker_bytes", "driver_bytes")
 
 
-@click.command()
+@click.command(cls=options.JobCommand)
 @options.job
 @options.dashboard
 @options.as_json

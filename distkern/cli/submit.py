@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from distkern.jobs.record import Record
 
 
-@click.command()
+@click.command(cls=options.JobCommand)
 @options.job
 @click.option("--resume", is_flag=True, help="Go on from the last checkpoint in the model's folder.")
 @click.option(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from distkern.engine.events import Listener
 
 
-@click.command()
+@click.command(cls=options.JobCommand)
 @options.job
 @click.option("--resume", is_flag=True, help="Go on from the last checkpoint in the model's folder.")
 @options.dashboard

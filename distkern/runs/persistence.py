@@ -93,7 +93,7 @@ def save_model(model: Any, path: Place) -> None:
 
 def refuse_other_model(folder: Place, model: Any) -> None:
     """Raise :class:`InputError` unless the model in ``folder`` has ``model``'s algorithm and parameters."""
-    stored = _DESCRIPTION.read(_Model, _read(folder), str(folder / "model.json"))
+    stored = _DESCRIPTION.read(_Model, read_description(folder), str(folder / "model.json"))
     ours = as_read(_params(model))
     if stored.algorithm != model.name or stored.params != ours:
         keys = [name for name in sorted(ours) if stored.params.get(name) != ours[name]]
@@ -118,7 +118,7 @@ def load_model(path: Location) -> Any:
 
     folder = place_of(path)
     where = str(folder / "model.json")
-    facts = _read(folder)
+    facts = read_description(folder)
     described = _DESCRIPTION.read(_Model, facts, where)
     kind = algorithms().get(described.algorithm)
     if kind is None:
@@ -161,7 +161,7 @@ def _restored(
     return model
 
 
-def _read(folder: Place) -> dict[str, Any]:
+def read_description(folder: Place) -> dict[str, Any]:
     """The content of ``model.json``, as it was written."""
     file = folder / "model.json"
     if not file.is_file():
