@@ -214,14 +214,18 @@ def kernel_matrix(kernel: AbstractTileKernel, rows: Floats, dtype: DTypeLike) ->
     points = np.ascontiguousarray(rows, dtype=dtype)
     n_rows = len(points)
     matrix: Floats = scratch("kernel matrix", (n_rows, n_rows), points.dtype)
+    step = max(_STRIP, _TILE // max(_STRIP, points.shape[1]))
     for start in range(0, n_rows, _STRIP):
         strip = slice(start, start + _STRIP)
-        others, some = points[start:], points[strip]
-        tile: Floats = scratch("cell tile", (len(some), len(others)), points.dtype)
-        kernel.prepare(others).scores(some, tile)
-        kernel.finish(tile)
-        matrix[strip, start:] = tile
-        matrix[start:, strip] = tile.T
+        some = points[strip]
+        prepared = kernel.prepare(some)
+        for first in range(start, n_rows, step):
+            others = points[first : first + step]
+            tile: Floats = scratch("cell tile", (len(others), len(some)), points.dtype)
+            prepared.scores(others, tile)
+            kernel.finish(tile)
+            matrix[first : first + step, strip] = tile
+            matrix[strip, first : first + step] = tile.T
     if isinstance(kernel, AbstractLandmarkKernel):
         np.fill_diagonal(matrix, 1.0)
     return matrix
