@@ -461,11 +461,12 @@ def test_more_rows_than_the_sample_are_tried_on_whole_cells(tmp_path):
     X = generator.random((40000, 2)).astype(np.float32)
     y = (np.sin(60 * X[:, 0]) * np.sin(60 * X[:, 1]) > 0).astype(int)
     data = write_dataset([(X, y)], tmp_path / "d.zarr", scale="none", test_fraction=0.25)
-    model = CellClassifier(search="quick", max_cell_rows=1000, random_state=0)
-    assert [step.name for step in plan(model, data.train, test=data.test).passes] == [
-        *("sample", "search 1", "search 2", "probe", "tune 1", "metric", "tune 2"),
-        *("count", "move", "solve", "held-out"),
-    ]
+    for search, learned in (("full", ["metric"]), ("quick", [])):
+        model = CellClassifier(search=search, max_cell_rows=1000, random_state=0)
+        assert [step.name for step in plan(model, data.train, test=data.test).passes] == [
+            *("sample", "search 1", "search 2", "probe", "tune 1", *learned, "tune 2"),
+            *("count", "move", "solve", "held-out"),
+        ]
     train(model, data.train, test=data.test, out=tmp_path / "m", scheduler="threads", workers=2)
     assert not (tmp_path / "m" / "search").exists()
     given = {"gamma": "median", "C": 10.0, "scale": "none", "metric": None}
