@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import threading
 
 import pytest
@@ -73,3 +74,31 @@ def test_threads_started_meanwhile_never_see_ctrl_c() -> None:
         thread.join()
     assert signal.SIGINT in masks[0]
     assert signal.SIGTERM not in masks[0]
+
+
+def test_a_callback_that_was_interrupted_half_way_says_nothing_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Dask's, which takes the time between the start and the stop of a collection."""
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda lost: told.append(lost.exc_type))
+    began: list[str] = []
+
+    def timer(phase: str, info: dict[str, int]) -> None:
+        assert not began
+        began.append(phase)
+        signal.raise_signal(signal.SIGINT)
+
+    def other(phase: str, info: dict[str, int]) -> None:
+        if phase == "stop":
+            raise ValueError
+
+    gc.callbacks.extend([timer, other])
+    try:
+        with interrupts.as_exceptions():
+            gc.collect()
+            with pytest.raises(KeyboardInterrupt):
+                interrupts.check()
+    finally:
+        gc.callbacks.remove(timer)
+        gc.callbacks.remove(other)
+    assert began == ["start"]
+    assert told == [ValueError]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import threading
@@ -32,10 +33,15 @@ def as_exceptions() -> Iterator[None]:
         if handler is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
     hook = sys.unraisablehook
+    half_done: list[Any] = []
 
     def report(lost: Any) -> None:
         if not issubclass(lost.exc_type, KeyboardInterrupt):
-            hook(lost)
+            if lost.object not in half_done:
+                hook(lost)
+        elif lost.object in gc.callbacks:
+            # Dask's keeps a time that it began to take, and fails at every later collection
+            half_done.append(lost.object)
 
     sys.unraisablehook = report
     try:
