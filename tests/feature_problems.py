@@ -143,6 +143,14 @@ class Runner(PlainRunner):
             }
 
 
+def heavy_tailed(n, d=4, seed=0):
+    """Rows, numbers with noise of heavy tails, and weights."""
+    generator = np.random.default_rng(seed)
+    X = generator.standard_normal((n, d))
+    values = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * generator.standard_t(2, n)
+    return X, values, generator.uniform(0.2, 3.0, n)
+
+
 def waves(n=600, d=3, *, classes=0, seed=0, dtype="float64", sizes=None, weights=None):
     """Rows with a smooth target, or classes of it, in ten blocks."""
     generator = np.random.default_rng(seed)

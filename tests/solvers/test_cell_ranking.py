@@ -18,7 +18,7 @@ from distkern.solvers._cells.machine import CellSettings, kernel_matrix, solve_c
 from distkern.solvers._cells.mapping import CellMap, MapChoice
 from distkern.solvers._cells.metric import gradient_sum, root
 from distkern.solvers._cells.space import KERNELS, Space, maps_of
-from distkern.solvers._cells.trials import Setting, Trial, least_work
+from distkern.solvers._cells.trials import Setting, Trial, worth_its_work
 
 MATERN, LAPLACIAN, _ = KERNELS
 
@@ -84,10 +84,10 @@ def test_work_is_weighed_with_what_it_gains():
     losses[1, :8], losses[1, 8:12] = 1.0, -1.0
     mean, error = 4 / 400, losses[1].std() / 20
     worth = mean / error / 0.2
-    assert least_work(losses, np.array([2.0 ** (worth + 0.1), 1.0])) == 1
-    assert least_work(losses, np.array([2.0 ** (worth - 0.1), 1.0])) == 0
+    assert worth_its_work(losses, np.array([2.0 ** (worth + 0.1), 1.0])) == 1
+    assert worth_its_work(losses, np.array([2.0 ** (worth - 0.1), 1.0])) == 0
     # every row is worse by as much
-    assert least_work(np.array([np.zeros(9), np.ones(9)]), np.array([1e9, 1.0])) == 0
+    assert worth_its_work(np.array([np.zeros(9), np.ones(9)]), np.array([1e9, 1.0])) == 0
 
 
 @pytest.mark.parametrize(

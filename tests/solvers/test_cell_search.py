@@ -19,7 +19,14 @@ from distkern.solvers._cells.machine import CellSettings, solve_cell
 from distkern.solvers._cells.mapping import CellMap, MapChoice
 from distkern.solvers._cells.search import Size, sizes_of
 from distkern.solvers._cells.space import Space, costs_of, maps_of, quick_maps
-from distkern.solvers._cells.trials import KernelSpec, Sampled, Setting, least_work, stratified_order, try_map
+from distkern.solvers._cells.trials import (
+    KernelSpec,
+    Sampled,
+    Setting,
+    stratified_order,
+    try_map,
+    worth_its_work,
+)
 
 MATERN = (KernelSpec("matern", (("smoothness", 0.5),)),)
 
@@ -180,14 +187,14 @@ def test_metrics_that_gain_nothing_for_certain_are_not_chosen():
         assert rankings._simplest(found, leaders) == expected
 
 
-def test_of_settings_as_good_the_one_of_least_work_is_chosen():
+def test_of_settings_as_good_the_one_of_worth_its_work_is_chosen():
     generator = np.random.default_rng(0)
     wrong = (generator.random((3, 5000)) < [[0.100], [0.100], [0.13]]).astype(float)
     wrong[1] = wrong[0]
     wrong[1, np.flatnonzero(wrong[0] == 0)[:21]] = 1
     wrong[1, np.flatnonzero(wrong[0])[:20]] = 0
-    assert least_work(wrong, np.array([5.0, 2.0, 1.0])) == 1
-    assert least_work(wrong, np.array([1.0, 2.0, 0.5])) == 0
+    assert worth_its_work(wrong, np.array([5.0, 2.0, 1.0])) == 1
+    assert worth_its_work(wrong, np.array([1.0, 2.0, 0.5])) == 0
 
 
 @pytest.mark.parametrize(("best", "edge"), [(0.5, 1), (0.29, 0), (0.5 / 9, 0)])

@@ -21,18 +21,11 @@ from distkern.solvers import newton
 from distkern.solvers.base import Problem, Trouble
 from distkern.solvers.newton import Newton
 from distkern.solvers.risk import Risk
-from feature_problems import features_of_kind
+from feature_problems import features_of_kind, heavy_tailed
 from reference import PlainRunner, cut_blocks
 
 NU = 1e-3
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
-
-
-def rows(n=900, d=4, seed=0):
-    generator = np.random.default_rng(seed)
-    X = generator.standard_normal((n, d))
-    values = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * generator.standard_t(2, n)
-    return X, values, generator.uniform(0.2, 3.0, n)
 
 
 def minimum(loss, z, targets, s, nu):
@@ -66,7 +59,7 @@ def features_of(model, X):
     [("squared_hinge", 2), ("logistic", 2), ("odm", 2), ("squared_hinge", 3), ("odm", 3), ("softmax", 3)],
 )
 def test_classifiers_end_at_the_minimum(features, loss, classes):
-    X, values, weights = rows()
+    X, values, weights = heavy_tailed(900)
     y = np.searchsorted(np.quantile(values, np.arange(1, classes) / classes), values)
     # of a Hessian of which blocks are taken convergence is linear
     tol = 1e-7 if loss == "softmax" else 1e-9
@@ -88,7 +81,7 @@ def test_classifiers_end_at_the_minimum(features, loss, classes):
 @pytest.mark.parametrize("features", ["nystroem", "linear"])
 @pytest.mark.parametrize("loss", ["square", "huber"])
 def test_regressors_end_at_the_minimum(features, loss):
-    X, values, weights = rows()
+    X, values, weights = heavy_tailed(900)
     y = 50 + 20 * values
     sizes = {} if features == "linear" else {"n_landmarks": 30}
     given = {"delta": 5.0} if loss == "huber" else {}
@@ -110,7 +103,7 @@ def test_regressors_end_at_the_minimum(features, loss):
 
 
 def test_all_rows_as_landmarks_are_kernel_ridge_regression():
-    X, values, _ = rows(200)
+    X, values, _ = heavy_tailed(200)
     model = dk.NewtonRegressor(gamma=0.5, n_landmarks=200, nu=1e-2, random_state=0).fit(X, values)
     expected = KernelRidge(alpha=1e-2 * 200, kernel="rbf", gamma=0.5)
     expected.fit(X, (values - values.mean()) / values.std())
@@ -120,7 +113,7 @@ def test_all_rows_as_landmarks_are_kernel_ridge_regression():
 
 
 def test_linear_classifier_is_that_of_liblinear():
-    X, values, _ = rows()
+    X, values, _ = heavy_tailed(900)
     y = (values > 0).astype(int)
     model = dk.NewtonClassifier(loss="squared_hinge", features="linear", nu=1e-2, tol=1e-9).fit(X, y)
     # C sum l + 1/2 |w|^2
@@ -145,7 +138,7 @@ def train(subject, blocks, outputs=1):
 
 
 def few_blocks(n=300, dtype=np.float64):
-    X, values, _ = rows(n)
+    X, values, _ = heavy_tailed(n)
     return cut_blocks(X.astype(dtype), (values > 0).astype(np.int32), (n // 2, n - n // 2))
 
 
@@ -163,7 +156,7 @@ def test_a_stage_is_a_matrix_and_steps_that_are_a_pass_each(monkeypatch):
 
 
 def test_the_square_loss_takes_one_step():
-    X, values, _ = rows(300)
+    X, values, _ = heavy_tailed(300)
     blocks = cut_blocks(X, values, (200, 100))
     states, runner = train(solver("square", tol=1e-9), blocks)
     assert runner.made == ["start", "Newton matrix", "gradient"]
@@ -174,7 +167,7 @@ def test_the_square_loss_takes_one_step():
 @pytest.mark.parametrize("loss", ["square", "huber"])
 def test_wide_kernels_in_single_precision_lose_little(loss):
     """Kernels of which sums in single precision tell only a few directions apart."""
-    X, values, _ = rows(400)
+    X, values, _ = heavy_tailed(400)
     given = {"gamma": 0.1, "n_landmarks": 60, "nu": 1e-7, "tol": 1e-6, "loss": loss, "random_state": 0}
     exact = dk.NewtonRegressor(**given).fit(X, values)
     single = dk.NewtonRegressor(**given).fit(X.astype(np.float32), values)
@@ -215,7 +208,7 @@ def sampling(monkeypatch, rows):
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "square"])
 def test_matrices_of_a_sample_end_at_the_same_minimum(monkeypatch, loss):
-    X, values, _ = rows(3000)
+    X, values, _ = heavy_tailed(3000)
     sizes = (500,) * 6
     blocks = cut_blocks(X, values if loss == "square" else (values > 0).astype(np.int32), sizes)
     whole, _ = train(solver(loss, tol=1e-9, stages=30), blocks)
@@ -234,7 +227,7 @@ def test_matrices_of_a_sample_end_at_the_same_minimum(monkeypatch, loss):
 
 
 def test_where_no_step_of_a_sample_is_lower_the_run_ends(monkeypatch):
-    X, values, _ = rows(3000)
+    X, values, _ = heavy_tailed(3000)
     blocks = cut_blocks(X, (values > 0).astype(np.int32), (500,) * 6)
     sampling(monkeypatch, 60)
     monkeypatch.setattr(newton, "solved", lambda *given, **options: lambda right: -right)
@@ -246,7 +239,7 @@ def test_where_no_step_of_a_sample_is_lower_the_run_ends(monkeypatch):
 
 
 def test_a_parabola_that_a_sample_does_not_solve_gets_its_matrix(monkeypatch):
-    X, values, _ = rows(3000)
+    X, values, _ = heavy_tailed(3000)
     blocks = cut_blocks(X, values, (500,) * 6)
     sampling(monkeypatch, 12)
     monkeypatch.setattr(newton, "_MOST_STEPS", 1)
@@ -318,7 +311,7 @@ def test_what_the_mends_say():
 
 
 def test_saved_models_predict_the_same(tmp_path):
-    X, values, _ = rows(300)
+    X, values, _ = heavy_tailed(300)
     for model in (
         dk.NewtonClassifier(n_landmarks=20, random_state=0).fit(X, values > 0),
         dk.NewtonRegressor(features="random", n_features=30, random_state=0).fit(X, values),
@@ -330,7 +323,7 @@ def test_saved_models_predict_the_same(tmp_path):
 
 def test_nystroem_features_are_worked_on_as_kernels():
     """The same model in other coordinates: that of Ridge on the features themselves."""
-    X, values, _ = rows(400)
+    X, values, _ = heavy_tailed(400)
     model = dk.NewtonRegressor(n_landmarks=40, nu=NU, random_state=0).fit(X, values)
     kind = model.feature_choice()
     assert kind.plain

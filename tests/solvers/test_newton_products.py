@@ -31,18 +31,11 @@ from distkern.solvers.base import Problem
 from distkern.solvers.newton import Newton
 from distkern.solvers.risk import Risk
 from distkern.storage.ingest import write_dataset
-from feature_problems import RowsSource, executor_of, features_of_kind, problem_of, same, waves
+from feature_problems import RowsSource, executor_of, features_of_kind, heavy_tailed, problem_of, same, waves
 from reference import PlainRunner
 
 NU = 1e-4
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
-
-
-def rows(n=1500, d=4, seed=0):
-    generator = np.random.default_rng(seed)
-    X = generator.standard_normal((n, d))
-    values = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * generator.standard_t(2, n)
-    return X, values, generator.uniform(0.2, 3.0, n)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +53,7 @@ def rows(n=1500, d=4, seed=0):
     ],
 )
 def test_products_end_where_matrices_do(loss, classes, features):
-    X, values, weights = rows()
+    X, values, weights = heavy_tailed(1500)
     y = np.searchsorted(np.quantile(values, np.arange(1, classes) / classes), values) if classes else values
     kind = dk.NewtonClassifier if classes else dk.NewtonRegressor
     sizes = {"random": {"n_features": 150}, "landmarks": {"n_landmarks": 60}, "linear": {}}[features]
@@ -216,7 +209,7 @@ def test_nystroem_features_are_refused():
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    X, values, _ = rows(4000)
+    X, values, _ = heavy_tailed(4000)
     path = tmp_path_factory.mktemp("products") / "d.zarr"
     write_dataset([(X.astype(np.float32), (values > 0).astype(int))], path, rows_per_shard=500)
     return path

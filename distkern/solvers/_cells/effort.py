@@ -60,9 +60,9 @@ def machine(n_rows: float, n_features: int, n_outputs: int, n_costs: int, *, qua
 
 
 def metric(n_rows: int, n_features: int, n_outputs: int, rounds: float, *, is_full: bool = True) -> Effort:
-    """A metric of so many rounds: the distances of all pairs are found twice, in double precision."""
+    """A metric of so many rounds: distances in double precision, of half of the pairs and once more."""
     n_gradients = gradients_of(n_rows, n_features, n_outputs)
-    pairs, pulls = float(n_rows**2), float(n_gradients * n_rows)
+    pairs, pulls = n_rows**2 / 2, float(n_gradients * n_rows)
     flops = _CUBE * n_rows**3 + 2.0 * n_features * (_DOUBLE * (pairs + pulls) + n_outputs * pulls)
     if is_full:
         flops += 4.0 * _DOUBLE * n_outputs * n_gradients * n_features**2

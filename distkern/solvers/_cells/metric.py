@@ -123,7 +123,7 @@ def learn_metric(
     metric = np.ones(rows.shape[1])
     is_diagonal = kind == "diagonal"
     for number in range(1, (rounds if kind != "none" else 0) + 1):
-        some = slice(len(rows) if number == rounds else len(rows) // 2)
+        some = slice(len(rows) if number == rounds else (len(rows) + 1) // 2)
         metric = metric_of(
             gradient_sum(rows[some], targets[some], metric, ridge, is_diagonal=is_diagonal), kind
         )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.solvers._cells.mapping import CellMap, MapChoice
 from distkern.solvers._cells.space import Space
-from distkern.solvers._cells.trials import KernelSpec, Setting, Trial, difference, least_work
+from distkern.solvers._cells.trials import KernelSpec, Setting, Trial, difference, worth_its_work
 
 Array = NDArray[np.float64]
 
@@ -184,7 +184,7 @@ def _simplest(outcomes: dict[Setting, Outcome], leaders: list[Setting]) -> Setti
                 break
     near = [setting for setting in outcomes if by_kernel(setting) == by_kernel(best)]
     losses = np.array([outcomes[setting].losses() for setting in near])
-    return near[least_work(losses, np.array([outcomes[setting].work for setting in near]))]
+    return near[worth_its_work(losses, np.array([outcomes[setting].work for setting in near]))]
 
 
 def _times(value: float, factors: Sequence[float], values: Sequence[float]) -> list[float]:

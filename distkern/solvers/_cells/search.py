@@ -215,7 +215,7 @@ def _nearby(settings: list[Setting], space: Space, size: Size) -> Trial:
 
 def _family(setting: Setting) -> tuple[str, bool]:
     """The metric, and whether lines stay lines before it: which of these transforms is better is luck."""
-    return setting.map.metric, setting.map.transform in ("none", "standard")
+    return setting.map.metric, setting.map.has_quantiles
 
 
 def _coarse(values: Sequence[float]) -> list[float]:

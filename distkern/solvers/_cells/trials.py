@@ -192,7 +192,7 @@ def losses_of(values: Array, targets: Array, weights: Array | None) -> Array:
     return np.asarray(shares * wrong)
 
 
-def least_work(losses: Array, work: Array) -> int:
+def worth_its_work(losses: Array, work: Array) -> int:
     """Of settings with losses (n_settings, n) the one that is worth its work.
 
     That is the least of how many standard errors it is worse than the best one, and a fifth of one for each
