@@ -21,6 +21,7 @@ from test_train_kill import worker_processes
 SEARCHED = settings_of(search="quick", kernel="rbf", scale="none", max_cell_rows=400)
 #: whose metrics are learned again, from more rows
 LEARNED = settings_of(metric="diagonal", kernel="rbf", scale="none", max_cell_rows=400)
+CALIBRATED = [*SEARCHED, *settings_of(probability="true")]
 GIVEN = settings_of(search="none", metric="full", kernel="rbf", scale="standard", max_cell_rows=400)
 #: what a run has written when it is in a phase
 PHASES = {
@@ -32,9 +33,11 @@ PHASES = {
     "partition": "checkpoints/stage-00000",
     "move": "moved/*.rows",
     "solve": "machines/*.json",
+    "calibrate": "search/calibrated/*",
     "write": "checkpoints/stage-00002",
 }
-PARTS = [(phase, LEARNED if phase == "learn" else SEARCHED) for phase in PHASES] + [("metric", GIVEN)]
+OTHERS = {"learn": LEARNED, "calibrate": CALIBRATED}
+PARTS = [(phase, OTHERS.get(phase, SEARCHED)) for phase in PHASES] + [("metric", GIVEN)]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +51,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 def whole(data: Dataset, tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
     """The machines of runs that nobody kills, by their settings."""
     found = {}
-    for settings in (SEARCHED, LEARNED, GIVEN):
+    for settings in (SEARCHED, LEARNED, CALIBRATED, GIVEN):
         out = tmp_path_factory.mktemp("whole") / "m"
         finish(start(data, out, settings))
         found[" ".join(settings)] = load_model(out).machines_

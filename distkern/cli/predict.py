@@ -88,8 +88,7 @@ def predict(
         raise InputError(
             f"this {type(fitted).__name__} gives no probabilities",
             where="--proba",
-            mend="use --decision, train with loss='logistic' where the algorithm has it, or calibrate it in "
-            "Python with scikit-learn's CalibratedClassifierCV(FrozenEstimator(model))",
+            mend="use --decision, or train with loss=logistic, or probability=true, as the algorithm has it",
         )
     where["output"] = "decision" if decision else "probability" if proba else "label"
     notes: list[str] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.base import AbstractBasis
+from distkern.common.types import Floats
 from distkern.engine.plan import Extent
 from distkern.engine.plan_run import bytes_alone
 from distkern.engine.workplace import RunWorkplace
@@ -25,7 +26,7 @@ from distkern.estimators.trial import Sample
 from distkern.losses.base import AbstractLoss
 from distkern.runs.data import TrainingData
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.hyperparameters import CHOICE, CLASS_WEIGHT, RANDOM_STATE
+from distkern.solvers.hyperparameters import CHOICE, CLASS_WEIGHT, PROBABILITY, RANDOM_STATE
 from distkern.solvers.risk import Risk
 from distkern.storage.places import Place
 
@@ -113,7 +114,8 @@ class AbstractKernelMachine(AbstractEstimator):
     def _made(self, chosen: Candidate) -> AbstractEstimator:
         own = {name: getattr(self, name) for name in self.hyperparameters}
         shared = {name: value for name, value in own.items() if name in chosen.kind.hyperparameters}
-        return chosen.kind(**{**shared, **chosen.settings})
+        likelihood = {"loss": "logistic"} if own.get("probability") and "probability" not in shared else {}
+        return chosen.kind(**{**shared, **likelihood, **chosen.settings})
 
     def _fits(self, candidate: Candidate, data: TrainingData, limit: int, *, has_test: bool) -> bool:
         solver, problem = self._made(candidate).problem(data, has_test=has_test)
@@ -240,9 +242,18 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
     """
 
     name = "auto"
-    hyperparameters: ClassVar = {**CHOICE, "class_weight": CLASS_WEIGHT, "random_state": RANDOM_STATE}
+    hyperparameters: ClassVar = {
+        **CHOICE,
+        "probability": replace(PROBABILITY, help="whether the model is to give probabilities of classes"),
+        "class_weight": CLASS_WEIGHT,
+        "random_state": RANDOM_STATE,
+    }
     cells, newton, dsg, svrg = CellClassifier, NewtonClassifier, DSGClassifier, SVRGClassifier
     linear = Candidate(PegasosClassifier)
+
+    def _chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
+        found: Callable[[Floats], NDArray[np.float64]] | None = self.machine_._chances()
+        return found
 
 
 class KernelRegressor(AbstractKernelMachine, AbstractRegressor):

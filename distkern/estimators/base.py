@@ -91,20 +91,22 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
         return self._map(X, "label", self._fitted().classes_.dtype, None)
 
     def _has_probabilities(self) -> bool:
-        loss = self._loss()
-        if loss.has_probabilities:
+        if self._is_calibrated or self._loss().has_probabilities:
             return True
         choices = self.hyperparameters["loss"].words if "loss" in self.hyperparameters else []
         likelihoods = [name for name in choices if find_loss(name).has_probabilities]
         mend = f": use {' or '.join(map(repr, likelihoods))}" if likelihoods else ""
-        raise AttributeError(f"loss {loss.name!r} gives no probabilities{mend}")
+        if "probability" in self.hyperparameters:
+            mend = ": set probability=True"
+        raise AttributeError(f"loss {self._loss().name!r} gives no probabilities{mend}")
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities (n_rows, n_classes), where the loss is a likelihood; lazy as predict."""
+        """Probabilities (n_rows, n_classes), where the model has them; lazy as predict."""
         return self._map(X, "probability", np.float64, len(self._fitted().classes_))
 
     def _chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
+        """The probabilities of decision values (n_rows, n_outputs), if there are any."""
         loss = self._loss()
         return loss.probabilities if loss.has_probabilities else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.base import clone
 
 from distkern.common.errors import CorruptDataError
+from distkern.common.types import Floats
 from distkern.engine.workplace import RunWorkplace
 from distkern.estimators.below import STORED, below_of, check_below, digest_of, model_below
 from distkern.estimators.functional import (
@@ -23,11 +24,18 @@ from distkern.losses import dual_loss_names
 from distkern.runs.data import TrainingData
 from distkern.runs.persistence import load_model
 from distkern.solvers._cells.basis import CellBasis, cell_basis
+from distkern.solvers._cells.calibrating import Sigmoids
 from distkern.solvers._cells.place import places_from_arrays, places_to_arrays
 from distkern.solvers._cells.state import CellsState, Settled
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.cells import Cells
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, a_loss, hyperparameters_of
+from distkern.solvers.hyperparameters import (
+    CLASS_WEIGHT,
+    PROBABILITY,
+    RANDOM_STATE,
+    a_loss,
+    hyperparameters_of,
+)
 from distkern.storage.parts import HeldParts, StoredParts, save_parts
 from distkern.storage.places import Place, place_of
 
@@ -55,6 +63,7 @@ class AbstractCells(AbstractFunctionalEstimator):
             self.value("gamma"),
             **self.values_of(Cells),
             below=None if self._base is None else below_of(self._base, risk),
+            is_calibrated=self._is_calibrated,
         )
 
     @property
@@ -197,9 +206,14 @@ class CellClassifier(AbstractCells, AbstractFunctionalClassifier):
     The rows are cut into cells of at most ``max_cell_rows`` rows, and each cell's machine minimises
     1/2 |w|^2 + C sum_i s_i l(f(x_i), y_i) over its rows; a row is predicted by the machine of its cell.
 
-    The losses are no likelihoods, so there is no ``predict_proba``. scikit-learn's
-    ``CalibratedClassifierCV(FrozenEstimator(model)).fit(X, y)`` makes probabilities of the decision values,
-    from rows that the model was not fitted to.
+    The losses are no likelihoods. With ``probability=True`` some cells are solved once more without a fifth
+    of their rows, and ``predict_proba`` is a sigmoid of the decision values that is fitted to these (Platt
+    1999); of several classes one each, made to sum to 1, so that a row's likeliest class may differ from its
+    label where they are close. Weights of classes do not count in it, those of rows do.
+
+    Fitted attributes
+    -----------------
+    sigmoids_ : (n_outputs, 2) slopes and offsets, with ``probability=True``
 
     Examples
     --------
@@ -213,9 +227,24 @@ class CellClassifier(AbstractCells, AbstractFunctionalClassifier):
     hyperparameters = hyperparameters_of(
         Cells,
         loss=a_loss("hinge", partial(dual_loss_names, "binary")),
+        probability=PROBABILITY,
         class_weight=CLASS_WEIGHT,
         random_state=RANDOM_STATE,
     )
+
+    def _chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
+        return Sigmoids(self.sigmoids_) if len(self.sigmoids_) else None
+
+    def _keep(self, state: CellsState) -> None:
+        super()._keep(state)
+        self.sigmoids_ = state.sigmoids
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return super()._arrays() | ({"sigmoids": self.sigmoids_} if len(self.sigmoids_) else {})
+
+    def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
+        super()._restore(arrays, facts, where)
+        self.sigmoids_ = arrays.get("sigmoids", np.zeros((0, 2)))
 
 
 class CellRegressor(AbstractCells, AbstractFunctionalRegressor):

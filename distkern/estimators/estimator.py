@@ -331,6 +331,11 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             self.answer(output),
         )
 
+    @property
+    def _is_calibrated(self) -> bool:
+        """Whether probabilities are to be fitted to decision values."""
+        return "probability" in self.hyperparameters and bool(self.value("probability"))
+
     def answer(self, output: str) -> partial[NDArray[Any]]:
         """A picklable function of Phi coef (n, n_outputs): "decision" values, a "label" or probabilities."""
         return partial(answer_of, self.intercept_, self._classes(), output, self._chances())

@@ -65,7 +65,7 @@ def answer_of(
     intercept : (n_outputs,)
     classes : label values; None for a model of real targets
     output : "decision", "label" or "probability"
-    chances : of decision values (n_rows, n_outputs), where the model has probabilities
+    chances : of decision values (n_rows, n_outputs); None if the model has no probabilities
     combined : (n_rows, n_outputs)
 
     Returns
@@ -77,7 +77,9 @@ def answer_of(
     # adding a zero would turn a negative zero
     if intercept.any():
         decision += intercept
-    if output == "probability" and chances is not None:
+    if output == "probability":
+        if chances is None:
+            raise InputError("was fitted without probabilities", where="the model", mend="fit it again")
         return chances(decision)
     if decision.shape[1] == 1:
         decision = decision[:, 0]

@@ -16,6 +16,7 @@ from numpy.random import RandomState
 
 from distkern.common.parameters import (
     AUTO,
+    FLAG,
     NOT_NEGATIVE,
     NOTHING,
     POSITIVE,
@@ -48,7 +49,11 @@ MEMORY_LIMIT = Parameter(
     "bytes of a process that trains: what does not fit is not chosen; of a job its memory_limit",
 )
 
-#: of the machine that is chosen for the data, beside the two above
+#: of classifiers whose loss is no likelihood
+PROBABILITY = Parameter(
+    False, (FLAG,), "whether probabilities of classes are fitted, on rows that are held out of some cells"
+)
+#: of the machine that is chosen for the data, beside a class_weight and a random_state
 CHOICE = {
     "search": Parameter(
         "full",

@@ -17,7 +17,7 @@ from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import ArrayParts, SlicedParts
 from problems import waves
 
-PASSES = ("sample", "search 1", "search 2", "probe", "tune 1", "count", "move", "solve")
+PASSES = ("sample", "search 1", "search 2", "probe", "tune 1", "count", "move", "solve", "calibrate")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def _small_search(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fit(data: Dataset, out: Path, *, resume: bool = False) -> CellClassifier:
-    given = {"kernel": "rbf", "scale": "none", "metric": "diagonal"}
+    given = {"kernel": "rbf", "scale": "none", "metric": "diagonal", "probability": True}
     model = CellClassifier(search="quick", max_cell_rows=100, random_state=0, **given)
     train(model, data.train, test=data.test, out=out, scheduler="synchronous", resume=resume)
     return model

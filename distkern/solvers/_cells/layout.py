@@ -17,6 +17,7 @@ from distkern.common.types import Block, Floats
 from distkern.passes import Cost, Each, Reduce
 from distkern.solvers._cells.basis import KEPT_BYTES, CellBasis, placed_sizes, placing_bytes
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
+from distkern.solvers._cells.calibrating import CELLS, FEW_ROWS, HELD_OUT, MOST_BUCKETS, Calibrating, hold_out
 from distkern.solvers._cells.choosing import MOST_TRIALS
 from distkern.solvers._cells.held_out import Asked, Zero, measure_asked, measure_zero
 from distkern.solvers._cells.metric import METRIC_ROWS
@@ -34,6 +35,8 @@ from distkern.solvers.risk import Risk
 MIB = 2**20
 #: rows that are sorted into buckets at a time
 _PART_BYTES = 32 * MIB
+#: scikit-learn's linear models
+_FITTING_BYTES = 32 * MIB
 #: of a number that is compared with a half space, in exponentials
 _PLACED = 4.0
 #: every so manyth bucket of them has the first round; costs and settings of a round, at most
@@ -201,6 +204,30 @@ class Layout(Sizes):
             compiled=True,
         )
         return Each("solve", solve_bucket, items, store, operand=operand, cost=cost)
+
+    def calibrated(self, n_buckets: int) -> tuple[list[int], int, int]:
+        """The buckets of the first partition, of so many, that have rows held out, of how many cells of each,
+        and how many times.
+        """
+        chosen = np.unique(np.linspace(0, n_buckets - 1, min(MOST_BUCKETS, n_buckets)).astype(int)).tolist()
+        n_rows = min(self.problem.n_rows, CELLS * self.cell_rows)
+        return chosen, -(-CELLS // len(chosen)), min(HELD_OUT, -(-FEW_ROWS // n_rows))
+
+    def calibrating(
+        self, items: Sequence[tuple[int, int]], store: Store | None, operand: Calibrating | None
+    ) -> Each:
+        """Decision values of rows that are held out of some cells."""
+        # how many buckets there are is known later, and with it how many cells of each have rows held out
+        most = min(self.problem.n_rows, 2 * CELLS * self.cell_rows) + 2 * CELLS * HELD_OUT
+        row_bytes = 8 * self.problem.n_outputs + 16
+        cost = Cost(
+            workspace_bytes=self._solving_bytes(self.cell_rows),
+            result_bytes=min(most, self.bucket_rows + CELLS * HELD_OUT) * row_bytes,
+            # all of them, and both labels of each
+            driver_bytes=self.places_bytes + most * (2 * row_bytes + 64) + _FITTING_BYTES,
+            compiled=True,
+        )
+        return Each("calibrate", hold_out, items, store, operand=operand, cost=cost)
 
     def _solving_bytes(self, cell_rows: int, n_costs: int = 1) -> int:
         sizes = self.row_bytes, self.problem.n_features, self.problem.n_outputs, n_costs

@@ -54,8 +54,21 @@ def _metric(layout: Layout, choices: Sequence[MapChoice]) -> Outline:
 
 def solving(layout: Layout) -> Each:
     """The machines."""
+    work = effort.cells(*_solved(layout), quadratic=layout.quadratic) * (1 / layout.n_buckets)
+    return work.of(layout.solving([(number, 0) for number in range(layout.n_buckets)], None, None))
+
+
+def calibrating(layout: Layout) -> Each:
+    """The rows that are held out of some cells."""
+    numbers, n_cells, n_folds = layout.calibrated(layout.n_full)
+    n_rows, copies, cell_rows, *of_row = _solved(layout)
+    share = min(1.0, len(numbers) * n_cells * cell_rows / n_rows / copies) * n_folds / len(numbers)
+    work = effort.cells(n_rows, copies, cell_rows, *of_row, quadratic=layout.quadratic) * share
+    return work.of(layout.calibrating([(number, 0) for number in numbers], None, None))
+
+
+def _solved(layout: Layout) -> tuple[int, float, int, int, int]:
+    """Rows, copies of them in the cells, rows of a cell, columns and outputs."""
     problem = layout.problem
     copies = layout.n_partitions * layout.copies(problem.n_rows / layout.cell_rows)
-    sizes = problem.n_rows, copies, layout.cell_rows, problem.n_features, problem.n_outputs
-    work = effort.cells(*sizes, quadratic=layout.quadratic) * (1 / layout.n_buckets)
-    return work.of(layout.solving([(number, 0) for number in range(layout.n_buckets)], None, None))
+    return problem.n_rows, copies, layout.cell_rows, problem.n_features, problem.n_outputs

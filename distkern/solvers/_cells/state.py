@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ class CellsState:
     machines : (n_buckets, 32) fingerprints of the buckets' machines
     bucket_bytes : of the largest one's
     regulariser : |w|^2 / (2 C n) for n rows, summed over the cells
+    sigmoids : (n_outputs, 2), see :class:`~distkern.solvers._cells.calibrating.Sigmoids`
     """
 
     stage: int
@@ -79,6 +80,7 @@ class CellsState:
     model_size: int = 0
     n_cells: int = 0
     n_unsolved: int = 0
+    sigmoids: Array = field(default_factory=lambda: np.zeros((0, 2)))
 
     @property
     def places(self) -> Places:

@@ -1,0 +1,146 @@
+"""Probabilities of classes: sigmoids of decision values, fitted to rows that are held out of some cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.rng import Purpose, stream
+from distkern.common.stores import ArrayStore
+from distkern.common.tiles import release
+from distkern.common.types import Block, Floats
+from distkern.losses.logistic import Logistic
+from distkern.solvers._cells.buckets import Solving
+from distkern.solvers._cells.machine import solve_cell
+
+Array = NDArray[np.float64]
+
+#: every so manyth row that lies in a cell is held out
+HELD_OUT = 5
+#: buckets and cells of which rows are held out, about; rows of them below which each is held out once
+MOST_BUCKETS, CELLS, FEW_ROWS = 16, 32, 10_000
+#: first index of the streams of a bucket
+_ORDER = 6
+
+
+@dataclass(frozen=True)
+class Sigmoids:
+    """p_k = 1 / (1 + exp(-(slope_k f_k + offset_k))) for each output f_k; of several, p_k / sum_j p_j.
+
+    Attributes
+    ----------
+    lines : (n_outputs, 2) slopes and offsets
+    """
+
+    lines: Array
+
+    def __call__(self, predictions: Floats) -> Array:
+        """The probability of each class code, (n_rows, n_classes), of decision values (n_rows, n_outputs)."""
+        return Logistic().probabilities(self.lines[:, 0] * predictions + self.lines[:, 1])
+
+    @classmethod
+    def fit(cls, predictions: Array, codes: NDArray[np.int64], weights: Array) -> Sigmoids:
+        """Platt's maximum likelihood, each output by itself (Platt 1999, as scikit-learn's "sigmoid" does).
+
+        Of a class of N of the rows' weight the targets are (N + 1) / (N + 2) and 1 / (N' + 2) for the N' of
+        the others, not 1 and 0, so that the lines stay finite where no row is on the wrong side.
+
+        Parameters
+        ----------
+        predictions : (n_rows, n_outputs) of rows that are held out
+        codes : (n_rows,) of the classes; of one output the second is the positive one
+        weights : (n_rows,), positive, of any scale
+        """
+        from sklearn.linear_model import LogisticRegression
+
+        weights = weights / weights.mean()
+        n_outputs = predictions.shape[1]
+        lines = np.empty((n_outputs, 2))
+        for output, values in enumerate(predictions.T):
+            positive = codes == (1 if n_outputs == 1 else output)
+            inside, outside = weights[positive].sum(), weights[~positive].sum()
+            targets = np.where(positive, (inside + 1.0) / (inside + 2.0), 1.0 / (outside + 2.0))
+            # a row counts as both labels, by its target
+            rows, labels = np.tile(values, 2)[:, None], np.repeat([1, 0], len(values))
+            shares = np.concatenate([targets, 1.0 - targets]) * np.tile(weights, 2)
+            fitted = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000).fit(rows, labels, shares)
+            lines[output] = fitted.coef_[0, 0], fitted.intercept_[0]
+        return cls(lines)
+
+
+@dataclass(frozen=True)
+class Calibrating:
+    """The operand of :func:`hold_out`.
+
+    Attributes
+    ----------
+    solving : how machines are solved
+    n_cells : of a bucket
+    n_folds : of :data:`HELD_OUT` parts of a cell's rows, those that are held out, one after the other
+    """
+
+    solving: Solving
+    n_cells: int
+    n_folds: int
+
+
+def hold_out(
+    item: tuple[int, int], _: Iterator[Block], operand: Calibrating
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Decision values of rows of some cells of a bucket, by machines that have not seen them.
+
+    Parameters
+    ----------
+    item : the bucket's number, and how many rows it has at most
+
+    Returns
+    -------
+    an empty record; and of each row that was held out its decision "values" (n, n_outputs), its class' code,
+    "codes", and its weight without that of its class, "weights"
+    """
+    number, cut, settings = item[0], operand.solving.cut, operand.solving.settings
+    rows, lies, offsets = cut.gathered(*item)
+    features = np.asarray(rows.features)
+    tree = cut.tree(features, number)
+    chosen = set(np.linspace(0, tree.n_leaves - 1, operand.n_cells).round().astype(int).tolist())
+    values, held = [np.zeros((0, cut.risk.n_outputs))], [np.zeros(0, dtype=np.intp)]
+    for leaf, inside, own in tree.members(features):
+        if leaf not in chosen:
+            continue
+        inside, own = inside[: cut.cell_rows], own[: cut.cell_rows]
+        seed = int(stream(cut.seed, Purpose.ROW_ORDER, _ORDER, number, leaf).integers(2**62))
+        for fold in range(operand.n_folds):
+            mine = inside[own & lies[inside]][fold::HELD_OUT]
+            learned = np.setdiff1d(inside, mine)
+            if not (len(mine) and len(learned)):
+                continue
+            cell = rows.take(learned)
+            targets = cut.risk.targets(cell).astype(np.float64)
+            below = None if offsets is None else offsets[learned]
+            machine = solve_cell(settings, features[learned], targets, cut.risk.weights(cell), seed, below)
+            found = machine.predict(settings, features[mine])
+            values.append(found if offsets is None else found + offsets[mine])
+            held.append(mine)
+    release()
+    taken = np.concatenate(held)
+    assert rows.targets is not None
+    assert rows.weights is not None
+    return {}, {
+        "values": np.concatenate(values),
+        "codes": rows.targets[taken].astype(np.int64),
+        "weights": rows.weights[taken],
+    }
+
+
+def sigmoids_of(store: ArrayStore, numbers: Sequence[int]) -> Sigmoids:
+    """Fitted to what :func:`hold_out` stored."""
+    parts = [store.load(number) for number in numbers]
+    values, codes, weights = (
+        np.concatenate([part[name] for part in parts]) for name in ("values", "codes", "weights")
+    )
+    counted = weights > 0
+    return Sigmoids.fit(values[counted], codes[counted], weights[counted])

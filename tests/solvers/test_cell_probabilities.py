@@ -1,0 +1,155 @@
+"""Probabilities of machines in cells: beside the truth and scikit-learn's, on disk as in memory."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+
+from distkern.cli.main import main
+from distkern.common.errors import InputError
+from distkern.estimators.auto import KernelClassifier
+from distkern.estimators.cells import CellClassifier, CellRegressor
+from distkern.runs.persistence import load_model
+from distkern.runs.run import train
+from distkern.solvers._cells.calibrating import Sigmoids
+from distkern.storage.ingest import write_dataset
+
+GIVEN = {"search": None, "scale": "standard", "gamma": "median/2", "C": 0.3, "random_state": 0}
+
+
+def drawn(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, labels, and the probability of label 1."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n_rows, 2))
+    truth = 1 / (1 + np.exp(-3 * np.sin(2 * X[:, 0]) - X[:, 1]))
+    return X, (generator.random(n_rows) < truth).astype(int), truth
+
+
+class Given(ClassifierMixin, BaseEstimator):
+    """A classifier whose decision values are its rows."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X):
+        return X[:, 0] if len(self.classes_) == 2 else X
+
+    def predict(self, X):
+        return self.classes_[self.decision_function(X).argmax(axis=1)]
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
+@pytest.mark.filterwarnings("ignore:Since FrozenEstimator")
+def test_sigmoids_are_those_of_scikit_learn(n_classes, scale):
+    generator = np.random.default_rng(0)
+    codes = generator.integers(n_classes, size=500)
+    n_outputs = 1 if n_classes == 2 else n_classes
+    values = scale * (generator.normal(size=(500, n_outputs)) + 2 * np.eye(n_classes)[codes][:, -n_outputs:])
+    weights = generator.integers(1, 4, size=500).astype(float)
+    weights /= weights.mean()
+    theirs = CalibratedClassifierCV(FrozenEstimator(Given().fit(values, codes)))
+    expected = theirs.fit(values, codes, sample_weight=weights).predict_proba(values)
+    for unit in (1.0, 7.0):
+        np.testing.assert_allclose(Sigmoids.fit(values, codes, unit * weights)(values), expected, atol=2e-4)
+
+
+def test_rows_that_are_separated_have_probabilities_short_of_one():
+    values, codes = np.repeat([[-1.0], [1.0]], 20, axis=0), np.repeat([0, 1], 20)
+    found = Sigmoids.fit(values, codes, np.ones(40))(values)
+    # Platt's targets for 20 rows of a class
+    np.testing.assert_allclose(found[:, 1], np.repeat([1 / 22, 21 / 22], 20), rtol=1e-3)
+    # of a class that is not there the offset says how rare it is
+    alone = Sigmoids.fit(values, np.zeros(40, dtype=int), np.ones(40))(values)
+    np.testing.assert_allclose(alone[:, 1], 1 / 42, rtol=1e-3)
+
+
+@pytest.mark.parametrize("cells", [{"max_cell_rows": 3000}, {"max_cell_rows": 300}])
+def test_probabilities_are_near_the_truth(cells):
+    X, y, truth = drawn(5000)
+    model = CellClassifier(**GIVEN, **cells, probability=True).fit(X[:3000], y[:3000])
+    found = model.predict_proba(X[3000:])
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    assert np.sqrt(np.square(found[:, 1] - truth[3000:]).mean()) < 0.12
+    # on average they are right
+    assert found[:, 1].mean() == pytest.approx(truth[3000:].mean(), abs=0.02)
+
+
+def test_what_a_machine_knows_by_heart_is_no_evidence():
+    generator = np.random.default_rng(0)
+    X, y = generator.normal(size=(1500, 5)), (generator.random(1500) < 0.3).astype(int)
+    given = {**GIVEN, "gamma": "median/10", "C": 100.0}
+    model = CellClassifier(**given, probability=True).fit(X, y)
+    assert model.score(X, y) > 0.99
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1].mean(), 0.3, atol=0.05)
+    assert model.predict_proba(X)[:, 1].std() < 0.06
+
+
+def test_classes_as_rare_as_they_are_whatever_their_weight():
+    X, y, truth = drawn(6000)
+    kept = (y == 0) | (np.arange(6000) % 8 == 0)
+    X, y, odds = X[kept], y[kept], truth[kept] / (1 - truth[kept]) / 8
+    model = CellClassifier(**GIVEN, class_weight="balanced", probability=True).fit(X[:2000], y[:2000])
+    found = model.predict_proba(X[2000:])[:, 1]
+    assert found.mean() == pytest.approx((odds / (1 + odds))[2000:].mean(), abs=0.02)
+    # rows that weigh twice count twice
+    weights = np.where(y[:2000] == 1, 8.0, 1.0)
+    weighed = CellClassifier(**GIVEN, probability=True).fit(X[:2000], y[:2000], sample_weight=weights)
+    restored = weighed.predict_proba(X[2000:])[:, 1]
+    assert restored.mean() == pytest.approx((8 * odds / (1 + 8 * odds))[2000:].mean(), abs=0.04)
+
+
+def test_the_same_from_the_disk_and_on_the_command_line(tmp_path: Path):
+    X, codes, _ = drawn(900)
+    labels = np.array(["no", "so", "yes"])[codes + (X[:, 0] > 1)]
+    write_dataset([(X, labels)], tmp_path / "d.zarr", test_fraction=0.2, rows_per_shard=100)
+    from distkern.storage.dataset import open_dataset
+
+    data = open_dataset(tmp_path / "d.zarr")
+    given = {**GIVEN, "scale": "none", "max_cell_rows": 150, "probability": True}
+    found = []
+    for scheduler in ("synchronous", "threads"):
+        model = CellClassifier(**given)
+        train(model, data.train, test=data.test, out=tmp_path / scheduler, scheduler=scheduler)
+        found.append(load_model(tmp_path / scheduler).predict_proba(data.test).compute())
+    np.testing.assert_array_equal(*found)
+    assert found[0].shape == (data.test.n_rows, 3)
+    again = pickle.loads(pickle.dumps(load_model(tmp_path / "threads")))
+    np.testing.assert_array_equal(again.predict_proba(data.test).compute(), found[0])
+    out = tmp_path / "p.csv"
+    arguments = [str(tmp_path / "threads"), "--data", str(tmp_path / "d.zarr"), "--out", str(out), "--proba"]
+    assert main(["predict", *arguments]) == 0
+    lines = out.read_text().splitlines()
+    assert [float(line.split(",")[-1]) for line in lines[1:]] == pytest.approx(found[0][:, -1], abs=1e-6)
+
+
+def test_only_where_they_are_asked_for():
+    X, y, _ = drawn(300)
+    model = CellClassifier(**GIVEN).fit(X, y)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match="predict_proba") as raised:
+        _ = model.predict_proba
+    assert "probability=True" in str(raised.value.__cause__)
+    assert hasattr(CellClassifier(probability=True), "predict_proba")
+    assert "probability" not in CellRegressor.hyperparameters
+    with pytest.raises(InputError, match="fitted without probabilities"):
+        model.set_params(probability=True).predict_proba(X)
+    np.testing.assert_array_equal(model.predict(X), CellClassifier(**GIVEN).fit(X, y).predict(X))
+
+
+def test_the_machine_that_is_chosen_gives_them_too():
+    X, y, truth = drawn(600)
+    model = KernelClassifier(search="quick", probability=True, random_state=0).fit(X, y)
+    assert model.algorithm_ == "cells"
+    assert np.corrcoef(model.predict_proba(X)[:, 1], truth)[0, 1] > 0.8
+    wide = np.random.default_rng(0).normal(size=(80, 1200)) + 0.1 * np.arange(80)[:, None]
+    chosen = KernelClassifier(search=None, probability=True, random_state=0).fit(wide, np.arange(80) % 2)
+    assert chosen.algorithm_ != "cells"
+    np.testing.assert_allclose(chosen.predict_proba(wide).sum(axis=1), 1.0)
