@@ -163,7 +163,7 @@ def _refuse_unknown_names(job: Job) -> None:
 
     solvers = members("distkern.solvers", AbstractSolver)  # type: ignore[type-abstract]
     known = {name: {*hyperparameters_of(solver), "class_weight"} for name, solver in solvers.items()}
-    known[CHOSEN] = {*CHOICE, "class_weight"}
+    known[CHOSEN] = {*CHOICE, "probability", "class_weight"}
     if job.algorithm not in known:
         raise unknown_name("algorithm", job.algorithm, known)
     if "random_state" in job.params:

@@ -29,13 +29,7 @@ from distkern.solvers._cells.place import places_from_arrays, places_to_arrays
 from distkern.solvers._cells.state import CellsState, Settled
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.cells import Cells
-from distkern.solvers.hyperparameters import (
-    CLASS_WEIGHT,
-    PROBABILITY,
-    RANDOM_STATE,
-    a_loss,
-    hyperparameters_of,
-)
+from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, a_loss, hyperparameters_of
 from distkern.storage.parts import HeldParts, StoredParts, save_parts
 from distkern.storage.places import Place, place_of
 
@@ -227,7 +221,6 @@ class CellClassifier(AbstractCells, AbstractFunctionalClassifier):
     hyperparameters = hyperparameters_of(
         Cells,
         loss=a_loss("hinge", partial(dual_loss_names, "binary")),
-        probability=PROBABILITY,
         class_weight=CLASS_WEIGHT,
         random_state=RANDOM_STATE,
     )
@@ -254,5 +247,8 @@ class CellRegressor(AbstractCells, AbstractFunctionalRegressor):
 
     name = "cells_regressor"
     hyperparameters = hyperparameters_of(
-        Cells, loss=a_loss("square", partial(dual_loss_names, "real")), random_state=RANDOM_STATE
+        Cells,
+        loss=a_loss("square", partial(dual_loss_names, "real")),
+        probability=None,
+        random_state=RANDOM_STATE,
     )

@@ -48,7 +48,7 @@ from distkern.solvers._cells.state import CellsState, Settled
 from distkern.solvers._cells.transform import TRANSFORMS
 from distkern.solvers._cells.trials import Sampled, Trial
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.hyperparameters import a_loss
+from distkern.solvers.hyperparameters import PROBABILITY, a_loss
 from distkern.solvers.measuring import Sums
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
@@ -154,6 +154,7 @@ class Cells(AbstractSolver[CellsState]):
             "of the Matern kernel: with 0.5 it is exp(-gamma |x - y|)",
             {"kernel": ("matern",)},
         ),
+        "probability": PROBABILITY,
         "base": Parameter(
             None,
             (AModel(), NOTHING),

@@ -76,15 +76,16 @@ _FAMILIES: dict[str, Callable[[str], type[AbstractLoss] | type[AbstractKernel]]]
 }
 
 
-def hyperparameters_of(*parts: type, **own: Parameter) -> dict[str, Parameter]:
+def hyperparameters_of(*parts: type, **own: Parameter | None) -> dict[str, Parameter]:
     """The parameters that ``parts`` declare, ``own`` ones, and those of the members they choose among.
 
-    ``choices`` of a part are of what it is put together from: a loss, a kernel, features.
+    ``choices`` of a part are of what it is put together from: a loss, a kernel, features. Own ones that are
+    None are left out.
     """
     found: dict[str, Parameter] = {}
     for part in parts:
         found |= {**getattr(part, "choices", {}), **declared(part)}
-    found |= own
+    found = {name: one for name, one in (found | own).items() if one is not None}
     for family, find in _FAMILIES.items():
         if family in found:
             found = _with_members(found, family, find)

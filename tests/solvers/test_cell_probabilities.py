@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
+from cluster_processes import settings_of
 from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.estimators.auto import KernelClassifier
@@ -114,11 +115,13 @@ def test_the_same_from_the_disk_and_on_the_command_line(tmp_path: Path):
 
     data = open_dataset(tmp_path / "d.zarr")
     given = {**GIVEN, "scale": "none", "max_cell_rows": 150, "probability": True}
-    found = []
-    for scheduler in ("synchronous", "threads"):
-        model = CellClassifier(**given)
-        train(model, data.train, test=data.test, out=tmp_path / scheduler, scheduler=scheduler)
-        found.append(load_model(tmp_path / scheduler).predict_proba(data.test).compute())
+    model = CellClassifier(**given)
+    train(model, data.train, test=data.test, out=tmp_path / "synchronous", scheduler="synchronous")
+    flags = ["--data", str(data.path), "--out", str(tmp_path / "threads"), "--scheduler", "threads"]
+    flags += ["--algorithm", "cells", "--seed", str(given.pop("random_state")), *settings_of(**given)]
+    assert main(["train", *flags]) == 0
+    models = (load_model(tmp_path / scheduler) for scheduler in ("synchronous", "threads"))
+    found = [model.predict_proba(data.test).compute() for model in models]
     np.testing.assert_array_equal(*found)
     assert found[0].shape == (data.test.n_rows, 3)
     again = pickle.loads(pickle.dumps(load_model(tmp_path / "threads")))
