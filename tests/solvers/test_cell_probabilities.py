@@ -118,7 +118,13 @@ def test_the_same_from_the_disk_and_on_the_command_line(tmp_path: Path):
     model = CellClassifier(**given)
     train(model, data.train, test=data.test, out=tmp_path / "synchronous", scheduler="synchronous")
     flags = ["--data", str(data.path), "--out", str(tmp_path / "threads"), "--scheduler", "threads"]
-    flags += ["--algorithm", "cells", "--seed", str(given.pop("random_state")), *settings_of(**given)]
+    flags += [
+        "--algorithm",
+        "cells",
+        "--seed",
+        str(given.pop("random_state")),
+        *settings_of(**given | {"probability": "true"}),
+    ]
     assert main(["train", *flags]) == 0
     models = (load_model(tmp_path / scheduler) for scheduler in ("synchronous", "threads"))
     found = [model.predict_proba(data.test).compute() for model in models]
