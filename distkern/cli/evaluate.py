@@ -4,26 +4,43 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from distkern.cli import options
 from distkern.common.errors import InputError
+from distkern.storage.places import Place
 
 if TYPE_CHECKING:
+    from distkern.runs.evaluation import Evaluation
     from distkern.storage.dataset import Split
 
+#: whose names and confusion are in the JSON
+_MOST_LABELS = 100
 _SHARES = ("error", "accuracy", "balanced_accuracy")
-_NUMBERS = ("auc", "rmse", "mae", "r2", "objective")
+_NUMBERS = (
+    "auc",
+    "average_precision",
+    "log_loss",
+    "calibration_error",
+    "rmse",
+    "mae",
+    "r2",
+    "pinball",
+    "objective",
+)
 _NAMES = {
-    "n": "measured on",
     "balanced_accuracy": "balanced accuracy",
     "auc": "area under the ROC curve",
+    "average_precision": "average precision",
+    "log_loss": "log loss",
+    "calibration_error": "calibration error",
     "rmse": "root mean squared error",
     "mae": "mean absolute error",
     "r2": "R^2",
-    "seconds": "time",
+    "pinball": "pinball loss",
 }
 
 
@@ -31,40 +48,91 @@ _NAMES = {
 @click.argument("model", metavar="M")
 @click.option("--data", required=True, metavar="D.zarr", help="The sharded data set, a folder or a URL.")
 @click.option(
-    "--split", type=click.Choice(["train", "test"]), default="test", show_default=True, help="Which rows."
+    "--split",
+    type=click.Choice(["train", "test", "both"]),
+    default="test",
+    show_default=True,
+    help="Which rows.",
+)
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=options.PLACE,
+    help="Write a page: confusion matrix, ROC, precision-recall and calibration curves, or residuals.",
 )
 @options.scheduling
 @options.as_json
-def evaluate(model: str, data: str, split: str, as_json: bool, **where: Any) -> None:
-    """Measure a model on a data set: rows, errors, objective and seconds.
+def evaluate(model: str, data: str, split: str, html: Place | None, as_json: bool, **where: Any) -> None:
+    """Measure a model on a data set: rows, errors, objective, seconds and which classes it takes for which.
 
-    Prints one JSON object where standard output is not a terminal, or with --json.
+    Prints one JSON object where standard output is not a terminal, or with --json; with --split both, one of
+    the two.
 
     \b
-    Example:
-      distkern evaluate m --data covtype.zarr --split test
+    Examples:
+      distkern evaluate m --data covtype.zarr
+      distkern evaluate m --data covtype.zarr --split both --html m/evaluation.html
     """
+    from distkern.monitor.terminal import Terminal
     from distkern.runs.persistence import load_model
-    from distkern.runs.run import evaluate as evaluate_model
+    from distkern.runs.run import evaluations
 
     where = options.where_to_run(**where)
     fitted = load_model(model)
-    source = find_split(data, split)
-    measured: dict[str, Any] = evaluate_model(fitted, source, **where)
+    names = ["train", "test"] if split == "both" else [split]
+    sources = [find_split(data, name) for name in names]
+    with Terminal() as terminal:
+        found = evaluations(fitted, sources, listeners=[terminal], **where)
+    measured = dict(zip(names, found, strict=True))
+    if html is not None:
+        from distkern.cli.evaluation_page import evaluation_page
+        from distkern.storage.atomic import write_text_atomic
+
+        page = evaluation_page(f"{model} on {data}", type(fitted).__name__, measured)
+        write_text_atomic(html, page)
     if as_json or not sys.stdout.isatty():
-        click.echo(json.dumps(measured))
+        facts = {name: _record(evaluation) for name, evaluation in measured.items()}
+        click.echo(json.dumps(facts if split == "both" else facts[split]))
         return
-    from distkern.cli.tables import console, fact_table
+    from distkern.cli.confusion import confusion_lines
+    from distkern.cli.tables import console, table
+
+    printed = console()
+    printed.print(f"{model} on {data}", markup=False)
+    printed.print(table(("", *names), figure_rows(measured)))
+    for name, evaluation in measured.items():
+        for line in confusion_lines(evaluation, name):
+            printed.print(line)
+    if html is not None:
+        printed.print(f"page in {html}", markup=False)
+
+
+def _record(evaluation: Evaluation) -> dict[str, Any]:
+    """What is printed as JSON."""
+    confusion = evaluation.confusion
+    if confusion is None or len(evaluation.labels) > _MOST_LABELS:
+        return evaluation.figures
+    named = {"labels": evaluation.labels, "predicted": evaluation.predicted, "confusion": confusion.tolist()}
+    return {**evaluation.figures, **named}
+
+
+def figure_rows(measured: Mapping[str, Evaluation]) -> list[list[str]]:
+    """Names of figures, and what they are of each split."""
     from distkern.monitor.text import in_number, in_percent, in_time
 
-    shown = {
-        "n": f"{source.n_rows:,} {split} rows",
-        **{name: in_percent(measured[name]) for name in _SHARES if name in measured},
-        **{name: in_number(measured[name]) for name in _NUMBERS if name in measured},
-        "seconds": in_time(measured["seconds"]),
-    }
-    console().print(f"{model} on {data}", markup=False)
-    console().print(fact_table({_NAMES.get(name, name): text for name, text in shown.items()}))
+    figures = [evaluation.figures for evaluation in measured.values()]
+    rows = [["rows", *(f"{own['n']:,}" for own in figures)]]
+    for names, text in ((_SHARES, in_percent), (_NUMBERS, in_number)):
+        rows += [
+            [_NAMES.get(name, name), *(text(own.get(name)) for own in figures)]
+            for name in names
+            if any(name in own for own in figures)
+        ]
+    rows += [
+        [f"rows at or below quantile {level}", *(in_percent(own["below"][level]) for own in figures)]
+        for level in figures[0].get("below", ())
+    ]
+    return [*rows, ["time", *(in_time(own["seconds"]) for own in figures)]]
 
 
 def find_split(data: str, split: str) -> Split:

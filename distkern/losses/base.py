@@ -35,6 +35,8 @@ class AbstractLoss(Declared, ABC):
     has_probabilities: ClassVar[bool] = False
     #: whether it is a quadratic function of the predictions, so that one Newton step ends at the minimum
     is_quadratic: ClassVar[bool] = False
+    #: whether each output is a quantile of the targets, that of its entry in ``levels``
+    predicts_quantiles: ClassVar[bool] = False
 
     @classmethod
     def from_parameters(cls, **available: Any) -> Self:

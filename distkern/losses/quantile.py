@@ -26,6 +26,7 @@ class Quantile(AbstractLoss):
 
     name = "quantile"
     target_kind = "real"
+    predicts_quantiles = True
 
     def _levels(self, predictions: Floats) -> Floats:
         levels: Floats = np.array(self.quantiles, dtype=predictions.dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from distkern.monitor.text import in_bytes
+from distkern.monitor.text import in_bytes, magnitude
 
 #: dark enough on white, light enough on black; told apart in grey by dashes, never by colour alone
 COLOURS = ("#2f6fb7", "#c2571a", "#4c8c2b", "#8a5cc2", "#b8327a", "#8a7a1e")
@@ -81,16 +81,12 @@ def table(header: Mapping[str, str], rows: Iterable[Sequence[str]], *kinds: str)
 
 def short_number(value: float) -> str:
     """Four digits and a magnitude for axes and tiles: ``short_number(1234567) == "1.235M"``."""
-    for limit, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if abs(value) >= limit:
-            unit = 1e3 if letter == "k" else limit
-            return f"{value / unit:.4g}{letter}"
-    return f"{value:.4g}"
+    return magnitude(value, 4, 1e4)
 
 
 def axis_number(value: float) -> str:
     """Six digits and a magnitude, for ticks that lie close together."""
-    return f"{value:.6g}" if abs(value) < 1e6 else f"{value / 1e6:.6g}M"
+    return magnitude(value, 6, 1e6)
 
 
 def short_bytes(size: float) -> str:

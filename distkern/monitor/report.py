@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from distkern.monitor.balance import PASS_HEADER, key, pass_row, verdict
@@ -25,6 +25,10 @@ body {{ margin: 0 auto; max-width: 62rem; padding: 1.2rem; color: var(--ink); ba
     + """
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr));
   gap: 1rem; margin-bottom: 1rem; }
+table.matrix { width: auto; } table.matrix td, table.matrix th { text-align: right; padding: .28rem .5rem;
+  border: 1px solid var(--paper); overflow-wrap: normal; }
+table.matrix.dense td, table.matrix.dense th { padding: .2rem .25rem; }
+.scroll + .scroll { margin-top: 1rem; }
 table.facts th { width: 12rem; font-weight: 400; color: var(--quiet); }
 .note { margin: .15rem 0; }
 table.bars th { font-weight: 400; width: 12rem; overflow-wrap: anywhere; }
@@ -97,6 +101,11 @@ def render(
             for name, value in values.items()
         )
         body += [f"<h2>{html.escape(str(heading))}</h2>", f'<table class="facts">{rows}</table>']
+    return whole_page(title, body)
+
+
+def whole_page(title: str, body: Iterable[str]) -> str:
+    """A page of these parts, which needs nothing else; all are HTML already."""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -59,18 +60,22 @@ def stage_figures(history: Sequence[Metrics]) -> str:
     else:
         label, x = "passes over the data", passes
 
-    def line(name: str, key: str, factor: float = 1.0) -> Line:
-        values = [metrics.get(key) for metrics in history]
-        return Line(name, [None if value is None else factor * value for value in values])
+    def line(name: str, key: str) -> Line:
+        return Line(name, _column(history, key))
 
     def known(key: str) -> bool:
         return any(metrics.get(key) for metrics in history)
 
     squared = squared_errors(history)
+    rooted = squared and error_name(history[-1]) == "rmse"
+    of_errors = "Error in percent"
+    if squared:
+        of_errors = "Root mean squared error" if rooted else "Mean squared error"
     errors = [
-        line(name, key, 1.0 if squared else 100.0)
-        for name, key in _ERRORS
-        if any(metrics.get(key) is not None for metrics in history)
+        # the colour says which rows, whatever else is drawn
+        Line(name, [_drawn_error(metrics.get(key), squared, rooted) for metrics in history], style=style)
+        for style, (name, key) in enumerate(_ERRORS)
+        if any(value is not None for value in _column(history, key))
     ]
     memory = [
         Line(name, peaks_so_far(history, key))
@@ -79,7 +84,7 @@ def stage_figures(history: Sequence[Metrics]) -> str:
     ]
     plots = [
         line_plot("Objective", label, x, [line("objective", "objective")], log=True),
-        line_plot("Mean squared error" if squared else "Error in percent", label, x, errors, log=squared),
+        line_plot(of_errors, label, x, errors, log=squared),
     ]
     if len(history) > 1:
         own = [key for key in ("model_size", *own_figures(history)) if key != label and _varies(history, key)]
@@ -161,6 +166,12 @@ def stage_table(history: Sequence[Metrics]) -> str:
     names = {name for name, _, _ in columns}
     same = ", ".join(f"{_words(key)} {_own_text(key)(value)}" for key, value in constant.items())
     return shown + _notes(names, len(places), len(history), same)
+
+
+def _drawn_error(value: float | None, squared: bool, rooted: bool) -> float | None:
+    if value is None or (squared and not rooted):
+        return value
+    return math.sqrt(value) if rooted else 100.0 * value
 
 
 def _column(history: Sequence[Metrics], key: str) -> list[Any]:

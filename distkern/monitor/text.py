@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
+
+#: of a number with an exponent, what Python fills up to two digits
+_EXPONENT = re.compile(r"e\+?(-?)0*(?=\d)")
 
 
 def in_bytes(size: float) -> str:
@@ -35,8 +39,20 @@ def error_name(metrics: Mapping[str, Any]) -> str:
 
 
 def in_number(value: float | None) -> str:
-    """A real number with six significant digits, or a dash for None."""
-    return "-" if value is None else f"{value:.6g}"
+    """A real number with six significant digits, or a dash for None: ``in_number(3.6e9) == "3.6 G"``."""
+    return "-" if value is None else magnitude(value, 6, 1e6, " ")
+
+
+def magnitude(value: float, digits: int, plain: float, space: str = "") -> str:
+    """A number with so many significant digits, from ``plain`` on in thousands (k), 10^6 (M), 10^9 (G) or
+    10^12 (T); very large and very small ones as powers of ten, ``1.5e-7``.
+    """
+    # what is rounded up to the next magnitude belongs to it
+    size = float(f"{abs(value):.{digits}g}")
+    for limit, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if max(plain, limit) <= size < 1e16:
+            return f"{value / limit:.{digits}g}{space}{letter}"
+    return _EXPONENT.sub(r"e\1", f"{value:.{digits}g}")
 
 
 def in_time(seconds: float) -> str:

@@ -22,7 +22,9 @@ from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.passes import Pass, Reduce, Stream, whole_visits
 from distkern.runs.applied import Applied
-from distkern.runs.ranking import RANKING_BYTES, RankedScores
+from distkern.runs.calibration import Calibration
+from distkern.runs.grid import Grid
+from distkern.runs.ranking import RANKING_BYTES, RankedScores, Ranking
 from distkern.runs.regression_figures import Residuals, regression_figures, residuals_pass
 from distkern.runs.routed import routing_of, run, scratch_folder
 from distkern.storage.dataset import Split
@@ -36,20 +38,43 @@ class Counts:
     ----------
     confusion : (n_classes of the data, n_classes of the model): rows by true and predicted label
     losses : sum of s_i l_i over rows and outputs
+    calibration : of a model that gives probabilities
     """
 
     confusion: NDArray[np.int64]
     losses: float
-
-    @classmethod
-    def none(cls, n_classes: int, n_predicted: int) -> Counts:
-        """Of no rows."""
-        return cls(np.zeros((n_classes, n_predicted), dtype=np.int64), 0.0)
+    calibration: Calibration | None
 
     @staticmethod
     def add(first: Counts, second: Counts) -> Counts:
         """The sums over the rows of both."""
-        return Counts(first.confusion + second.confusion, first.losses + second.losses)
+        calibration = None
+        if first.calibration is not None and second.calibration is not None:
+            calibration = Calibration.add(first.calibration, second.calibration)
+        return Counts(first.confusion + second.confusion, first.losses + second.losses, calibration)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a model makes of a split.
+
+    Attributes
+    ----------
+    figures : see :func:`evaluate_split`
+    labels, predicted : of the split, and those that the model predicts; none of real targets
+    confusion : (n_labels, n_predicted): rows by true and predicted label
+    ranking : of two classes
+    calibration : of a model that gives probabilities
+    residuals : of real targets, rows by prediction and by target less prediction
+    """
+
+    figures: dict[str, Any]
+    labels: tuple[Any, ...] = ()
+    predicted: tuple[Any, ...] = ()
+    confusion: NDArray[np.int64] | None = None
+    ranking: Ranking | None = None
+    calibration: Calibration | None = None
+    residuals: Grid | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +92,7 @@ class _Evaluated:
     model: Applied
     codes: NDArray[np.int64]
     n_predicted: int
+    chances: Callable[[Floats], NDArray[np.float64]] | None
 
 
 def _evaluate(block: Block, operand: _Evaluated) -> _Counted:
@@ -86,18 +112,21 @@ def _evaluate(block: Block, operand: _Evaluated) -> _Counted:
     scores = exact[:, 0] if binary else exact[:, -1] - exact[:, 0]
     if operand.n_predicted > 2:
         scores = scores[:0]
+    chances = None if operand.chances is None else operand.chances(exact)
+    calibration = None if chances is None else Calibration.of(chances, codes[known])
     # weights are those of losses: every row counts once in all other figures
-    return _Counted(Counts(confusion, losses), scores, codes[known] == 1, None)
+    return _Counted(Counts(confusion, losses, calibration), scores, codes[known] == 1, None)
 
 
 def evaluate_split(
     model: Any, split: Split, executor: AbstractExecutor, listeners: tuple[Listener, ...] = ()
-) -> dict[str, Any]:
-    """n, error, accuracy, balanced accuracy, AUC (two classes), objective and seconds of a model on a split;
-    of a regressor what :func:`~distkern.runs.regression_figures.regression_figures` gives.
+) -> Evaluation:
+    """n, error, accuracy, balanced accuracy, AUC and average precision (two classes), log loss and
+    calibration error (of probabilities), objective and seconds of a model on a split, and what is drawn; of a
+    regressor what :func:`~distkern.runs.regression_figures.regression_figures` gives.
 
     Labels of the split are matched to the model's by value; rows of a label the model does not know count
-    as errors and are left out of objective and AUC.
+    as errors and are left out of objective, curves and calibration.
 
     Raises
     ------
@@ -113,15 +142,25 @@ def evaluate_split(
             step = evaluation_pass(model, split, run(routing, driver, scratch_folder(None, stack)))
         if isinstance(step, Reduce):
             sums = driver.measure(step)
-            return regression_figures(model, sums, time.perf_counter() - started)
+            figures = regression_figures(model, sums, time.perf_counter() - started)
+            return Evaluation(figures, residuals=sums.grid)
         with RankedScores() as ranked:
-            total = Counts.none(len(step.operand.codes), step.operand.n_predicted)
+            total: Counts | None = None
             for block in driver.stream(step):
-                total = Counts.add(total, block.counts)
+                total = block.counts if total is None else Counts.add(total, block.counts)
                 if len(block.scores):
                     ranked.add(block.scores, block.positive, block.weights)
-            area = ranked.area()
-    return _figures(model, total, area, step.operand.codes, time.perf_counter() - started)
+            ranking = ranked.ranking()
+    assert total is not None
+    assert split.dataset.classes is not None
+    return Evaluation(
+        _figures(model, total, ranking, step.operand.codes, time.perf_counter() - started),
+        tuple(split.dataset.classes.tolist()),
+        tuple(model.classes_.tolist()),
+        total.confusion,
+        ranking,
+        total.calibration,
+    )
 
 
 def score_of(
@@ -136,7 +175,7 @@ def score_of(
     """A figure of predictions: of a split the one of that name, of arrays what a function says."""
     if isinstance(X, Split):
         with open_executor() as executor:
-            return float(evaluate_split(model, X, executor)[name])
+            return float(evaluate_split(model, X, executor).figures[name])
     predicted = model.predict(X)
     if is_dask(predicted, y):
         return of_dask(y, predicted, sample_weight)
@@ -177,12 +216,12 @@ def _counting_pass(model: Any, split: Split, found: Found | None = None) -> Stre
             mend="evaluate on data with the labels of the training data",
         )
     n_outputs = model.n_outputs(len(known))
-    operand = _Evaluated(applied, codes, len(known))
+    operand = _Evaluated(applied, codes, len(known), model._chances())
     rows = max(split.block_rows)
     cost = applied.cost(split.row_numbers, rows)
     cost = replace(
         cost,
-        workspace_bytes=cost.workspace_bytes + rows * (8 * n_outputs + 64),
+        workspace_bytes=cost.workspace_bytes + rows * (32 * n_outputs + 128),
         # of a row: a score, its class and a weight; of a block the confusion as well
         result_bytes=(17 if len(known) == 2 else 0) + -(-8 * len(labels) * len(known) // rows),
         driver_bytes=RANKING_BYTES if len(known) == 2 else 0,
@@ -192,7 +231,7 @@ def _counting_pass(model: Any, split: Split, found: Found | None = None) -> Stre
 
 
 def _figures(
-    model: Any, counts: Counts, area: float | None, codes: NDArray[np.int64], seconds: float
+    model: Any, counts: Counts, ranking: Ranking | None, codes: NDArray[np.int64], seconds: float
 ) -> dict[str, Any]:
     n_rows = int(counts.confusion.sum())
     right = np.array([counts.confusion[row, code] if code >= 0 else 0 for row, code in enumerate(codes)])
@@ -205,8 +244,10 @@ def _figures(
         "accuracy": float(right.sum()) / n_rows,
         "balanced_accuracy": float(np.mean(right[present] / per_class[present])),
     }
-    if area is not None:
-        figures["auc"] = area
+    if ranking is not None:
+        figures |= {"auc": ranking.area, "average_precision": ranking.average_precision}
+    if counts.calibration is not None:
+        figures |= counts.calibration.figures
     figures["objective"] = model.objective_value(counts.losses, n_known)
     figures["seconds"] = round(seconds, 4)
     return figures

@@ -1,9 +1,10 @@
-"""The area under the ROC curve, exactly, of any number of scores: sorted on disk, run by run."""
+"""ROC and precision-recall curves of any number of scores: sorted on disk, run by run."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Self
 
@@ -16,17 +17,41 @@ from distkern.storage.atomic import explain_errors
 RUN_ROWS = 2**18
 #: of a run, read at a time while runs are merged
 _LEAST_CHUNK = 1024
+#: scores that are looked at together once they are sorted
+_FEW = 2**13
 #: what a run takes while it is sorted, and as much again when runs are merged
 RANKING_BYTES = 2 * 64 * RUN_ROWS
+#: of each rate, between two points of a curve that is thinned out
+_STEPS = 256
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How well scores tell two classes apart: rows that score at least t are said to be of class 1.
+
+    Attributes
+    ----------
+    area : under the ROC curve, the probability that a row of class 1 scores above one of class 0, ties
+        counting one half; scikit-learn's ``roc_auc_score``
+    average_precision : sum of precision times the recall gained, over all t from the highest one down;
+        scikit-learn's ``average_precision_score``
+    false_positives, recall, precision : (n,) at thresholds that fall: shares of the rows of class 0 and of
+        class 1 that score at least t, and of class 1 among all that do. Of all thresholds those where one of
+        the first two comes to another 256th
+    """
+
+    area: float
+    average_precision: float
+    false_positives: NDArray[np.float64]
+    recall: NDArray[np.float64]
+    precision: NDArray[np.float64]
 
 
 class RankedScores:
-    """Scores of two classes, from which the area under the ROC curve is taken; close it, or use ``with``.
+    """Scores of two classes, from which :class:`Ranking` is taken; close it, or use ``with``.
 
-    The area is the probability that a row of class 1 scores above one of class 0, ties counting one half, as
-    scikit-learn's ``roc_auc_score`` has it: exact to the rounding of its sums. More than ``run_rows`` scores
-    go to a file in ``TMPDIR``, 24 bytes for each distinct one of a run; memory holds one run, or a thousand
-    scores of each.
+    Its areas are exact to the rounding of their sums. More than ``run_rows`` scores go to a file in
+    ``TMPDIR``, 24 bytes for each distinct one of a run; memory holds one run, or a thousand scores of each.
     """
 
     def __init__(self, run_rows: int = RUN_ROWS) -> None:
@@ -36,6 +61,7 @@ class RankedScores:
         self._file: BinaryIO | None = None
         self._runs: list[tuple[int, int]] = []
         self._numbers = True
+        self._totals = np.zeros(2)
 
     def add(self, scores: ArrayLike, positive: ArrayLike, weights: ArrayLike | None = None) -> None:
         """Take (n,) scores, whether each is of class 1, and their weights."""
@@ -48,20 +74,39 @@ class RankedScores:
             self._waiting.append(
                 np.stack([values[part], np.where(of_one, 0.0, mass)[part], np.where(of_one, mass, 0.0)[part]])
             )
+            self._totals += self._waiting[-1][1:].sum(axis=1)
             self._n_waiting += self._waiting[-1].shape[1]
             if self._n_waiting >= self._run_rows:
                 self._write_run()
 
-    def area(self) -> float | None:
-        """The area; None without rows of both classes, or if a score is not a number."""
-        below = above = area = 0.0
-        if not self._numbers:
+    def ranking(self) -> Ranking | None:
+        """The curves and their areas; None without rows of both classes, or if a score is not a number."""
+        if not self._numbers or not self._totals.all():
             return None
-        for _, negative, positive in self._merged():
-            before = below + np.concatenate([[0.0], np.cumsum(negative)])
-            area += float(positive @ (before[:-1] + 0.5 * negative))
-            below, above = float(before[-1]), above + float(positive.sum())
-        return area / (below * above) if below and above else None
+        below, area, average, last = np.zeros(2), 0.0, 0.0, np.full((2, 1), -1.0)
+        kept = []
+        for masses in self._masses():
+            passed = below[:, None] + np.cumsum(masses, axis=1)
+            before = passed - masses
+            area += float(masses[1] @ (before[0] + 0.5 * masses[0]))
+            # what scores at least this much, of each class
+            above = np.maximum(self._totals[:, None] - before, masses)
+            precision = above[1] / above.sum(axis=0)
+            average += float(masses[1] @ precision)
+            rates = above / self._totals[:, None]
+            steps = np.concatenate([last, np.floor(_STEPS * rates)], axis=1)
+            points = np.flatnonzero((np.diff(steps, axis=1) != 0).any(axis=0))
+            kept.append(np.stack([*rates[:, points], precision[points]]))
+            below, last = passed[:, -1], steps[:, -1:]
+        negatives, positives = self._totals
+        curve = np.concatenate(kept, axis=1)[:, ::-1]
+        return Ranking(area / float(negatives * positives), average / float(positives), *curve)
+
+    def _masses(self) -> Iterator[NDArray[np.float64]]:
+        """The weight of each class at ascending scores, (2, n), few at a time."""
+        for merged in self._merged():
+            for start in range(0, merged.shape[1], _FEW):
+                yield merged[1:, start : start + _FEW]
 
     def _write_run(self) -> None:
         run = _distinct(self._waiting)

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distkern.bases.routing import Found
 from distkern.common.types import Block
 from distkern.passes import Reduce
 from distkern.runs.applied import Applied
+from distkern.runs.grid import GRID_BYTES, Grid
 from distkern.storage.dataset import Split
 
 
@@ -24,6 +26,10 @@ class Residuals:
     n_rows, mean, spread : rows, mean of their targets, sum of (y - mean)^2
     squares, moduli : sums of (f - y)^2 and |f - y|, each the mean over the outputs
     losses : sum of s_i l_i
+    below : (n_outputs,) rows with y <= f_j
+    pinballs : of an output for each quantile q_j, the sum of max(q_j (y - f_j), (q_j - 1) (y - f_j)) over
+        rows and outputs; else 0
+    grid : rows by f and y - f; of several quantiles, f is the one next to the median
     """
 
     n_rows: int
@@ -32,6 +38,9 @@ class Residuals:
     squares: float
     moduli: float
     losses: float
+    below: NDArray[np.int64]
+    pinballs: float
+    grid: Grid
 
     @staticmethod
     def add(first: Residuals, second: Residuals) -> Residuals:
@@ -45,14 +54,21 @@ class Residuals:
             first.squares + second.squares,
             first.moduli + second.moduli,
             first.losses + second.losses,
+            first.below + second.below,
+            first.pinballs + second.pinballs,
+            Grid.add(first.grid, second.grid),
         )
 
 
-def _evaluate(block: Block, model: Applied) -> Residuals:
+def _evaluate(block: Block, operand: tuple[Applied, tuple[float, ...]]) -> Residuals:
+    model, quantiles = operand
     values = model.predictions(block).astype(np.float64, copy=False)
     targets = np.asarray(block.targets, dtype=np.float64)
     residuals = values - targets[:, None]
     mean = float(targets.mean())
+    levels = np.array(quantiles)
+    middle = int(np.abs(levels - 0.5).argmin()) if quantiles else 0
+    pinballs = np.maximum(-levels * residuals, (1 - levels) * residuals).sum() if quantiles else 0.0
     return Residuals(
         block.n_rows,
         mean,
@@ -60,25 +76,44 @@ def _evaluate(block: Block, model: Applied) -> Residuals:
         float(np.square(residuals).mean(axis=1).sum()),
         float(np.abs(residuals).mean(axis=1).sum()),
         model.losses(values, block),
+        (residuals >= 0).sum(axis=0),
+        float(pinballs),
+        Grid.of(values[:, middle], -residuals[:, middle]),
     )
 
 
 def residuals_pass(model: Any, split: Split, found: Found | None = None) -> Reduce[Residuals]:
     """The pass that :func:`regression_figures` reads; the split is one for regression."""
-    operand, rows = Applied.to(split, model, found), max(split.block_rows)
-    cost = operand.cost(split.row_numbers, rows)
-    workspace = cost.workspace_bytes + rows * (32 * model.n_outputs() + 64)
-    cost = replace(cost, workspace_bytes=workspace)
+    applied, rows = Applied.to(split, model, found), max(split.block_rows)
+    cost = applied.cost(split.row_numbers, rows)
+    workspace = cost.workspace_bytes + rows * (56 * model.n_outputs() + 128)
+    cost = replace(cost, workspace_bytes=workspace, result_bytes=GRID_BYTES)
+    operand = applied, quantiles_of(model)
     return Reduce("evaluate", _evaluate, Residuals.add, operand, "test", cost=cost)
 
 
+def quantiles_of(model: Any) -> tuple[float, ...]:
+    """The quantiles that the outputs of a model are, if they are some."""
+    loss = model.risk().loss
+    return tuple(loss.levels) if loss.predicts_quantiles else ()
+
+
 def regression_figures(model: Any, sums: Residuals, seconds: float) -> dict[str, Any]:
-    """n, root mean squared and mean absolute error, R^2 (null for a constant target), objective, seconds."""
+    """n, root mean squared and mean absolute error, R^2 (null for a constant target), objective, seconds; of
+    quantiles the pinball loss, averaged over them, and the share of rows that lies at or below each.
+    """
+    quantiles = quantiles_of(model)
+    own: dict[str, Any] = {}
+    if quantiles:
+        own["pinball"] = sums.pinballs / (sums.n_rows * len(quantiles))
+        shares = (sums.below / sums.n_rows).tolist()
+        own["below"] = dict(zip(map(str, quantiles), shares, strict=True))
     return {
         "n": sums.n_rows,
         "rmse": math.sqrt(sums.squares / sums.n_rows),
         "mae": sums.moduli / sums.n_rows,
         "r2": 1.0 - sums.squares / sums.spread if sums.spread > 0 else None,
+        **own,
         "objective": model.objective_value(sums.losses, sums.n_rows),
         "seconds": round(seconds, 4),
     }

@@ -4,31 +4,42 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from distkern.common import interrupts
 from distkern.common.errors import FencedError, MemoryBudgetError, StoreError
-from distkern.engine.budget import MIB, Machine
+from distkern.engine.budget import Machine
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
-from distkern.engine.executors import AbstractExecutor, open_executor
+from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import Extent, PassPlan
 from distkern.engine.plan_run import fitted, needed_bytes
 from distkern.engine.rates import START_SECONDS, Experience, seconds_of
 from distkern.monitor import metrics
 from distkern.monitor.text import in_bytes
-from distkern.passes import Pass
 from distkern.runs.folder import check_folder, check_resumption, checkpointed_history, clear, farewell, tidy
 from distkern.runs.learner import Learner
+from distkern.runs.limits import (
+    advice_on,
+    check_limit,
+    how_raised,
+    machine_of,
+    opened_executor,
+    stop_if_asked,
+    whose_limit,
+    worst_of,
+)
 from distkern.runs.persistence import load_model, save_model
 from distkern.storage.atomic import explain_errors
 from distkern.storage.dataset import Split
 from distkern.storage.places import Location, place_of
+
+if TYPE_CHECKING:
+    from distkern.runs.evaluation import Evaluation
 
 #: a knob whose number is to be found; what it is where none is given
 _NUMBER = re.compile(r"--set (n_landmarks|n_features)=\.\.\.")
@@ -113,7 +124,7 @@ def plan(
     A ``tcp://`` or ``tls://`` scheduler is asked for its number of workers and their limit.
     """
     estimator.check_parameters()
-    machine = _machine(scheduler, workers, memory_limit, dashboard)
+    machine = machine_of(scheduler, workers, memory_limit, dashboard)
     return _plan_on(machine, estimator, source, test, memory_limit)
 
 
@@ -142,9 +153,9 @@ def _plan_on(
     limited = needed_bytes(passes, machine)
     advice = ""
     if machine.memory_limit is not None and limited > machine.memory_limit:
-        raised = _raised(limited, machine, given)
-        advice = _advice(
-            _worst(passes, machine).name,
+        raised = how_raised(limited, machine, given)
+        advice = advice_on(
+            worst_of(passes, machine).name,
             limited,
             machine.memory_limit,
             extents["train"],
@@ -192,10 +203,6 @@ def _with_number(estimator: Learner, fits: Callable[[Learner], bool]) -> str:
     return _NUMBER.sub(rf"--set \1={sizes[found - 1]}", knob) if found else knob
 
 
-def _worst(plans: Sequence[PassPlan], machine: Machine) -> PassPlan:
-    return max(plans, key=lambda plan: needed_bytes([plan], machine))
-
-
 def savings(machine: Machine, used: Machine) -> tuple[str, ...]:
     """What a machine that is used instead of another one does less of, in words."""
     kept, sent = in_bytes(used.cache_bytes), in_bytes(used.window_bytes)
@@ -210,32 +217,6 @@ def savings(machine: Machine, used: Machine) -> tuple[str, ...]:
         < machine.n_workers,
     }
     return tuple(text for text, is_less in done.items() if is_less)
-
-
-def _machine(
-    scheduler: str | None, workers: int | None, memory_limit: int | None, dashboard: bool
-) -> Machine:
-    if scheduler == "local":
-        # what the local cluster would be, without starting it
-        with open_executor("threads", workers=workers) as like:
-            cores = like.machine.n_workers
-        return Machine("distributed", cores, memory_limit, driver_threads=cores, has_dashboard=dashboard)
-    with open_executor(scheduler, workers=workers, memory_limit=memory_limit) as executor:
-        return executor.machine
-
-
-def _raised(needed: int, machine: Machine, given: int | None) -> str:
-    """What to raise where a limit is too low: the one given, or that of workers which run already."""
-    option = f"--memory-limit {-(-needed // (16 * MIB)) * 16}MiB"
-    return f"use {option}" if machine.memory_limit == given else f"start the workers with {option}"
-
-
-def _advice(name: str, needed: int, limit: int, extent: Extent, raised: str, otherwise: str) -> str:
-    needs = f"pass '{name}' needs {in_bytes(needed)} and the limit is {in_bytes(limit)}"
-    if 2 * extent.largest_block_bytes > needed - limit:
-        rows = max(extent.block_rows) // 2
-        return f"{needs}: {raised}, or shard the data with --rows-per-shard {rows} or less"
-    return f"{needs}: {raised}, or {otherwise}"
 
 
 def train(
@@ -282,7 +263,7 @@ def train(
     def check(machine: Machine) -> Machine:
         planned.append(_plan_on(machine, estimator, source, test, memory_limit))
         if not planned[-1].fits:
-            raise MemoryBudgetError(planned[-1].advice, where=_whose(machine, memory_limit))
+            raise MemoryBudgetError(planned[-1].advice, where=whose_limit(machine, memory_limit))
         return planned[-1].machine
 
     heard: list[Listener] = [*listeners, stop_if_asked]
@@ -321,72 +302,28 @@ def train(
     return estimator
 
 
-def stop_if_asked(event: Event) -> None:
-    """A listener: events come often enough to notice an interruption that got lost."""
-    interrupts.check()
+def evaluate(model: Learner, source: Split, **how: Any) -> dict[str, Any]:
+    """Figures of a model on a split: see :func:`distkern.runs.evaluation.evaluate_split`."""
+    return evaluations(model, [source], **how)[0].figures
 
 
-@contextmanager
-def opened_executor(
-    scheduler: str | None,
-    workers: int | None,
-    memory_limit: int | None,
-    check: Callable[[Machine], Machine],
-    dashboard: bool = False,
-) -> Iterator[AbstractExecutor]:
-    """An executor on the machine that ``check`` makes of its own; workers that it refuses are not started."""
-    if scheduler == "local":
-        check(_machine(scheduler, workers, memory_limit, dashboard))
-    with interrupts.put_off():
-        executor = open_executor(scheduler, workers=workers, memory_limit=memory_limit, dashboard=dashboard)
-    try:
-        executor.machine = check(executor.machine)
-        yield executor
-    finally:
-        with interrupts.put_off():
-            executor.close()
-
-
-def check_limit(
-    steps: Callable[[Machine], Sequence[Pass]], extent: Extent, given: int | None
-) -> Callable[[Machine], Machine]:
-    """A check that refuses a machine whose memory limit its passes do not fit; see :func:`fitted`."""
-
-    def check(machine: Machine) -> Machine:
-        wanted = steps(machine)
-        plans, machine = fitted(wanted, {step.split: extent for step in wanted}, machine)
-        needed = needed_bytes(plans, machine)
-        if machine.memory_limit is not None and needed > machine.memory_limit:
-            own = machine.memory_limit != given
-            otherwise = "use --scheduler local" if own else "leave --memory-limit out"
-            raised = _raised(needed, machine, given)
-            worst = _worst(plans, machine).name
-            advice = _advice(worst, needed, machine.memory_limit, extent, raised, otherwise)
-            raise MemoryBudgetError(advice, where=_whose(machine, given))
-        return machine
-
-    return check
-
-
-def _whose(machine: Machine, given: int | None) -> str:
-    return "--memory-limit" if machine.memory_limit == given else "the workers that run already"
-
-
-def evaluate(
+def evaluations(
     model: Learner,
-    source: Split,
+    sources: Sequence[Split],
     *,
     scheduler: str | None = None,
     workers: int | None = None,
     memory_limit: int | None = None,
     listeners: Sequence[Listener] = (),
-) -> dict[str, Any]:
-    """Figures of a model on a split: see :func:`distkern.runs.evaluation.evaluate_split`."""
+) -> list[Evaluation]:
+    """What a model makes of each split: see :func:`distkern.runs.evaluation.evaluate_split`."""
     from distkern.runs.evaluation import evaluate_split, evaluation_passes
 
-    def steps(machine: Machine) -> Sequence[Pass]:
-        return evaluation_passes(model, source, machine)
+    def check(machine: Machine) -> Machine:
+        for source in sources:
+            passes = partial(evaluation_passes, model, source)
+            machine = check_limit(passes, Extent.of(source), memory_limit)(machine)
+        return machine
 
-    check = check_limit(steps, Extent.of(source), memory_limit)
     with opened_executor(scheduler, workers, memory_limit, check) as executor:
-        return evaluate_split(model, source, executor, (*listeners, stop_if_asked))
+        return [evaluate_split(model, source, executor, (*listeners, stop_if_asked)) for source in sources]

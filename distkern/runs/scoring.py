@@ -26,8 +26,8 @@ from distkern.engine.plan import Extent
 from distkern.passes import Cost, Each, Pass, Reduce, Stream, whole_visits
 from distkern.runs.applied import Applied
 from distkern.runs.learner import Learner
+from distkern.runs.limits import check_limit, opened_executor, stop_if_asked
 from distkern.runs.routed import routing_of, run, scratch_folder, unkept
-from distkern.runs.run import check_limit, opened_executor, stop_if_asked
 from distkern.storage.dataset import Split
 from distkern.storage.file_rows import FileBlock, FileRows, ParkedRows, dense_blocks
 from distkern.storage.places import Location, place_of

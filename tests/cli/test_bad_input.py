@@ -263,7 +263,7 @@ def test_interrupted_before_a_checkpoint(
     def stop(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("distkern.runs.run.open_executor", functools.partial(stop))
+    monkeypatch.setattr("distkern.runs.limits.open_executor", functools.partial(stop))
     assert main(READING["train"]) == 130
     line = "distkern: interrupted before the first checkpoint: run the same command again\n"
     assert capsys.readouterr().err == line

@@ -1,4 +1,4 @@
-"""The area under the ROC curve is scikit-learn's, whatever the scores and however they come."""
+"""ROC and precision-recall curves are scikit-learn's, whatever the scores and however they come."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 import distkern
 from distkern.runs.ranking import RankedScores
@@ -14,12 +14,17 @@ from distkern.runs.run import evaluate
 from distkern.storage.ingest import write_dataset
 
 
-def area(scores, positive, weights=None, *, run_rows=1000, step=700):
+def ranking(scores, positive, weights=None, *, run_rows=1000, step=700):
     with RankedScores(run_rows) as ranked:
         for start in range(0, len(scores), step):
             part = slice(start, start + step)
             ranked.add(scores[part], positive[part], None if weights is None else weights[part])
-        return ranked.area()
+        return ranked.ranking()
+
+
+def area(*given, **how):
+    found = ranking(*given, **how)
+    return None if found is None else found.area
 
 
 def drawn(name, n=20_000):
@@ -60,10 +65,32 @@ def test_it_is_that_of_scikit_learn(name, run_rows):
     assert area(scores, positive, run_rows=run_rows) == pytest.approx(
         roc_auc_score(positive, finite), rel=1e-12
     )
+    assert ranking(scores, positive, run_rows=run_rows).average_precision == pytest.approx(
+        average_precision_score(positive, finite), rel=1e-12
+    )
     weights = np.random.default_rng(1).integers(0, 4, len(scores)) / 4
     assert area(scores, positive, weights, run_rows=run_rows) == pytest.approx(
         roc_auc_score(positive, finite, sample_weight=weights), rel=1e-12
     )
+
+
+@pytest.mark.parametrize("name", ["skewed", "tied", "sorted", "infinite"])
+def test_curves_are_thinned_out_and_go_through_what_they_are_curves_of(name):
+    positive, scores = drawn(name)
+    found = ranking(scores, positive)
+    assert len(found.recall) <= 2 * 257
+    assert found.false_positives[-1] == found.recall[-1] == 1.0
+    assert found.precision[-1] == pytest.approx(positive.mean())
+    above = np.sort(scores)[::-1]
+    ends = np.append(np.flatnonzero(above[1:] != above[:-1]), len(above) - 1)
+    for rates, of in ((found.false_positives, ~positive), (found.recall, positive)):
+        assert (np.diff(rates) >= 0).all()
+        # of all thresholds, one in every 256th of each rate
+        exact = np.cumsum(of[np.argsort(-scores, kind="stable")])[ends]
+        exact = exact / of.sum()
+        nearest = np.abs(exact[:, None] - rates).min(axis=1)
+        assert nearest.max() <= 1 / 256
+        assert np.isin(np.round(rates * of.sum()), np.round(exact * of.sum())).all()
 
 
 @pytest.mark.slow

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from distkern.monitor.plots import Line, binary_ticks, line_plot, linear_ticks, log_ticks
+from distkern.monitor.look import axis_number, short_number
+from distkern.monitor.plots import IDEAL, Line, binary_ticks, cell_plot, line_plot, linear_ticks, log_ticks
 from distkern.monitor.recorder import PassTotal
 from distkern.monitor.report import render, write_report
 from distkern.monitor.stages import gap_ratios
+from distkern.monitor.text import in_number
 
 HISTORY = [
     {
@@ -139,6 +141,30 @@ def test_every_point_lies_on_the_canvas(values: list[float | None], log: bool) -
     assert svg.count("<text") >= 4
 
 
+def test_curves_with_places_of_their_own() -> None:
+    lines = [Line("a", [0.0, 1.0], [0.0, 0.5]), Line("", [0.0, 1.0], [0.0, 1.0], IDEAL)]
+    svg = line_plot("t", "x", (), lines)
+    (left, bottom), (middle, top) = points(svg)
+    ends = [float(text) for text in re.findall(r'points="([\d. ,]+)"', svg)[0].replace(",", " ").split()]
+    assert ends[:2] == [left, bottom]
+    assert ends[3] == top
+    assert middle - left == pytest.approx((ends[2] - left) / 2, abs=0.1)
+    assert "</text>" not in svg.split("polyline")[1]
+
+
+def test_cells_are_where_they_are_counted_and_darker_the_more_they_hold() -> None:
+    counts = [[0, 1], [100, 0], [0, 10]]
+    svg = cell_plot("t", "x", [0, 1, 2, 3], [-1, 0, 1], counts, within=(0, 6, -1, 1))
+    shades = dict(re.findall(r'fill-opacity="([\d.]+)" d="([^"]+)"', svg))
+    assert sorted(map(float, shades)) == list(map(float, shades))
+    corners = [tuple(map(float, re.findall(r"[\d.]+", path)[:2])) for path in shades.values()]
+    (first, _), (third, _), (second, lowest) = corners
+    assert third - second == pytest.approx(second - first, abs=0.11)
+    assert lowest == max(y for _, y in corners)
+    assert second < 460 / 2
+    assert cell_plot("t", "x", [0, 1], [0, 1], [[0]]) == ""
+
+
 def test_nothing_to_draw() -> None:
     assert line_plot("t", "x", [0], [Line("a", [None])]) == ""
 
@@ -170,6 +196,50 @@ def test_mean_squared_errors_have_no_percent() -> None:
     assert "Mean squared error" in page
     assert '<th scope="col">test mse</th>' in page
     assert "%" not in page.split("</style>")[1]
+
+
+def test_what_rows_a_curve_is_of_is_said_by_its_colour() -> None:
+    lines = ("train", "test", "validation")
+    colours = {}
+    for kept in (lines, ("train", "validation")):
+        errors = [f"{name}_error" for name in kept]
+        history = [
+            {name: stage[name] for name in ("stage", "passes", "seconds", "objective", "peak_rss_bytes")}
+            | dict.fromkeys(errors, 0.25)
+            for stage in HISTORY
+        ]
+        page = render({}, history)
+        for name in kept:
+            found = re.search(rf'stroke="(#\w+)"[^>]*/><text[^>]*>{name}<', page)
+            assert found is not None
+            colours.setdefault(name, set()).add(found[1])
+    assert all(len(found) == 1 for found in colours.values())
+    assert len(set.union(*colours.values())) == 3
+
+
+def test_errors_of_real_targets_are_drawn_in_the_units_of_the_targets() -> None:
+    figures = {"error": "mean squared error", "train_rmse": 60e3, "train_error": 3.6e9, "test_error": 4.9e9}
+    page = render({}, [stage | figures for stage in HISTORY])
+    assert "Root mean squared error" in page
+    ticks = [float(text) for text in re.findall(r'text-anchor="end">(\d+)<', page)]
+    assert any(60e3 <= tick <= 70e3 for tick in ticks)
+
+
+@pytest.mark.parametrize(
+    ("value", "told", "short", "axis"),
+    [
+        (3.6e9, "3.6 G", "3.6G", "3.6G"),
+        (-2.5e12, "-2.5 T", "-2.5T", "-2.5T"),
+        (999_999.7, "1 M", "1M", "1M"),
+        (123_456.0, "123456", "123.5k", "123456"),
+        (9999.0, "9999", "9999", "9999"),
+        (1.5e-7, "1.5e-7", "1.5e-7", "1.5e-7"),
+        (4e20, "4e20", "4e20", "4e20"),
+        (0.0, "0", "0", "0"),
+    ],
+)
+def test_numbers_are_told_in_magnitudes(value: float, told: str, short: str, axis: str) -> None:
+    assert (in_number(value), short_number(value), axis_number(value)) == (told, short, axis)
 
 
 def test_real_targets_have_their_own_figures() -> None:

@@ -1,0 +1,89 @@
+"""Which classes a model takes for which, in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from distkern.monitor.text import in_percent
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from distkern.runs.evaluation import Evaluation
+
+#: classes whose matrix is printed; of more, the most frequent mistakes
+MOST_CLASSES = 12
+MOST_MISTAKES = 8
+_WIDTH = 80
+#: letters of a label, at most
+_LABEL = 10
+
+
+def confusion_lines(evaluation: Evaluation, split: str) -> Iterator[RenderableType]:
+    """A matrix of few classes, of more a table of mistakes; nothing of real targets."""
+    from distkern.cli.tables import table
+
+    counts = evaluation.confusion
+    if counts is None:
+        return
+    if max(counts.shape) > MOST_CLASSES:
+        found = mistakes(evaluation, MOST_MISTAKES)
+        if found:
+            yield f"most frequent mistakes, {split} rows"
+            yield table(("class", "taken for", "rows", "of the class"), found, text=(0, 1))
+        return
+    yield f"{split} rows: true class down, predicted class across"
+    rows, columns = (
+        [_shortened(str(label)) for label in labels] for labels in (evaluation.labels, evaluation.predicted)
+    )
+    cells = [[f"{count:,}" if count else "." for count in row] for row in counts.tolist()]
+    if _width(rows, columns, cells) > _WIDTH:
+        cells = [[_brief(count) if count else "." for count in row] for row in counts.tolist()]
+    over = _width(rows, columns, cells) - _WIDTH
+    if over > 0:
+        room = max(len(_brief(int(counts.max()))), max(map(len, columns)) - -(-over // len(columns)))
+        columns = [label[:room] for label in columns]
+    yield table(("", *columns), ([label, *row] for label, row in zip(rows, cells, strict=True)))
+
+
+def mistakes(evaluation: Evaluation, most: int) -> list[tuple[str, str, str, str]]:
+    """The most frequent ones: true and predicted label, rows, and their share of the class."""
+    assert evaluation.confusion is not None
+    wrong = evaluation.confusion.copy()
+    for row, label in enumerate(evaluation.labels):
+        if label in evaluation.predicted:
+            wrong[row, evaluation.predicted.index(label)] = 0
+    totals = evaluation.confusion.sum(axis=1)
+    order = np.argsort(-wrong, axis=None, kind="stable")[:most]
+    places = zip(*np.unravel_index(order, wrong.shape), strict=True)
+    return [
+        (
+            str(evaluation.labels[row]),
+            str(evaluation.predicted[column]),
+            f"{wrong[row, column]:,}",
+            in_percent(wrong[row, column] / totals[row]),
+        )
+        for row, column in places
+        if wrong[row, column]
+    ]
+
+
+def _width(rows: list[str], columns: list[str], cells: list[list[str]]) -> int:
+    """Of the table, in letters."""
+    widths = [max(len(name), *(len(row[place]) for row in cells)) + 1 for place, name in enumerate(columns)]
+    return max(map(len, rows)) + 1 + sum(widths)
+
+
+def _shortened(label: str) -> str:
+    return label if len(label) <= _LABEL else f"{label[: _LABEL - 1]}…"
+
+
+def _brief(count: int) -> str:
+    """At most five letters: ``_brief(12345) == "12k"``."""
+    for limit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= limit:
+            return f"{count / limit:.1f}{letter}" if count < 10 * limit else f"{count / limit:.0f}{letter}"
+    return str(count)

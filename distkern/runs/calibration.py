@@ -1,0 +1,69 @@
+"""Whether probabilities come true: rows counted by what they were given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: of probabilities, all as wide
+N_BINS = 20
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Sums over rows, by the probability of class 1 or, of more than two classes, that of the predicted one.
+
+    Attributes
+    ----------
+    counts : (20,) rows whose probability p lies in each bin
+    chances : (20,) the sum of their p
+    hits : (20,) those of them that are of the class that p is of
+    log_losses : the sum over all rows of -log of the probability of their own class
+    """
+
+    counts: NDArray[np.int64]
+    chances: NDArray[np.float64]
+    hits: NDArray[np.int64]
+    log_losses: float
+
+    @classmethod
+    def of(cls, probabilities: NDArray[np.float64], codes: NDArray[np.integer]) -> Calibration:
+        """Of rows with probabilities (n_rows, n_classes) and class codes (n_rows,)."""
+        rows = np.arange(len(codes))
+        told = probabilities.argmax(axis=1) if probabilities.shape[1] > 2 else np.ones(len(codes), np.intp)
+        chances = probabilities[rows, told]
+        bins = np.minimum((chances * N_BINS).astype(np.intp), N_BINS - 1)
+        own = np.clip(probabilities[rows, codes], np.finfo(np.float64).eps, 1.0)
+        return cls(
+            np.bincount(bins, minlength=N_BINS),
+            np.bincount(bins, weights=chances, minlength=N_BINS).astype(np.float64),
+            np.bincount(bins[told == codes], minlength=N_BINS),
+            float(-np.log(own).sum()),
+        )
+
+    @staticmethod
+    def add(first: Calibration, second: Calibration) -> Calibration:
+        """The sums over the rows of both."""
+        return Calibration(
+            *(getattr(first, field.name) + getattr(second, field.name) for field in fields(Calibration))
+        )
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """``log_loss``, the mean over rows, as scikit-learn has it; ``calibration_error``: by how much the
+        mean p of a bin differs from the share that comes true, averaged with the rows of the bins (Naeini,
+        Cooper and Hauskrecht 2015).
+        """
+        n_rows = max(int(self.counts.sum()), 1)
+        return {
+            "log_loss": self.log_losses / n_rows,
+            "calibration_error": float(np.abs(self.chances - self.hits).sum()) / n_rows,
+        }
+
+    @property
+    def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean p of the bins that have rows, and the share of their rows that came true."""
+        held = self.counts > 0
+        return self.chances[held] / self.counts[held], self.hits[held] / self.counts[held]

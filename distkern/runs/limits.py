@@ -1,0 +1,101 @@
+"""Where a run may take place: executors, and the memory limits that its passes have to fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from distkern.common import interrupts
+from distkern.common.errors import MemoryBudgetError
+from distkern.engine.budget import MIB, Machine
+from distkern.engine.events import Event
+from distkern.engine.executors import AbstractExecutor, open_executor
+from distkern.engine.plan import Extent, PassPlan
+from distkern.engine.plan_run import fitted, needed_bytes
+from distkern.monitor.text import in_bytes
+from distkern.passes import Pass
+
+
+def stop_if_asked(event: Event) -> None:
+    """A listener: events come often enough to notice an interruption that got lost."""
+    interrupts.check()
+
+
+@contextmanager
+def opened_executor(
+    scheduler: str | None,
+    workers: int | None,
+    memory_limit: int | None,
+    check: Callable[[Machine], Machine],
+    dashboard: bool = False,
+) -> Iterator[AbstractExecutor]:
+    """An executor on the machine that ``check`` makes of its own; workers that it refuses are not started."""
+    if scheduler == "local":
+        check(machine_of(scheduler, workers, memory_limit, dashboard))
+    with interrupts.put_off():
+        executor = open_executor(scheduler, workers=workers, memory_limit=memory_limit, dashboard=dashboard)
+    try:
+        executor.machine = check(executor.machine)
+        yield executor
+    finally:
+        with interrupts.put_off():
+            executor.close()
+
+
+def check_limit(
+    steps: Callable[[Machine], Sequence[Pass]], extent: Extent, given: int | None
+) -> Callable[[Machine], Machine]:
+    """A check that refuses a machine whose memory limit its passes do not fit; see :func:`fitted`."""
+
+    def check(machine: Machine) -> Machine:
+        wanted = steps(machine)
+        plans, machine = fitted(wanted, {step.split: extent for step in wanted}, machine)
+        needed = needed_bytes(plans, machine)
+        if machine.memory_limit is not None and needed > machine.memory_limit:
+            own = machine.memory_limit != given
+            otherwise = "use --scheduler local" if own else "leave --memory-limit out"
+            raised = how_raised(needed, machine, given)
+            worst = worst_of(plans, machine).name
+            advice = advice_on(worst, needed, machine.memory_limit, extent, raised, otherwise)
+            raise MemoryBudgetError(advice, where=whose_limit(machine, given))
+        return machine
+
+    return check
+
+
+def whose_limit(machine: Machine, given: int | None) -> str:
+    """Where the limit that a machine has comes from, for those who are told that it is too low."""
+    return "--memory-limit" if machine.memory_limit == given else "the workers that run already"
+
+
+def machine_of(
+    scheduler: str | None, workers: int | None, memory_limit: int | None, dashboard: bool
+) -> Machine:
+    """What a scheduler works with; nothing is started."""
+    if scheduler == "local":
+        # what the local cluster would be, without starting it
+        with open_executor("threads", workers=workers) as like:
+            cores = like.machine.n_workers
+        return Machine("distributed", cores, memory_limit, driver_threads=cores, has_dashboard=dashboard)
+    with open_executor(scheduler, workers=workers, memory_limit=memory_limit) as executor:
+        return executor.machine
+
+
+def how_raised(needed: int, machine: Machine, given: int | None) -> str:
+    """What to raise where a limit is too low: the one given, or that of workers which run already."""
+    option = f"--memory-limit {-(-needed // (16 * MIB)) * 16}MiB"
+    return f"use {option}" if machine.memory_limit == given else f"start the workers with {option}"
+
+
+def advice_on(name: str, needed: int, limit: int, extent: Extent, raised: str, otherwise: str) -> str:
+    """What makes a pass fit that does not: ``raised`` limits, smaller shards, or what ``otherwise`` says."""
+    needs = f"pass '{name}' needs {in_bytes(needed)} and the limit is {in_bytes(limit)}"
+    if 2 * extent.largest_block_bytes > needed - limit:
+        rows = max(extent.block_rows) // 2
+        return f"{needs}: {raised}, or shard the data with --rows-per-shard {rows} or less"
+    return f"{needs}: {raised}, or {otherwise}"
+
+
+def worst_of(plans: Sequence[PassPlan], machine: Machine) -> PassPlan:
+    """The pass that needs most memory."""
+    return max(plans, key=lambda plan: needed_bytes([plan], machine))

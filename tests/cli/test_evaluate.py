@@ -1,0 +1,156 @@
+"""What ``evaluate`` prints to a terminal and draws on its page."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from distkern.cli.confusion import confusion_lines, mistakes
+from distkern.cli.evaluation_page import evaluation_page
+from distkern.cli.main import main
+from distkern.estimators.svrg import SVRGClassifier, SVRGRegressor
+from distkern.runs.calibration import Calibration
+from distkern.runs.evaluation import Evaluation
+from distkern.runs.ranking import RankedScores
+from distkern.storage.ingest import write_dataset
+
+FIGURES = {
+    "n": 100,
+    "error": 0.25,
+    "accuracy": 0.75,
+    "balanced_accuracy": 0.5,
+    "objective": 1.0,
+    "seconds": 2.0,
+}
+
+
+def of_classes(counts: np.ndarray, labels: list[str] | None = None) -> Evaluation:
+    names = tuple(labels or (f"class {place}" for place in range(len(counts))))
+    return Evaluation(FIGURES, names, names, counts)
+
+
+def printed(evaluation: Evaluation) -> list[str]:
+    console = Console(width=80, highlight=False, force_terminal=False)
+    with console.capture() as capture:
+        for line in confusion_lines(evaluation, "test"):
+            console.print(line)
+    return [line.rstrip() for line in capture.get().splitlines()]
+
+
+@pytest.mark.parametrize("largest", [9, 999_999_999])
+@pytest.mark.parametrize("n_classes", [2, 7, 12])
+def test_a_matrix_fits_80_columns(n_classes: int, largest: int) -> None:
+    counts = np.random.default_rng(0).integers(1, largest, (n_classes, n_classes))
+    labels = [f"{place}: a class of long name" for place in range(n_classes)]
+    lines = printed(of_classes(counts, labels))
+    assert max(map(len, lines)) <= 80
+    rows = [line for line in lines if re.match(r" ?\d+: a", line)]
+    assert len(rows) == n_classes
+    # no number is cut
+    cells = [line.split()[-n_classes:] for line in rows]
+    assert all(re.fullmatch(r"[\d,]+|[\d.]+[kM]", cell) for row in cells for cell in row)
+    if n_classes == 2:
+        assert [[int(cell.replace(",", "")) for cell in row] for row in cells] == counts.tolist()
+
+
+def test_of_many_classes_the_most_frequent_mistakes() -> None:
+    counts = np.diag(np.full(20, 50))
+    counts[3, 4], counts[7, 2] = 25, 5
+    evaluation = of_classes(counts)
+    assert mistakes(evaluation, 8) == [
+        ("class 3", "class 4", "25", "33.33 %"),
+        ("class 7", "class 2", "5", "9.09 %"),
+    ]
+    assert sum("class" in line for line in printed(evaluation)) == 3
+
+
+def test_a_label_that_the_model_does_not_know_is_a_mistake() -> None:
+    evaluation = Evaluation(FIGURES, ("a", "z"), ("a", "b"), np.array([[5, 1], [2, 3]]))
+    assert [row[:3] for row in mistakes(evaluation, 9)] == [("z", "b", "3"), ("z", "a", "2"), ("a", "b", "1")]
+    page = evaluation_page("m", "Model", {"test": evaluation})
+    assert "<tr><td>z</td><td>5</td><td>0.00 %</td><td>-</td><td>0.00 %</td></tr>" in page
+    assert "<tr><td>a</td><td>6</td><td>83.33 %</td><td>71.43 %</td><td>76.92 %</td></tr>" in page
+
+
+def test_a_page_of_both_splits_has_curves_of_both() -> None:
+    generator = np.random.default_rng(1)
+    found = {}
+    for name in ("train", "test"):
+        codes = generator.integers(0, 2, 3000)
+        chances = 1 / (1 + np.exp(-generator.standard_normal(3000) - codes))
+        with RankedScores() as ranked:
+            ranked.add(chances, codes == 1)
+            ranking = ranked.ranking()
+        told = Calibration.of(np.stack([1 - chances, chances], axis=1), codes)
+        counts = np.array([[1000, 500], [400, 1100]])
+        found[name] = Evaluation(FIGURES, ("<no>", "yes"), ("<no>", "yes"), counts, ranking, told)
+    page = evaluation_page("m on d", "Model", found)
+    assert page.count("<svg") == 3
+    assert page.count("<polyline") == 9
+    assert "probability of class yes" in page
+    assert "<no>" not in page
+    assert "&lt;no&gt;" in page
+    assert not re.search(r"https?:|<script|<link|<img|@import|url\(", page)
+    assert len(page) < 60_000
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("numbers")
+    features = np.random.default_rng(2).standard_normal((400, 2))
+    targets = 1e6 * (5 + features[:, 0])
+    data = write_dataset(
+        [(features, targets)], folder / "d.zarr", task="regression", scale="none", test_fraction=0.25
+    )
+    SVRGRegressor(features="linear", stages=2, random_state=0).fit(data.train).save(folder / "m")
+    return folder / "m", folder / "d.zarr"
+
+
+def test_both_splits_of_a_regression(
+    numbers: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, data = map(str, numbers)
+    page = tmp_path / "page.html"
+    base = ["evaluate", model, "--data", data, "--scheduler", "synchronous"]
+    assert main([*base, "--split", "both", "--html", str(page)]) == 0
+    both = json.loads(capsys.readouterr().out)
+    assert (both["train"]["n"], both["test"]["n"]) == (300, 100)
+    assert main(base) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert alone.pop("seconds") >= 0
+    assert alone == {name: value for name, value in both["test"].items() if name != "seconds"}
+    drawn = page.read_text(encoding="utf-8")
+    assert drawn.count("<svg") == 2
+    assert "train rmse" in drawn
+    assert ">4M</text>" in drawn
+
+
+def test_a_terminal_gets_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    generator = np.random.default_rng(3)
+    features = generator.standard_normal((300, 2))
+    labels = np.where(features[:, 0] > 0, "up", "down")
+    data = write_dataset([(features, labels)], tmp_path / "d.zarr", scale="none", test_fraction=0.2)
+    SVRGClassifier(features="linear", loss="logistic", random_state=0).fit(data.train).save(tmp_path / "m")
+    base = ["evaluate", str(tmp_path / "m"), "--data", str(tmp_path / "d.zarr"), "--scheduler", "synchronous"]
+    assert main([*base, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["labels"] == record["predicted"] == ["down", "up"]
+    assert np.sum(record["confusion"]) == 60
+    assert {"auc", "average_precision", "log_loss", "calibration_error"} <= record.keys()
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert main([*base, "--split", "both"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(re.fullmatch(r" log loss +[\d.]+ +[\d.]+ *", line) for line in lines)
+    for name, n_rows in (("train", 240), ("test", 60)):
+        start = next(place for place, line in enumerate(lines) if line.startswith(f"{name} rows: true class"))
+        rows = [line for line in lines[start : start + 8] if re.match(r" (up|down) +\S+ +\S+ *$", line)]
+        cells = [line.split()[1:] for line in rows]
+        assert sum(int(cell) for row in cells[-2:] for cell in row if cell != ".") == n_rows
