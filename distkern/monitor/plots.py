@@ -159,9 +159,9 @@ def cell_plot(
                     f"M{across[column]:.1f} {up[row]:.1f}H{across[column + 1]:.1f}V{up[row + 1]:.1f}"
                     f"H{across[column]:.1f}z"
                 )
-    for shade, cells in sorted(shades.items()):
+    for shade, outlines in sorted(shades.items()):
         ink = f'fill="{_STYLES[style][0]}" fill-opacity="{_FAINTEST + (1 - _FAINTEST) * shade / _SHADES:.3f}"'
-        parts.append(f'<path {ink} d="{"".join(cells)}"/>')
+        parts.append(f'<path {ink} d="{"".join(outlines)}"/>')
     zero = axes.up(0.0)
     parts.append(
         f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{zero:.1f}" y2="{zero:.1f}" stroke="{FIGURE_RULE}"'
