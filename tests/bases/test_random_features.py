@@ -23,8 +23,8 @@ def rows(n, d=6, seed=0, dtype=np.float32):
     return np.random.default_rng(seed).random((n, d)).astype(dtype)
 
 
-def basis_of(n_features=300, **options):
-    return RandomFeatureBasis(RBF, 6, n_features, 5, block_size=64, **options)
+def basis_of(n_features=300, seed=5, **options):
+    return RandomFeatureBasis(RBF, 6, n_features, seed, block_size=64, **options)
 
 
 def test_sizes():
@@ -132,11 +132,18 @@ def test_what_is_kept_stays_within_its_bytes(monkeypatch):
     before = basis.values(rows(20))
     assert len(random_features.blocks) == 3
     assert sum(block.nbytes for block in random_features.blocks.values()) <= 3 * 6 * 32 * 4
-    # the last ones used are there, and what is made again is the same
-    first, last = ((RBF, basis._draws(block), basis.dtype.str) for block in (0, 9))
-    assert random_features.blocks.get(first) is None
-    assert random_features.blocks.get(last) is not None
+    # passes over the blocks in turns find all but the last one
+    made = []
+    block_of = type(RBF).feature_block
+    monkeypatch.setattr(type(RBF), "feature_block", lambda *arguments: made.append(0) or block_of(*arguments))
     np.testing.assert_array_equal(basis.values(rows(20)), before)
+    assert len(made) == 8
+    # another basis takes the place of this one
+    other = basis_of(96, seed=6)
+    other.values(rows(20))
+    del made[:]
+    other.values(rows(20))
+    assert not made
 
 
 def test_pickles_without_any_frequency():

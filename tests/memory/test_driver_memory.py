@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="resident memory is read from Linux's /proc"
 )
 
-#: pieces of 2 to 20 MiB come and go, with small arrays that stay allocated between them
+#: pieces of 5 to 20 MiB come and go, with small arrays that stay allocated between them
 CHURN = """
 import os
 import numpy as np
@@ -25,7 +25,7 @@ return_large_arrays()
 start, small = resident(), []
 for turn in range(20):
     pieces = []
-    for size in (20, 2, 8, 16):
+    for size in (20, 5, 8, 16):
         pieces.append(np.ones(size * 2**20, np.uint8))
         small.append(np.ones(2_000, np.uint8))
     del pieces
