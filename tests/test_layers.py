@@ -39,11 +39,13 @@ ARROWS = {
         "engine",
         "storage",
         "common",
+        "monitor.history",
         "monitor.metrics",
         "monitor.text",
     ),
     "estimators": (
         "runs",
+        "monitor",
         "solvers",
         "losses",
         "kernels",

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from distkern.cli import options
-from distkern.common import interrupts
+from distkern.cli.shard import telling
 from distkern.common.errors import InputError
 
 if TYPE_CHECKING:
@@ -239,7 +238,7 @@ def _digits(path: Path, rows: int, seed: int, overwrite: bool, terminal: Termina
         rows_per_shard=_ROWS_PER_SHARD,
         seed=seed,
         overwrite=overwrite,
-        progress=_progress(terminal, rows),
+        progress=telling(terminal, rows),
     )
     terminal.clear()
     return dataset
@@ -263,7 +262,7 @@ def _own(
         scale="minmax",
         seed=seed,
         overwrite=overwrite,
-        progress=_progress(terminal, None),
+        progress=telling(terminal),
     )
     terminal.clear()
     return dataset
@@ -277,16 +276,6 @@ def _reuse(path: Path, overwrite: bool, terminal: Terminal) -> Dataset | None:
     dataset = open_dataset(path)
     terminal.line(f"using the data set {path} of an earlier run; --overwrite makes it again")
     return dataset
-
-
-def _progress(terminal: Terminal, total: int | None) -> Callable[[str, int, int], None]:
-    from distkern.monitor.text import in_bytes
-
-    def show(stage: str, rows: int, n_bytes: int) -> None:
-        interrupts.check()
-        terminal.show(stage, rows, total or rows, f"{rows:,} rows {in_bytes(n_bytes)}")
-
-    return show
 
 
 def _stem(file: str) -> str:

@@ -64,6 +64,7 @@ def predict(
       distkern predict m new.csv --id customer --out predictions.csv
       distkern predict m --data covtype.zarr --out predictions.csv
     """
+    from distkern.monitor.terminal import Terminal
     from distkern.runs.persistence import load_model
     from distkern.runs.scoring import files_for, predict_files_to, predict_to
     from distkern.storage.table import told_unseen
@@ -93,10 +94,13 @@ def predict(
     where["output"] = "decision" if decision else "probability" if proba else "label"
     notes: list[str] = []
     if data is not None:
-        n_rows = predict_to(fitted, find_split(data, split or "test"), out, **where)
+        source = find_split(data, split or "test")
+        with Terminal() as terminal:
+            n_rows = predict_to(fitted, source, out, **where, listeners=[terminal])
     else:
         rows = files_for(fitted, files, **how)
-        n_rows = predict_files_to(fitted, rows, out, **where)
+        with Terminal() as terminal:
+            n_rows = predict_files_to(fitted, rows, out, **where, listeners=[terminal])
         notes = [
             f"{file} does not name its columns: taken in the order of training" for file in rows.by_position
         ]

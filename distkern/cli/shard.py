@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,12 +13,17 @@ import click
 from distkern.cli import options
 from distkern.common import interrupts
 from distkern.common.errors import InputError
+from distkern.monitor.look import short_number
 from distkern.monitor.text import in_bytes, in_time
 from distkern.storage.places import Place, size_of_tree
 from distkern.storage.scaling import KINDS
 from distkern.storage.table_fit import IMPUTE
 
+#: of a bar
+_STEPS = 1000
+
 if TYPE_CHECKING:
+    from distkern.monitor.terminal import Terminal
     from distkern.storage.build import Progress
     from distkern.storage.dataset import Dataset, Split
     from distkern.storage.preparation import Like
@@ -326,30 +330,26 @@ def _interruption_explained() -> Iterator[None]:
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """A live line on standard error when that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda what, rows, n_bytes: interrupts.check()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    """A bar on standard error when that is a terminal."""
+    from distkern.monitor.terminal import Terminal
 
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[size]}"),
-        TimeElapsedColumn(),
-    )
-    read: dict[str, int] = {}
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        bar = bars.add_task("starting", total=None, size="")
+    with Terminal() as terminal:
+        yield telling(terminal)
 
-        def show(what: str, rows: int, n_bytes: int) -> None:
-            interrupts.check()
-            if what.startswith("reading"):
-                read[what] = rows
-            total = sum(read.values()) if what == "writing shards" else None
-            size = f"{rows:,} rows, {in_bytes(n_bytes)}"
-            bars.update(bar, description=what, completed=rows, total=total, size=size)
 
-        yield show
+def telling(terminal: Terminal, n_rows: int | None = None) -> Progress:
+    """What shows on a terminal how far a data set is, of so many rows if nobody else knows."""
+    shown = ""
+
+    def show(what: str, rows: int, n_bytes: int, total: int | None) -> None:
+        nonlocal shown
+        interrupts.check()
+        if shown != (shown := what.partition(",")[0]):
+            # another piece of work, at a speed of its own
+            terminal.clear()
+        in_all = total or n_rows
+        # rows in all are estimated anew while they are read, and a bar's end must not move
+        done, of = (rows, None) if in_all is None else (round(_STEPS * rows / in_all), _STEPS)
+        terminal.show(what, done, of, f"{short_number(rows)} rows, {in_bytes(n_bytes)}")
+
+    return show

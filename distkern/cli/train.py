@@ -82,4 +82,4 @@ def train(
     if is_fleeting(job.model_folder):
         click.echo(f"{job.out} is in the memory of this process, and gone when it ends", err=True)
     elif dataset.test is not None:
-        click.echo(f"next: distkern evaluate {job.out} --data {job.data}")
+        click.echo(f"next: distkern evaluate {job.out} --data {job.data} --split both --html evaluation.html")

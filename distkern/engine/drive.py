@@ -23,6 +23,7 @@ from distkern.engine.events import EventLog
 from distkern.engine.executors.base import AbstractExecutor
 from distkern.engine.plan import Extent, PassPlan, plan_each, plan_reduce, plan_stream
 from distkern.engine.residents import Exchanging, Residents
+from distkern.engine.stopping import Stopping, check_stages
 from distkern.engine.streaming import StreamClock, run_stream
 from distkern.engine.tasks import peak_resident_bytes
 from distkern.engine.watching import Watch, Watched
@@ -85,10 +86,12 @@ class Driver:
         *,
         resume: bool = False,
         take: Callable[[Any, RunWorkplace], None] | None = None,
+        stopping: Stopping | None = None,
     ) -> Outcome:
         """Stages until the solver has finished; with ``resume``, from the newest checkpoint if there is one.
 
-        ``take`` is given the last state and what tasks stored, which may be gone when the run is over.
+        ``take`` is given the last state and what tasks stored, which may be gone when the run is over;
+        ``stopping`` may end the run before, and keep another state than the last.
 
         Raises
         ------
@@ -106,6 +109,9 @@ class Driver:
         self._derived: dict[str, Any] = {}
         self._told: set[str] = set()
         self._real_targets = problem.real_targets
+        self._stopping = stopping or Stopping()
+        self._early: str | None = None
+        self._best: Any = None
         allocator.return_large_arrays()
         try:
             with blas.single_threaded(), RunWorkplace(self.checkpoints) as workplace:
@@ -142,15 +148,18 @@ class Driver:
         if restored is None:
             state = self.complete(solver.init(problem))
             self._finish_stage(solver, problem, state)
-        while not solver.finished(state):
+        while self._early is None and not solver.finished(state):
             self._stage += 1
             state = self.complete(solver.stage(problem, state))
             self._finish_stage(solver, problem, state)
         measures = solver.measures(state)
         self._tell((*problem.notes, *measures.notes))
-        end = ending(solver, problem, measures, self._history)
+        end = ending(solver, problem, measures, self._history, self._early)
         for warning in end.warnings:
             self.events.emit("message", text=f"warning: {warning}")
+        if self._best is not None and self._best.stage < state.stage:
+            state = self._best
+            self.events.emit("message", text=f"the model of stage {state.stage} is kept, the best of all")
         self.events.emit("run_finished", result=end.reason, seconds=self._counters.seconds)
         return Outcome(state, self._history, end)
 
@@ -295,8 +304,14 @@ class Driver:
         if notes:
             line["notes"] = list(notes)
         self._history.append(line)
-        if solver.finished(state):
-            line.update(ending(solver, problem, measures, self._history).as_dict())
+        early = self._stopping.reason(self._history)
+        if self._stopping.is_best(self._history):
+            self._best = state
+        if early is not None and not solver.finished(state):
+            check_stages(solver, "callbacks")
+            self._early = early
+        if self._early is not None or solver.finished(state):
+            line.update(ending(solver, problem, measures, self._history, self._early).as_dict())
         self.events.emit("stage_finished", metrics=line)
         self._tell(notes)
         if self.checkpoints is not None:

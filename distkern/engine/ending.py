@@ -49,22 +49,30 @@ def explosion(
 
 
 def ending(
-    solver: AbstractSolver[Any], problem: Problem, measures: Measures, history: Sequence[Mapping[str, Any]]
+    solver: AbstractSolver[Any],
+    problem: Problem,
+    measures: Measures,
+    history: Sequence[Mapping[str, Any]],
+    early: str | None = None,
 ) -> Ending:
-    """How a run of these stages has ended; the last line of ``history`` is of ``measures``."""
-    reason, warnings = CONVERGED if measures.converged else USED_UP, []
+    """How a run of these stages has ended; the last line of ``history`` is of ``measures``.
+
+    ``early``: why it did before the solver had finished, if it was told to; then nobody is told that it could
+    have gone on.
+    """
+    reason, warnings = early or (CONVERGED if measures.converged else USED_UP), []
     zero = _of_zero(solver, history)
-    if measures.shortfall:
+    if measures.shortfall and early is None:
         warnings.append(measures.shortfall)
     share = _of_last_stage(history)
     if zero is not None and measures.objective > zero * (1 + 1e-6):
-        if share <= _UNFINISHED:
+        if early is None and share <= _UNFINISHED:
             reason = DIVERGED
         warnings.append(
             f"the objective ended at {measures.objective:.4g}, above the {zero:.4g} of the model 0: "
             f"{solver.mend(Trouble.DIVERGED)}"
         )
-    elif not (measures.converged or measures.shortfall) and share > _UNFINISHED:
+    elif early is None and not (measures.converged or measures.shortfall) and share > _UNFINISHED:
         warnings.append(
             f"the last stage still made {100 * share:.0f} % of the way that the objective has come: "
             f"{solver.mend(Trouble.UNFINISHED)}"

@@ -23,6 +23,7 @@ from distkern.estimators.functional import (
     AbstractFunctionalRegressor,
 )
 from distkern.landmarks.base import Layout
+from distkern.monitor.history import History
 from distkern.runs.arrays import ArraySource
 from distkern.runs.data import of_positive_weight
 from distkern.solvers._dsg.continued import ContinuedDSG
@@ -95,7 +96,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
                 ContinuedDSG(**vars(solver), before=before), problem
             )
         self.n_features_in_, self.scaling_ = source.n_features, None
-        self.history_ = [*getattr(self, "history_", []), *outcome.history]
+        self.history_ = History([*getattr(self, "history_", []), *outcome.history])
         self.n_iter_, self.ended_ = getattr(self, "n_iter_", 0) + 1, outcome.ending.reason
         self._keep(outcome.state)
 

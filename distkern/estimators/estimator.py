@@ -14,7 +14,6 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -33,15 +32,20 @@ from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import Block, Floats
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.engine.dask.arrays import DaskArraySource, is_dask, map_blocks
+from distkern.engine.dask.arrays import DaskArraySource, map_blocks
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
-from distkern.engine.executors import AbstractExecutor, open_executor
+from distkern.engine.executors import AbstractExecutor
+from distkern.engine.stopping import Callback, Stopping
 from distkern.engine.workplace import RunWorkplace
+from distkern.estimators.given import training_data
+from distkern.estimators.held_out import held_out_rows
 from distkern.estimators.hyperparameters import Hyperparameters
+from distkern.monitor.history import History
+from distkern.monitor.shown import shown
 from distkern.runs.data import TrainingData, describing, from_arrays, from_described, from_split
-from distkern.runs.feature_names import learn_names, learn_names_of_dataset, preparation_of
-from distkern.runs.frames import at_rows, is_mixed, rows_of_frame
+from distkern.runs.feature_names import preparation_of
+from distkern.runs.frames import at_rows
 from distkern.runs.prediction import answer_of, predict_rows
 from distkern.runs.routed import answers_of
 from distkern.runs.spooled import in_random_order
@@ -51,8 +55,6 @@ from distkern.storage.dataset import Dataset, Split
 from distkern.storage.places import Location, Place, place_of
 from distkern.storage.preparation import Preparation
 from distkern.storage.table import Table
-
-_FEW_BYTES = 16 * 2**20
 
 
 class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
@@ -69,9 +71,10 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
     width_ : features of a row, d: ``n_features_in_``, or those of ``table_``
     target_name_ : of the column that held the target, where it was fitted on a data set of a table
     seed_ : of every random choice that was made
-    n_iter_ : stages done
-    history_ : list of dict, one line of figures for each stage
-    ended_ : why training ended: "converged", "stages used up" or "diverged"
+    n_iter_ : stages done, of the model that is kept
+    history_ : :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    ended_ : why training ended: "converged", "stages used up", "diverged", "stopped early" or "stopped by a
+        callback"
     scaling_ : of the data set it was fitted on, applied to arrays given to ``predict``; None for arrays
     """
 
@@ -167,7 +170,17 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
 
     # -- fitting
 
-    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        eval_set: Any = None,
+        early_stopping: int | None = None,
+        callbacks: Callback | Sequence[Callback] = (),
+        verbose: bool = False,
+    ) -> Self:
         """Fit to arrays, Dask arrays or the training split of a data set.
 
         Parameters
@@ -178,6 +191,13 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
         y : (n_rows,) labels, for arrays
         sample_weight : (n_rows,) weights s_i >= 0 of the losses, for arrays; the objective divides by their
             sum
+        eval_set : rows that are measured after every stage, as ``test_error`` in ``history_``: (X, y), or
+            the test split of the data set that is trained on
+        early_stopping : stages in a row without a lower error on ``eval_set`` (of regressors the mean squared
+            one) after which the fit ends. The model of the stage of the lowest error is kept
+        callbacks : functions that are called after every stage from the first on with its line of
+            ``history_``; one that returns True ends the fit
+        verbose : show a bar and a line for every stage, in a terminal or a notebook
 
         Returns
         -------
@@ -196,7 +216,10 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             If the objective ended above that of the model 0 or was still falling much, or the model is no
             better than one class for all rows; the message gives the mend.
         """
-        self.fit_with(X, y, sample_weight)
+        stopping = Stopping.asked(eval_set, early_stopping, callbacks)
+        with ExitStack() as stack:
+            listeners = [stack.enter_context(shown())] if verbose else []
+            self.fit_with(X, y, sample_weight, eval_set=eval_set, stopping=stopping, listeners=listeners)
         for text in self.history_[-1].get("warnings", ()):
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         return self
@@ -208,32 +231,41 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
         sample_weight: ArrayLike | None = None,
         *,
         test: Split | None = None,
+        eval_set: Any = None,
+        stopping: Stopping | None = None,
         executor: AbstractExecutor | None = None,
         listeners: Sequence[Listener] = (),
         checkpoints: Place | None = None,
         resume: bool = False,
     ) -> Self:
-        """Fit, with a test split to measure after each stage, a given executor, listeners and checkpoints."""
+        """Fit, with a test split or an ``eval_set`` to measure after each stage, what may end the fit early,
+        a given executor, listeners and checkpoints."""
         self.check_parameters()
         self.target_name_: str | None = None
         self.table_ = self.zero_based_ = None
         with ExitStack() as stack:
             stack.enter_context(blas.single_threaded())
-            data, executor = self._prepare(X, y, sample_weight, executor, stack)
-            events = EventLog(listeners)
+            given, executor = training_data(self, X, y, sample_weight, executor, stack)
+            data, events = given, EventLog(listeners)
             if not self.draws_any_row:
                 data = in_random_order(data, executor, stack, events)
-            solver, problem = self.problem(data, has_test=test is not None)
-            sources = {"train": data.source} | ({} if test is None else {"test": test})
+            has_test = test is not None or eval_set is not None
+            solver, problem = self.problem(data, has_test=has_test)
+            self.n_features_in_ = problem.n_features if self.table_ is None else len(self.table_.columns)
+            self.scaling_ = data.scaling
+            sources = {"train": data.source}
+            if has_test:
+                sources["test"] = held_out_rows(self, given, eval_set) if test is None else test
+            if stopping is not None:
+                stopping.check(solver)
             identity = self._identity(data, problem)
             folder = None if checkpoints is None else CheckpointFolder(checkpoints, identity)
             driver = Driver(sources, executor, events, folder)
-            outcome = driver.run(solver, problem, resume=resume, take=self._take_parts)
+            outcome = driver.run(solver, problem, resume=resume, take=self._take_parts, stopping=stopping)
         self._keep_data(data)
         self.seed_ = problem.seed
-        self.n_features_in_ = problem.n_features if self.table_ is None else len(self.table_.columns)
-        self.ended_ = outcome.ending.reason
-        self.n_iter_, self.history_, self.scaling_ = outcome.state.stage, outcome.history, data.scaling
+        self.ended_, self.n_iter_ = outcome.ending.reason, outcome.state.stage
+        self.history_ = History(outcome.history)
         self._keep(outcome.state)
         return self
 
@@ -247,35 +279,6 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
         """
         self.check_values()
         self._solver(None, 1.0)
-
-    def _prepare(
-        self, X: Any, y: Any, sample_weight: Any, executor: AbstractExecutor | None, stack: ExitStack
-    ) -> tuple[TrainingData, AbstractExecutor]:
-        if isinstance(X, Dataset):
-            X = X.train
-        frame, scaling = X, None
-        if is_mixed(X):
-            X, y, self.table_, scaling = rows_of_frame(X, y, sample_weight, self.task, executor, stack)
-            sample_weight = None if isinstance(X, Split) else sample_weight
-        if isinstance(X, Split):
-            if y is not None or sample_weight is not None:
-                raise InputError(
-                    "a data set's split has its own labels", where="fit", mend="give the split alone"
-                )
-            learn_names_of_dataset(self, X.dataset)
-            return self._data_of_split(X), executor or stack.enter_context(open_executor())
-        if is_dask(X, y, sample_weight):
-            if y is None:
-                raise InputError("y is missing", where="fit", mend="give labels with Dask arrays")
-            learn_names(self, X)
-            executor = executor or stack.enter_context(open_executor())
-            return self._data_of_lazy(DaskArraySource(X, y, sample_weight), executor, stack), executor
-        features, targets, weights = self._validated(X, y, sample_weight)
-        learn_names(self, frame)
-        data = replace(self._data_of_arrays(features, targets, weights), scaling=scaling)
-        # rows in this process are not worth sending to another one
-        few = features.nbytes < _FEW_BYTES
-        return data, executor or stack.enter_context(open_executor("synchronous" if few else "threads"))
 
     def _validated(
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True

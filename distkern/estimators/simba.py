@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any, Self
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from distkern.common.errors import InputError
 from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.executors import AbstractExecutor
+from distkern.engine.stopping import Callback
 from distkern.estimators.features import AbstractFeatureClassifier
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
@@ -45,9 +47,19 @@ class SIMBAClassifier(AbstractFeatureClassifier):
     merges_rows = False
     hyperparameters = hyperparameters_of(SIMBA, random_state=RANDOM_STATE)
 
-    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # type: ignore[override]
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        eval_set: Any = None,
+        early_stopping: int | None = None,
+        callbacks: Callback | Sequence[Callback] = (),
+        verbose: bool = False,
+    ) -> Self:
         """As every estimator's, but rows have no weights."""
-        return self.fit_with(X, y)
+        watched = {"eval_set": eval_set, "early_stopping": early_stopping}
+        return super().fit(X, y, **watched, callbacks=callbacks, verbose=verbose)
 
     def _data_of_lazy(
         self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack

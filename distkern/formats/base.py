@@ -6,10 +6,11 @@ documentation and the contract test find it there.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Literal, TypeAlias, cast
 
@@ -228,17 +229,70 @@ def numeric(values: NDArray[Any]) -> Floats:
     return np.ascontiguousarray(values, dtype=np.float32 if exact else np.float64)
 
 
+class Meter:
+    """How much of some files has been read, by the places in what is stored, compressed or not.
+
+    Files weigh what they hold where all are local, else all the same: nobody is asked for their sizes before.
+    """
+
+    def __init__(self, files: Sequence[InputFile]) -> None:
+        sizes = [_size_of(file) for file in files]
+        self._weights = dict.fromkeys((file.url for file in files), 1)
+        if all(sizes):
+            self._weights.update({file.url: size for file, size in zip(files, sizes, strict=True) if size})
+        self._done = 0
+        self._under_way: tuple[int, Any, int] | None = None
+
+    def begin(self, file: InputFile, raw: Any) -> None:
+        """A file was opened."""
+        size = getattr(raw, "size", None)
+        self._under_way = self._weights.get(file.url, 0), raw, size if isinstance(size, int) else 0
+
+    def end(self) -> None:
+        """It was read."""
+        if self._under_way is not None:
+            self._done += self._under_way[0]
+        self._under_way = None
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1; of a file whose size is unknown nothing until it is read."""
+        done = float(self._done)
+        if self._under_way is not None:
+            weight, raw, size = self._under_way
+            done += weight * min(1.0, raw.tell() / size) if size and not raw.closed else 0.0
+        return min(1.0, done / max(sum(self._weights.values()), 1))
+
+
+def metered(files: Sequence[InputFile]) -> tuple[list[InputFile], Meter]:
+    """The files, and what tells how much of them has been read."""
+    meter = Meter(files)
+    return [replace(file, meter=meter) for file in files], meter
+
+
+def _size_of(file: InputFile) -> int | None:
+    if not file.is_local:
+        return None
+    try:
+        return os.path.getsize(file.url)
+    except OSError:
+        # whoever opens it will say so
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class InputFile:
     """One file to read: its path or URL as shown to the user, its format, and how it is compressed.
 
-    ``query`` is what follows the question mark of a web address, which is not shown.
+    ``query`` is what follows the question mark of a web address, which is not shown; ``meter`` is told while
+    it is read.
     """
 
     url: str
     format: str
     compression: str | None = None
     query: str = field(default="", repr=False)
+    meter: Meter | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_local(self) -> bool:
@@ -250,8 +304,12 @@ class InputFile:
         with explain_errors(self):
             file_system, path = file_system_of(self.url + self.query)
             with file_system.open(path, "rb") as raw:
+                if self.meter is not None:
+                    self.meter.begin(self, raw)
                 stream = raw if self.compression is None else decompressed(raw, self.compression)
                 yield cast(BinaryIO, stream)
+                if self.meter is not None:
+                    self.meter.end()
 
     def chunks(self, options: ReadOptions) -> Iterator[RawChunk]:
         """The rows of this file, see :meth:`AbstractFormat.chunks`; a file without any is refused."""

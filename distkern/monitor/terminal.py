@@ -9,13 +9,17 @@ from typing import Any, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 from distkern.engine.events import Event
 from distkern.monitor.ahead import Ahead
+from distkern.monitor.look import short_number
 from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
 
 #: seconds between two lines about one pass where there is no terminal
 PLAIN_INTERVAL = 10.0
+#: letters of a bar, of the percentage and the time left beside it, and of the blanks between
+_BAR, _FIGURES = 14, 17
 
 
 class Terminal:
@@ -43,10 +47,10 @@ class Terminal:
         if self.live:
             console = Console(file=self._stream, highlight=False)
             self._progress = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=20),
+                TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+                BarColumn(bar_width=_BAR),
                 TaskProgressColumn(),
-                TextColumn("{task.fields[rates]}"),
+                TextColumn("{task.fields[rates]}", table_column=Column(no_wrap=True)),
                 TimeRemainingColumn(compact=True),
                 console=console,
                 transient=True,
@@ -75,10 +79,20 @@ class Terminal:
             self._stream.write(text + "\n")
             self._stream.flush()
 
-    def show(self, description: str, done: int, total: int, rates: str = "") -> None:
-        """Put the bar at ``done`` of ``total``; without a terminal this does nothing."""
+    def show(self, description: str, done: int, total: int | None, rates: str = "") -> None:
+        """Put the bar at ``done`` of ``total``, None if that is not known; without a terminal this does
+        nothing. Of ``rates``, which are parted by commas, those are left out that find no room.
+        """
         if self._progress is None:
             return
+        told = rates.split(", ")
+        room = self._progress.console.width - _BAR - _FIGURES
+        if len(description) > room:
+            description = f"{description[: room - 1]}…"
+        room -= len(description)
+        while told and len(", ".join(told)) > room:
+            told.pop()
+        rates = ", ".join(told)
         if self._task is None:
             self._task = self._progress.add_task(description, total=total, rates=rates)
         self._progress.update(self._task, description=description, completed=done, total=total, rates=rates)
@@ -125,10 +139,11 @@ class Terminal:
         if self._unit == "tasks":
             rates = f"{done:,} of {total:,} tasks"
         elif self._unit == "rounds":
-            rates = f"{rate:,.0f} rounds/s"
+            rates = f"{short_number(round(rate))} rounds/s"
         else:
-            rates = f"{event['rows_done'] / elapsed:,.0f} rows/s {in_bytes(event['bytes_done'] / elapsed)}/s"
-        if self._progress is not None:
+            rows, read = event["rows_done"] / elapsed, event["bytes_done"] / elapsed
+            rates = f"{short_number(round(rows))} rows/s" + (f", {in_bytes(read)}/s" if read else "")
+        if self.live:
             self.show(self._describe(event), done, total, rates)
         elif event.time - self._printed >= PLAIN_INTERVAL:
             self._printed = event.time

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.version import __version__
+from distkern.monitor.history import History
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import write_text_atomic
 from distkern.storage.description import Description, as_read
@@ -156,7 +157,7 @@ def _restored(
     weights = described.class_weights
     model.class_weights_ = None if weights is None else np.asarray(weights)
     model.mean_weight_ = described.mean_weight
-    model.history_ = [*described.history]
+    model.history_ = History(described.history)
     model._restore(arrays, facts, where)
     return model
 

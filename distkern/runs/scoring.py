@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import accumulate, chain
@@ -19,7 +20,7 @@ from distkern.common.stores import Store
 from distkern.common.types import AbstractSource, Block, Floats
 from distkern.engine.budget import Machine
 from distkern.engine.drive import Driver
-from distkern.engine.events import EventLog
+from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.held import HeldBlock, held_in_order
 from distkern.engine.plan import Extent
@@ -49,6 +50,7 @@ def predict_to(
     scheduler: str | None = None,
     workers: int | None = None,
     memory_limit: int | None = None,
+    listeners: Sequence[Listener] = (),
 ) -> int:
     """Write the predictions of all rows of a split, shard by shard, to ``.zarr``, ``.csv`` or ``.npy``, the
     first two with each row's number in its source.
@@ -81,7 +83,7 @@ def predict_to(
         opened_executor(scheduler, workers, memory_limit, check) as executor,
         ExitStack() as stack,
     ):
-        driver = Driver({source.name: source}, executor, EventLog([stop_if_asked]))
+        driver = Driver({source.name: source}, executor, EventLog([*listeners, stop_if_asked]))
         routed = routing(executor.machine)
         found = None if routed is None else run(routed, driver, scratch_folder(out, stack))
         done: int = sum(driver.each(_answering(model, source, output, store, found)))
@@ -163,6 +165,7 @@ def predict_files_to(
     scheduler: str | None = None,
     workers: int | None = None,
     memory_limit: int | None = None,
+    listeners: Sequence[Listener] = (),
 ) -> int:
     """Write the predictions of rows of files, in their order, as :func:`predict_to` does; with the texts of
     the column ``rows.id``, if they have it."""
@@ -196,13 +199,13 @@ def predict_files_to(
         open_prediction_writer(place_of(out), columns, dtype, _MOST_ROWS_PER_CHUNK, labels, id=id_) as writer,
         ExitStack() as stack,
     ):
-        blocks = _stoppable(chain([first], read))
+        blocks = _told(chain([first], read), rows, EventLog(listeners))
         if (routed := routing(executor.machine)) is None:
             predicted = _as_they_are(blocks, function, executor)
         else:
             folder = scratch_folder(out, stack)
             parked = ParkedRows(dense_blocks(blocks), model.width_, folder / "files")
-            driver = Driver({"files": parked}, executor, EventLog([stop_if_asked]))
+            driver = Driver({"files": parked}, executor, EventLog([*listeners, stop_if_asked]))
             found = run(replace(routed, block_rows=parked.block_rows), driver, folder)
             stack.enter_context(blas.single_threaded())
             answers = driver.stream(_in_order(model, parked, output, found))
@@ -216,10 +219,35 @@ def predict_files_to(
     return done
 
 
-def _stoppable(blocks: Iterable[FileBlock]) -> Iterator[FileBlock]:
+def _told(blocks: Iterable[FileBlock], files: FileRows, events: EventLog) -> Iterator[FileBlock]:
+    """The blocks, as a pass that listeners are told of: its tasks are thousandths of the files."""
+    about: dict[str, Any] = {"name": "predict files", "stage": 0}
+    events.emit("pass_started", **about, tasks=1000, rows=0, bytes=0, unit="rows")
+    started, rows, n_bytes = time.perf_counter(), 0, 0
     for block in blocks:
         interrupts.check()
+        rows, n_bytes = rows + block.features.shape[0], n_bytes + block.features.nbytes
+        done = round(1000 * files.meter.share)
+        events.emit(
+            "pass_progress",
+            **about,
+            tasks_done=done,
+            tasks=1000,
+            rows_done=rows,
+            rows=rows,
+            bytes_done=n_bytes,
+        )
         yield block
+    seconds, split = time.perf_counter() - started, dict[str, float]()
+    events.emit(
+        "pass_finished",
+        **about,
+        seconds=seconds,
+        rows=rows,
+        bytes=n_bytes,
+        mode="driver",
+        split_seconds=split,
+    )
 
 
 def _as_they_are(

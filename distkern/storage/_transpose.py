@@ -39,8 +39,8 @@ _MOST_ENDS = 2**20
 #: entries per column are counted in memory, 4 bytes each
 MOST_FEATURES = 2**25
 
-#: called with what is being done, rows done and bytes of features done
-Progress = Callable[[str, int, int], None]
+#: called with what is being done, rows done, bytes of features done and rows in all
+Progress = Callable[[str, int, int, int | None], None]
 
 
 def write_columns(dataset: Dataset, folder: Path, target: Place, progress: Progress) -> None:
@@ -78,7 +78,7 @@ def write_columns(dataset: Dataset, folder: Path, target: Place, progress: Progr
         def on_shard(rows: int, what: str = f"writing columns, group {number + 1:,} of {n_groups:,}") -> None:
             nonlocal done
             done += rows
-            progress(what, done, done * split.row_bytes)
+            progress(what, done, done * split.row_bytes, split.n_rows)
 
         transpose = _sparse_group if dataset.is_sparse else _dense_group
         groups.append(transpose(split, blocks, folder / str(number), on_shard))

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.common.errors import InputError, unknown_name
 from distkern.common.sparse import SparseRows, converted
 from distkern.formats._kinds import TableKinds
-from distkern.formats.base import CHUNK_BYTES, Indices, RawChunk
+from distkern.formats.base import CHUNK_BYTES, Indices, Meter, RawChunk
 from distkern.storage import chunks as stored
 from distkern.storage import writer
 from distkern.storage._transpose import write_columns
@@ -35,8 +35,9 @@ TASKS: tuple[Task, ...] = get_args(Task)
 
 #: rows as they are read
 Chunks: TypeAlias = Iterator[RawChunk]
-#: called with what is being done, rows done and bytes of float32 features done
-Progress: TypeAlias = Callable[[str, int, int], None]
+#: called with what is being done, rows done, bytes of float32 features done, and rows in all: where these
+#: are still being read, by how much of the files was; None where that is not known
+Progress: TypeAlias = Callable[[str, int, int, int | None], None]
 
 #: called with what the user should know about the data set once it is made, one sentence without full stop
 Notice: TypeAlias = Callable[[str], None]
@@ -89,17 +90,20 @@ class Builder:
     kinds, table_options : what has read tables, if there are any, and what becomes of their columns
     like : how other rows were prepared, as these are to be
     indices : what was found in svmlight files
+    meter, test_meter : of the files with the training and the test rows, if they are files
     """
 
     staged: StagedFolder
     options: Options
-    progress: Progress = lambda what, rows, n_bytes: None
+    progress: Progress = lambda what, rows, n_bytes, total: None
     notice: Notice = lambda sentence: None
     columns: bool = False
     kinds: TableKinds | None = None
     table_options: TableOptions = field(default_factory=TableOptions)
     like: Like | None = None
     indices: Indices = field(default_factory=Indices)
+    meter: Meter | None = None
+    test_meter: Meter | None = None
 
     def __post_init__(self) -> None:
         self.shape = Shape()
@@ -147,9 +151,11 @@ class Builder:
             Collector(train_spool, self.shape, self._beside, self.form, fits=True, seed=seed, drawn=drawn),
             train,
             "reading",
+            self.meter,
         )
         if test is not None:
-            self._feed(Collector(test_spool, self.shape, self._beside, self.form), test, "reading test rows")
+            tests = Collector(test_spool, self.shape, self._beside, self.form)
+            self._feed(tests, test, "reading test rows", self.test_meter)
         if not train_spool.n_rows:
             what = (
                 "no rows" if not test_spool.n_rows else "all rows became test rows, none is left for training"
@@ -167,7 +173,7 @@ class Builder:
         if not self.shape.width:
             raise InputError("the rows have no features", where="the input", mend="check the files")
 
-    def _feed(self, collector: Collector, chunks: Chunks, what: str) -> None:
+    def _feed(self, collector: Collector, chunks: Chunks, what: str, meter: Meter | None) -> None:
         rows = n_bytes = 0
         for chunk in chunks:
             collector.add(chunk)
@@ -182,7 +188,8 @@ class Builder:
             rows += chunk.n_rows
             n_entries = chunk.features.n_entries if isinstance(chunk.features, SparseRows) else None
             n_bytes += 4 * chunk.n_rows * chunk.features.shape[1] if n_entries is None else 8 * n_entries
-            self.progress(what, rows, n_bytes)
+            share = 0.0 if meter is None else meter.share
+            self.progress(what, rows, n_bytes, round(rows / share) if share else None)
         collector.flush()
 
     def _beside(self, chunk: RawChunk) -> NDArray[Any] | None:
@@ -274,12 +281,13 @@ class Builder:
         stored.create_group(self.staged.path)
         splits: dict[str, SplitEntry] = {}
         done = zero_rows = 0
+        n_rows = sum(spool.n_rows for spool in present.values())
 
         def on_shard(rows: int, zeros: int) -> None:
             nonlocal done, zero_rows
             done += rows
             zero_rows += zeros
-            self.progress("writing shards", done, 4 * row_numbers["train"] * done)
+            self.progress("writing shards", done, 4 * row_numbers["train"] * done, n_rows)
 
         for name, spool in present.items():
             sizes = writer.shard_sizes(spool.n_rows, rows_per_shard[name])

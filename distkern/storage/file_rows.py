@@ -14,7 +14,15 @@ from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.types import AbstractSource, Block
 from distkern.formats._files import expand
-from distkern.formats.base import CHUNK_BYTES, Indices, InputFile, RawChunk, ReadOptions, first_not_finite
+from distkern.formats.base import (
+    CHUNK_BYTES,
+    Indices,
+    InputFile,
+    RawChunk,
+    ReadOptions,
+    first_not_finite,
+    metered,
+)
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import flushed
 from distkern.storage.collect import SPARSE_DENSITY
@@ -51,6 +59,7 @@ class FileRows:
     by_position : files whose columns were taken in their order although the model's have names; filled as
         they are read
     id : the column whose text is kept: ``id``, or the table's own, which files need not have
+    meter : how much of the files has been read
     unseen : rows with a category that no training row has, by name of column; filled as they are read
     """
 
@@ -65,7 +74,7 @@ class FileRows:
         header: bool | None = None,
         zero_based: bool | None = None,
     ) -> None:
-        self._files = expand(map(str, sources), format)
+        self._files, self.meter = metered(expand(map(str, sources), format))
         table, kinds = like.table, None
         ignored = () if like.target_name is None else (like.target_name,)
         if table is not None:

@@ -15,7 +15,15 @@ from distkern.common.sparse import SparseRows
 from distkern.common.urls import redact_urls
 from distkern.formats._files import expand
 from distkern.formats._kinds import TableKinds
-from distkern.formats.base import Indices, RawChunk, ReadOptions, TargetKind, numeric, refuse_non_finite
+from distkern.formats.base import (
+    Indices,
+    RawChunk,
+    ReadOptions,
+    TargetKind,
+    metered,
+    numeric,
+    refuse_non_finite,
+)
 from distkern.storage._transpose import write_columns
 from distkern.storage._upload import is_left_over
 from distkern.storage.atomic import staged_folder
@@ -91,7 +99,7 @@ def shard(
     weight : of tables: column with the weight, above 0, of each training row's loss
     id : of tables: column that names the rows: no feature, and written beside predictions of later files
     like : prepare rows as these were, fitting nothing; excludes ``scale`` and the three before
-    progress : called as (what, rows, bytes)
+    progress : called as (what, rows, bytes, rows in all or None)
     notice : called with what the user should know about the rows (under "unit" those of norm 0 stay zeros)
 
     Raises
@@ -109,8 +117,10 @@ def shard(
                 where=redact_urls(str(source)),
                 mend="give the files, or --columns without --out to add the feature-major copy to it",
             )
-    train_files = expand(map(str, _listed(sources)), format)
-    test_files = None if test is None else expand(map(str, _listed(test)), format)
+    train_files, meter = metered(expand(map(str, _listed(sources)), format))
+    test_files, test_meter = None, None
+    if test is not None:
+        test_files, test_meter = metered(expand(map(str, _listed(test)), format))
     table_options = TableOptions(impute, categorical or {}, tuple(drop), weight, id)
     kinds: TableKinds | None = table_options.kinds()
     indices = Indices(zero_based)
@@ -155,6 +165,8 @@ def shard(
         table_options=table_options,
         like=like,
         indices=indices,
+        meter=meter,
+        test_meter=test_meter,
     )
 
 
@@ -207,7 +219,7 @@ def add_columns(path: Source, *, overwrite: bool = False, progress: Progress | N
     Parameters
     ----------
     overwrite : make the copy again if there is one
-    progress : called as (what, rows, bytes)
+    progress : called as (what, rows, bytes, rows in all)
 
     Raises
     ------

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from distkern.cli.main import main
+from distkern.cli.shard import telling
 from distkern.storage.dataset import open_dataset
+from distkern.storage.ingest import shard
 
 
 @pytest.fixture
@@ -210,3 +214,19 @@ def test_rows_of_norm_zero_are_told_of(folder: Path, form: str, capsys: pytest.C
     assert json.loads(capsys.readouterr().out)["notices"] == [told[0].removeprefix("note: ")]
     assert main(["shard", "a.csv", "--out", "e.zarr", "--scale", "none", form]) == 0
     assert "note:" not in capsys.readouterr().out
+
+
+def test_bars_say_how_much_of_the_files_is_read_and_of_the_shards_written(tmp_path: Path) -> None:
+    shown: list[tuple[str, int, int | None, str]] = []
+    terminal: Any = SimpleNamespace(
+        clear=lambda: shown.append(("", 0, 0, "")), show=lambda *bar: shown.append(bar)
+    )
+    (tmp_path / "a.csv").write_text("x,kind\n" + "".join(f"{i},{i % 2}\n" for i in range(400)))
+    shard(
+        tmp_path / "a.csv", tmp_path / "d.zarr", rows_per_shard=100, columns=True, progress=telling(terminal)
+    )
+    assert ("reading", 1000, 1000, "400 rows, 1.6 KiB") in shown
+    assert [bar[1] for bar in shown if bar[0] == "writing shards"] == [250, 500, 750, 1000]
+    assert [bar[1] for bar in shown if bar[0].startswith("writing columns, group")][-1] == 1000
+    # each piece of work at its own speed
+    assert sum(bar[0] == "" for bar in shown) == 3

@@ -19,6 +19,7 @@ from sklearn.datasets import dump_svmlight_file
 from distkern import CSVRGClassifier
 from distkern.cli.main import main
 from distkern.runs.persistence import load_model
+from distkern.runs.scoring import files_for, predict_files_to
 from distkern.storage import file_rows
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import shard, write_dataset
@@ -290,3 +291,19 @@ def test_stored_row_numbers(tmp_path: Path, sparse: bool, shuffle: bool) -> None
         assert values[:, 0].tolist() == (np.asarray(reader.source_rows()) + 1).tolist()
     assert data.test is not None
     assert data.test.reader(0).source_rows().tolist() == list(range(50))  # type: ignore[union-attr]
+
+
+def test_how_far_the_files_are_is_told(model: Path, tmp_path: Path) -> None:
+    for name, n_rows in (("a", 200), ("b", 100)):
+        table(n_rows)[NAMES].to_csv(tmp_path / f"{name}.csv", index=False)
+    fitted, told = load_model(model), []
+    rows = files_for(fitted, [tmp_path / "a.csv", tmp_path / "b.csv"])
+    done = predict_files_to(
+        fitted, rows, tmp_path / "p.npy", scheduler="synchronous", listeners=[told.append]
+    )
+    assert [told[0].kind, told[-1].kind] == ["pass_started", "pass_finished"]
+    assert told[-1]["rows"] == done == 300
+    steps = [(event["tasks_done"], event["rows_done"]) for event in told[1:-1]]
+    assert steps == sorted(steps)
+    assert steps[-1] == (1000, 300)
+    assert 600 < next(share for share, rows in steps if rows == 200) < 700

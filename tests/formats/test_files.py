@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ import pytest
 
 from distkern.common.errors import InputError
 from distkern.common.sparse import converted, stacked
+from distkern.formats import _lines, csv
 from distkern.formats._files import expand
-from distkern.formats.base import ReadOptions, known_formats
+from distkern.formats.base import ReadOptions, known_formats, metered
 
 TEXT = b"x,kind\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(2000))
 
@@ -196,3 +198,33 @@ def test_a_format_may_be_said(tmp_path: Path) -> None:
 def test_extensions_belong_to_one_format() -> None:
     extensions = [extension for kind in known_formats().values() for extension in kind.extensions]
     assert len(set(extensions)) == len(extensions)
+
+
+@pytest.mark.parametrize("suffix", ["", *ALL])
+def test_how_much_of_the_files_is_read(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv, "line_blocks", partial(_lines.line_blocks, block_bytes=2**12))
+    compress = ALL.get(suffix, bytes)
+    for name, lines in (("a", TEXT), ("b", TEXT[: len(TEXT) // 2])):
+        (tmp_path / f"{name}.csv{suffix}").write_bytes(compress(lines[: lines.rindex(b"\n") + 1]))
+    files, meter = metered(expand([tmp_path]))
+    assert meter.share == 0.0
+    shares = {file.url: [meter.share for _ in file.chunks(ReadOptions())] for file in files}
+    first, second = shares.values()
+    stored = [(tmp_path / f"{name}.csv{suffix}").stat().st_size for name in "ab"]
+    assert np.all(np.diff([*first, *second]) >= 0)
+    assert first[-1] == pytest.approx(stored[0] / sum(stored), abs=0.02)
+    assert second[0] > first[-1]
+    # an archive ends with the list of its files
+    assert second[-1] == pytest.approx(1.0, abs=0.02)
+    assert meter.share == 1.0
+    if not suffix:
+        assert len(first) > 3
+        assert 0 < first[0] < 0.5
+
+
+def test_files_elsewhere_count_the_same(tmp_path: Path) -> None:
+    folder = fsspec.filesystem("memory")
+    for name, lines in (("a", TEXT), ("b", TEXT[:100])):
+        folder.pipe(f"/meter/{name}.csv", lines[: lines.rindex(b"\n") + 1])
+    files, meter = metered(expand(["memory://meter"]))
+    assert [[meter.share for _ in file.chunks(ReadOptions())][-1] for file in files] == [0.5, 1.0]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
+
+from rich.console import ConsoleDimensions
 
 from distkern.engine.events import KINDS, Event
 from distkern.monitor.terminal import Terminal
@@ -91,7 +94,7 @@ def test_plain_lines_without_a_terminal() -> None:
         "csvrg: 1,000 rows x 64 features on 2 workers",
         "resumed after stage 1",
         "dashboard: http://127.0.0.1:8787/status",
-        "stage 2 of 3: gradient: 50 %, 42 rows/s 166.7 KiB/s, 12.0 s left",
+        "stage 2 of 3: gradient: 50 %, 42 rows/s, 166.7 KiB/s, 12.0 s left",
         "worker tcp://10.0.0.2:40000 was lost; its tasks run again elsewhere",
         "hello [bold]there[/bold]",
         "stage   passes         time    objective  train error  test error       memory",
@@ -101,10 +104,6 @@ def test_plain_lines_without_a_terminal() -> None:
 
 
 def test_a_terminal_gets_bars_and_the_same_lines() -> None:
-    class Screen(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
     stream = Screen()
     with Terminal(stream) as terminal:
         assert terminal.live
@@ -119,6 +118,35 @@ def test_a_terminal_gets_bars_and_the_same_lines() -> None:
         assert terminal._progress.tasks == []
     assert "5.12 %" in stream.getvalue()
     assert stream.getvalue().rstrip().endswith("\x1b[?25h") or "\x1b[?25l" not in stream.getvalue()
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def drawn(description: str, done: int, total: int | None, rates: str) -> str:
+    """The last line that a terminal of 80 columns is shown."""
+    stream = Screen()
+    with Terminal(stream) as terminal:
+        assert terminal._progress is not None
+        terminal._progress.console.size = ConsoleDimensions(80, 24)
+        terminal.show(description, done, total, rates)
+        terminal._progress.refresh()
+        lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue().replace("\r", "\n")).splitlines()
+    return [line.rstrip() for line in lines if line.strip()][-1]
+
+
+def test_a_bar_is_one_line_of_80_columns() -> None:
+    rates = "351.6k rows/s, 34.9 MiB/s"
+    for length in (5, 20, 35, 60, 100):
+        line = drawn("d" * length, 1, 4, rates)
+        assert len(line) <= 80
+        assert " 25% " in line
+        assert line.startswith("d" * min(length, 45))
+        # as many of the rates as there is room for
+        assert ("rows/s" in line, "MiB/s" in line) == (length <= 35, length <= 20)
+    assert "25%" not in drawn("reading", 100, None, rates)
 
 
 def test_no_test_split_no_test_error() -> None:

@@ -211,7 +211,8 @@ def test_an_interruption_leaves_nothing(
     before = files_of(data.path)
     seen = []
 
-    def progress(what: str, rows: int, n_bytes: int) -> None:
+    def progress(what: str, rows: int, n_bytes: int, total: int | None) -> None:
+        assert total == 90
         seen.append((what, rows))
         if len(seen) == calls:
             raise KeyboardInterrupt

@@ -228,8 +228,8 @@ def test_progress_is_told(tmp_path: Path) -> None:
     told: list[tuple[str, int, int]] = []
     chunks = [(np.zeros((10, 3)) + i, np.arange(10) % 2) for i in range(4)]
     write_dataset(chunks, tmp_path / "d.zarr", rows_per_shard=20, progress=lambda *facts: told.append(facts))
-    assert told == [("reading", 10 * i, 120 * i) for i in (1, 2, 3, 4)] + [
-        ("writing shards", 20 * i, 240 * i) for i in (1, 2)
+    assert told == [("reading", 10 * i, 120 * i, None) for i in (1, 2, 3, 4)] + [
+        ("writing shards", 20 * i, 240 * i, 40) for i in (1, 2)
     ]
 
 

@@ -1,0 +1,51 @@
+"""What users give to ``fit``: arrays, frames, Dask arrays, data sets."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+from distkern.common.errors import InputError
+from distkern.engine.dask.arrays import DaskArraySource, is_dask
+from distkern.engine.executors import AbstractExecutor, open_executor
+from distkern.runs.data import TrainingData
+from distkern.runs.feature_names import learn_names, learn_names_of_dataset
+from distkern.runs.frames import is_mixed, rows_of_frame
+from distkern.storage.dataset import Dataset, Split
+
+_FEW_BYTES = 16 * 2**20
+
+
+def training_data(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, executor: AbstractExecutor | None, stack: ExitStack
+) -> tuple[TrainingData, AbstractExecutor]:
+    """What is given to ``fit`` as the estimator learns from it, which learns its columns, and where it runs.
+
+    ``stack`` ends with the fit. Raises what ``fit`` raises of its arguments.
+    """
+    if isinstance(X, Dataset):
+        X = X.train
+    frame, scaling = X, None
+    if is_mixed(X):
+        X, y, estimator.table_, scaling = rows_of_frame(X, y, sample_weight, estimator.task, executor, stack)
+        sample_weight = None if isinstance(X, Split) else sample_weight
+    if isinstance(X, Split):
+        if y is not None or sample_weight is not None:
+            raise InputError(
+                "a data set's split has its own labels", where="fit", mend="give the split alone"
+            )
+        learn_names_of_dataset(estimator, X.dataset)
+        return estimator._data_of_split(X), executor or stack.enter_context(open_executor())
+    if is_dask(X, y, sample_weight):
+        if y is None:
+            raise InputError("y is missing", where="fit", mend="give labels with Dask arrays")
+        learn_names(estimator, X)
+        executor = executor or stack.enter_context(open_executor())
+        return estimator._data_of_lazy(DaskArraySource(X, y, sample_weight), executor, stack), executor
+    features, targets, weights = estimator._validated(X, y, sample_weight)
+    learn_names(estimator, frame)
+    data = replace(estimator._data_of_arrays(features, targets, weights), scaling=scaling)
+    # rows in this process are not worth sending to another one
+    few = features.nbytes < _FEW_BYTES
+    return data, executor or stack.enter_context(open_executor("synchronous" if few else "threads"))
