@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from distkern.cli import options
+from distkern.common.parameters import Parameter
 
+#: the name that stands for the algorithm that suits the data
+CHOSEN = "auto"
 _CHOICES = ("loss", "features", "kernel")
 
 
@@ -39,9 +43,10 @@ def facts_of(name: str | None) -> dict[str, dict[str, Any]]:
     from distkern.solvers.base import AbstractSolver
 
     solvers = members("distkern.solvers", AbstractSolver)  # type: ignore[type-abstract]
-    if name is not None and name not in solvers:
-        raise unknown_name("algorithm", name, solvers)
-    return {key: _facts(solver) for key, solver in solvers.items() if name in (None, key)}
+    if name not in (None, CHOSEN, *solvers):
+        raise unknown_name("algorithm", str(name), [CHOSEN, *solvers])
+    known = {key: _facts(solver) for key, solver in solvers.items() if name in (None, key)}
+    return {CHOSEN: _facts_of_choice(), **known} if name in (None, CHOSEN) else known
 
 
 def in_words(facts: dict[str, Any]) -> dict[str, tuple[str, str]]:
@@ -65,10 +70,24 @@ def _facts(solver: type[Any]) -> dict[str, Any]:
         "regulariser": f"{regulariser}: {parameters[regulariser].help}",
         "cost of a pass": solver.cost_of_pass,
         "memory": solver.memory,
-        "hyperparameters": {
-            key: {"values": parameter.spoken, "default": parameter.default, "help": parameter.help}
-            for key, parameter in parameters.items()
-        },
+        "hyperparameters": _told(parameters),
+    }
+
+
+def _facts_of_choice() -> dict[str, Any]:
+    from distkern.solvers.hyperparameters import CHOICE, PROBABILITY
+
+    return {
+        "what": "auto: the machine that suits the data, chosen by their shape or a trial (the default)",
+        "chooses": ["cells", "newton", "pegasos", "svrg", "dsg"],
+        "hyperparameters": _told({**CHOICE, "probability": PROBABILITY}),
+    }
+
+
+def _told(parameters: Mapping[str, Parameter]) -> dict[str, dict[str, Any]]:
+    return {
+        key: {"values": parameter.spoken, "default": parameter.default, "help": parameter.help}
+        for key, parameter in parameters.items()
     }
 
 

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from distkern.cli import options
+from distkern.cli.algorithms import CHOSEN
 from distkern.cli.values import check_scheduler, parse_bytes
 from distkern.common.errors import InputError, unknown_name
 from distkern.storage.places import Place, place_of
 
 if TYPE_CHECKING:
     from distkern.storage.dataset import Dataset
-
-
-#: the name that stands for the algorithm that suits the data
-CHOSEN = "auto"
 
 
 class Job(BaseModel):

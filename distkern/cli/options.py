@@ -162,7 +162,7 @@ class JobCommand(click.Command):
 
         super().format_epilog(ctx, formatter)
         name = ctx.params.get("algorithm")
-        if name not in (None, "auto"):
+        if name is not None:
             words = in_words(facts_of(name)[name])
             rows = [(f"{key}=", f"{meaning} ({values})") for key, (values, meaning) in words.items()]
             with formatter.section(f"Hyperparameters of {name}, for --set"):

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from distkern.common.choices import Choices
 from distkern.common.errors import InputError, unknown_name
 
 _KEY = "parameter"
@@ -186,12 +187,14 @@ class Parameter:
     kinds : what it may be; the first that accepts a value cleans it
     help : what it is, one clause
     used_with : other parameters and the values of theirs with which it has an effect
+    searched : which values are tried where it is "auto", if it may be
     """
 
     default: Any
     kinds: tuple[AbstractKind, ...]
     help: str
     used_with: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
+    searched: Choices | None = None
 
     @property
     def spoken(self) -> str:

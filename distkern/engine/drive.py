@@ -147,6 +147,8 @@ class Driver:
         self._before = self._counters.seconds - started
         if restored is None:
             state = self.complete(solver.init(problem))
+        solver = solver.settled(state)
+        if restored is None:
             self._finish_stage(solver, problem, state)
         while self._early is None and not solver.finished(state):
             self._stage += 1

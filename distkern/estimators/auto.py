@@ -79,7 +79,7 @@ class AbstractKernelMachine(AbstractEstimator):
         solver, problem = self.machine_.problem(data, has_test=has_test)
         self.class_weights_, self.mean_weight_ = self.machine_.class_weights_, self.machine_.mean_weight_
         note = f"algorithm: {chosen.spoken}, because {chosen.because}"
-        return solver, replace(problem, notes=(note,))
+        return solver, replace(problem, notes=(note, *problem.notes))
 
     @property
     def algorithm_(self) -> str:
@@ -118,7 +118,7 @@ class AbstractKernelMachine(AbstractEstimator):
         return chosen.kind(**{**shared, **likelihood, **chosen.settings})
 
     def _fits(self, candidate: Candidate, data: TrainingData, limit: int, *, has_test: bool) -> bool:
-        solver, problem = self._made(candidate).problem(data, has_test=has_test)
+        solver, problem = self._made(candidate).run_of(data, has_test=has_test)
         extent = Extent.of(data.source, "planned")
         steps = [outline.step for outline in solver.outline(problem)]
         return bytes_alone(steps, extent, "distributed", limit) <= limit
@@ -143,6 +143,10 @@ class AbstractKernelMachine(AbstractEstimator):
         return replace(best, because=f"{best.because}, and on held-out rows of a sample: {told}")
 
     # -- what the machine is asked
+
+    def open_names(self) -> list[str]:
+        names: list[str] = self.machine_.open_names()
+        return names
 
     def check_parameters(self) -> None:
         self.check_values()

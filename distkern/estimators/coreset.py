@@ -33,7 +33,7 @@ class AbstractCoresetClassifier(AbstractClassifier):
     def objective_value(self, losses: float, n_rows: int) -> float:
         """f = 1/2 |w|^2 + (lam / n_rows) sum_i s_i l_i."""
         norms = self.basis(np.float64).squared_norms(self.coef_)
-        return float(0.5 * norms.sum() + float(self.lam) * losses / n_rows)
+        return float(0.5 * norms.sum() + float(self.value("lam")) * losses / n_rows)
 
     def _keep(self, state: Any) -> None:
         self.landmarks_, self.coef_, self.gamma_ = state.landmarks, state.coefficients, state.gamma

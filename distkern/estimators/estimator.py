@@ -49,6 +49,7 @@ from distkern.runs.frames import at_rows
 from distkern.runs.prediction import answer_of, predict_rows
 from distkern.runs.routed import answers_of
 from distkern.runs.spooled import in_random_order
+from distkern.solvers._searched.solver import searched
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.risk import Risk
 from distkern.storage.dataset import Dataset, Split
@@ -73,6 +74,7 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
     seed_ : of every random choice that was made
     n_iter_ : stages done, of the model that is kept
     history_ : :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    found_ : what was chosen for hyperparameters that were "auto", by name
     ended_ : why training ended: "converged", "stages used up", "diverged", "stopped early" or "stopped by a
         callback"
     scaling_ : of the data set it was fitted on, applied to arrays given to ``predict``; None for arrays
@@ -162,6 +164,11 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             If the data are none that this estimator can learn from.
         """
 
+    def run_of(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
+        """The same of a run, whose solver first chooses what is to be searched."""
+        solver, problem = self.problem(data, has_test=has_test)
+        return searched(solver, self.open_names(), problem), problem
+
     def memory_knob(self) -> str:
         """What makes the model take less memory, for those who are told that it takes too much."""
         if "n_landmarks" in self.hyperparameters:
@@ -240,6 +247,7 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Fit, with a test split or an ``eval_set`` to measure after each stage, what may end the fit early,
         a given executor, listeners and checkpoints."""
+        self.found_ = {}
         self.check_parameters()
         self.target_name_: str | None = None
         self.table_ = self.zero_based_ = None
@@ -250,7 +258,7 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             if not self.draws_any_row:
                 data = in_random_order(data, executor, stack, events)
             has_test = test is not None or eval_set is not None
-            solver, problem = self.problem(data, has_test=has_test)
+            solver, problem = self.run_of(data, has_test=has_test)
             self.n_features_in_ = problem.n_features if self.table_ is None else len(self.table_.columns)
             self.scaling_ = data.scaling
             sources = {"train": data.source}
@@ -263,6 +271,7 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             driver = Driver(sources, executor, events, folder)
             outcome = driver.run(solver, problem, resume=resume, take=self._take_parts, stopping=stopping)
         self._keep_data(data)
+        self.found_ = solver.found(outcome.state)
         self.seed_ = problem.seed
         self.ended_, self.n_iter_ = outcome.ending.reason, outcome.state.stage
         self.history_ = History(outcome.history)

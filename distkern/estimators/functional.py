@@ -89,7 +89,7 @@ class AbstractFunctionalRegressor(AbstractFunctionalEstimator, AbstractRegressor
     def objective_value(self, losses: float, n_rows: int) -> float:
         constant = float(np.square(self.intercept_ - self.target_center_).sum())
         norm = (self._squared_norm() + constant) / self.target_scale_**2
-        return losses / n_rows + 0.5 * float(self.nu) * norm
+        return losses / n_rows + 0.5 * float(self.value("nu")) * norm
 
     def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Scaled) -> None:
         self.target_center_, self.target_scale_ = state.center, state.target_scale

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from distkern.common.errors import InputError, unknown_name
-from distkern.common.parameters import Parameter, declared
+from distkern.common.parameters import AUTO, Parameter, declared
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
@@ -50,6 +51,8 @@ class Hyperparameters:
     """What an object with hyperparameters can do with them; a subclass names them in ``hyperparameters``."""
 
     hyperparameters: ClassVar[dict[str, Parameter]]
+    #: what was found for those that are searched
+    found_: Mapping[str, Any] = MappingProxyType({})
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
@@ -64,7 +67,7 @@ class Hyperparameters:
         InputError
             Naming the hyperparameter and its range, or the setting with which it would have an effect.
         """
-        values = {name: self.value(name) for name in self.hyperparameters}
+        values = {name: self.given(name) for name in self.hyperparameters}
         for name, parameter in self.hyperparameters.items():
             if _same(values[name], parameter.default):
                 continue
@@ -77,9 +80,30 @@ class Hyperparameters:
                         mend=f"leave {name} out, or set {other} to {choices}",
                     )
 
-    def value(self, name: str) -> Any:
+    def given(self, name: str) -> Any:
         """A hyperparameter as plain Python has it; :class:`InputError` if it cannot be what it is."""
         return self.hyperparameters[name].clean(name, getattr(self, name))
+
+    def value(self, name: str) -> Any:
+        """The same; of one that is to be searched what was found, or what is taken otherwise."""
+        choices = self.hyperparameters[name].searched
+        if choices is None or self.given(name) != AUTO:
+            return self.given(name)
+        return self.found_.get(name, choices.otherwise)
+
+    def open_names(self) -> list[str]:
+        """The hyperparameters that are to be searched, of those that have an effect beside the others."""
+        return [
+            name
+            for name, parameter in self.hyperparameters.items()
+            if parameter.searched is not None
+            and self.given(name) == AUTO
+            and all(
+                self.given(other) in words
+                for other, words in parameter.used_with.items()
+                if other in self.hyperparameters
+            )
+        ]
 
     def stored_params(self) -> dict[str, Any]:
         """The hyperparameters as files have them."""

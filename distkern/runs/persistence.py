@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,7 @@ class _Model:
     arrays: str
     target_name: str | None = None
     ended: str | None = None
+    found: dict[str, Any] = field(default_factory=dict)
     table: Table | None = None
     zero_based: bool | None = None
 
@@ -77,6 +78,7 @@ def save_model(model: Any, path: Place) -> None:
         **({} if model.table_ is None else {"table": model.table_.to_json()}),
         "n_iter": int(model.n_iter_),
         "ended": model.ended_,
+        "found": dict(model.found_),
         "scaling": None if model.scaling_ is None else model.scaling_.to_json(),
         "class_weights": None if model.class_weights_ is None else model.class_weights_.tolist(),
         "mean_weight": float(model.mean_weight_),
@@ -153,6 +155,7 @@ def _restored(
         model.feature_names_in_ = np.asarray(described.feature_names, dtype=object)
     model.target_name_ = described.target_name
     model.n_iter_, model.ended_ = described.n_iter, described.ended
+    model.found_ = described.found
     model.scaling_ = described.scaling
     weights = described.class_weights
     model.class_weights_ = None if weights is None else np.asarray(weights)

@@ -131,7 +131,7 @@ def plan(
 def _plan_on(
     machine: Machine, estimator: Learner, source: Split, test: Split | None, given: int | None
 ) -> Plan:
-    solver, problem = estimator.problem(estimator._data_of_split(source), has_test=test is not None)
+    solver, problem = estimator.run_of(estimator._data_of_split(source), has_test=test is not None)
     extents = {"train": Extent.of(source, "planned")}
     if test is not None:
         extents["test"] = Extent.of(test, "planned")
@@ -178,7 +178,7 @@ def _plan_on(
 
 
 def _fits(machine: Machine, estimator: Learner, source: Split, has_test: bool) -> bool:
-    solver, problem = estimator.problem(estimator._data_of_split(source), has_test=has_test)
+    solver, problem = estimator.run_of(estimator._data_of_split(source), has_test=has_test)
     steps, extent = [outline.step for outline in solver.outline(problem)], Extent.of(source, "planned")
     plans, used = fitted(steps, {step.split: extent for step in steps}, machine)
     return used.memory_limit is not None and needed_bytes(plans, used) <= used.memory_limit

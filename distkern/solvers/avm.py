@@ -10,13 +10,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.choices import Choices
 from distkern.common.parameters import FLAG, Parameter, Whole, parameter
 from distkern.common.sparse import Rows
 from distkern.common.types import Floats
 from distkern.losses import margin_loss_names
 from distkern.solvers.base import Measures, Problem, Steps, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, CoresetProblem
-from distkern.solvers.hyperparameters import CORESET, a_loss
+from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
 from distkern.solvers.measuring import MeasuredState
 from distkern.solvers.pieces import Piece
 
@@ -71,6 +72,7 @@ class AVM(AbstractCoresetSolver[AVMState]):
     name = "avm"
     cost_of_pass = "n r (d + k)"
     memory = "r (d + k) numbers and a tile of kernel values"
+    searched: ClassVar[Mapping[str, Choices]] = {"lam": SEARCHED_LAM, "gamma": SEARCHED_GAMMA}
     choices: ClassVar[Mapping[str, Parameter]] = {"loss": a_loss("hinge", margin_loss_names), **CORESET}
     # up to 11 times that of the model 0 it was seen to come back
     explosion = 100.0

@@ -141,6 +141,14 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     def measures(self, state: State) -> Measures:
         """What the state achieves."""
 
+    def settled(self, state: State) -> AbstractSolver[State]:
+        """The solver with what ``init`` has chosen."""
+        return self
+
+    def found(self, state: State) -> dict[str, Any]:
+        """Hyperparameters that ``init`` has chosen, by name."""
+        return {}
+
     def step_hint(self) -> str:
         """What to try when the solver diverges."""
         return "a tenth of the present one"

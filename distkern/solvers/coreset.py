@@ -21,10 +21,11 @@ from distkern.landmarks.base import AbstractLandmarkRule
 from distkern.losses import margin_loss
 from distkern.losses.base import AbstractElementwiseLoss, AbstractLoss
 from distkern.passes import Stream, Visit
-from distkern.solvers.base import AbstractSolver, Outline, Problem, State, Steps, Trouble
+from distkern.solvers.base import Outline, Problem, Steps, Trouble
 from distkern.solvers.measuring import Figures, MeasuredState, Model, measured
 from distkern.solvers.pieces import Piece, PieceOperand, piece_rows, prepare_piece, stream_cost
 from distkern.solvers.risk import Risk
+from distkern.solvers.searchable import AbstractSearchable, State
 from distkern.solvers.snapshot import held_out_pass, snapshot_pass
 
 StateOf = TypeVar("StateOf", bound=MeasuredState)
@@ -97,7 +98,7 @@ class CoresetProblem:
         return self.landmarks.expected_size(problem)
 
 
-class AbstractCoresetSolver(AbstractSolver[State]):
+class AbstractCoresetSolver(AbstractSearchable[State]):
     """A solver whose stages are a sequential loop over sampled rows and then a snapshot.
 
     Subclasses are frozen dataclasses with the fields below; their states have ``landmarks``, ``gamma``,

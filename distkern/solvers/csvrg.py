@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
+from distkern.common.choices import Choices
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows
@@ -18,7 +19,7 @@ from distkern.common.types import Floats
 from distkern.losses import margin_loss_names
 from distkern.solvers.base import Measures, Problem, Steps, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, CoresetProblem
-from distkern.solvers.hyperparameters import CORESET, a_loss
+from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
 from distkern.solvers.measuring import MeasuredState, Model
 from distkern.solvers.pieces import Piece
 
@@ -89,6 +90,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     name = "csvrg"
     cost_of_pass = "n r (d + k) for the full gradient, as much for the inner loop"
     memory = "r (d + k) numbers and a tile of kernel values"
+    searched: ClassVar[Mapping[str, Choices]] = {"lam": SEARCHED_LAM, "gamma": SEARCHED_GAMMA}
     choices: ClassVar[Mapping[str, Parameter]] = {"loss": a_loss("odm", margin_loss_names), **CORESET}
 
     def state_type(self) -> type[CSVRGState]:

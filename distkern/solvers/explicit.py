@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -13,16 +13,16 @@ from distkern.common.sparse import Rows
 from distkern.common.types import Block
 from distkern.features import AbstractFeatures, Footprint
 from distkern.passes import Cost, Reduce
-from distkern.solvers.base import AbstractSolver, Problem
+from distkern.solvers.base import Problem
 from distkern.solvers.measuring import Model, Sums, held_out, measure_gradient, sums_and_slopes
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import Sample, SampledModel, measure_sampled_gradient
-
-State = TypeVar("State")
+from distkern.solvers.searchable import AbstractSearchable, State
+from distkern.solvers.targets import scaled_risk
 
 
 @dataclass(frozen=True)
-class AbstractExplicit(AbstractSolver[State]):
+class AbstractExplicit(AbstractSearchable[State]):
     """Minimises nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k): k outputs share the features.
 
     Real targets (of a problem that says so) are centred and scaled first, see
@@ -46,6 +46,10 @@ class AbstractExplicit(AbstractSolver[State]):
     def basis(self, problem: Problem, landmarks: Rows, gamma: float) -> AbstractBasis:
         """z."""
         return self.choice(problem).basis(problem, landmarks, gamma)
+
+    def model(self, problem: Problem, state: Any) -> Model:
+        basis = self.basis(problem, state.landmarks, state.gamma)
+        return Model(basis, state.coefficients, scaled_risk(self.risk, state.center, state.target_scale))
 
     def expected_size(self, problem: Problem) -> int:
         """Features, an upper bound."""

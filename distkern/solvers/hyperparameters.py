@@ -14,6 +14,7 @@ from typing import Any
 
 from numpy.random import RandomState
 
+from distkern.common.choices import Choices
 from distkern.common.parameters import (
     AUTO,
     FLAG,
@@ -69,6 +70,13 @@ def a_loss(default: str, names: Callable[[], Iterable[str]]) -> Parameter:
     return Parameter(default, (Words(of=names),), "the loss")
 
 
+#: of solvers over landmarks: what a row's loss weighs
+SEARCHED_LAM = Choices(1024.0, (0.1, 0.4, 1.6, 6.4), 1)
+#: of a mean loss; less is not told apart in single precision
+SEARCHED_NU = Choices(1e-6, (1.0, 0.1, 0.01, 0.001), -1, 1e-9)
+#: few functions and rows, as a trial has, are better with wide kernels
+SEARCHED_GAMMA = Choices("scale", ("scale/0.5", "scale/2", "scale/4"), certain=2.0)
+
 #: parameters that choose a member of a family, and how it is found
 _FAMILIES: dict[str, Callable[[str], type[AbstractLoss] | type[AbstractKernel]]] = {
     "loss": find_loss,
@@ -86,6 +94,15 @@ def hyperparameters_of(*parts: type, **own: Parameter | None) -> dict[str, Param
     for part in parts:
         found |= {**getattr(part, "choices", {}), **declared(part)}
     found = {name: one for name, one in (found | own).items() if one is not None}
+    for part in parts:
+        for name, choices in getattr(part, "searched", {}).items():
+            found[name] = replace(
+                found[name],
+                default=AUTO,
+                kinds=(*found[name].kinds, Words(AUTO)),
+                help=f"{found[name].help}; auto: chosen on held-out rows, or {choices.otherwise}",
+                searched=choices,
+            )
     for family, find in _FAMILIES.items():
         if family in found:
             found = _with_members(found, family, find)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Self
 
@@ -174,12 +174,16 @@ def drawn_rows(block: Block, n_rows: int, seed: int, key: int) -> Block:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredState:
-    """What is in the state of every solver: the stages done, and what the model achieves after them."""
+    """What is in the state of every solver: the stages done, and what the model achieves after them.
+
+    ``searched``: what a :class:`~distkern.solvers._searched.solver.Searched` has chosen; else empty.
+    """
 
     stage: int = 0
     objective: float = math.nan
     train_error: float = math.nan
     test_error: float | None = None
+    searched: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
     def with_figures(self, figures: Figures, **changes: Any) -> Self:
         """The state with other figures, and other changes."""

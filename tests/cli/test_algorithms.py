@@ -8,12 +8,15 @@ import sys
 
 import pytest
 
+from distkern import KernelClassifier
 from distkern.cli.main import main
 from distkern.common.registry import members
 from distkern.losses import find_loss
 from distkern.solvers.base import AbstractSolver
 
 SOLVERS = members("distkern.solvers", AbstractSolver)
+CANDIDATES = [getattr(KernelClassifier, name) for name in ("cells", "newton", "dsg", "svrg")]
+CANDIDATES.append(KernelClassifier.linear.kind)
 
 
 def printed(capsys, *arguments):
@@ -24,11 +27,12 @@ def printed(capsys, *arguments):
 
 def test_lists_every_algorithm_within_80_columns(capsys):
     text = printed(capsys)
-    for name in SOLVERS:
+    for name in ("auto", *SOLVERS):
         assert f"{name}: " in text
     assert max(len(line) for line in text.splitlines()) <= 80
     facts = json.loads(printed(capsys, "--json"))
-    assert set(facts) == set(SOLVERS)
+    assert set(facts) == {"auto", *SOLVERS}
+    assert {*facts.pop("auto")["chooses"]} == {candidate.name for candidate in CANDIDATES}
     for known in facts.values():
         assert {"what", "paper", "regulariser", "cost of a pass", "memory", "hyperparameters"} <= set(known)
         assert known["paper"]
@@ -36,7 +40,7 @@ def test_lists_every_algorithm_within_80_columns(capsys):
             assert find_loss(loss).name == loss
 
 
-@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("name", ["auto", *SOLVERS])
 def test_tells_the_hyperparameters_of_one(name, capsys):
     text = printed(capsys, name)
     assert max(len(line) for line in text.splitlines()) <= 80

@@ -11,21 +11,31 @@ from distkern.storage.ingest import write_dataset
 @pytest.fixture(scope="session")
 def few_rows(tmp_path_factory):
     """A function that gives a data set: 300 rows with test rows and a feature-major copy, written once."""
-    folder = tmp_path_factory.mktemp("few rows")
+    return data_sets(tmp_path_factory.mktemp("few rows"), 300)
+
+
+@pytest.fixture(scope="session")
+def more_rows(tmp_path_factory):
+    """The same of 1,500 rows: enough to choose hyperparameters on a sample of them."""
+    return data_sets(tmp_path_factory.mktemp("more rows"), 1500)
+
+
+def data_sets(folder, n_rows):
+    """A function that gives data sets of so many rows."""
     written = {}
 
     def data_set(task="classification", *, sparse=False, n_classes=3):
         key = (task, sparse, n_classes)
         if key not in written:
             generator = np.random.default_rng(0)
-            X = np.where(generator.random((300, 6)) < 0.6, generator.random((300, 6)), 0.0)
+            X = np.where(generator.random((n_rows, 6)) < 0.6, generator.random((n_rows, 6)), 0.0)
             written[key] = write_dataset(
-                [(X.astype(np.float32), generator.integers(0, n_classes, 300))],
+                [(X.astype(np.float32), generator.integers(0, n_classes, n_rows))],
                 folder / str(len(written)),
                 task=task,
                 scale="none",
                 test_fraction=0.2,
-                rows_per_shard=40,
+                rows_per_shard=n_rows * 2 // 15,
                 columns=True,
                 sparse=sparse,
             )

@@ -107,13 +107,13 @@ def test_the_reported_objective_is_the_documented_formula(name, n_classes, weigh
     values = [loss(*row) for row in zip(f.tolist(), signs.tolist(), strict=True)]
     risk = float((s * values).mean())
     if isinstance(model, AbstractCoresetClassifier):
-        expected = 0.5 * squared + model.lam * risk
+        expected = 0.5 * squared + model.value("lam") * risk
     elif name == "simba":
         expected = risk
     elif name.startswith("cells"):
         expected = risk + norm_of_cells(model) / (2 * model.cost_ * len(X))
     else:
-        expected = risk + 0.5 * (model.lam if name == "pegasos" else model.nu) * squared
+        expected = risk + 0.5 * model.value("lam" if name == "pegasos" else "nu") * squared
     # margins of SIMBA are measured by bins of 1 / 2048
     assert model.history_[-1]["objective"] == pytest.approx(expected, rel=2e-3 if name == "simba" else 1e-5)
     assert model.history_[0]["objective"] > 0

@@ -50,10 +50,26 @@ def test_the_outline_lists_the_passes_that_are_made(kind, sparse, few_rows, monk
         compare(kind(**given), data, test, monkeypatch)
 
 
+@pytest.mark.parametrize("kind", [pytest.param(kind, id=name) for name, kind in algorithms().items()])
+def test_the_outline_lists_the_passes_of_a_search(kind, more_rows, monkeypatch):
+    given = small(kind)
+    searched = [name for name in taken(kind, {}) if kind.hyperparameters[name].searched is not None]
+    if not searched:
+        pytest.skip("nothing of it is searched")
+    data = more_rows(kind.task)
+    given = {name: value for name, value in given.items() if name not in (*searched, "step_size")}
+    given |= {"steps_per_stage": 1.0} if "steps_per_stage" in kind.hyperparameters else {}
+    given |= {name: 128 for name in ("n_landmarks", "n_features") if name in given}
+    made = compare(kind(**given), data, data.test, monkeypatch)
+    assert [name for name in made if name.startswith("search")] == [
+        f"search {number + 1}" for number in range(len(searched))
+    ]
+
+
 def compare(model, data, test, monkeypatch):
     made = []
     execute = Driver._execute
-    solver, problem = model.problem(model._data_of_split(data.train), has_test=test is not None)
+    solver, problem = model.run_of(model._data_of_split(data.train), has_test=test is not None)
     outlined = {}
     for outline in solver.outline(problem):
         outlined.setdefault((outline.step.name, outline.step.split), []).append(outline)
@@ -78,3 +94,4 @@ def compare(model, data, test, monkeypatch):
                 step,
                 name,
             )
+    return [step.name for step in made]

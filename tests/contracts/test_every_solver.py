@@ -35,6 +35,10 @@ class Witness:
         self.states.append((yield from self.solver.init(problem)))
         return self.states[-1]
 
+    def settled(self, state):
+        self.solver = self.solver.settled(state)
+        return self
+
     def stage(self, problem, state):
         before = pickle.dumps(state)
         self.states.append((yield from self.solver.stage(problem, state)))

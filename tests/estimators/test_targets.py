@@ -174,7 +174,7 @@ def test_figures_are_those_of_the_predictions(kind, loss, houses, tmp_path):
             "huber": np.mean(np.where(residuals < 1.35, residuals**2 / 2, 1.35 * (residuals - 0.675))),
             "quantile": np.mean(residuals) / 2,
         }[loss]
-        objective = mean_loss + 0.5 * loaded.nu * norm / scale**2
+        objective = mean_loss + 0.5 * loaded.value("nu") * norm / scale**2
         assert figures["objective"] == pytest.approx(objective, rel=1e-5)
         if name == "train":
             assert last["objective"] == pytest.approx(objective, rel=1e-4)

@@ -1,0 +1,75 @@
+"""Hyperparameters that may be chosen on a sample of the rows: which values are tried, how they are set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+Part = TypeVar("Part")
+
+#: values that are no farther apart than this factor are not told apart
+_SAME = 2.0
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What is tried for a hyperparameter.
+
+    Attributes
+    ----------
+    otherwise : its value where nothing is tried, which others have to be better than
+    values : the others, times n ** power for n rows; or words
+    power : how it grows with the rows, if what a row weighs is to stay: 1 of what weighs the mean loss, -1 of
+        what weighs the regulariser against it
+    least : the smallest value that is told from 0 in the precision of the features
+    certain : standard errors of the difference by which a value has to be better than :attr:`otherwise`
+    """
+
+    otherwise: float | str
+    values: tuple[float | str, ...]
+    power: int = 0
+    least: float = 0.0
+    certain: float = 1.0
+
+    def tried(self, n_rows: int) -> list[float | str]:
+        """The values for so many rows but :attr:`otherwise` and those about as large."""
+        found: list[float | str] = []
+        for value in self.values:
+            if not isinstance(value, str):
+                value = max(float(f"{value * float(n_rows) ** self.power:.3g}"), self.least)
+            if value not in found and not self._is_known(value):
+                found.append(value)
+        return found
+
+    def _is_known(self, value: float | str) -> bool:
+        if isinstance(value, str) or isinstance(self.otherwise, str):
+            return value == self.otherwise
+        return max(value, self.otherwise) <= _SAME * min(value, self.otherwise)
+
+    def on_sample(self, value: Any, share: float) -> Any:
+        """A value, given or chosen, as it is on a share of the rows."""
+        return value if isinstance(value, str) else value * share**self.power
+
+
+def with_values(part: Part, values: Mapping[str, Any]) -> Part:
+    """A dataclass with other values of fields, its own ones or those of dataclasses in them, by name."""
+    changes: dict[str, Any] = {}
+    for field in fields(part):  # type: ignore[arg-type]
+        value = getattr(part, field.name)
+        if field.name in values:
+            changes[field.name] = values[field.name]
+        elif is_dataclass(value) and not isinstance(value, type):
+            changed = with_values(value, values)
+            if changed is not value:
+                changes[field.name] = changed
+    return replace(part, **changes) if changes else part  # type: ignore[type-var]
+
+
+def value_of(part: Any, name: str) -> Any:
+    """The value of the field of that name of a dataclass or of one in it; None where there is none."""
+    values = {field.name: getattr(part, field.name) for field in fields(part)}
+    if name in values:
+        return values[name]
+    found = (value_of(value, name) for value in values.values() if is_dataclass(value))
+    return next((value for value in found if value is not None), None)

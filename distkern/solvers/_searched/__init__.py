@@ -1,0 +1,1 @@
+"""How hyperparameters are chosen on a sample before the first stage."""

@@ -1,0 +1,44 @@
+"""A whole run of a solver over few rows, in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from distkern.common.types import Block
+from distkern.passes import Derived, Reduce, Stream, pieces
+from distkern.solvers.base import AbstractSolver, Problem, Steps
+
+
+def run_alone(solver: AbstractSolver[Any], problem: Problem, rows: Block) -> Any:
+    """The last state of a run over the only block of a problem, by a solver that sums and streams."""
+    derived: dict[str, Any] = {}
+
+    def complete(steps: Steps[Any]) -> Any:
+        answer: Any = None
+        try:
+            while True:
+                step = steps.send(answer)
+                if isinstance(step, Derived):
+                    if step.name not in derived:
+                        derived[step.name] = complete(step.make())
+                    answer = derived[step.name]
+                elif isinstance(step, Reduce):
+                    answer = step.map(rows, step.operand)
+                elif isinstance(step, Stream):
+                    answer = _prepared(step, rows)
+                else:
+                    raise TypeError(f"{step} is not for a process alone")
+        except StopIteration as stop:
+            return stop.value
+
+    state = complete(solver.init(problem))
+    while not solver.finished(state):
+        state = complete(solver.stage(problem, state))
+    return state
+
+
+def _prepared(step: Stream[Any], rows: Block) -> Iterator[Any]:
+    for visit in step.visits:
+        for piece in pieces(rows.take(visit.rows(rows.n_rows)), step.piece_rows):
+            yield step.prepare(piece, step.operand)

@@ -1,0 +1,143 @@
+"""How large the trials of a search are: so that all of them take no more work than the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from distkern.common.choices import value_of, with_values
+from distkern.features.landmarks import DEFAULT_LANDMARKS
+from distkern.passes import Cost, Outline, Reduce, Stream
+from distkern.solvers.base import Problem
+from distkern.solvers.searchable import AbstractSearchable
+
+#: rows that a trial learns from: at most, at least, and of all one in so many at most
+_MOST_ROWS, _LEAST_ROWS, _SHARE = 4000, 250, 4
+#: of the sample
+_MOST_BYTES = 32 * 2**20
+#: functions of a trial: one in so many, the first that leaves enough rows; at least, at most
+_FUNCTIONS, _LEAST_FUNCTIONS, _MOST_FUNCTIONS = (1, 2, 4), 32, 512
+#: operations of products that take the time of an exponential, and a second, of a sequential loop
+_FLOPS_OF_ENTRY, _FLOPS_OF_SECOND = 90.0, 2e10
+_MIB = 2**20
+#: of a trial's memory
+_MOST_TRIAL_BYTES = 64 * _MIB
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of the trials.
+
+    Attributes
+    ----------
+    solver : of the trials, with fewer functions than the run's
+    n_learned : rows that each learns from; as many are held out
+    first : the name of what is tried first
+    """
+
+    solver: AbstractSearchable[Any]
+    n_learned: int
+    first: str
+
+    def problem(self, problem: Problem) -> Problem:
+        """That of a trial."""
+        return replace(
+            problem,
+            block_rows=(self.n_learned,),
+            has_test=False,
+            test_block_rows=(),
+            workplace=None,
+            notes=(),
+        )
+
+    def cost(self, problem: Problem) -> Cost:
+        """Of a trial, as an Each."""
+        trial = self.problem(problem)
+        outlines = outline_of_most(self.solver, self.first, trial, problem)
+        costs = [outline.step.cost for outline in outlines]
+        predictions = 64 * self.n_learned * problem.n_outputs
+        return Cost(
+            workspace_bytes=max(cost.workspace_bytes + cost.driver_bytes for cost in costs)
+            + sum(_held_bytes(outline) for outline in outlines)
+            + predictions
+            + _MIB,
+            result_bytes=8 * self.n_learned + 4096,
+            process_bytes=max(cost.process_bytes for cost in costs) + sample_bytes(problem, self.n_learned),
+            # as it was read, in another order and sent
+            driver_bytes=3 * sample_bytes(problem, self.n_learned),
+            compiled=any(cost.compiled or cost.driver_compiled for cost in costs),
+            flops_per_task=work_of(outlines, trial),
+        )
+
+
+def sizes_of(solver: AbstractSearchable[Any], names: Sequence[str], problem: Problem) -> Sizes | None:
+    """Those of trials that all together take at most the work of the run; None if there are none so small."""
+    solver = solver.for_trials()
+    n_trials = 1 + sum(len(solver.searched[name].tried(problem.n_rows)) for name in names)
+    most = min(problem.n_rows // _SHARE, _MOST_ROWS, _MOST_BYTES // (2 * problem.row_bytes))
+    allowed = work_of(outline_of_most(solver, names[0], problem, problem), problem)
+    while most >= _LEAST_ROWS:
+        for share in _FUNCTIONS:
+            sizes = Sizes(with_values(solver, _fewer_functions(solver, share)), most, names[0])
+            cost = sizes.cost(problem)
+            if n_trials * cost.flops_per_task <= allowed and cost.workspace_bytes <= _MOST_TRIAL_BYTES:
+                return sizes
+        most //= 2
+    return None
+
+
+def outline_of_most(
+    solver: AbstractSearchable[Any], name: str, problem: Problem, whole: Problem
+) -> list[Outline]:
+    """Of a run on some or all rows of the whole, with the value for a name that takes most work."""
+    choices, share = solver.searched[name], problem.n_rows / whole.n_rows
+    values = (choices.otherwise, *choices.tried(whole.n_rows))
+    outlines = (
+        with_values(solver, {name: choices.on_sample(value, share)}).outline(problem) for value in values
+    )
+    return max(outlines, key=lambda outline: work_of(outline, problem))
+
+
+def work_of(outlines: Sequence[Outline], problem: Problem) -> float:
+    """Of passes over training rows, in operations of products."""
+    total, block_rows = 0.0, np.asarray(problem.block_rows)
+    for outline in outlines:
+        step = outline.step
+        if step.split != "train" or not isinstance(step, Reduce | Stream):
+            continue
+        if isinstance(step, Stream):
+            rows = step.n_rows
+        else:
+            rows = int(block_rows[slice(None) if step.blocks is None else list(step.blocks)].sum())
+        cost = step.cost
+        of_row = cost.flops_per_row + _FLOPS_OF_ENTRY * cost.entries_per_row
+        total += outline.times * rows * (of_row + _FLOPS_OF_SECOND * cost.driver_seconds_per_row)
+    return total
+
+
+def sample_bytes(problem: Problem, n_rows: int) -> int:
+    """Of so many rows that are learned from, and as many that are held out."""
+    return 2 * n_rows * (problem.row_bytes + 16)
+
+
+def _held_bytes(outline: Outline) -> int:
+    """What a process that does all of a pass holds of its results."""
+    step = outline.step
+    return step.cost.result_bytes * (step.piece_rows if isinstance(step, Stream) else 2)
+
+
+def _fewer_functions(solver: AbstractSearchable[Any], share: int) -> dict[str, Any]:
+    """Other values of what says how many functions there are."""
+    landmarks, features = value_of(solver, "n_landmarks"), value_of(solver, "n_features")
+    found: dict[str, Any] = {"n_landmarks": _fewer(landmarks or DEFAULT_LANDMARKS, share), "diameter": None}
+    if features is not None:
+        found["n_features"] = _fewer(features, share)
+    return found
+
+
+def _fewer(size: int, share: int) -> int:
+    # features may come in pairs
+    return min(size, _MOST_FUNCTIONS, max(_LEAST_FUNCTIONS, size // (2 * share) * 2))

@@ -1,0 +1,210 @@
+"""A solver some of whose hyperparameters are chosen on held-out rows of a sample, before its first stage."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.choices import Choices, value_of, with_values
+from distkern.common.stores import Store
+from distkern.common.types import Block
+from distkern.passes import Cost, Each, Outline, Reduce
+from distkern.solvers._cells.trials import difference, stratified_order
+from distkern.solvers._searched.sizes import Sizes, outline_of_most, sample_bytes, sizes_of
+from distkern.solvers._searched.trials import Trials, joined, sampled, try_values
+from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps, Trouble
+from distkern.solvers.sample import Sample, sample_of
+from distkern.solvers.searchable import AbstractSearchable, State
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Searched(AbstractSolver[State]):
+    """A solver with some of its hyperparameters open.
+
+    Trials are runs of the solver itself, with a quarter of its functions, on up to 4,000 rows of a sample;
+    as many others are held out. The values of the first name are tried beside the present one, then, with
+    what was chosen, those of the next. A value is taken where it is better than the present one by more than
+    one or two standard errors of the difference. What weighs the losses or the regulariser is tried as it
+    weighs a row.
+
+    Parameters
+    ----------
+    solver : with the values that are taken unless others are better
+    names : what is open, in the order in which it is chosen
+    sizes : of the trials
+    is_real : targets are real numbers, and what is compared is losses and not errors
+    """
+
+    solver: AbstractSearchable[State]
+    names: tuple[str, ...]
+    sizes: Sizes
+    is_real: bool
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.solver.name
+
+    @property
+    def starts_at_zero(self) -> bool:  # type: ignore[override]
+        return self.solver.starts_at_zero
+
+    @property
+    def explosion(self) -> float:  # type: ignore[override]
+        return self.solver.explosion
+
+    @property
+    def stages(self) -> int | None:
+        """Of the solver, at most."""
+        return getattr(self.solver, "stages", None)
+
+    def settled(self, state: State) -> Searched[State]:
+        return replace(self, solver=with_values(self.solver, self.found(state)))
+
+    def found(self, state: State) -> dict[str, Any]:
+        n_rows, _, _, *places = state.searched.tolist()
+        return {
+            name: self._values(name, int(n_rows))[int(place)]
+            for name, place in zip(self.names, places, strict=True)
+        }
+
+    def init(self, problem: Problem) -> Steps[State]:
+        rows: Block = yield self._sampling(problem, sample_of(problem, 2 * self.sizes.n_learned))
+        learned, held_out = parted(rows, self.sizes.n_learned, problem)
+        trial = replace(self.sizes, n_learned=learned.n_rows).problem(problem)
+        operand = Trials(self.sizes.solver, trial, learned, held_out)
+        share = learned.n_rows / problem.n_rows
+        chosen = {name: self._choices(name).otherwise for name in self.names}
+        places = dict.fromkeys(self.names, 0)
+        kept: list[Array] = []
+        assert problem.workplace is not None
+        for number, name in enumerate(self.names):
+            others = [{**chosen, name: value} for value in self._values(name, problem.n_rows)[1:]]
+            tried = others if kept else [chosen, *others]
+            items = [self._on_sample(values, share) for values in tried]
+            store = problem.workplace.arrays(f"search/{number + 1}")
+            yield self._searching(problem, number, items, store, operand)
+            losses = [store.load(place)["losses"] for place in range(len(items))]
+            if not kept:
+                kept.append(losses.pop(0))
+            least = int(np.argmin([each.mean() for each in losses]))
+            gain, error = difference(kept[-1], losses[least])
+            if gain > self._choices(name).certain * error:
+                kept.append(losses[least])
+                chosen, places[name] = others[least], least + 1
+        state = yield from with_values(self.solver, chosen).init(problem)
+        scores = float(kept[-1].mean()), float(kept[0].mean())
+        return replace(
+            state, searched=np.array([problem.n_rows, *scores, *places.values()], dtype=np.float64)
+        )
+
+    def stage(self, problem: Problem, state: State) -> Steps[State]:
+        return self.settled(state).solver.stage(problem, state)
+
+    def finished(self, state: State) -> bool:
+        return self.settled(state).solver.finished(state)
+
+    def measures(self, state: State) -> Measures:
+        measures = self.settled(state).solver.measures(state)
+        _, score, plain, *_ = state.searched.tolist()
+        return replace(
+            measures,
+            extra=measures.extra | {"search_score": score, "search_plain": plain},
+            notes=(self._note(state), *measures.notes),
+        )
+
+    def step_hint(self) -> str:
+        return self.solver.step_hint()
+
+    def mend(self, trouble: Trouble) -> str:
+        return self.solver.mend(trouble)
+
+    def state_type(self) -> type[State]:
+        return self.solver.state_type()
+
+    def outline(self, problem: Problem) -> list[Outline]:
+        passes = [Outline(self._sampling(problem, sample_of(problem, 2 * self.sizes.n_learned)), 1)]
+        for number, name in enumerate(self.names):
+            items: list[dict[str, Any]] = [{}] * (
+                len(self._choices(name).tried(problem.n_rows)) + (number == 0)
+            )
+            passes.append(Outline(self._searching(problem, number, items, None, None), 1))
+        return passes + outline_of_most(self.solver, self.names[0], problem, problem)
+
+    def _choices(self, name: str) -> Choices:
+        return self.solver.searched[name]
+
+    def _values(self, name: str, n_rows: int) -> list[Any]:
+        """All that are tried, the first of which the others have to be better than."""
+        return [self._choices(name).otherwise, *self._choices(name).tried(n_rows)]
+
+    def _on_sample(self, values: Mapping[str, Any], share: float) -> dict[str, Any]:
+        """Values, and those that are given, for so small a share of the rows."""
+        known = {name: value_of(self.solver, name) for name in self.solver.searched} | dict(values)
+        return {
+            name: self._choices(name).on_sample(value, share)
+            for name, value in known.items()
+            if value is not None
+        }
+
+    def _sampling(self, problem: Problem, sample: Sample) -> Reduce[Block]:
+        n_bytes = sample_bytes(problem, self.sizes.n_learned)
+        cost = Cost(
+            workspace_bytes=sample.rows_per_block * problem.row_bytes,
+            result_bytes=n_bytes,
+            total_result_bytes=n_bytes,
+        )
+        return Reduce("sample", sampled, joined, sample, blocks=sample.blocks, cost=cost)
+
+    def _searching(
+        self,
+        problem: Problem,
+        number: int,
+        items: Sequence[Mapping[str, Any]],
+        store: Store | None,
+        operand: Trials | None,
+    ) -> Each:
+        cost = self.sizes.cost(problem)
+        return Each(f"search {number + 1}", try_values, items, store, operand=operand, cost=cost)
+
+    def _note(self, state: State) -> str:
+        """A line: what was chosen, of which range, and what it gained."""
+        n_rows, score, plain, *_ = state.searched.tolist()
+        said = []
+        for name, value in self.found(state).items():
+            values = self._values(name, int(n_rows))
+            # words are declared in the order of what they mean, but for the first
+            ends = (values[1], values[-1]) if isinstance(value, str) else (min(values), max(values))
+            said.append(f"{name}={_spoken(value)} of {_spoken(ends[0])} to {_spoken(ends[1])}")
+        gained = (
+            f"loss {score:.4g} ({plain:.4g} unsearched)"
+            if self.is_real
+            else f"error {100 * score:.3g} % ({100 * plain:.3g} % unsearched)"
+        )
+        return f"chosen: {', '.join(said)}; held-out {gained}"
+
+
+def searched(solver: AbstractSolver[Any], names: Collection[str], problem: Problem) -> AbstractSolver[Any]:
+    """A solver that chooses what is open; the solver itself where nothing is, or rows are too few."""
+    if not isinstance(solver, AbstractSearchable):
+        return solver
+    known = tuple(name for name in solver.searched if name in names)
+    sizes = sizes_of(solver, known, problem) if known else None
+    return solver if sizes is None else Searched(solver, known, sizes, problem.real_targets)
+
+
+def parted(rows: Block, most: int, problem: Problem) -> tuple[Block, Block]:
+    """At most so many rows to learn from and as many others, each class in its share in both."""
+    order = stratified_order(None if problem.real_targets else rows.targets, rows.n_rows, problem.seed)
+    half = min(most, rows.n_rows // 2)
+    learned, held_out = (rows.take(np.sort(part)) for part in (order[:half], order[half : 2 * half]))
+    return learned, held_out
+
+
+def _spoken(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"

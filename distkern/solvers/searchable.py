@@ -1,0 +1,31 @@
+"""A solver some of whose hyperparameters may be chosen on a sample of the rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar, Self, TypeVar
+
+from distkern.common.choices import Choices
+from distkern.solvers.base import AbstractSolver, Problem
+from distkern.solvers.measuring import MeasuredState, Model
+
+State = TypeVar("State", bound=MeasuredState)
+
+
+class AbstractSearchable(AbstractSolver[State]):
+    """A frozen dataclass with the hyperparameters of ``searched`` among its fields or those of its parts.
+
+    Its passes are sums and streams, so that few rows are learned from in a process alone.
+    """
+
+    #: what may be chosen, in the order in which it is
+    searched: ClassVar[Mapping[str, Choices]] = {}
+
+    def for_trials(self) -> Self:
+        """What is tried: the same in any memory."""
+        return self
+
+    @abstractmethod
+    def model(self, problem: Problem, state: State) -> Model:
+        """f of a state, and what is lost by it."""

@@ -1,0 +1,301 @@
+"""Hyperparameters that are chosen on a sample: what is chosen, kept, and the same everywhere."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from distkern import (
+    AVMClassifier,
+    CSVRGClassifier,
+    NewtonClassifier,
+    NewtonRegressor,
+    SVRGClassifier,
+    load_model,
+)
+from distkern.common.choices import Choices, value_of, with_values
+from distkern.common.types import Block
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.drive import Driver, Interrupted
+from distkern.engine.events import EventLog
+from distkern.engine.executors import open_executor
+from distkern.runs.run import train
+from distkern.solvers._searched.alone import run_alone
+from distkern.solvers._searched.sizes import outline_of_most, work_of
+from distkern.solvers._searched.solver import parted
+from distkern.solvers._searched.trials import losses_of
+from distkern.solvers.base import Problem
+from distkern.solvers.hyperparameters import SEARCHED_LAM, SEARCHED_NU
+from distkern.storage.ingest import write_dataset
+from distkern.storage.parts import ArrayParts
+
+KINDS = [AVMClassifier, CSVRGClassifier, NewtonClassifier, SVRGClassifier]
+PROBLEM = Problem((400,), 2, np.dtype(np.float32), 0, n_outputs=1, has_test=False)
+PASSES = ["sample", "search 1", "search 2"]
+
+
+def squares(n_rows: int, n_columns: int = 2):
+    """Classes in a pattern of squares, which a wide kernel or a light loss cannot follow."""
+    X = np.random.default_rng(0).random((n_rows, n_columns)).astype(np.float32)
+    return X, (np.floor(3 * X[:, :2]).sum(axis=1) % 2).astype(int)
+
+
+def small(kind, **given):
+    """A short run with its settings open."""
+    sizes = {"n_features": 256} if kind is SVRGClassifier else {"n_landmarks": 128}
+    steps = {"steps_per_stage": 1.0} if kind is CSVRGClassifier else {}
+    return kind(**sizes, **steps, stages=2, random_state=0, **given)
+
+
+def unsearched(kind):
+    """What is taken where nothing is searched."""
+    return {name: one.searched.otherwise for name, one in kind.hyperparameters.items() if one.searched}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    path = tmp_path_factory.mktemp("searched") / "d.zarr"
+    return write_dataset([squares(2400)], path, scale="none", test_fraction=0.2, rows_per_shard=300)
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """The names of the passes that are made."""
+    names, execute = [], Driver._execute
+    monkeypatch.setattr(Driver, "_execute", lambda self, step: names.append(step.name) or execute(self, step))
+    return names
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_chosen_is_better_than_what_is_not_searched(kind, data):
+    found = small(kind).fit(data.train)
+    plain = unsearched(kind)
+    assert found.found_.keys() == plain.keys()
+    assert all(found.value(name) == value for name, value in found.found_.items())
+    line = found.history_[-1]
+    if found.found_ == plain:
+        assert line["search_score"] == line["search_plain"]
+    else:
+        assert line["search_score"] < line["search_plain"]
+    assert found.score(data.test) >= small(kind, **plain).fit(data.train).score(data.test) - 0.01
+    given = small(kind, **found.found_).fit(data.train)
+    np.testing.assert_array_equal(found.coef_, given.coef_)
+
+
+def test_a_kernel_that_is_too_wide_and_losses_that_weigh_little_are_noticed(data):
+    model = small(AVMClassifier).fit(data.train)
+    assert model.found_["lam"] > 1024 or model.found_["gamma"] in ("scale/2", "scale/4")
+    assert model.history_[-1]["search_score"] < 0.8 * model.history_[-1]["search_plain"]
+
+
+def test_it_is_said_what_was_chosen_of_which_range_and_what_it_gained(data, tmp_path, capsys):
+    model = small(CSVRGClassifier, gamma=20.0)
+    messages = []
+    model.fit_with(data.train, listeners=[lambda event: messages.append(event)])
+    (note,) = model.history_[-1]["notes"]
+    score, plain = (model.history_[-1][name] for name in ("search_score", "search_plain"))
+    values = [1024.0, *SEARCHED_LAM.tried(1920)]
+    assert note == (
+        f"chosen: lam={model.found_['lam']:g} of {min(values):g} to {max(values):g}; "
+        f"held-out error {100 * score:.3g} % ({100 * plain:.3g} % unsearched)"
+    )
+    assert [event["text"] for event in messages if event.kind == "message"].count(note) == 1
+    model.save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert again.found_ == model.found_
+    assert again.value("lam") == model.found_["lam"]
+    assert again.get_params()["lam"] == "auto"
+    assert json.loads((tmp_path / "m" / "model.json").read_text())["history"][-1]["notes"] == [note]
+
+
+def test_what_is_given_is_not_searched(data, made):
+    model = small(CSVRGClassifier, lam=3000.0, gamma="median").fit(data.train)
+    assert model.found_ == {}
+    assert not {"search 1", "search 2"} & {*made}
+    made.clear()
+    small(CSVRGClassifier, lam=3000.0).fit(data.train)
+    assert "search 1" in made
+    assert "search 2" not in made
+
+
+def test_few_rows_are_not_searched_and_a_refit_forgets(data, made):
+    model = small(NewtonClassifier).fit(data.train)
+    assert model.found_
+    X, y = squares(900)
+    made.clear()
+    model.fit(X, y)
+    assert model.found_ == {}
+    assert model.value("nu") == 1e-6
+    assert model.value("gamma") == "scale"
+    assert "search 1" not in made
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_plan_lists_the_search_and_each_trial_takes_no_more(kind, data, monkeypatch):
+    model, made, execute = small(kind), [], Driver._execute
+    solver, problem = model.run_of(model._data_of_split(data.train), has_test=True)
+    outlined = {outline.step.name: outline for outline in solver.outline(problem)}
+    names = PASSES[: 1 + len(solver.names)]
+    assert [name for name in outlined if name in PASSES] == names
+    monkeypatch.setattr(Driver, "_execute", lambda self, step: made.append(step) or execute(self, step))
+    model.fit_with(data.train, test=data.test)
+    assert [step.name for step in made if step.name in PASSES] == names
+    # what follows is planned as it is made
+    assert {step.name for step in made} == outlined.keys()
+    for step in made:
+        if step.name in names[1:]:
+            assert len(step.items) == len(outlined[step.name].step.items)
+            assert step.cost == outlined[step.name].step.cost
+            assert step.operand.learned.n_rows == solver.sizes.n_learned
+    n_trials = sum(len(outlined[name].step.items) for name in names[1:])
+    work = outlined[names[1]].step.cost.flops_per_task
+    allowed = work_of(outline_of_most(solver.solver, solver.names[0], problem, problem), problem)
+    assert n_trials * work <= allowed
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+def test_the_same_bits_on_every_scheduler(scheduler, data, tmp_path):
+    here = small(CSVRGClassifier).fit_with(data.train, executor=None)
+    there = small(CSVRGClassifier)
+    train(there, data.train, out=tmp_path / "m", scheduler=scheduler, workers=2)
+    assert there.found_ == here.found_
+    np.testing.assert_array_equal(there.coef_, here.coef_)
+    assert there.history_[-1]["search_score"] == here.history_[-1]["search_score"]
+
+
+@pytest.mark.parametrize("last", PASSES)
+def test_a_run_that_is_interrupted_tries_nothing_twice(last, data, tmp_path, monkeypatch):
+    whole, execute, tried = small(AVMClassifier).fit(data.train), Driver._execute, []
+    put = ArrayParts.put
+
+    def interrupted(self, step):
+        found = execute(self, step)
+        if step.name == last:
+            raise KeyboardInterrupt
+        return found
+
+    def counted(self, number, result):
+        tried.append((self.folder.name, number))
+        return put(self, number, result)
+
+    monkeypatch.setattr(ArrayParts, "put", counted)
+    with monkeypatch.context() as patch:
+        patch.setattr(Driver, "_execute", interrupted)
+        with pytest.raises(Interrupted):
+            train(small(AVMClassifier), data.train, out=tmp_path / "m", scheduler="synchronous")
+    resumed = small(AVMClassifier)
+    train(resumed, data.train, out=tmp_path / "m", scheduler="synchronous", resume=True)
+    np.testing.assert_array_equal(resumed.coef_, whole.coef_)
+    assert resumed.found_ == whole.found_
+    assert len(tried) == len(set(tried)) == 7
+    assert not (tmp_path / "m" / "search").exists()
+
+
+def test_what_was_chosen_is_in_the_first_checkpoint(data, tmp_path, made):
+    def stop(event):
+        if event.kind == "checkpoint_saved":
+            raise KeyboardInterrupt
+
+    folder = CheckpointFolder(tmp_path / "c", {})
+    model = small(CSVRGClassifier)
+    solver, problem = model.run_of(model._data_of_split(data.train), has_test=False)
+    with open_executor("synchronous") as executor:
+        with pytest.raises(Interrupted):
+            Driver({"train": data.train}, executor, EventLog([stop]), folder).run(solver, problem)
+        made.clear()
+        outcome = Driver({"train": data.train}, executor, EventLog(), folder).run(
+            solver, problem, resume=True
+        )
+    assert not {*PASSES} & {*made}
+    whole = small(CSVRGClassifier).fit(data.train)
+    np.testing.assert_array_equal(outcome.state.coefficients, whole.coef_)
+    assert solver.found(outcome.state) == whole.found_
+
+
+@pytest.mark.parametrize("kind", [*KINDS, NewtonRegressor])
+def test_a_run_alone_is_a_run(kind):
+    X, y = squares(400)
+    model = small(kind, **unsearched(kind))
+    data = model._data_of_arrays(X, y, None)
+    solver, problem = model.problem(data, has_test=False)
+    state = run_alone(solver, problem, data.source.reader(0)())
+    with open_executor("synchronous") as executor:
+        outcome = Driver({"train": data.source}, executor).run(solver, problem)
+    np.testing.assert_allclose(state.coefficients, outcome.state.coefficients, rtol=1e-9)
+
+
+def test_errors_weigh_as_rows_and_classes_do():
+    X, y = squares(300)
+    weights = np.random.default_rng(1).integers(1, 4, len(X)).astype(float)
+    model = small(NewtonClassifier, nu=1e-3, gamma=4.0, class_weight={0: 1.0, 1: 3.0}).fit(X, y, weights)
+    solver, problem = model.problem(model._data_of_arrays(X, y, weights), has_test=False)
+    block = Block(X, y.astype(np.int32), weights)
+    state = run_alone(solver, problem, block)
+    wrong = model.predict(X) != y
+    factors = weights * np.where(y == 1, 3.0, 1.0)
+    expected = np.average(wrong, weights=factors)
+    assert losses_of(solver.model(problem, state), block).mean() == pytest.approx(expected, rel=1e-9)
+
+
+def test_real_targets_are_compared_by_their_loss():
+    X, _ = squares(2000)
+    y = np.sin(20 * X[:, 0]) + np.random.default_rng(2).normal(size=2000)
+    model = small(NewtonRegressor, loss="huber").fit(X, 1000 * y)
+    (note,) = model.history_[-1]["notes"]
+    assert "held-out loss" in note
+
+
+def test_the_same_is_chosen_under_any_limit():
+    X, y = squares(2000, 20)
+    model = NewtonClassifier(features="random", n_features=8192, stages=1, random_state=0)
+    data = model._data_of_arrays(X, y, None)
+    chosen = []
+    for limit in (None, 300 * 2**20):
+        model.set_params(memory_limit=limit)
+        solver, _ = model.run_of(data, has_test=False)
+        assert solver.solver.takes_products == (limit is not None)
+        chosen.append((solver.sizes, solver.names))
+    assert chosen[0] == chosen[1]
+
+
+def test_rows_are_parted_with_each_class_in_its_share():
+    X, _ = squares(400)
+    y = (np.arange(400) >= 380).astype(np.int32)
+    learned, held_out = parted(Block(X, y), 150, PROBLEM)
+    assert learned.n_rows == held_out.n_rows == 150
+    assert 6 <= learned.targets.sum() <= 9
+    assert 6 <= held_out.targets.sum() <= 9
+    rows = {tuple(row) for row in learned.features.tolist()} & {
+        tuple(row) for row in held_out.features.tolist()
+    }
+    assert not rows
+
+
+def test_values_weigh_a_row_the_same_on_any_number_of_rows():
+    assert SEARCHED_LAM.tried(10_000) == [4000.0, 16000.0, 64000.0]
+    assert SEARCHED_LAM.tried(1_000_000) == [1e5, 4e5, 1.6e6, 6.4e6]
+    assert SEARCHED_NU.tried(10_000) == [1e-4, 1e-5, 1e-7]
+    # single precision tells no less from 0
+    assert SEARCHED_NU.tried(10**9)[-1] == 1e-9
+    assert SEARCHED_LAM.on_sample(4000.0, 0.25) == 1000.0
+    assert SEARCHED_NU.on_sample(1e-5, 0.25) == 4e-5
+    words = Choices("scale", ("scale/2", "scale"))
+    assert words.tried(7) == ["scale/2"]
+    assert words.on_sample("scale/2", 0.25) == "scale/2"
+
+
+def test_values_of_parts_are_found_and_changed_by_name():
+    solver = small(CSVRGClassifier)._solver(None, 1.0)
+    assert value_of(solver, "lam") == 1024.0
+    assert value_of(solver, "n_landmarks") == 128
+    assert value_of(solver, "nothing") is None
+    changed = with_values(solver, {"lam": 7.0, "gamma": "scale/2", "n_landmarks": 3, "nothing": 1})
+    assert (changed.parts.lam, changed.parts.kernel.gamma, changed.parts.landmarks.n_landmarks) == (
+        7.0,
+        "scale/2",
+        3,
+    )
+    assert solver.parts.lam == 1024.0
+    assert with_values(solver, {"nothing": 1}) is solver
