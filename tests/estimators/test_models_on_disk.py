@@ -33,6 +33,7 @@ KEYS = {
     "mean_weight",
     "history",
     "ended",
+    "found",
     "arrays",
     "fingerprint",
 }
