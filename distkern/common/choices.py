@@ -24,6 +24,7 @@ class Choices:
         what weighs the regulariser against it
     least : the smallest value that is told from 0 in the precision of the features
     certain : standard errors of the difference by which a value has to be better than :attr:`otherwise`
+    by_default : it is chosen unless it is given, and not only where "auto" is
     """
 
     otherwise: float | str
@@ -31,6 +32,7 @@ class Choices:
     power: int = 0
     least: float = 0.0
     certain: float = 1.0
+    by_default: bool = True
 
     def tried(self, n_rows: int) -> list[float | str]:
         """The values for so many rows but :attr:`otherwise` and those about as large."""

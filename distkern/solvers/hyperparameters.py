@@ -98,7 +98,7 @@ def hyperparameters_of(*parts: type, **own: Parameter | None) -> dict[str, Param
         for name, choices in getattr(part, "searched", {}).items():
             found[name] = replace(
                 found[name],
-                default=AUTO,
+                default=AUTO if choices.by_default else found[name].default,
                 kinds=(*found[name].kinds, Words(AUTO)),
                 help=f"{found[name].help}; auto: chosen on held-out rows, or {choices.otherwise}",
                 searched=choices,

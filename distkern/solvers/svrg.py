@@ -23,7 +23,7 @@ from distkern.solvers._svrg.passes import preconditioner, sampled_grams, snapsho
 from distkern.solvers.base import Measures, Outline, Problem, Steps, order_of_rows, rows_of_stage
 from distkern.solvers.explicit import AbstractExplicit, held_out_pass
 from distkern.solvers.gram import Solve
-from distkern.solvers.hyperparameters import SEARCHED_NU, a_loss, feature_parameters
+from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
 from distkern.solvers.measuring import MeasuredState, Model, measured
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
@@ -115,8 +115,11 @@ class SVRG(AbstractExplicit[SVRGState]):
     name = "svrg"
     cost_of_pass = "n r (d + k) for the full gradient, n r (d + 2 k) + n r^2 / B for the inner loop"
     memory = "r k numbers, and r^2 with a preconditioner"
-    # not gamma: what suits the few random features of a trial misleads
-    searched: ClassVar[Mapping[str, Choices]] = {"nu": SEARCHED_NU}
+    # what gamma suits the few random features of a trial may mislead
+    searched: ClassVar[Mapping[str, Choices]] = {
+        "nu": SEARCHED_NU,
+        "gamma": replace(SEARCHED_GAMMA, by_default=False),
+    }
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", loss_names),
         **feature_parameters("random"),

@@ -51,7 +51,11 @@ def small(kind, **given):
 
 def unsearched(kind):
     """What is taken where nothing is searched."""
-    return {name: one.searched.otherwise for name, one in kind.hyperparameters.items() if one.searched}
+    return {
+        name: one.searched.otherwise
+        for name, one in kind.hyperparameters.items()
+        if one.searched and one.searched.by_default
+    }
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +79,7 @@ def test_what_is_chosen_is_better_than_what_is_not_searched(kind, data):
     assert found.found_.keys() == plain.keys()
     assert all(found.value(name) == value for name, value in found.found_.items())
     line = found.history_[-1]
+    assert max(map(len, line["notes"])) <= 80
     if found.found_ == plain:
         assert line["search_score"] == line["search_plain"]
     else:
@@ -94,20 +99,21 @@ def test_it_is_said_what_was_chosen_of_which_range_and_what_it_gained(data, tmp_
     model = small(CSVRGClassifier, gamma=20.0)
     messages = []
     model.fit_with(data.train, listeners=[lambda event: messages.append(event)])
-    (note,) = model.history_[-1]["notes"]
+    notes = model.history_[-1]["notes"]
     score, plain = (model.history_[-1][name] for name in ("search_score", "search_plain"))
     values = [1024.0, *SEARCHED_LAM.tried(1920)]
-    assert note == (
-        f"chosen: lam={model.found_['lam']:g} of {min(values):g} to {max(values):g}; "
-        f"held-out error {100 * score:.3g} % ({100 * plain:.3g} % unsearched)"
-    )
-    assert [event["text"] for event in messages if event.kind == "message"].count(note) == 1
+    assert notes == [
+        f"chosen: lam={model.found_['lam']:g} of {min(values):g}..{max(values):g}",
+        f"held-out error {100 * score:.3g} % ({100 * plain:.3g} % unsearched)",
+    ]
+    told = [event["text"] for event in messages if event.kind == "message"]
+    assert [told.count(note) for note in notes] == [1, 1]
     model.save(tmp_path / "m")
     again = load_model(tmp_path / "m")
     assert again.found_ == model.found_
     assert again.value("lam") == model.found_["lam"]
     assert again.get_params()["lam"] == "auto"
-    assert json.loads((tmp_path / "m" / "model.json").read_text())["history"][-1]["notes"] == [note]
+    assert json.loads((tmp_path / "m" / "model.json").read_text())["history"][-1]["notes"] == notes
 
 
 def test_what_is_given_is_not_searched(data, made):
@@ -118,6 +124,15 @@ def test_what_is_given_is_not_searched(data, made):
     small(CSVRGClassifier, lam=3000.0).fit(data.train)
     assert "search 1" in made
     assert "search 2" not in made
+
+
+def test_what_is_not_searched_by_default_is_searched_if_it_is_asked_for(data, made):
+    model = small(SVRGClassifier, nu=1e-6).fit(data.train)
+    assert model.found_ == {}
+    assert "search 1" not in made
+    model = small(SVRGClassifier, nu=1e-6, gamma="auto").fit(data.train)
+    assert [*model.found_] == ["gamma"]
+    assert "search 1" in made
 
 
 def test_few_rows_are_not_searched_and_a_refit_forgets(data, made):
@@ -243,8 +258,7 @@ def test_real_targets_are_compared_by_their_loss():
     X, _ = squares(2000)
     y = np.sin(20 * X[:, 0]) + np.random.default_rng(2).normal(size=2000)
     model = small(NewtonRegressor, loss="huber").fit(X, 1000 * y)
-    (note,) = model.history_[-1]["notes"]
-    assert "held-out loss" in note
+    assert "held-out loss" in model.history_[-1]["notes"][1]
 
 
 def test_the_same_is_chosen_under_any_limit():

@@ -115,7 +115,7 @@ class Searched(AbstractSolver[State]):
         return replace(
             measures,
             extra=measures.extra | {"search_score": score, "search_plain": plain},
-            notes=(self._note(state), *measures.notes),
+            notes=(*self._notes(state), *measures.notes),
         )
 
     def step_hint(self) -> str:
@@ -172,21 +172,21 @@ class Searched(AbstractSolver[State]):
         cost = self.sizes.cost(problem)
         return Each(f"search {number + 1}", try_values, items, store, operand=operand, cost=cost)
 
-    def _note(self, state: State) -> str:
-        """A line: what was chosen, of which range, and what it gained."""
+    def _notes(self, state: State) -> tuple[str, str]:
+        """What was chosen, of which range, and what it gained: lines of at most 80 characters."""
         n_rows, score, plain, *_ = state.searched.tolist()
         said = []
         for name, value in self.found(state).items():
             values = self._values(name, int(n_rows))
             # words are declared in the order of what they mean, but for the first
             ends = (values[1], values[-1]) if isinstance(value, str) else (min(values), max(values))
-            said.append(f"{name}={_spoken(value)} of {_spoken(ends[0])} to {_spoken(ends[1])}")
+            said.append(f"{name}={_spoken(value)} of {_spoken(ends[0])}..{_spoken(ends[1])}")
         gained = (
             f"loss {score:.4g} ({plain:.4g} unsearched)"
             if self.is_real
             else f"error {100 * score:.3g} % ({100 * plain:.3g} % unsearched)"
         )
-        return f"chosen: {', '.join(said)}; held-out {gained}"
+        return f"chosen: {', '.join(said)}", f"held-out {gained}"
 
 
 def searched(solver: AbstractSolver[Any], names: Collection[str], problem: Problem) -> AbstractSolver[Any]:
