@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from distkern.bases.base import AbstractBasis
 from distkern.bases.random_features import STRIP_ROWS, tile_is_large
+from distkern.common.choices import Choices
 from distkern.common.sparse import Rows
 from distkern.common.types import Block
 from distkern.features import AbstractFeatures, Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem
+from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU
 from distkern.solvers.measuring import Model, Sums, held_out, measure_gradient, sums_and_slopes
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import Sample, SampledModel, measure_sampled_gradient
@@ -38,6 +41,8 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     risk: Risk
     features: AbstractFeatures
+
+    searched: ClassVar[Mapping[str, Choices]] = {"nu": SEARCHED_NU, "gamma": SEARCHED_GAMMA}
 
     def choice(self, problem: Problem) -> AbstractFeatures:
         """The features; with linear ones of real targets a constant one."""

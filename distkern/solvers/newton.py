@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from distkern.bases.base import AbstractBasis
 from distkern.bases.coordinates import Coordinates
 from distkern.bases.gram import COLUMNS
-from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, Parameter, Whole, Words, parameter
 from distkern.features import Footprint, feature_names, find_features
@@ -33,13 +32,7 @@ from distkern.solvers.explicit import (
     zero_pass,
 )
 from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_slopes
-from distkern.solvers.hyperparameters import (
-    MEMORY_LIMIT,
-    SEARCHED_GAMMA,
-    SEARCHED_NU,
-    a_loss,
-    feature_parameters,
-)
+from distkern.solvers.hyperparameters import MEMORY_LIMIT, a_loss, feature_parameters
 from distkern.solvers.measuring import Model, Sums, figures_of, measured
 from distkern.solvers.sample import Sample, sample_of
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
@@ -138,7 +131,7 @@ class Newton(AbstractExplicit[NewtonState]):
     name = "newton"
     cost_of_pass = "n r (d + k), of the rows of a matrix r (d + k r / 2 + k)"
     memory = "(k + 1) r^2 numbers in the driver, k r^2 / 2 in each worker; r k in both with products"
-    searched: ClassVar[Mapping[str, Choices]] = {"nu": SEARCHED_NU, "gamma": SEARCHED_GAMMA}
+    in_trials: ClassVar[Mapping[str, Any]] = {"hessian": "matrix", "memory_limit": None}
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", curved_loss_names),
         **feature_parameters("nystroem"),
@@ -160,10 +153,6 @@ class Newton(AbstractExplicit[NewtonState]):
     def takes_products(self) -> bool:
         """Whether no matrix is made; "auto" has been decided by who knows what fits."""
         return self.hessian == "products"
-
-    def for_trials(self) -> Newton:
-        # whatever the limit, the same is chosen
-        return replace(self, hessian="matrix", memory_limit=None)
 
     def state_type(self) -> type[NewtonState]:
         return NewtonState

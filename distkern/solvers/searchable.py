@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, Self, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from distkern.common.choices import Choices
 from distkern.solvers.base import AbstractSolver, Problem
@@ -21,10 +21,8 @@ class AbstractSearchable(AbstractSolver[State]):
 
     #: what may be chosen, in the order in which it is
     searched: ClassVar[Mapping[str, Choices]] = {}
-
-    def for_trials(self) -> Self:
-        """What is tried: the same in any memory."""
-        return self
+    #: other values of its fields for trials, so that the same is chosen under any limit of memory
+    in_trials: ClassVar[Mapping[str, Any]] = {}
 
     @abstractmethod
     def model(self, problem: Problem, state: State) -> Model:

@@ -176,7 +176,8 @@ def test_names_are_known_without_an_import() -> None:
     assert {name.removesuffix("_regressor") for name in algorithms()} == {*solvers, CHOSEN}
     for name, kind in algorithms().items():
         solver = name.removesuffix("_regressor")
-        names = {*(CHOICE if solver == CHOSEN else hyperparameters_of(solvers[solver])), "class_weight"}
+        known = {*CHOICE, "probability"} if solver == CHOSEN else hyperparameters_of(solvers[solver])
+        names = {*known, "class_weight"}
         assert {*kind().get_params()} - {"random_state"} <= names
 
 

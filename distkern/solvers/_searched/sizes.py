@@ -75,7 +75,7 @@ class Sizes:
 
 def sizes_of(solver: AbstractSearchable[Any], names: Sequence[str], problem: Problem) -> Sizes | None:
     """Those of trials that all together take at most the work of the run; None if there are none so small."""
-    solver = solver.for_trials()
+    solver = with_values(solver, solver.in_trials)
     n_trials = 1 + sum(len(solver.searched[name].tried(problem.n_rows)) for name in names)
     most = min(problem.n_rows // _SHARE, _MOST_ROWS, _MOST_BYTES // (2 * problem.row_bytes))
     allowed = work_of(outline_of_most(solver, names[0], problem, problem), problem)
