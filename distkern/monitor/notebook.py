@@ -59,7 +59,9 @@ class Notebook(Terminal):
         self._changed = time.monotonic()
         display: Any = import_module("IPython.display")
         text = html.escape("\n".join(self._lines))
-        page = display.HTML(f'<pre style="line-height:1.3">{text}</pre><div>{self._bar}</div>')
+        page = display.HTML(
+            f'<pre style="font-family:monospace;line-height:1.3">{text}</pre><div>{self._bar}</div>'
+        )
         if self._shown is None:
             self._shown = display.display(page, display_id=True)
         else:

@@ -152,7 +152,7 @@ def stage_table(history: Sequence[Metrics]) -> str:
         ("gap ratio", ratios, lambda ratio: in_number(round(ratio, 4))),
         ("change", _column(history, "change"), lambda change: f"{change:.3g}"),
         *((f"{name} {error}", *_errors(history, key)) for name, key in _ERRORS),
-        *((_words(key), _column(history, key), in_number) for key in FIGURES_OF_TARGETS),
+        *((_words(key), _column(history, key), _target_text(key)) for key in FIGURES_OF_TARGETS),
         *((_words(key), _column(history, key), _own_text(key)) for key in own if key not in constant),
         ("read", _column(history, "bytes_read"), in_bytes),
         ("worker", peaks_so_far(history, "worker_peak_rss_bytes"), in_bytes),
@@ -214,6 +214,11 @@ def _places(count: int) -> list[int]:
 
 def _own_text(key: str) -> Cell:
     return (lambda count: f"{count:,.0f}") if key in ("model_size", "rounds") else short_number
+
+
+def _target_text(key: str) -> Cell:
+    # of R2 what comes after four digits is noise, and a zero has no sign
+    return (lambda share: in_number(round(share, 4) + 0.0)) if key.endswith("_r2") else in_number
 
 
 def _notes(names: set[str], shown: int, count: int, same: str) -> str:
