@@ -146,7 +146,7 @@ def test_a_damaged_shard_met_by_a_worker_process(folder: Path, capfd: pytest.Cap
         (["train", "--data", "d.zarr", "--out", "text.zarr"], ["text.zarr", "'manifest.json'", "new folder"]),
         ([*TRAIN, "--set", "n_landmraks=3"], ["'n_landmraks'", "did you mean 'n_landmarks'?"]),
         ([*TRAIN, "--set", "kernel=rbff"], ["'kernel'", "'rbff'", "did you mean 'rbf'?"]),
-        ([*TRAIN, "--set", "gamma=wide"], ["'gamma'", "'wide'", "a number > 0, median, scale"]),
+        ([*TRAIN, "--set", "gamma=wide"], ["'gamma'", "'wide'", "a number > 0, auto, median, scale"]),
         ([*TRAIN, "--set", "theta=1.5"], ["'theta'", "in [0, 1)"]),
         ([*TRAIN, "--algorithm", "csvgr"], ["'csvgr'", "did you mean 'csvrg'?"]),
         (["train", "job.toml", "--out", "new"], ["job.toml", "'dat'", "did you mean 'data'?"]),
