@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -78,6 +79,8 @@ def evaluate(model: str, data: str, split: str, html: Place | None, as_json: boo
     from distkern.runs.run import evaluations
 
     where = options.where_to_run(**where)
+    if html is not None:
+        _check_page(html)
     fitted = load_model(model)
     names = ["train", "test"] if split == "both" else [split]
     sources = [find_split(data, name) for name in names]
@@ -105,6 +108,16 @@ def evaluate(model: str, data: str, split: str, html: Place | None, as_json: boo
             printed.print(line)
     if html is not None:
         printed.print(f"page in {html}", markup=False)
+
+
+def _check_page(place: Place) -> None:
+    """Refuse a page that could not be written once everything is measured."""
+    if place.is_dir():
+        raise InputError("is a folder", where=f"--html {place}", mend="name a file in it")
+    if isinstance(place, Path) and not place.parent.is_dir():
+        raise InputError(
+            f"there is no folder {place.parent}", where=f"--html {place}", mend="make it, or check the path"
+        )
 
 
 def _record(evaluation: Evaluation) -> dict[str, Any]:

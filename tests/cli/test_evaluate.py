@@ -131,6 +131,17 @@ def test_both_splits_of_a_regression(
     assert ">4M</text>" in drawn
 
 
+@pytest.mark.parametrize(("page", "told"), [("none/page.html", "there is no folder"), (".", "is a folder")])
+def test_a_page_that_cannot_be_written_is_refused_first(
+    numbers: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], page: str, told: str
+) -> None:
+    place = str(tmp_path / page)
+    assert main(["evaluate", "no model", "--data", str(numbers[1]), "--html", place]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert "--html" in line
+    assert told in line
+
+
 def test_a_terminal_gets_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
