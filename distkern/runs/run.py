@@ -162,6 +162,9 @@ def _plan_on(
             raised,
             _with_number(estimator, lambda smaller: _fits(machine, smaller, source, test is not None)),
         )
+        names = estimator.open_names()
+        if names and any(step.name == "search 1" for step in passes):
+            advice += f", or give {' and '.join(names)}, so that nothing is tried"
     seconds = START_SECONDS + sum(step.times * step.seconds for step in passes)
     return Plan(
         passes,

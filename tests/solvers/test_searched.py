@@ -21,7 +21,7 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
-from distkern.runs.run import train
+from distkern.runs.run import plan, train
 from distkern.solvers._searched.alone import run_alone
 from distkern.solvers._searched.sizes import outline_of_most, work_of
 from distkern.solvers._searched.solver import parted
@@ -272,6 +272,15 @@ def test_the_same_is_chosen_under_any_limit():
         assert solver.solver.takes_products == (limit is not None)
         chosen.append((solver.sizes, solver.names))
     assert chosen[0] == chosen[1]
+
+
+def test_a_limit_that_trials_do_not_fit_is_told_what_makes_do_without(data):
+    advice = plan(
+        small(CSVRGClassifier), data.train, scheduler="local", workers=1, memory_limit=160 * 2**20
+    ).advice
+    assert advice.endswith(", or give gamma and lam, so that nothing is tried")
+    given = small(CSVRGClassifier, lam=1024.0, gamma="scale")
+    assert plan(given, data.train, scheduler="local", workers=1, memory_limit=160 * 2**20).fits
 
 
 def test_rows_are_parted_with_each_class_in_its_share():

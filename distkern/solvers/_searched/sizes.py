@@ -23,6 +23,9 @@ _FUNCTIONS, _LEAST_FUNCTIONS, _MOST_FUNCTIONS = (1, 2, 4), 32, 512
 #: operations of products that take the time of an exponential, and a second, of a sequential loop
 _FLOPS_OF_ENTRY, _FLOPS_OF_SECOND = 90.0, 2e10
 _MIB = 2**20
+#: what a worker loads of solvers and of linear algebra, which else the driver alone does (24 measured), and
+#: what stays of compiled loops
+_LOADED_BYTES, _STAYING_BYTES = 28 * _MIB, 60 * _MIB
 #: of a trial's memory
 _MOST_TRIAL_BYTES = 64 * _MIB
 
@@ -58,6 +61,7 @@ class Sizes:
         trial = self.problem(problem)
         outlines = outline_of_most(self.solver, self.first, trial, problem)
         costs = [outline.step.cost for outline in outlines]
+        compiled = any(cost.compiled or cost.driver_compiled for cost in costs)
         predictions = 64 * self.n_learned * problem.n_outputs
         return Cost(
             workspace_bytes=max(cost.workspace_bytes + cost.driver_bytes for cost in costs)
@@ -65,12 +69,24 @@ class Sizes:
             + predictions
             + _MIB,
             result_bytes=8 * self.n_learned + 4096,
-            process_bytes=max(cost.process_bytes for cost in costs) + sample_bytes(problem, self.n_learned),
+            process_bytes=max(cost.process_bytes for cost in costs)
+            + sample_bytes(problem, self.n_learned)
+            + _LOADED_BYTES * (not compiled),
             # as it was read, in another order and sent
             driver_bytes=3 * sample_bytes(problem, self.n_learned),
-            compiled=any(cost.compiled or cost.driver_compiled for cost in costs),
+            compiled=compiled,
             flops_per_task=work_of(outlines, trial),
         )
+
+
+def after(outlines: Sequence[Outline], trial: Cost) -> list[Outline]:
+    """Passes in processes where what trials have loaded stays."""
+    loaded, found = _STAYING_BYTES if trial.compiled else _LOADED_BYTES, []
+    for outline in outlines:
+        cost = outline.step.cost
+        stays = replace(cost, process_bytes=cost.process_bytes + (0 if cost.compiled else loaded))
+        found.append(replace(outline, step=replace(outline.step, cost=stays)))
+    return found
 
 
 def sizes_of(solver: AbstractSearchable[Any], names: Sequence[str], problem: Problem) -> Sizes | None:

@@ -14,7 +14,7 @@ from distkern.common.stores import Store
 from distkern.common.types import Block
 from distkern.passes import Cost, Each, Outline, Reduce
 from distkern.solvers._cells.trials import difference, stratified_order
-from distkern.solvers._searched.sizes import Sizes, outline_of_most, sample_bytes, sizes_of
+from distkern.solvers._searched.sizes import Sizes, after, outline_of_most, sample_bytes, sizes_of
 from distkern.solvers._searched.trials import Trials, joined, sampled, try_values
 from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps, Trouble
 from distkern.solvers.sample import Sample, sample_of
@@ -134,7 +134,8 @@ class Searched(AbstractSolver[State]):
                 len(self._choices(name).tried(problem.n_rows)) + (number == 0)
             )
             passes.append(Outline(self._searching(problem, number, items, None, None), 1))
-        return passes + outline_of_most(self.solver, self.names[0], problem, problem)
+        run = outline_of_most(self.solver, self.names[0], problem, problem)
+        return passes + after(run, self.sizes.cost(problem))
 
     def _choices(self, name: str) -> Choices:
         return self.solver.searched[name]
