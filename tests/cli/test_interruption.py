@@ -101,7 +101,7 @@ def test_an_interrupt_while_a_module_runs_text(tmp_path: Path) -> None:
 
 
 #: how the lines begin that a run says of itself
-SAID = ("csvrg: ", "stage ", "   ", "about ", "interrupted in stage ")
+SAID = ("csvrg: ", "stage ", "   ", "about ", "chosen: ", "held-out ", "interrupted in stage ")
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")

@@ -283,6 +283,12 @@ def test_a_limit_that_trials_do_not_fit_is_told_what_makes_do_without(data):
     assert plan(given, data.train, scheduler="local", workers=1, memory_limit=160 * 2**20).fits
 
 
+def test_trials_make_few_stages_however_many_are_allowed(data):
+    model = CSVRGClassifier(n_landmarks=128, steps_per_stage=1.0, stages=1000)
+    solver, _ = model.run_of(model._data_of_split(data.train), has_test=False)
+    assert (solver.stages, solver.sizes.solver.stages) == (1000, 10)
+
+
 def test_rows_are_parted_with_each_class_in_its_share():
     X, _ = squares(400)
     y = (np.arange(400) >= 380).astype(np.int32)

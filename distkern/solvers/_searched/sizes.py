@@ -16,6 +16,8 @@ from distkern.solvers.searchable import AbstractSearchable
 
 #: rows that a trial learns from: at most, at least, and of all one in so many at most
 _MOST_ROWS, _LEAST_ROWS, _SHARE = 4000, 250, 4
+#: stages of a trial, at most: who asks for more may mean to stop early
+_MOST_STAGES = 10
 #: of the sample
 _MOST_BYTES = 32 * 2**20
 #: functions of a trial: one in so many, the first that leaves enough rows; at least, at most
@@ -146,9 +148,10 @@ def _held_bytes(outline: Outline) -> int:
 
 
 def _fewer_functions(solver: AbstractSearchable[Any], share: int) -> dict[str, Any]:
-    """Other values of what says how many functions there are."""
+    """Other values of what says how many functions there are, and how many stages."""
     landmarks, features = value_of(solver, "n_landmarks"), value_of(solver, "n_features")
     found: dict[str, Any] = {"n_landmarks": _fewer(landmarks or DEFAULT_LANDMARKS, share), "diameter": None}
+    found["stages"] = min(value_of(solver, "stages"), _MOST_STAGES)
     if features is not None:
         found["n_features"] = _fewer(features, share)
     return found
