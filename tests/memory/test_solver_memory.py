@@ -22,11 +22,13 @@ SETTINGS = {
     "PegasosClassifier": {"stages": 1},
     "DSGClassifier": {"n_features": 1024, "stages": 1},
     "SVRGClassifier": {"n_features": 512, "stages": 1},
+    "NewtonClassifier": {"n_landmarks": 128, "stages": 1},
 }
 #: what is done, in a process of its own: prints the peaks that were planned and those that were there
 DO = """
 import json, sys
 import distkern as dk
+import distkern.runs.limits as limits
 import distkern.runs.run as runs
 from distkern.engine.tasks import peak_resident_bytes
 from distkern.runs.scoring import predict_to
@@ -46,7 +48,7 @@ def watch(event):
 
 if __name__ == "__main__":
     what, data, model, scheduler, settings = sys.argv[1:]
-    runs.fitted = remember
+    runs.fitted = limits.fitted = remember
     split, where = dk.open_dataset(data).train, {"scheduler": scheduler, "workers": 2}
     if what == "train":
         name, parameters = json.loads(settings)
