@@ -68,7 +68,7 @@ class Cells(AbstractSolver[CellsState]):
     moved together once, and each is cut into its cells where it is solved, by a single task.
 
     Probabilities, if they are wanted, are sigmoids of the decision values (Platt 1999), fitted to rows that
-    are held out of about 32 cells, which are solved once more without them. Of several partitions the first
+    are held out of 8 to 32 cells, which are solved once more without them. Of several partitions the first
     has these cells, so the average's probabilities are a little closer to one half than they need be.
 
     Over a model b below, f = b + g, and the cells minimise 1/2 |g|^2 + C sum_i s_i l(b(x_i) + g(x_i), y_i).

@@ -21,8 +21,10 @@ Array = NDArray[np.float64]
 
 #: every so manyth row that lies in a cell is held out
 HELD_OUT = 5
-#: buckets and cells of which rows are held out, about; rows of them below which each is held out once
-MOST_BUCKETS, CELLS, FEW_ROWS = 16, 32, 10_000
+#: buckets and cells of which rows are held out, at most; cells at least, if there are so many
+MOST_BUCKETS, MOST_CELLS, LEAST_CELLS = 16, 32, 8
+#: rows of these cells, about; and below which each of them is held out once
+ENOUGH_ROWS, FEW_ROWS = 25_000, 10_000
 #: first index of the streams of a bucket
 _ORDER = 6
 

@@ -17,7 +17,16 @@ from distkern.common.types import Block, Floats
 from distkern.passes import Cost, Each, Reduce
 from distkern.solvers._cells.basis import KEPT_BYTES, CellBasis, placed_sizes, placing_bytes
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
-from distkern.solvers._cells.calibrating import CELLS, FEW_ROWS, HELD_OUT, MOST_BUCKETS, Calibrating, hold_out
+from distkern.solvers._cells.calibrating import (
+    ENOUGH_ROWS,
+    FEW_ROWS,
+    HELD_OUT,
+    LEAST_CELLS,
+    MOST_BUCKETS,
+    MOST_CELLS,
+    Calibrating,
+    hold_out,
+)
 from distkern.solvers._cells.choosing import MOST_TRIALS
 from distkern.solvers._cells.held_out import Asked, Zero, measure_asked, measure_zero
 from distkern.solvers._cells.metric import METRIC_ROWS
@@ -210,19 +219,20 @@ class Layout(Sizes):
         and how many times.
         """
         chosen = np.unique(np.linspace(0, n_buckets - 1, min(MOST_BUCKETS, n_buckets)).astype(int)).tolist()
-        n_rows = min(self.problem.n_rows, CELLS * self.cell_rows)
-        return chosen, -(-CELLS // len(chosen)), min(HELD_OUT, -(-FEW_ROWS // n_rows))
+        n_cells = min(max(ENOUGH_ROWS // self.cell_rows, LEAST_CELLS), MOST_CELLS)
+        n_rows = min(self.problem.n_rows, n_cells * self.cell_rows)
+        return chosen, -(-n_cells // len(chosen)), min(HELD_OUT, -(-FEW_ROWS // n_rows))
 
     def calibrating(
         self, items: Sequence[tuple[int, int]], store: Store | None, operand: Calibrating | None
     ) -> Each:
         """Decision values of rows that are held out of some cells."""
         # how many buckets there are is known later, and with it how many cells of each have rows held out
-        most = min(self.problem.n_rows, 2 * CELLS * self.cell_rows) + 2 * CELLS * HELD_OUT
+        most = min(self.problem.n_rows, 2 * MOST_CELLS * self.cell_rows) + 2 * MOST_CELLS * HELD_OUT
         row_bytes = 8 * self.problem.n_outputs + 16
         cost = Cost(
             workspace_bytes=self._solving_bytes(self.cell_rows),
-            result_bytes=min(most, self.bucket_rows + CELLS * HELD_OUT) * row_bytes,
+            result_bytes=min(most, self.bucket_rows + MOST_CELLS * HELD_OUT) * row_bytes,
             # all of them, and both labels of each
             driver_bytes=self.places_bytes + most * (2 * row_bytes + 64) + _FITTING_BYTES,
             compiled=True,
