@@ -8,15 +8,15 @@ from contextlib import suppress
 
 #: mallopt's names of its thresholds (malloc.h), and what they are set to
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
-_TRIM_BYTES, _MMAP_BYTES = 8 * 2**20, 4 * 2**20
+_TRIM_BYTES, _MMAP_BYTES = 4 * 2**20, 3 * 2**20
 
 
 def return_large_arrays() -> None:
-    """From here on, have arrays above 4 MiB mapped one by one, so that freeing one gives its memory back.
+    """From here on, have arrays above 3 MiB mapped one by one, so that freeing one gives its memory back.
 
     glibc raises that threshold to the size of whatever was freed last, up to 32 MiB; blocks and pieces then
     come from a heap whose holes fit nothing, and a process that streams them grows for several stages
-    to half as much again as it ever held at once. Pieces of kernel rows, of 1 to 4 MiB, stay with the heap:
+    to half as much again as it ever held at once. Pieces of kernel rows, of 1 to 3 MiB, stay with the heap:
     the system would take as long to map them as it takes to compute them. Does nothing under another C
     library, or where the user has set the threshold (``MALLOC_MMAP_THRESHOLD_``).
     """

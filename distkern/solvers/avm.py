@@ -72,7 +72,11 @@ class AVM(AbstractCoresetSolver[AVMState]):
     name = "avm"
     cost_of_pass = "n r (d + k)"
     memory = "r (d + k) numbers and a tile of kernel values"
-    searched: ClassVar[Mapping[str, Choices]] = {"lam": SEARCHED_LAM, "gamma": SEARCHED_GAMMA}
+    # with larger weights of the losses its few stages do not converge
+    searched: ClassVar[Mapping[str, Choices]] = {
+        "lam": replace(SEARCHED_LAM, values=(0.1, 0.4, 1.6)),
+        "gamma": SEARCHED_GAMMA,
+    }
     choices: ClassVar[Mapping[str, Parameter]] = {"loss": a_loss("hinge", margin_loss_names), **CORESET}
     # up to 11 times that of the model 0 it was seen to come back
     explosion = 100.0
