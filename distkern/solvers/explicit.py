@@ -125,4 +125,6 @@ def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:
         entries_per_row=times * footprint.entries_per_row,
         process_bytes=footprint.process_bytes,
         compiled=footprint.is_compiled,
+        # it makes the features of landmarks
+        driver_compiled=footprint.is_compiled and footprint.driver_bytes > 0,
     )
