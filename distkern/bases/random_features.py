@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from zict import LRU
 
+from distkern.bases._kept_blocks import KeptBlocks
 from distkern.bases.base import WIDE_TILE_ROWS, AbstractBasis, SlopesAt, multiply
 from distkern.common.errors import InputError, unknown_name
 from distkern.common.sparse import Rows, SparseRows
@@ -19,13 +19,9 @@ from distkern.kernels.base import AbstractKernel, require
 from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel
 from distkern.samplers import AbstractSampler, Draws, find_sampler
 
-_Key: TypeAlias = tuple[AbstractKernel, Draws, str]
-
 #: bytes of blocks that a process keeps
 KEPT_BYTES = 64 * 2**20
-#: one that is larger than all of it is not kept; see :func:`_keep`
-blocks: LRU[_Key, AbstractFeatureBlock] = LRU(KEPT_BYTES, {}, weight=lambda _, block: block.nbytes)
-_newest: _Key | None = None
+blocks = KeptBlocks(KEPT_BYTES)
 #: what a process takes to multiply sparse rows (scipy.sparse)
 _SPARSE_BYTES = 28 * 2**20
 #: what a tile of all features may take
@@ -35,26 +31,6 @@ STRIP_ROWS = 8192
 _PROBE_ROWS = 4
 _PROBE_COLUMNS = 32
 _NORMALIZATIONS = ("basis", "block")
-
-
-def _keep(key: _Key, block: AbstractFeatureBlock) -> None:
-    """Keep a block, where there is no room in place of the oldest of another basis, if there is one.
-
-    Otherwise the one that was made last gives way: passes go over the blocks of a basis in turns, and the one
-    that was used longest ago is needed next.
-    """
-    global _newest
-    oldest = next(iter(blocks.order), None)
-    is_full = blocks.total_weight + block.nbytes > blocks.n
-    if is_full and oldest is not None and _basis_of(oldest) == _basis_of(key) and _newest is not None:
-        blocks.pop(_newest, None)
-    blocks[key] = block
-    _newest = key
-
-
-def _basis_of(key: _Key) -> tuple[object, ...]:
-    kernel, draws, dtype = key
-    return kernel, draws.sampler, draws.seed, draws.n_input, dtype
 
 
 def tile_is_large(size: int, itemsize: int) -> bool:
@@ -319,12 +295,12 @@ class RandomFeatureBasis(AbstractBasis):
 
     def _kept(self, block: int) -> AbstractFeatureBlock:
         draws = self._draws(block)
-        key: _Key = (self.kernel, draws, self.dtype.str)
+        key = (self.kernel, draws, self.dtype.str)
         found = blocks.get(key)
         if found is None:
             # two threads may make the same block: they make the same one
             found = self.kernel.feature_block(draws, self.dtype)
-            _keep(key, found)
+            blocks.keep(key, found)
         return found
 
     def _some(self, block: int, places: NDArray[Any]) -> tuple[AbstractFeatureBlock, NDArray[Any]]:

@@ -17,8 +17,8 @@ def return_large_arrays() -> None:
     glibc raises that threshold to the size of whatever was freed last, up to 32 MiB; blocks and pieces then
     come from a heap whose holes fit nothing, and a process that streams them grows for several stages
     to half as much again as it ever held at once. Pieces of kernel rows, of 1 to 3 MiB, stay with the heap:
-    the system would take as long to map them as it takes to compute them. Does nothing under another C
-    library, or where the user has set the threshold (``MALLOC_MMAP_THRESHOLD_``).
+    mapping them took a quarter of a run's seconds. Does nothing under another C library, or where the user
+    has set the threshold (``MALLOC_MMAP_THRESHOLD_``).
     """
     if "MALLOC_MMAP_THRESHOLD_" in os.environ:
         return

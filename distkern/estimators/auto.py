@@ -114,7 +114,7 @@ class AbstractKernelMachine(AbstractEstimator):
     def _made(self, chosen: Candidate) -> AbstractEstimator:
         own = {name: getattr(self, name) for name in self.hyperparameters}
         shared = {name: value for name, value in own.items() if name in chosen.kind.hyperparameters}
-        likelihood = {"loss": "logistic"} if own.get("probability") and "probability" not in shared else {}
+        likelihood = {"loss": "logistic"} if self._is_calibrated and "probability" not in shared else {}
         return chosen.kind(**{**shared, **likelihood, **chosen.settings})
 
     def _fits(self, candidate: Candidate, data: TrainingData, limit: int, *, has_test: bool) -> bool:

@@ -14,7 +14,7 @@ from distkern.common.sparse import SparseRows, stacked
 from distkern.common.types import AbstractSource, Block
 from distkern.engine.executors import open_executor
 from distkern.runs.spooled import whole_blocks
-from distkern.solvers._cells.trials import difference, stratified_order
+from distkern.solvers.comparison import mean_difference, stratified_order
 
 #: of the sample: rows, bytes, and blocks that are read; fewer rows tell nothing
 _MOST_ROWS, _MOST_BYTES, _MOST_BLOCKS, _LEAST_ROWS = 4000, 32 * 2**20, 16, 60
@@ -77,7 +77,7 @@ class Sample:
         losses = [self._losses(model) for model in models]
         scores = [float(one.mean()) for one in losses]
         best = int(np.argmin(scores))
-        mean, error = difference(losses[0], losses[best])
+        mean, error = mean_difference(losses[0], losses[best])
         return best if mean > _CERTAIN * error else 0, scores
 
     def _losses(self, model: Any) -> NDArray[np.float64]:

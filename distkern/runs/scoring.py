@@ -238,15 +238,9 @@ def _told(blocks: Iterable[FileBlock], files: FileRows, events: EventLog) -> Ite
             bytes_done=n_bytes,
         )
         yield block
-    seconds, split = time.perf_counter() - started, dict[str, float]()
+    seconds = time.perf_counter() - started
     events.emit(
-        "pass_finished",
-        **about,
-        seconds=seconds,
-        rows=rows,
-        bytes=n_bytes,
-        mode="driver",
-        split_seconds=split,
+        "pass_finished", **about, seconds=seconds, rows=rows, bytes=n_bytes, mode="driver", split_seconds={}
     )
 
 

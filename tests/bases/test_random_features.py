@@ -6,11 +6,13 @@ import pickle
 import subprocess
 import sys
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from distkern.bases import NystroemBasis, RandomFeatureBasis, random_features
+from distkern.bases._kept_blocks import KeptBlocks
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.sparse import SparseRows
 from distkern.kernels import find_kernel, tile_kernel_names
@@ -126,12 +128,11 @@ def test_gamma_scales_the_same_draws():
 
 
 def test_what_is_kept_stays_within_its_bytes(monkeypatch):
-    random_features.blocks.clear()
-    monkeypatch.setattr(random_features.blocks, "n", 3 * 6 * 32 * 4)
+    monkeypatch.setattr(random_features, "blocks", KeptBlocks(3 * 6 * 32 * 4))
     basis = basis_of(640)
     before = basis.values(rows(20))
     assert len(random_features.blocks) == 3
-    assert sum(block.nbytes for block in random_features.blocks.values()) <= 3 * 6 * 32 * 4
+    assert random_features.blocks.nbytes <= 3 * 6 * 32 * 4
     # passes over the blocks in turns find all but the last one
     made = []
     block_of = type(RBF).feature_block
@@ -311,3 +312,18 @@ def test_a_process_takes_no_more_than_it_says():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     taken, promised = map(int, run.stdout.split())
     assert 2**23 < taken < promised
+
+
+def test_threads_share_what_is_kept(monkeypatch):
+    monkeypatch.setattr(random_features, "blocks", KeptBlocks(3 * 6 * 32 * 4))
+    features, bases = rows(20), [basis_of(640), basis_of(640, seed=12)]
+    expected = [basis.values(features) for basis in bases]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda number: bases[number % 2].values(features), range(40)))
+    finally:
+        sys.setswitchinterval(interval)
+    for number, values in enumerate(found):
+        np.testing.assert_array_equal(values, expected[number % 2])

@@ -110,10 +110,7 @@ def test_classes_as_rare_as_they_are_whatever_their_weight():
 def test_the_same_from_the_disk_and_on_the_command_line(tmp_path: Path):
     X, codes, _ = drawn(900)
     labels = np.array(["no", "so", "yes"])[codes + (X[:, 0] > 1)]
-    write_dataset([(X, labels)], tmp_path / "d.zarr", test_fraction=0.2, rows_per_shard=100)
-    from distkern.storage.dataset import open_dataset
-
-    data = open_dataset(tmp_path / "d.zarr")
+    data = write_dataset([(X, labels)], tmp_path / "d.zarr", test_fraction=0.2, rows_per_shard=100)
     given = {**GIVEN, "scale": "none", "max_cell_rows": 150, "probability": True}
     model = CellClassifier(**given)
     train(model, data.train, test=data.test, out=tmp_path / "synchronous", scheduler="synchronous")

@@ -19,14 +19,8 @@ from distkern.solvers._cells.machine import CellSettings, solve_cell
 from distkern.solvers._cells.mapping import CellMap, MapChoice
 from distkern.solvers._cells.search import Size, sizes_of
 from distkern.solvers._cells.space import Space, costs_of, maps_of, quick_maps
-from distkern.solvers._cells.trials import (
-    KernelSpec,
-    Sampled,
-    Setting,
-    stratified_order,
-    try_map,
-    worth_its_work,
-)
+from distkern.solvers._cells.trials import KernelSpec, Sampled, Setting, try_map, worth_its_work
+from distkern.solvers.comparison import stratified_order
 
 MATERN = (KernelSpec("matern", (("smoothness", 0.5),)),)
 

@@ -15,12 +15,11 @@ from distkern.common.tiles import release
 from distkern.common.types import Block, Floats
 from distkern.losses.logistic import Logistic
 from distkern.solvers._cells.buckets import Solving
+from distkern.solvers._cells.held_out import HELD_OUT
 from distkern.solvers._cells.machine import solve_cell
 
 Array = NDArray[np.float64]
 
-#: every so manyth row that lies in a cell is held out
-HELD_OUT = 5
 #: buckets and cells of which rows are held out, at most; cells at least, if there are so many
 MOST_BUCKETS, MOST_CELLS, LEAST_CELLS = 16, 32, 8
 #: rows of these cells, about; and below which each of them is held out once
@@ -82,7 +81,7 @@ class Calibrating:
     ----------
     solving : how machines are solved
     n_cells : of a bucket
-    n_folds : of :data:`HELD_OUT` parts of a cell's rows, those that are held out, one after the other
+    n_folds : of ``HELD_OUT`` parts of a cell's rows, those that are held out, one after the other
     """
 
     solving: Solving

@@ -26,8 +26,9 @@ from distkern.solvers._cells.place import centred
 from distkern.solvers._cells.ranking import Ranking
 from distkern.solvers._cells.search import search, sizes_of
 from distkern.solvers._cells.space import KERNELS, Space, costs_of, maps_of, quick_maps
-from distkern.solvers._cells.trials import KernelSpec, Sampled, Trial, stratified_order
+from distkern.solvers._cells.trials import KernelSpec, Sampled, Trial
 from distkern.solvers.base import Steps
+from distkern.solvers.comparison import stratified_order
 from distkern.solvers.risk import Risk
 
 Array = NDArray[np.float64]

@@ -11,6 +11,9 @@ from distkern.solvers._cells.moving import first_sums
 from distkern.solvers.measuring import Model, Sums, sums_and_slopes
 from distkern.solvers.risk import Risk
 
+#: every so manyth row that lies in a cell is held out
+HELD_OUT = 5
+
 
 @dataclass(frozen=True)
 class Zero:

@@ -20,7 +20,6 @@ from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
 from distkern.solvers._cells.calibrating import (
     ENOUGH_ROWS,
     FEW_ROWS,
-    HELD_OUT,
     LEAST_CELLS,
     MOST_BUCKETS,
     MOST_CELLS,
@@ -28,7 +27,7 @@ from distkern.solvers._cells.calibrating import (
     hold_out,
 )
 from distkern.solvers._cells.choosing import MOST_TRIALS
-from distkern.solvers._cells.held_out import Asked, Zero, measure_asked, measure_zero
+from distkern.solvers._cells.held_out import HELD_OUT, Asked, Zero, measure_asked, measure_zero
 from distkern.solvers._cells.metric import METRIC_ROWS
 from distkern.solvers._cells.moving import Moving, Sample, Sampling, count_leaves, move_rows, sample_block
 from distkern.solvers._cells.place import Places

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from distkern.solvers._cells.mapping import CellMap, MapChoice
 from distkern.solvers._cells.space import Space
-from distkern.solvers._cells.trials import KernelSpec, Setting, Trial, difference, worth_its_work
+from distkern.solvers._cells.trials import KernelSpec, Setting, Trial, worth_its_work
+from distkern.solvers.comparison import mean_difference
 
 Array = NDArray[np.float64]
 
@@ -178,7 +179,7 @@ def _simplest(outcomes: dict[Setting, Outcome], leaders: list[Setting]) -> Setti
         for setting in others:
             if _METRICS[setting.map.metric] > _METRICS[best.map.metric]:
                 continue
-            mean, error = difference(outcomes[setting].losses(), outcomes[best].losses())
+            mean, error = mean_difference(outcomes[setting].losses(), outcomes[best].losses())
             if mean <= _CERTAIN * error:
                 best = setting
                 break

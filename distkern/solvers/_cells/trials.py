@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.rng import Purpose, stream
 from distkern.common.tiles import release
 from distkern.common.types import Block, Floats
 from distkern.losses.conjugate import AbstractDualLoss
@@ -18,6 +17,7 @@ from distkern.losses.square import Square
 from distkern.solvers._cells.below import left_over
 from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_costs, solving_bytes
 from distkern.solvers._cells.mapping import CellMap, MapChoice, fitting_bytes, map_to_arrays
+from distkern.solvers.comparison import mean_difference
 
 Array = NDArray[np.float64]
 #: mapped rows, their targets, weights and offsets
@@ -58,24 +58,6 @@ class Setting:
     cost: float
 
 
-def stratified_order(codes: NDArray[Any] | None, n_rows: int, seed: int) -> NDArray[np.intp]:
-    """A random order of rows in which every run of rows holds each class in about its share.
-
-    Parameters
-    ----------
-    codes : (n_rows,) class codes; None: any random order
-    """
-    generator = stream(seed, Purpose.VALIDATION)
-    order = generator.permutation(n_rows)
-    if codes is None:
-        return order
-    keys = np.empty(n_rows)
-    for code in np.unique(codes):
-        mine = order[codes[order] == code]
-        keys[mine] = (np.arange(len(mine)) + generator.random()) / len(mine)
-    return np.argsort(keys, kind="stable")
-
-
 @dataclass(frozen=True)
 class Trial:
     """One map with some kernels and widths, and all costs with each matrix; an item of a rung.
@@ -105,7 +87,7 @@ class Sampled:
 
     Attributes
     ----------
-    rows : (n, d), in the order of :func:`stratified_order`
+    rows : (n, d), in the order of :func:`~distkern.solvers.comparison.stratified_order`
     targets : (n, k): -1 and +1, or standardised real numbers
     weights : (n,)
     offsets : (n, k) what a model below predicts, or None
@@ -199,13 +181,7 @@ def worth_its_work(losses: Array, work: Array) -> int:
     doubling of the work.
     """
     best = losses[int(losses.mean(axis=1).argmin())]
-    mean, error = np.array([difference(each, best) for each in losses]).T
+    mean, error = np.array([mean_difference(each, best) for each in losses]).T
     with np.errstate(divide="ignore", invalid="ignore"):
         worse = np.where(mean > 0, mean / error, 0.0)
     return int(np.argmin(worse + _WORTH * np.log2(np.maximum(work, 1.0))))
-
-
-def difference(losses: Array, others: Array) -> tuple[float, float]:
-    """Its mean, and the standard error of that."""
-    difference = losses - others
-    return float(difference.mean()), float(difference.std() / np.sqrt(len(difference)))

@@ -14,15 +14,13 @@ from distkern.common.stores import ArrayStore
 from distkern.common.tiles import release
 from distkern.common.types import Block
 from distkern.solvers._cells.buckets import Cut
+from distkern.solvers._cells.held_out import HELD_OUT
 from distkern.solvers._cells.mapping import CellMap
 from distkern.solvers._cells.ranking import Outcome
 from distkern.solvers._cells.trials import Rows, Setting, Trial, tried
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
-
-#: every so manyth row that lies in a cell is held out
-_HELD_OUT = 5
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def _tried(
 ) -> tuple[Array, Array]:
     risk, mapping = cut.risk, trial.fitted
     assert mapping is not None
-    held_out = np.flatnonzero(lies)[::_HELD_OUT]
+    held_out = np.flatnonzero(lies)[::HELD_OUT]
 
     def part(numbers: NDArray[np.intp]) -> Rows:
         some = rows.take(numbers)

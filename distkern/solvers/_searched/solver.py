@@ -13,10 +13,10 @@ from distkern.common.choices import Choices, value_of, with_values
 from distkern.common.stores import Store
 from distkern.common.types import Block
 from distkern.passes import Cost, Each, Outline, Reduce
-from distkern.solvers._cells.trials import difference, stratified_order
 from distkern.solvers._searched.sizes import Sizes, after, outline_of_most, sample_bytes, sizes_of
 from distkern.solvers._searched.trials import Trials, joined, sampled, try_values
 from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps, Trouble
+from distkern.solvers.comparison import mean_difference, stratified_order
 from distkern.solvers.sample import Sample, sample_of
 from distkern.solvers.searchable import AbstractSearchable, State
 
@@ -93,7 +93,7 @@ class Searched(AbstractSolver[State]):
             if not kept:
                 kept.append(losses.pop(0))
             least = int(np.argmin([each.mean() for each in losses]))
-            gain, error = difference(kept[-1], losses[least])
+            gain, error = mean_difference(kept[-1], losses[least])
             if gain > self._choices(name).certain * error:
                 kept.append(losses[least])
                 chosen, places[name] = others[least], least + 1
