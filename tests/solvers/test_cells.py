@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,147 +11,16 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC
 
+from cell_problems import Classifier, Regressor, rows
 from distkern.common.errors import CorruptDataError, InputError
-from distkern.common.types import Block
-from distkern.engine.drive import Driver
-from distkern.estimators.cells import CellClassifier, CellRegressor
-from distkern.features.kernel_choice import KernelChoice
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss
+from distkern.estimators.cells import CellClassifier
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
 from distkern.runs.scoring import predict_to
-from distkern.solvers._cells import basis, buckets, effort
+from distkern.solvers._cells import basis, effort
 from distkern.solvers._cells.buckets import Machines
-from distkern.solvers._cells.layout import Layout
-from distkern.solvers._cells.machine import CellSettings
-from distkern.solvers._cells.mapping import MapChoice
-from distkern.solvers._cells.place import grouped
-from distkern.solvers._cells.tree import Overlap, Tree
-from distkern.solvers._cells.trials import KernelSpec, Trial
-from distkern.solvers._cells.tuning import outcomes_of
-from distkern.solvers.risk import Risk
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import StoredParts
-
-Classifier, Regressor = partial(CellClassifier, search=None), partial(CellRegressor, search=None)
-
-
-def rows(n_rows, n_features=3, seed=0):
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(n_rows, n_features)).astype(np.float32)
-    return X, (np.sin(3 * X[:, 0]) + X[:, 1] > 0).astype(int)
-
-
-@pytest.mark.parametrize("kind", ["normal", "sorted", "skewed", "on a line", "mostly equal", "two values"])
-def test_half_spaces_cut_rows_into_equal_parts(kind):
-    X = rows(1000)[0]
-    X = {
-        "normal": X,
-        "sorted": np.sort(X, axis=0),
-        "skewed": np.exp(4 * X),
-        "on a line": np.outer(X[:, 0], [1.0, 2.0, 3.0]).astype(np.float32),
-        "mostly equal": np.where(np.arange(1000)[:, None] % 10, X[:1], X),
-        "two values": np.sign(X[:, :1]) * [[1, 1, 1]],
-    }[kind].astype(np.float32)
-    tree = Tree.fit(X, 100, 0)
-    leaves = tree.leaves(X)
-    counts = np.bincount(leaves, minlength=tree.n_leaves)
-    assert counts.min() > 0
-    for leaf in np.flatnonzero(counts > 100):
-        assert len(np.unique(X[leaves == leaf], axis=0)) == 1, "rows that differ were not cut"
-    if kind in ("normal", "sorted", "skewed", "on a line"):
-        assert tree.n_leaves == 10
-        assert counts.min() >= 99
-    # each row by itself, and in parts of any size
-    np.testing.assert_array_equal(leaves[[7]], tree.leaves(X[[7]]))
-    np.testing.assert_array_equal(
-        leaves, np.concatenate([tree.leaves(part) for part in np.array_split(X, 7)])
-    )
-
-
-@pytest.mark.parametrize("kind", ["normal", "skewed", "mostly equal", "three values", "wide"])
-def test_rows_near_a_border_belong_to_both_sides(kind):
-    X = rows(3000)[0]
-    X = {
-        "normal": X,
-        "skewed": np.exp(4 * X),
-        "mostly equal": np.where(np.arange(3000)[:, None] % 10, X[:1], X),
-        "three values": np.repeat(X[:3], 1000, axis=0),
-        "wide": rows(3000, 40)[0],
-    }[kind].astype(np.float32)
-    tree = Tree.fit(X, 300, 0, overlap=Overlap(0.2, 300))
-    found = list(tree.members(X))
-    assert [leaf for leaf, _, _ in found] == list(range(tree.n_leaves))
-    lies = np.concatenate([part[own] for _, part, own in found])
-    np.testing.assert_array_equal(np.sort(lies), np.arange(3000))
-    leaves = tree.leaves(X)
-    for leaf, part, own in found:
-        np.testing.assert_array_equal(part[own], np.flatnonzero(leaves == leaf))
-        assert len(part) <= 300 or len(np.unique(X[part], axis=0)) == 1
-    # a part of some of the rows is placed as all of them are
-    some = np.arange(0, 3000, 7)
-    for (_, part, own), (_, whole, owned) in zip(tree.members(X[some]), found, strict=True):
-        np.testing.assert_array_equal(some[part], np.intersect1d(some, whole))
-        np.testing.assert_array_equal(some[part[own]], np.intersect1d(some, whole[owned]))
-    if kind == "normal":
-        first = np.abs(X @ tree.directions[0] - tree.thresholds[0]) < tree.margins[0]
-        # ten cells are five pairs
-        assert 0.95 < first.sum() / (0.2 * 3000 * 5**-0.125) <= 1
-        assert sum(len(part) for _, part, _ in found) > 1.5 * 3000
-
-
-def test_rows_are_in_as_many_cells_as_the_layout_says_and_their_number_stays_bounded():
-    X = rows(40_000, 8)[0]
-    problem = SimpleNamespace(n_rows=40_000, sparse_numbers=None)
-    layout = Layout(problem, 200, 0.1, False, None)
-    found = list(Tree.fit(X, 200, 0, overlap=Overlap(0.1, 200)).members(X))
-    assert sum(len(part) for _, part, _ in found) / 40_000 == pytest.approx(layout.copies(200), rel=0.1)
-    # a slab at the first border as thick as those of cells has a vanishing share of the rows
-    copies = [
-        Layout(SimpleNamespace(n_rows=n, sparse_numbers=None), 1000, 0.1, False, None).copies(n / 1000)
-        for n in (10**6, 10**9, 10**12)
-    ]
-    assert copies[0] < copies[1] < copies[2] < np.exp(0.1 / (1 - 2**-0.125))
-
-
-def test_neighbours_are_learned_from_and_not_counted():
-    X, y = rows(3000)
-    plain, overlapping = (
-        Classifier(max_cell_rows=200, overlap=share, random_state=0).fit(X[:2000], y[:2000])
-        for share in (0.0, 0.2)
-    )
-    assert overlapping.n_cells_ > plain.n_cells_
-    assert overlapping.score(X[2000:], y[2000:]) > plain.score(X[2000:], y[2000:])
-    # errors and losses are those of the model on its rows, each once
-    assert overlapping.history_[-1]["train_error"] == pytest.approx(1 - overlapping.score(X[:2000], y[:2000]))
-
-
-def test_a_cell_of_neighbours_alone_is_not_worth_its_matrix():
-    X, y = rows(1000)
-    kernel = KernelChoice(find_kernel("rbf"), 1.0, {}).with_gamma(1.0)
-    settings = CellSettings(kernel, find_loss("hinge")(), 10.0)
-    cut = buckets.Cut(None, 1, Risk(settings.loss), 1000, 0.1, 0)
-    found = []
-    for n_own in (0, 1):
-        lies = np.arange(1000) < n_own
-        block = Block(X, y, np.ones(1000))
-        machine, sums = buckets._solve(block, lies, None, buckets.Solving(cut, settings), (0, 0))
-        assert sums.n_rows == n_own
-        found.append(machine)
-    assert len(found[0].rows) <= 256 < found[1].work ** 0.5
-    assert found[0].work < 0.1 * found[1].work
-    signs = [machine.predict(settings, rows(300, seed=1)[0])[:, 0] > 0 for machine in found]
-    assert np.mean(signs[0] == signs[1]) > 0.85
-
-
-def test_buckets_hold_no_more_rows_than_they_may():
-    counts = np.random.default_rng(0).integers(0, 50, 200)
-    found = grouped(counts, 120)
-    assert set(np.diff(found)) == {0, 1}
-    filled = np.bincount(found, counts)
-    assert filled.max() <= 120
-    assert (filled[:-1] + counts[np.flatnonzero(np.diff(found)) + 1] > 120).all()
 
 
 @pytest.mark.parametrize("tol", [0.05, 0.002])
@@ -377,103 +244,6 @@ def test_the_plan_counts_the_work_of_the_search_and_of_the_cells(tmp_path):
     assert effort.metric(9000, 10, 1, 2).flops == pytest.approx(2 * 9000**3 / 3, rel=0.05)
     some, more = (effort.metric(4000, 100, outputs, 1) for outputs in (60, 120))
     assert more.flops == pytest.approx(some.flops, rel=0.2)
-
-
-def noisy_columns(n_rows, seed=0):
-    """Two columns that matter, of very different sizes, and six that do not."""
-    X = np.random.default_rng(seed).normal(size=(n_rows, 8))
-    y = (np.sin(2 * X[:, 0]) + X[:, 1] > 0).astype(int)
-    return (X * [1, 100, 10, 10, 10, 10, 10, 10]).astype(np.float32), y
-
-
-@pytest.mark.parametrize("search", [pytest.param("full", marks=pytest.mark.slow), "quick"])
-def test_what_is_not_given_is_searched(search, tmp_path):
-    X, y = noisy_columns(3000)
-    model = CellClassifier(search=search, random_state=0).fit(X[:2000], y[:2000])
-    plain = Classifier(random_state=0).fit(X[:2000], y[:2000])
-    assert model.score(X[2000:], y[2000:]) > 0.93 > plain.score(X[2000:], y[2000:]) + 0.05
-    last = model.history_[-1]
-    assert last["search_score"] < last["search_plain"] - 0.02
-    assert last["C"] == model.cost_
-    mapping = model.places_.map
-    weights = mapping.importance()
-    assert weights[:2].min() > 2 * weights[2:].max()
-    model.save(tmp_path / "m")
-    loaded = load_model(tmp_path / "m")
-    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
-
-
-def test_results_of_trials_on_wide_rows_are_as_large_as_planned(monkeypatch):
-    X, y = rows(150, 450)
-    execute, sizes = Driver._execute, []
-
-    def watched(self, step):
-        found = execute(self, step)
-        if step.name.startswith("search"):
-            stored = step.store.load(0)
-            sizes.append((sum(array.nbytes for array in stored.values()), step.cost.result_bytes))
-        return found
-
-    monkeypatch.setattr(Driver, "_execute", watched)
-    given = {"kernel": "rbf", "gamma": "median", "C": 1.0, "scale": "ranks", "metric": "full"}
-    CellClassifier(search="quick", random_state=0, **given).fit(X, y)
-    assert len(sizes) == 2
-    for stored, planned in sizes:
-        assert 2**20 < stored <= planned
-
-
-def test_cells_that_say_nothing_rank_nothing():
-    nothing = SimpleNamespace(load=lambda _: {"losses": np.zeros((2, 0))})
-    trial = Trial(MapChoice(), ((KernelSpec("rbf"), 1.0),), (1.0, 3.0))
-    assert outcomes_of([trial], nothing, [{"work": [0.0, 0.0]}]) == {}
-
-
-def test_what_is_given_is_not_searched():
-    X, y = noisy_columns(600)
-    given = {"C": 7.0, "scale": "ranks", "metric": "full", "gamma": "median/2", "kernel": "matern"}
-    model = CellClassifier(search="quick", random_state=0, **given).fit(X, y)
-    assert model.cost_ == 7.0
-    assert model.places_.map.transform.kind == "ranks"
-    assert model.places_.map.factors.shape == (8, 8)
-    # exp(-|x - y| / width), where the rule's width is that of exp(-|x|^2 / width^2)
-    assert model.gamma_ * model.places_.map.width == pytest.approx(2.0, rel=1e-9)
-    with pytest.raises(
-        InputError, match=r"gamma: 2\.0 is of rows whose map the search chooses; set search to"
-    ):
-        CellClassifier(gamma=2.0).fit(X, y)
-
-
-def test_a_metric_and_a_transform_without_a_search():
-    X, y = noisy_columns(2000)
-    model = Classifier(scale="standard", metric="diagonal", random_state=0).fit(X[:1500], y[:1500])
-    assert model.score(X[1500:], y[1500:]) > 0.93
-    regressor = Regressor(scale="normal", metric="mixed", random_state=0)
-    assert (
-        regressor.fit(X, np.sin(2 * X[:, 0]) + X[:, 1] / 100).score(X, np.sin(2 * X[:, 0]) + X[:, 1] / 100)
-        > 0.9
-    )
-
-
-@pytest.mark.slow
-def test_more_rows_than_the_sample_are_tried_on_whole_cells(tmp_path):
-    """Waves that a sample of the rows is too thin to show."""
-    generator = np.random.default_rng(0)
-    X = generator.random((40000, 2)).astype(np.float32)
-    y = (np.sin(60 * X[:, 0]) * np.sin(60 * X[:, 1]) > 0).astype(int)
-    data = write_dataset([(X, y)], tmp_path / "d.zarr", scale="none", test_fraction=0.25)
-    for search, learned in (("full", ["metric"]), ("quick", [])):
-        model = CellClassifier(search=search, max_cell_rows=1000, random_state=0)
-        assert [step.name for step in plan(model, data.train, test=data.test).passes] == [
-            *("sample", "search 1", "search 2", "probe", "tune 1", *learned, "tune 2"),
-            *("count", "move", "solve", "held-out"),
-        ]
-    train(model, data.train, test=data.test, out=tmp_path / "m", scheduler="threads", workers=2)
-    assert not (tmp_path / "m" / "search").exists()
-    given = {"gamma": "median", "C": 10.0, "scale": "none", "metric": None}
-    plain = CellClassifier(search=None, max_cell_rows=1000, random_state=0, **given).fit(data.train)
-    assert 1 - model.history_[-1]["test_error"] > plain.score(data.test) + 0.005
-    again = CellClassifier(search="quick", max_cell_rows=1000, random_state=0).fit(data.train)
-    np.testing.assert_array_equal(model.machines_, again.machines_)
 
 
 @pytest.mark.parametrize(("n_classes", "method"), [(2, "sigmoid"), (3, "isotonic")])

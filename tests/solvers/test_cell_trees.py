@@ -1,0 +1,131 @@
+"""How rows are cut into cells: half spaces, borders, neighbours and buckets."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from cell_problems import Classifier, rows
+from distkern.common.types import Block
+from distkern.features.kernel_choice import KernelChoice
+from distkern.kernels import find_kernel
+from distkern.losses import find_loss
+from distkern.solvers._cells import buckets
+from distkern.solvers._cells.layout import Layout
+from distkern.solvers._cells.machine import CellSettings
+from distkern.solvers._cells.place import grouped
+from distkern.solvers._cells.tree import Overlap, Tree
+from distkern.solvers.risk import Risk
+
+
+@pytest.mark.parametrize("kind", ["normal", "sorted", "skewed", "on a line", "mostly equal", "two values"])
+def test_half_spaces_cut_rows_into_equal_parts(kind):
+    X = rows(1000)[0]
+    X = {
+        "normal": X,
+        "sorted": np.sort(X, axis=0),
+        "skewed": np.exp(4 * X),
+        "on a line": np.outer(X[:, 0], [1.0, 2.0, 3.0]).astype(np.float32),
+        "mostly equal": np.where(np.arange(1000)[:, None] % 10, X[:1], X),
+        "two values": np.sign(X[:, :1]) * [[1, 1, 1]],
+    }[kind].astype(np.float32)
+    tree = Tree.fit(X, 100, 0)
+    leaves = tree.leaves(X)
+    counts = np.bincount(leaves, minlength=tree.n_leaves)
+    assert counts.min() > 0
+    for leaf in np.flatnonzero(counts > 100):
+        assert len(np.unique(X[leaves == leaf], axis=0)) == 1, "rows that differ were not cut"
+    if kind in ("normal", "sorted", "skewed", "on a line"):
+        assert tree.n_leaves == 10
+        assert counts.min() >= 99
+    # each row by itself, and in parts of any size
+    np.testing.assert_array_equal(leaves[[7]], tree.leaves(X[[7]]))
+    np.testing.assert_array_equal(
+        leaves, np.concatenate([tree.leaves(part) for part in np.array_split(X, 7)])
+    )
+
+
+@pytest.mark.parametrize("kind", ["normal", "skewed", "mostly equal", "three values", "wide"])
+def test_rows_near_a_border_belong_to_both_sides(kind):
+    X = rows(3000)[0]
+    X = {
+        "normal": X,
+        "skewed": np.exp(4 * X),
+        "mostly equal": np.where(np.arange(3000)[:, None] % 10, X[:1], X),
+        "three values": np.repeat(X[:3], 1000, axis=0),
+        "wide": rows(3000, 40)[0],
+    }[kind].astype(np.float32)
+    tree = Tree.fit(X, 300, 0, overlap=Overlap(0.2, 300))
+    found = list(tree.members(X))
+    assert [leaf for leaf, _, _ in found] == list(range(tree.n_leaves))
+    lies = np.concatenate([part[own] for _, part, own in found])
+    np.testing.assert_array_equal(np.sort(lies), np.arange(3000))
+    leaves = tree.leaves(X)
+    for leaf, part, own in found:
+        np.testing.assert_array_equal(part[own], np.flatnonzero(leaves == leaf))
+        assert len(part) <= 300 or len(np.unique(X[part], axis=0)) == 1
+    # a part of some of the rows is placed as all of them are
+    some = np.arange(0, 3000, 7)
+    for (_, part, own), (_, whole, owned) in zip(tree.members(X[some]), found, strict=True):
+        np.testing.assert_array_equal(some[part], np.intersect1d(some, whole))
+        np.testing.assert_array_equal(some[part[own]], np.intersect1d(some, whole[owned]))
+    if kind == "normal":
+        first = np.abs(X @ tree.directions[0] - tree.thresholds[0]) < tree.margins[0]
+        # ten cells are five pairs
+        assert 0.95 < first.sum() / (0.2 * 3000 * 5**-0.125) <= 1
+        assert sum(len(part) for _, part, _ in found) > 1.5 * 3000
+
+
+def test_rows_are_in_as_many_cells_as_the_layout_says_and_their_number_stays_bounded():
+    X = rows(40_000, 8)[0]
+    problem = SimpleNamespace(n_rows=40_000, sparse_numbers=None)
+    layout = Layout(problem, 200, 0.1, False, None)
+    found = list(Tree.fit(X, 200, 0, overlap=Overlap(0.1, 200)).members(X))
+    assert sum(len(part) for _, part, _ in found) / 40_000 == pytest.approx(layout.copies(200), rel=0.1)
+    # a slab at the first border as thick as those of cells has a vanishing share of the rows
+    copies = [
+        Layout(SimpleNamespace(n_rows=n, sparse_numbers=None), 1000, 0.1, False, None).copies(n / 1000)
+        for n in (10**6, 10**9, 10**12)
+    ]
+    assert copies[0] < copies[1] < copies[2] < np.exp(0.1 / (1 - 2**-0.125))
+
+
+def test_neighbours_are_learned_from_and_not_counted():
+    X, y = rows(3000)
+    plain, overlapping = (
+        Classifier(max_cell_rows=200, overlap=share, random_state=0).fit(X[:2000], y[:2000])
+        for share in (0.0, 0.2)
+    )
+    assert overlapping.n_cells_ > plain.n_cells_
+    assert overlapping.score(X[2000:], y[2000:]) > plain.score(X[2000:], y[2000:])
+    # errors and losses are those of the model on its rows, each once
+    assert overlapping.history_[-1]["train_error"] == pytest.approx(1 - overlapping.score(X[:2000], y[:2000]))
+
+
+def test_a_cell_of_neighbours_alone_is_not_worth_its_matrix():
+    X, y = rows(1000)
+    kernel = KernelChoice(find_kernel("rbf"), 1.0, {}).with_gamma(1.0)
+    settings = CellSettings(kernel, find_loss("hinge")(), 10.0)
+    cut = buckets.Cut(None, 1, Risk(settings.loss), 1000, 0.1, 0)
+    found = []
+    for n_own in (0, 1):
+        lies = np.arange(1000) < n_own
+        block = Block(X, y, np.ones(1000))
+        machine, sums = buckets._solve(block, lies, None, buckets.Solving(cut, settings), (0, 0))
+        assert sums.n_rows == n_own
+        found.append(machine)
+    assert len(found[0].rows) <= 256 < found[1].work ** 0.5
+    assert found[0].work < 0.1 * found[1].work
+    signs = [machine.predict(settings, rows(300, seed=1)[0])[:, 0] > 0 for machine in found]
+    assert np.mean(signs[0] == signs[1]) > 0.85
+
+
+def test_buckets_hold_no_more_rows_than_they_may():
+    counts = np.random.default_rng(0).integers(0, 50, 200)
+    found = grouped(counts, 120)
+    assert set(np.diff(found)) == {0, 1}
+    filled = np.bincount(found, counts)
+    assert filled.max() <= 120
+    assert (filled[:-1] + counts[np.flatnonzero(np.diff(found)) + 1] > 120).all()

@@ -1,0 +1,116 @@
+"""What machines in cells choose by themselves, and what they leave alone."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from cell_problems import Classifier, Regressor, rows
+from distkern.common.errors import InputError
+from distkern.engine.drive import Driver
+from distkern.estimators.cells import CellClassifier
+from distkern.runs.persistence import load_model
+from distkern.runs.run import plan, train
+from distkern.solvers._cells.mapping import MapChoice
+from distkern.solvers._cells.trials import KernelSpec, Trial
+from distkern.solvers._cells.tuning import outcomes_of
+from distkern.storage.ingest import write_dataset
+
+
+def noisy_columns(n_rows, seed=0):
+    """Two columns that matter, of very different sizes, and six that do not."""
+    X = np.random.default_rng(seed).normal(size=(n_rows, 8))
+    y = (np.sin(2 * X[:, 0]) + X[:, 1] > 0).astype(int)
+    return (X * [1, 100, 10, 10, 10, 10, 10, 10]).astype(np.float32), y
+
+
+@pytest.mark.parametrize("search", [pytest.param("full", marks=pytest.mark.slow), "quick"])
+def test_what_is_not_given_is_searched(search, tmp_path):
+    X, y = noisy_columns(3000)
+    model = CellClassifier(search=search, random_state=0).fit(X[:2000], y[:2000])
+    plain = Classifier(random_state=0).fit(X[:2000], y[:2000])
+    assert model.score(X[2000:], y[2000:]) > 0.93 > plain.score(X[2000:], y[2000:]) + 0.05
+    last = model.history_[-1]
+    assert last["search_score"] < last["search_plain"] - 0.02
+    assert last["C"] == model.cost_
+    mapping = model.places_.map
+    weights = mapping.importance()
+    assert weights[:2].min() > 2 * weights[2:].max()
+    model.save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+
+
+def test_results_of_trials_on_wide_rows_are_as_large_as_planned(monkeypatch):
+    X, y = rows(150, 450)
+    execute, sizes = Driver._execute, []
+
+    def watched(self, step):
+        found = execute(self, step)
+        if step.name.startswith("search"):
+            stored = step.store.load(0)
+            sizes.append((sum(array.nbytes for array in stored.values()), step.cost.result_bytes))
+        return found
+
+    monkeypatch.setattr(Driver, "_execute", watched)
+    given = {"kernel": "rbf", "gamma": "median", "C": 1.0, "scale": "ranks", "metric": "full"}
+    CellClassifier(search="quick", random_state=0, **given).fit(X, y)
+    assert len(sizes) == 2
+    for stored, planned in sizes:
+        assert 2**20 < stored <= planned
+
+
+def test_cells_that_say_nothing_rank_nothing():
+    nothing = SimpleNamespace(load=lambda _: {"losses": np.zeros((2, 0))})
+    trial = Trial(MapChoice(), ((KernelSpec("rbf"), 1.0),), (1.0, 3.0))
+    assert outcomes_of([trial], nothing, [{"work": [0.0, 0.0]}]) == {}
+
+
+def test_what_is_given_is_not_searched():
+    X, y = noisy_columns(600)
+    given = {"C": 7.0, "scale": "ranks", "metric": "full", "gamma": "median/2", "kernel": "matern"}
+    model = CellClassifier(search="quick", random_state=0, **given).fit(X, y)
+    assert model.cost_ == 7.0
+    assert model.places_.map.transform.kind == "ranks"
+    assert model.places_.map.factors.shape == (8, 8)
+    # exp(-|x - y| / width), where the rule's width is that of exp(-|x|^2 / width^2)
+    assert model.gamma_ * model.places_.map.width == pytest.approx(2.0, rel=1e-9)
+    with pytest.raises(
+        InputError, match=r"gamma: 2\.0 is of rows whose map the search chooses; set search to"
+    ):
+        CellClassifier(gamma=2.0).fit(X, y)
+
+
+def test_a_metric_and_a_transform_without_a_search():
+    X, y = noisy_columns(2000)
+    model = Classifier(scale="standard", metric="diagonal", random_state=0).fit(X[:1500], y[:1500])
+    assert model.score(X[1500:], y[1500:]) > 0.93
+    regressor = Regressor(scale="normal", metric="mixed", random_state=0)
+    assert (
+        regressor.fit(X, np.sin(2 * X[:, 0]) + X[:, 1] / 100).score(X, np.sin(2 * X[:, 0]) + X[:, 1] / 100)
+        > 0.9
+    )
+
+
+@pytest.mark.slow
+def test_more_rows_than_the_sample_are_tried_on_whole_cells(tmp_path):
+    """Waves that a sample of the rows is too thin to show."""
+    generator = np.random.default_rng(0)
+    X = generator.random((40000, 2)).astype(np.float32)
+    y = (np.sin(60 * X[:, 0]) * np.sin(60 * X[:, 1]) > 0).astype(int)
+    data = write_dataset([(X, y)], tmp_path / "d.zarr", scale="none", test_fraction=0.25)
+    for search, learned in (("full", ["metric"]), ("quick", [])):
+        model = CellClassifier(search=search, max_cell_rows=1000, random_state=0)
+        assert [step.name for step in plan(model, data.train, test=data.test).passes] == [
+            *("sample", "search 1", "search 2", "probe", "tune 1", *learned, "tune 2"),
+            *("count", "move", "solve", "held-out"),
+        ]
+    train(model, data.train, test=data.test, out=tmp_path / "m", scheduler="threads", workers=2)
+    assert not (tmp_path / "m" / "search").exists()
+    given = {"gamma": "median", "C": 10.0, "scale": "none", "metric": None}
+    plain = CellClassifier(search=None, max_cell_rows=1000, random_state=0, **given).fit(data.train)
+    assert 1 - model.history_[-1]["test_error"] > plain.score(data.test) + 0.005
+    again = CellClassifier(search="quick", max_cell_rows=1000, random_state=0).fit(data.train)
+    np.testing.assert_array_equal(model.machines_, again.machines_)
