@@ -166,7 +166,8 @@ class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on with a batch of rows: as many steps as ``batch_size`` goes into them, at least one.
 
-        Step sizes count on from batch to batch; the bandwidth is chosen on the first. Arrays only.
+        Step sizes count on from batch to batch; the bandwidth is chosen on the first. Arrays only. Nothing is
+        tried for ``nu`` or ``gamma`` "auto": they are as a ``fit`` before has found them, or their defaults.
 
         Parameters
         ----------

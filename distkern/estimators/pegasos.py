@@ -31,7 +31,7 @@ class PegasosClassifier(AbstractFeatureClassifier):
     def objective_value(self, losses: float, n_rows: int) -> float:
         """lam/2 (|w|^2 + b^2) + mean_i s_i l_i."""
         norms = np.square(self.coef_).sum(axis=0) + np.square(self.intercept_)
-        return float(0.5 * float(self.lam) * norms.sum() + losses / n_rows)
+        return float(0.5 * float(self.value("lam")) * norms.sum() + losses / n_rows)
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Pegasos:
         return Pegasos(

@@ -86,4 +86,5 @@ class SIMBAClassifier(AbstractFeatureClassifier):
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> SIMBA:
         nu = self.value("nu")
-        return SIMBA(self.feature_choice(), SEARCHED if nu == "search" else (nu,), **self.values_of(SIMBA))
+        nus = SEARCHED if isinstance(nu, str) else (nu,)
+        return SIMBA(self.feature_choice(), nus, **self.values_of(SIMBA))

@@ -6,12 +6,13 @@ import math
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.random_features import RandomFeatureBasis
+from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOTHING, POSITIVE, Parameter, declared
 from distkern.features.kernel_choice import GAMMA, a_kernel
@@ -26,14 +27,16 @@ from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, 
 from distkern.solvers._dsg.rounds import Follower, Operand, answer_bytes, sums_bytes
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers._dsg.settings import DSGSettings, DSGState
-from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.hyperparameters import a_loss
+from distkern.solvers._dsg.stand_in import near_machine
+from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
+from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss
 from distkern.solvers.measuring import Model
+from distkern.solvers.searchable import AbstractSearchable
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 
 @dataclass(frozen=True)
-class DSG(DSGSettings, AbstractSolver[DSGState]):
+class DSG(DSGSettings, AbstractSearchable[DSGState]):
     """Functional gradient descent in which each step draws a batch of rows and a block of random features.
 
     Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2. Step t with gamma = gamma_t and G = s l'(f(X), y) of the
@@ -72,6 +75,10 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
     name = "dsg"
     cost_of_pass = "a step B (r d + r k), r the features so far"
     memory = "r k numbers; features are made from seeds"
+    searched: ClassVar[Mapping[str, Choices]] = {
+        "nu": replace(SEARCHED_NU, by_default=False),
+        "gamma": replace(SEARCHED_GAMMA, by_default=False),
+    }
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", loss_names),
         "kernel": a_kernel(feature_kernel_names),
@@ -112,6 +119,14 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
         rows = self.steps_per_stage
         rows = rows * problem.n_rows if isinstance(rows, float) else rows
         return self.stages * max(1, round(rows / min(self.batch_size, problem.n_rows)))
+
+    def stand_in(self) -> AbstractSearchable[Any]:
+        return near_machine(self.risk, self.kernel, self.nu)
+
+    def model(self, problem: Problem, state: DSGState) -> Model:
+        basis = self.basis(problem, state.gamma)
+        risk = scaled_risk(self.risk, state.center, state.target_scale)
+        return Model(basis, self.model_coefficients(state).astype(basis.dtype), risk)
 
     def basis(self, layout: Layout, gamma: float, n_blocks: int | None = None) -> RandomFeatureBasis:
         """The features of a run: all that it may use, or the first ``n_blocks`` blocks, as in a model."""
@@ -238,9 +253,7 @@ class DSG(DSGSettings, AbstractSolver[DSGState]):
         return {None: 0, "exact": 1, "sweeps": self.n_sweeps}[self.polish]
 
     def _measured(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
-        basis = self.basis(problem, state.gamma)
-        coefficients = self.model_coefficients(state).astype(basis.dtype)
-        model = Model(basis, coefficients, scaled_risk(self.risk, state.center, state.target_scale))
+        model = self.model(problem, state)
         figures = yield from figures_of(problem, model, self.strength, all_held_out=self.finished(state))
         return state.with_figures(figures, absolute_errors=figures.absolute_errors)
 

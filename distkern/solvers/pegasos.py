@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import STRIP_NUMBERS
 from distkern.bases.random_features import STRIP_ROWS
+from distkern.common.choices import Choices
 from distkern.common.parameters import FLAG, NOTHING, POSITIVE, Parameter, Whole, parameter
 from distkern.common.sparse import Rows
 from distkern.features import AbstractFeatures
@@ -19,20 +20,12 @@ from distkern.losses import margin_loss, margin_loss_names
 from distkern.losses.base import AbstractLoss
 from distkern.passes import Cost, Reduce, Stream
 from distkern.solvers._pegasos.pieces import Piece, measure_largest, prepare_piece
-from distkern.solvers.base import (
-    AbstractSolver,
-    Measures,
-    Outline,
-    Problem,
-    Steps,
-    Trouble,
-    order_of_rows,
-    rows_of_stage,
-)
-from distkern.solvers.hyperparameters import a_loss, feature_parameters
+from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble, order_of_rows, rows_of_stage
+from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, MeasuredState, Model, Sums, measure, measured
 from distkern.solvers.pieces import piece_rows
 from distkern.solvers.risk import Risk
+from distkern.solvers.searchable import AbstractSearchable
 
 #: steps of a stage at most where a pass over the rows makes fewer
 _FEW_STEPS = 2**14
@@ -72,7 +65,7 @@ class PegasosState(MeasuredState):
 
 
 @dataclass(frozen=True)
-class Pegasos(AbstractSolver[PegasosState]):
+class Pegasos(AbstractSearchable[PegasosState]):
     """Minimises lam/2 |w|^2 + mean_i s_i l(<w, phi(x_i)> + b, y_i), one-vs-rest over the outputs.
 
     w <- (1 - eta_t lam) w - (eta_t / B) sum over the batch of s_i l' phi(x_i), eta_t = 1 / (lam (t0 + t)),
@@ -122,6 +115,10 @@ class Pegasos(AbstractSolver[PegasosState]):
     name = "pegasos"
     cost_of_pass = "n d k, or n times the entries of a row; n r (d + k) over r features"
     memory = "r k numbers"
+    searched: ClassVar[Mapping[str, Choices]] = {
+        "lam": Choices(1e-4, (10.0, 1.0, 0.1, 0.01), -1, 1e-9, by_default=False),
+        "gamma": replace(SEARCHED_GAMMA, by_default=False),
+    }
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("hinge", margin_loss_names),
         **feature_parameters("linear"),
@@ -155,7 +152,7 @@ class Pegasos(AbstractSolver[PegasosState]):
     def stage(self, problem: Problem, state: PegasosState) -> Steps[PegasosState]:
         from distkern.solvers._pegasos.loops import Iterates, Rule, steps_loop
 
-        model = self._model(problem, state)
+        model = self.model(problem, state)
         pieces: Iterator[Piece] = yield self._stream(problem, state.stage, model)
         loss, radius = margin_loss(self.loss), self._radius()
         kept = (state.vectors, state.early, state.scale, state.banked, state.norms, np.array([state.total]))
@@ -227,7 +224,7 @@ class Pegasos(AbstractSolver[PegasosState]):
             return max(problem.n_rows, min(math.ceil(1.0 / self.lam), _FEW_STEPS) * int(self.batch_size))
         return max(1, math.ceil(wanted * problem.n_rows)) if isinstance(wanted, float) else int(wanted)
 
-    def _model(self, problem: Problem, state: PegasosState) -> Model:
+    def model(self, problem: Problem, state: PegasosState) -> Model:
         basis = self.features.basis(problem, state.landmarks, state.gamma)
         risk = Risk(margin_loss(self.loss), problem.n_outputs, self.class_weights, self.mean_weight)
         return Model(basis, state.coefficients, risk, state.intercept)
@@ -241,7 +238,7 @@ class Pegasos(AbstractSolver[PegasosState]):
 
     def _measured(self, problem: Problem, state: PegasosState, *, first: bool = False) -> Steps[PegasosState]:
         """The state with objective and errors filled in, and t0 before the first step."""
-        model = self._model(problem, state)
+        model = self.model(problem, state)
         curvature = model.risk.loss.curvature
         bounds_steps = first and math.isfinite(curvature)
         norms = np.square(state.coefficients).sum() + np.square(state.intercept).sum()

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
-from distkern.common.choices import Choices
+from distkern.common.choices import Choices, with_values
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.measuring import MeasuredState, Model
 
@@ -16,13 +16,19 @@ State = TypeVar("State", bound=MeasuredState)
 class AbstractSearchable(AbstractSolver[State]):
     """A frozen dataclass with the hyperparameters of ``searched`` among its fields or those of its parts.
 
-    Its passes are sums and streams, so that few rows are learned from in a process alone.
+    The passes of what is run in trials are sums and streams, so that few rows are learned from in a process
+    alone.
     """
 
     #: what may be chosen, in the order in which it is
     searched: ClassVar[Mapping[str, Choices]] = {}
     #: other values of its fields for trials, so that the same is chosen under any limit of memory
     in_trials: ClassVar[Mapping[str, Any]] = {}
+
+    def stand_in(self) -> AbstractSearchable[Any]:
+        """What is run in trials, with the names of ``searched``: the solver itself, or one whose model is
+        about that of the run with fewer functions than the run makes."""
+        return with_values(self, self.in_trials)
 
     @abstractmethod
     def model(self, problem: Problem, state: State) -> Model:

@@ -5,13 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from distkern.bases.base import AbstractBasis
 from distkern.common.errors import InputError
-from distkern.common.parameters import FLAG, NOTHING, POSITIVE, Number, Parameter, Whole, Words, parameter
+from distkern.common.parameters import (
+    AUTO,
+    FLAG,
+    NOTHING,
+    POSITIVE,
+    Number,
+    Parameter,
+    Whole,
+    Words,
+    parameter,
+)
 from distkern.common.sparse import Rows
 from distkern.common.types import groups_of
 from distkern.features import AbstractFeatures, feature_names
@@ -91,10 +101,11 @@ class SIMBA(AbstractSolver[SIMBAState]):
     memory = "24 bytes a row and output where the row is, d k numbers in the driver"
     choices: ClassVar[Mapping[str, Parameter]] = {
         "nu": Parameter(
-            "search",
-            (Number(0, 1), Words("search")),
+            AUTO,
+            (Number(0, 1), Words(AUTO, "search")),
             "how far rows may fall short, on average, mostly .0003 to .03: about the hinge loss of a good "
-            "model by |w| and the largest norm; search: nine of that range at once, by the held-out rows",
+            "model by |w| and the largest norm; auto, or search: nine of that range at once, by the "
+            "held-out rows",
         ),
         **feature_parameters("linear", with_columns=True),
     }
@@ -124,6 +135,9 @@ class SIMBA(AbstractSolver[SIMBAState]):
 
     def state_type(self) -> type[SIMBAState]:
         return SIMBAState
+
+    def found(self, state: SIMBAState) -> dict[str, Any]:
+        return {"nu": state.nu} if len(self.nus) > 1 else {}
 
     def step_hint(self) -> str:
         return "SIMBA has none; look for features that are not finite"
@@ -220,7 +234,10 @@ class SIMBA(AbstractSolver[SIMBAState]):
         accesses = (state.accesses, state.accesses_nonzero)
         size = int(np.count_nonzero(state.coefficients.any(axis=1)))
         stale = state.stale >= (self.patience or math.inf)
-        return state.measures(size, extra, accesses=accesses, converged=stale)
+        notes: tuple[str, ...] = ()
+        if len(self.nus) > 1 and self.finished(state):
+            notes = (f"chosen: nu={state.nu:.3g} of {min(self.nus):.3g}..{max(self.nus):.3g}",)
+        return state.measures(size, extra, accesses=accesses, converged=stale, notes=notes)
 
     def outline(self, problem: Problem) -> list[Outline]:
         stages = float(-(-self.max_rounds // self._rounds_per_stage))

@@ -10,8 +10,12 @@ import pytest
 from distkern import (
     AVMClassifier,
     CSVRGClassifier,
+    DSGClassifier,
+    DSGRegressor,
     NewtonClassifier,
     NewtonRegressor,
+    PegasosClassifier,
+    SIMBAClassifier,
     SVRGClassifier,
     load_model,
 )
@@ -32,7 +36,13 @@ from distkern.solvers.hyperparameters import SEARCHED_LAM, SEARCHED_NU
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import ArrayParts
 
-KINDS = [AVMClassifier, CSVRGClassifier, NewtonClassifier, SVRGClassifier]
+#: those that search by themselves, and those that do where it is asked for
+BY_DEFAULT = [AVMClassifier, CSVRGClassifier, NewtonClassifier, SVRGClassifier]
+ASKED = {
+    PegasosClassifier: {"features": "random", "n_features": 256, "lam": "auto", "gamma": "auto"},
+    DSGClassifier: {"n_features": 512, "block_size": 128, "batch_size": 512, "nu": "auto", "gamma": "auto"},
+}
+KINDS = [*BY_DEFAULT, *ASKED]
 PROBLEM = Problem((400,), 2, np.dtype(np.float32), 0, n_outputs=1, has_test=False)
 PASSES = ["sample", "search 1", "search 2"]
 
@@ -45,6 +55,8 @@ def squares(n_rows: int, n_columns: int = 2):
 
 def small(kind, **given):
     """A short run with its settings open."""
+    if kind in ASKED:
+        return kind(**{**ASKED[kind], "stages": 2, "random_state": 0, **given})
     sizes = {"n_features": 256} if kind is SVRGClassifier else {"n_landmarks": 128}
     steps = {"steps_per_stage": 1.0} if kind is CSVRGClassifier else {}
     return kind(**sizes, **steps, stages=2, random_state=0, **given)
@@ -55,7 +67,7 @@ def unsearched(kind):
     return {
         name: one.searched.otherwise
         for name, one in kind.hyperparameters.items()
-        if one.searched and one.searched.by_default
+        if one.searched and (one.searched.by_default or ASKED.get(kind, {}).get(name) == "auto")
     }
 
 
@@ -136,6 +148,33 @@ def test_what_is_not_searched_by_default_is_searched_if_it_is_asked_for(data, ma
     assert "search 1" in made
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_trials_of_many_random_features_are_of_a_machine_near_the_kernels_own(loss, data):
+    model = small(DSGClassifier, loss=loss)
+    solver, _ = model.run_of(model._data_of_split(data.train), has_test=False)
+    trial = solver.sizes.solver
+    assert (trial.name, trial.features.name) == ("newton" if loss == "squared_hinge" else "svrg", "nystroem")
+    assert trial.features.kernel == solver.solver.kernel
+
+
+def test_a_width_is_searched_of_a_kernel_without_tiles_and_of_real_targets():
+    X, _ = squares(2000)
+    y = np.sin(20 * X[:, 0])
+    model = DSGRegressor(
+        kernel="laplacian", n_features=1024, block_size=128, nu=1e-6, gamma="auto", stages=2, random_state=0
+    ).fit(X, y)
+    assert [*model.found_] == ["gamma"]
+
+
+def test_simba_searches_by_the_name_of_the_others(data):
+    found = SIMBAClassifier(nu="auto", max_rounds=64, stages=2, random_state=0).fit(*squares(500))
+    other = SIMBAClassifier(nu="search", max_rounds=64, stages=2, random_state=0).fit(*squares(500))
+    np.testing.assert_array_equal(found.coef_, other.coef_)
+    assert found.found_ == {"nu": found.history_[-1]["nu"]}
+    assert found.history_[-1]["notes"][0].startswith("chosen: nu=")
+    assert SIMBAClassifier(nu=0.01, max_rounds=64, stages=2).fit(*squares(500)).found_ == {}
+
+
 def test_few_rows_are_not_searched_and_a_refit_forgets(data, made):
     model = small(NewtonClassifier).fit(data.train)
     assert model.found_
@@ -168,13 +207,14 @@ def test_the_plan_lists_the_search_and_each_trial_takes_no_more(kind, data, monk
     n_trials = sum(len(outlined[name].step.items) for name in names[1:])
     work = outlined[names[1]].step.cost.flops_per_task
     allowed = work_of(outline_of_most(solver.solver, solver.names[0], problem, problem), problem)
-    assert n_trials * work <= allowed
+    assert n_trials * work <= allowed * (8 if kind in ASKED else 1)
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "processes"])
-def test_the_same_bits_on_every_scheduler(scheduler, data, tmp_path):
-    here = small(CSVRGClassifier).fit_with(data.train, executor=None)
-    there = small(CSVRGClassifier)
+@pytest.mark.parametrize("kind", [CSVRGClassifier, *ASKED])
+@pytest.mark.parametrize("scheduler", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
+def test_the_same_bits_on_every_scheduler(scheduler, kind, data, tmp_path):
+    here = small(kind).fit_with(data.train, executor=None)
+    there = small(kind)
     train(there, data.train, out=tmp_path / "m", scheduler=scheduler, workers=2)
     assert there.found_ == here.found_
     np.testing.assert_array_equal(there.coef_, here.coef_)
@@ -231,7 +271,7 @@ def test_what_was_chosen_is_in_the_first_checkpoint(data, tmp_path, made):
     assert solver.found(outcome.state) == whole.found_
 
 
-@pytest.mark.parametrize("kind", [*KINDS, NewtonRegressor])
+@pytest.mark.parametrize("kind", [*BY_DEFAULT, PegasosClassifier, NewtonRegressor])
 def test_a_run_alone_is_a_run(kind):
     X, y = squares(400)
     model = small(kind, **unsearched(kind))

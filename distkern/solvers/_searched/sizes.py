@@ -1,4 +1,4 @@
-"""How large the trials of a search are: so that all of them take no more work than the run."""
+"""How large the trials of a search are: so that all take no more work than the run, or than was asked for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from distkern.common.choices import value_of, with_values
 from distkern.features.landmarks import DEFAULT_LANDMARKS
-from distkern.passes import Cost, Outline, Reduce, Stream
+from distkern.passes import Batches, Cost, Outline, Reduce, Stream
 from distkern.solvers.base import Problem
 from distkern.solvers.searchable import AbstractSearchable
 
@@ -18,6 +18,8 @@ from distkern.solvers.searchable import AbstractSearchable
 _MOST_ROWS, _LEAST_ROWS, _SHARE = 4000, 250, 4
 #: stages of a trial, at most: who asks for more may mean to stop early
 _MOST_STAGES = 10
+#: runs that all trials may take the work of: by default, and of what is searched only if it is asked for
+_WORTH, _WORTH_ASKED = 1, 8
 #: of the sample
 _MOST_BYTES = 32 * 2**20
 #: functions of a trial: one in so many, the first that leaves enough rows; at least, at most
@@ -92,11 +94,14 @@ def after(outlines: Sequence[Outline], trial: Cost) -> list[Outline]:
 
 
 def sizes_of(solver: AbstractSearchable[Any], names: Sequence[str], problem: Problem) -> Sizes | None:
-    """Those of trials that all together take at most the work of the run; None if there are none so small."""
-    solver = with_values(solver, solver.in_trials)
+    """Those of trials that all together take at most the work of the run, or of eight where what is searched
+    only if it is asked for is among them; None if there are none so small."""
+    whole, solver = with_values(solver, solver.in_trials), solver.stand_in()
     n_trials = 1 + sum(len(solver.searched[name].tried(problem.n_rows)) for name in names)
     most = min(problem.n_rows // _SHARE, _MOST_ROWS, _MOST_BYTES // (2 * problem.row_bytes))
-    allowed = work_of(outline_of_most(solver, names[0], problem, problem), problem)
+    asked = any(not whole.searched[name].by_default for name in names)
+    allowed = work_of(outline_of_most(whole, names[0], problem, problem), problem)
+    allowed *= _WORTH_ASKED if asked else _WORTH
     while most >= _LEAST_ROWS:
         for share in _FUNCTIONS:
             sizes = Sizes(with_values(solver, _fewer_functions(solver, share)), most, names[0])
@@ -120,10 +125,12 @@ def outline_of_most(
 
 
 def work_of(outlines: Sequence[Outline], problem: Problem) -> float:
-    """Of passes over training rows, in operations of products."""
+    """Of passes and batches over training rows, in operations of products."""
     total, block_rows = 0.0, np.asarray(problem.block_rows)
     for outline in outlines:
         step = outline.step
+        if isinstance(step, Batches):
+            total += outline.times * step.n_batches * _FLOPS_OF_SECOND * step.seconds_per_batch
         if step.split != "train" or not isinstance(step, Reduce | Stream):
             continue
         if isinstance(step, Stream):

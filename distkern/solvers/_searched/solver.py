@@ -27,11 +27,11 @@ Array = NDArray[np.float64]
 class Searched(AbstractSolver[State]):
     """A solver with some of its hyperparameters open.
 
-    Trials are runs of the solver itself, with a quarter of its functions, on up to 4,000 rows of a sample;
-    as many others are held out. The values of the first name are tried beside the present one, then, with
-    what was chosen, those of the next. A value is taken where it is better than the present one by more than
-    one or two standard errors of the difference. What weighs the losses or the regulariser is tried as it
-    weighs a row.
+    Trials are runs of the solver itself, or of what stands in for it, with few functions, on up to 4,000 rows
+    of a sample; as many others are held out. The values of the first name are tried beside the present one,
+    then, with what was chosen, those of the next. A value is taken where it is better than the present one by
+    more than one or two standard errors of the difference. What weighs the losses or the regulariser is tried
+    as it weighs a row.
 
     Parameters
     ----------
