@@ -57,10 +57,12 @@ ARROWS = {
         "storage",
         "common",
     ),
+    "tuning": ("runs", "engine", "storage", "common"),
     "jobs": ("engine.checkpoint", "engine.events", "storage", "common"),
     "demo": ("common",),
     "cli": (
         "runs",
+        "tuning",
         "estimators",
         "jobs",
         "dashboard",

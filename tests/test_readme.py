@@ -63,9 +63,11 @@ def test_every_command_is_one_that_the_command_line_accepts(repository: Path) ->
 
 
 def test_the_job_file_is_one_that_train_accepts(repository: Path) -> None:
-    [text] = blocks(repository, "toml")
-    keys = tomllib.loads(text)
-    assert make_estimator(Job(**keys)).gamma == keys["params"]["gamma"]
+    trained, searched = map(tomllib.loads, blocks(repository, "toml"))
+    assert make_estimator(Job(**trained)).gamma == trained["params"]["gamma"]
+    search = Job(**searched).search
+    assert search is not None
+    assert search.params["gamma"] == searched["search"]["params"]["gamma"]
 
 
 def test_the_set_up_commands_are_there(repository: Path) -> None:

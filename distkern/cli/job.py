@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from distkern.cli import options
 from distkern.cli.algorithms import CHOSEN
+from distkern.cli.search_table import SearchTable, read_search
 from distkern.cli.values import check_scheduler, parse_bytes
 from distkern.common.errors import InputError, unknown_name
 from distkern.storage.places import Place, place_of
@@ -31,6 +32,7 @@ class Job(BaseModel):
     workers : how many threads or processes (None: as many as there are cores)
     memory_limit : bytes of one worker (None: an equal share of this machine's memory)
     params : hyperparameters
+    search : which others `distkern tune` tries
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -43,6 +45,7 @@ class Job(BaseModel):
     workers: int | None = Field(default=None, ge=1)
     memory_limit: int | None = Field(default=None, ge=1)
     params: dict[str, Any] = Field(default_factory=dict)
+    search: SearchTable | None = None
 
     @property
     def model_folder(self) -> Place:
@@ -138,6 +141,8 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
     given = {name: value for name, value in flags.items() if value is not None}
     merged = keys | given
     merged["params"] = keys.get("params", {}) | parse_settings(settings)
+    if "search" in keys:
+        merged["search"] = read_search(keys["search"], where)
     if "data" not in merged:
         raise InputError(
             "no data set given", where=where, mend='add --data D.zarr, or data = "D.zarr" to a job file'
@@ -163,13 +168,14 @@ def _refuse_unknown_names(job: Job) -> None:
     known[CHOSEN] = {*CHOICE, "probability", "class_weight"}
     if job.algorithm not in known:
         raise unknown_name("algorithm", job.algorithm, known)
-    if "random_state" in job.params:
+    if "random_state" in {**job.params, **({} if job.search is None else job.search.params)}:
         raise InputError(
             "is set by the seed",
             where="hyperparameter 'random_state'",
             mend="use --seed, or seed = ... in the job file",
         )
-    for name in job.params:
+    searched = {} if job.search is None else job.search.params
+    for name in (*job.params, *searched):
         if name in known[job.algorithm]:
             continue
         takers = [algorithm for algorithm, names in known.items() if name in names]

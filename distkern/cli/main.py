@@ -22,6 +22,7 @@ _COMMANDS = (
     "shard",
     "plan",
     "train",
+    "tune",
     "evaluate",
     "predict",
     "inspect",

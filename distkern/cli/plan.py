@@ -22,8 +22,9 @@ def plan(
 ) -> None:
     """Say what a training job will read and how much memory it will take, before anything runs.
 
-    Takes what `distkern train` takes; to choose an algorithm it may read a sample. Exits with status 2 if the
-    job does not fit its memory limit, naming the setting that would make it fit.
+    Takes what `distkern train` takes; to choose an algorithm it may read a sample. Of a job with a table
+    [search] it also says what `distkern tune` will try. Exits with status 2 if the job does not fit its
+    memory limit, naming the setting that would make it fit.
 
     \b
     Example:
@@ -47,6 +48,13 @@ def plan(
         memory_limit=job.memory_limit,
         dashboard=has_dashboard(job, dashboard),
     )
+    search = None
+    if job.search is not None:
+        from distkern.cli.tuning import search_of
+        from distkern.tuning.cost import seconds_of
+
+        asked = search_of(job, dataset)
+        search = {"trials": asked.n_trials, "seconds": seconds_of(asked, planned.machine)}
     if as_json:
         facts = {
             name: getattr(planned, name)
@@ -54,11 +62,22 @@ def plan(
         }
         passes = [{name: getattr(step, name) for name in _FIELDS} for step in planned.passes]
         told = {"savings": planned.savings, "advice": planned.advice}
-        click.echo(json.dumps({"passes": passes, **facts, **told}))
+        click.echo(json.dumps({"passes": passes, **facts, **told, "search": search}))
     else:
         _show(planned)
+        if search is not None:
+            _show_search(search)
     if not planned.fits:
         raise MemoryBudgetError("does not fit the memory limit", where=job.data, mend=planned.advice)
+
+
+def _show_search(search: dict[str, Any]) -> None:
+    from distkern.monitor.text import in_time
+
+    click.echo(
+        f"before it, with `distkern tune`: a search of {search['trials']} trials, about "
+        f"{in_time(search['seconds'])} one after another"
+    )
 
 
 def _show(planned: Any) -> None:

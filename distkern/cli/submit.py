@@ -63,6 +63,12 @@ def submit(
     from distkern.jobs.folder import JobFolder
 
     job = resolve_job(job_file, flags, settings)
+    if job.search is not None:
+        raise InputError(
+            "has a table [search], which is for `distkern tune`",
+            where=str(job_file),
+            mend=f"search first: distkern tune {job_file}",
+        )
     if "://" not in job.scheduler:
         raise InputError(
             "a job needs the address of a running scheduler",

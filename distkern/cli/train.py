@@ -58,6 +58,8 @@ def train(
     from distkern.cli.job import prepare, resolve_job
 
     job = resolve_job(job_file, flags, settings)
+    if job.search is not None:
+        click.echo("the table [search] is for `distkern tune`; what [params] says is trained", err=True)
     _, dataset = prepare(job)
 
     from distkern.cli.supervision import driving, supervised

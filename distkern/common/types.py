@@ -159,6 +159,7 @@ class AbstractSource(ABC):
     is_graph : blocks are the results of a lazy graph (:meth:`graph`), which only an executor can run
     is_shuffled : the rows are in random order, as far as anyone can know; blocks of others may hold one class
     reader_bytes : what a process takes to be able to read at all, beside the blocks: a store's driver
+    kept_as : where not empty, what processes keep of the blocks stays for later runs on sources of this name
     """
 
     block_rows: tuple[int, ...]
@@ -170,6 +171,7 @@ class AbstractSource(ABC):
     is_graph: bool = False
     is_shuffled: bool = True
     reader_bytes: int = 0
+    kept_as: str = ""
 
     @abstractmethod
     def reader(self, index: int) -> Reader:

@@ -104,7 +104,8 @@ class Driver:
         self._counters = Counters()
         self._history: list[dict[str, Any]] = []
         self._stage, self._before = 0, -time.perf_counter()
-        self._run_name = uuid.uuid4().hex
+        kept_as = self.sources["train"].kept_as
+        self._run_name = kept_as or uuid.uuid4().hex
         self._residents: Residents | None = None
         self._derived: dict[str, Any] = {}
         self._told: set[str] = set()
@@ -131,8 +132,9 @@ class Driver:
             if self._residents is not None:
                 self._residents.close()
             self._derived.clear()
-            forget()
-            self.executor.forget_blocks()
+            if not kept_as:
+                forget()
+                self.executor.forget_blocks()
 
     def _run(self, solver: AbstractSolver[Any], problem: Problem, resume: bool) -> Outcome:
         started = time.perf_counter()

@@ -28,6 +28,7 @@ _OF_A_RUN = {
     "held-out",
     "machines",
     "base",
+    "tune",
 }
 #: stores of tasks that no model needs
 _PASSING = ("search", "moved", "held-out")

@@ -125,12 +125,13 @@ def plan(
     """
     estimator.check_parameters()
     machine = machine_of(scheduler, workers, memory_limit, dashboard)
-    return _plan_on(machine, estimator, source, test, memory_limit)
+    return plan_on(machine, estimator, source, test, memory_limit)
 
 
-def _plan_on(
+def plan_on(
     machine: Machine, estimator: Learner, source: Split, test: Split | None, given: int | None
 ) -> Plan:
+    """:func:`plan` for a machine that is known, of whose limit ``given`` was asked for."""
     solver, problem = estimator.run_of(estimator._data_of_split(source), has_test=test is not None)
     extents = {"train": Extent.of(source, "planned")}
     if test is not None:
@@ -264,7 +265,7 @@ def train(
     planned: list[Plan] = []
 
     def check(machine: Machine) -> Machine:
-        planned.append(_plan_on(machine, estimator, source, test, memory_limit))
+        planned.append(plan_on(machine, estimator, source, test, memory_limit))
         if not planned[-1].fits:
             raise MemoryBudgetError(planned[-1].advice, where=whose_limit(machine, memory_limit))
         return planned[-1].machine

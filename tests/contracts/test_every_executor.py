@@ -5,7 +5,9 @@ import os
 import shutil
 import warnings
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 
 import dask.array as da
 import numpy as np
@@ -269,6 +271,26 @@ def test_batches_have_the_same_bits_everywhere(executor):
         alone = Driver({"train": source}, one).run(BatchesSolver(stages=2), problem)
     np.testing.assert_array_equal(outcome.state.sums, alone.state.sums)
     assert outcome.state.shift == alone.state.shift
+
+
+def test_runs_that_share_an_executor_have_the_same_bits(executor):
+    source = ToySource()
+    problem = Problem(source.block_rows, 2, source.dtype, 7, n_outputs=1, has_test=False)
+    given = executor.machine
+    limited = replace(given, memory_limit=2**30)
+    executor.machine = limited
+    shared = [executor.shared_by(3) for _ in range(3)]
+    executor.machine = given
+    assert {one.machine.memory_limit for one in shared} == {2**30 // 3}
+    assert all(1 <= one.machine.n_workers <= given.n_workers for one in shared)
+    with ThreadPoolExecutor(3) as pool:
+        runs = [pool.submit(Driver({"train": source}, one).run, ToySolver(), problem) for one in shared]
+        totals = [run.result().state.total for run in runs]
+    for one in shared:
+        one.close()
+    alone = Driver({"train": source}, executor).run(ToySolver(), problem)
+    for total in totals:
+        np.testing.assert_array_equal(total, alone.state.total)
 
 
 @pytest.fixture

@@ -89,6 +89,13 @@ class AbstractExecutor(ABC):
     ) -> AbstractParties:
         """Open the parties of Rounds as planned, restored from ``saved``; ``lost`` hears of dead workers."""
 
+    @abstractmethod
+    def shared_by(self, n_runs: int) -> AbstractExecutor:
+        """An executor for one of so many runs at a time, each with a share of the workers' memory limit.
+
+        Workers that run already are the same; those that an executor starts itself are shared out.
+        """
+
     def worker_peaks(self) -> dict[str, int]:
         """Peak resident bytes of each worker process, by address; empty when tasks run in this process."""
         return {}

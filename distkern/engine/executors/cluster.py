@@ -6,6 +6,7 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -89,6 +90,12 @@ class ClusterExecutor(AbstractExecutor):
     def client(self) -> Client:
         """The client that tasks go through."""
         return self._client
+
+    def shared_by(self, n_runs: int) -> ClusterExecutor:
+        shared = ClusterExecutor(self._client, owned=False, has_dashboard=self.machine.has_dashboard)
+        limit = self.machine.memory_limit
+        shared.machine = replace(self.machine, memory_limit=None if limit is None else limit // n_runs)
+        return shared
 
     def reduce(
         self, step: Reduce[Any], plan: ReducePlan, source: AbstractSource, progress: Progress

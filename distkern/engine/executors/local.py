@@ -6,7 +6,7 @@ import multiprocessing
 import os
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     CancelledError,
@@ -72,13 +72,19 @@ class AbstractLocalExecutor(AbstractExecutor):
                     remaining.discard(key)
                     progress(len(leaves) - len(remaining))
 
-        with _Count():
-            partials = list(self._get(graph, last))
+        # given and not entered: runs in several threads would take those that are active from each other
+        partials = list(self._get(graph, last, _Count()))
         return folded(step.combine, partials)
 
     @abstractmethod
-    def _get(self, graph: Mapping[Any, Any], key: Any) -> Any:
-        """Run a graph."""
+    def _get(self, graph: Mapping[Any, Any], key: Any, *callbacks: Callback) -> Any:
+        """Run a graph, with callbacks beside those that the user has made active."""
+
+    def shared_by(self, n_runs: int) -> AbstractExecutor:
+        limit = self.machine.memory_limit
+        return type(self)(
+            max(1, self.machine.n_workers // n_runs), None if limit is None else limit // n_runs
+        )
 
     def ordered(self, calls: Iterator[Call], ahead: int) -> Iterator[Timed]:
         for call in calls:
@@ -100,6 +106,10 @@ class AbstractLocalExecutor(AbstractExecutor):
             return source.reader(block)
         graph, key = source.graph(block)
         return self._get(graph, key)
+
+
+def _with_active(callbacks: Sequence[Callback]) -> list[Any]:
+    return [*Callback.active, *(callback._callback for callback in callbacks)]
 
 
 def _arguments(call: Call) -> list[Any]:
@@ -177,8 +187,8 @@ class SynchronousExecutor(AbstractLocalExecutor):
     def _machine(self, workers: int, memory_limit: int | None) -> Machine:
         return Machine(self.kind, 1, memory_limit)
 
-    def _get(self, graph: Mapping[Any, Any], key: Any) -> Any:
-        return dask.local.get_sync(graph, key)
+    def _get(self, graph: Mapping[Any, Any], key: Any, *callbacks: Callback) -> Any:
+        return dask.local.get_sync(graph, key, callbacks=_with_active(callbacks))
 
 
 class ThreadsExecutor(AbstractPoolExecutor):
@@ -189,8 +199,10 @@ class ThreadsExecutor(AbstractPoolExecutor):
     def _open_pool(self) -> Executor:
         return ThreadPoolExecutor(self.machine.n_workers, "distkern-task")
 
-    def _get(self, graph: Mapping[Any, Any], key: Any) -> Any:
-        return dask.threaded.get(graph, key, num_workers=self.machine.n_workers)
+    def _get(self, graph: Mapping[Any, Any], key: Any, *callbacks: Callback) -> Any:
+        return dask.threaded.get(
+            graph, key, num_workers=self.machine.n_workers, callbacks=_with_active(callbacks)
+        )
 
 
 class ProcessesExecutor(AbstractPoolExecutor):
@@ -202,10 +214,11 @@ class ProcessesExecutor(AbstractPoolExecutor):
         context = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(self.machine.n_workers, mp_context=context, initializer=_prepare_process)
 
-    def _get(self, graph: Mapping[Any, Any], key: Any) -> Any:
+    def _get(self, graph: Mapping[Any, Any], key: Any, *callbacks: Callback) -> Any:
+        how = {"optimize_graph": False, "callbacks": _with_active(callbacks)}
         for _ in range(_RETRIES):
             try:
-                return dask.multiprocessing.get(graph, key, pool=self._start(), optimize_graph=False)
+                return dask.multiprocessing.get(graph, key, pool=self._start(), **how)
             except BrokenProcessPool:
                 self.close()
         raise _deadly("the same pass")

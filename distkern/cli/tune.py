@@ -1,0 +1,147 @@
+"""``distkern tune``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from distkern.cli import options
+from distkern.storage.places import Place
+
+if TYPE_CHECKING:
+    from distkern.cli.job import Job
+    from distkern.tuning.search import Ranked, Search
+
+#: candidates that are printed; the page has all
+_MOST_ROWS = 12
+
+
+@click.command(cls=options.JobCommand)
+@options.job
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Candidates that are tried at a time, each with a share of the workers' memory; what is found does "
+    "not depend on it.",
+)
+@options.dashboard
+@options.as_json
+def tune(
+    job_file: Place | None,
+    settings: tuple[str, ...],
+    jobs: int,
+    dashboard: bool | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Search for hyperparameters, and train the best ones on all training rows.
+
+    What is tried stands in the job's table [search]. Candidates learn from training rows and are compared on
+    others that are held out of them; test rows are measured at the end. All trials are kept in M/tune, so
+    that the same command goes on where it was interrupted, and M/tune/report.html shows them.
+
+    \b
+    Example: `distkern tune job.toml`, with
+      algorithm = "csvrg"
+      data = "covtype.zarr"
+      out = "m"
+      [search]
+      method = "halving"       # or grid (the default), or random with candidates = 20
+      validation = 0.2         # held out, or a number of folds; metric = "auc" compares by another figure
+      [search.params]
+      gamma = [0.5, 2.0, 8.0]
+      lam = {low = 1.0, high = 1e4, log = true, points = 5}
+    """
+    from distkern.cli.job import prepare, resolve_job
+
+    job = resolve_job(job_file, flags, settings)
+    _, dataset = prepare(job)
+
+    from distkern.cli.supervision import driving
+    from distkern.cli.training import has_dashboard, run_job
+    from distkern.cli.tuning import ShownSearch, search_folder, search_of, with_settings
+    from distkern.cli.tuning_page import tuning_page
+    from distkern.monitor.terminal import Terminal
+    from distkern.storage.atomic import write_text_atomic
+    from distkern.tuning.workshop import Where
+
+    search = search_of(job, dataset)
+    _refuse_other_model(job)
+    where = Where(job.scheduler, job.workers, job.memory_limit, has_dashboard(job, dashboard), jobs)
+    page = search_folder(job) / "report.html"
+    with driving(job, resume=True) as guards, Terminal() as terminal:
+        ranked = search.run(where, ShownSearch(search, terminal, guards))
+        write_text_atomic(page, tuning_page(job, dataset, search, ranked))
+        terminal.clear()
+        best = with_settings(job, ranked[0].settings)
+        begun = any((job.model_folder / name).exists() for name in ("checkpoints", "model.json"))
+        _, history = run_job(best, dataset, listeners=[*guards, terminal], resume=begun, dashboard=dashboard)
+    if as_json:
+        click.echo(json.dumps(_facts(job, search, ranked, history[-1])))
+    else:
+        _show(job, search, ranked, history[-1])
+
+
+def _refuse_other_model(job: Job) -> None:
+    """Refuse a folder with a model or an unfinished run that no search has made."""
+    from distkern.cli.tuning import search_folder
+    from distkern.runs.folder import check_folder
+
+    check_folder(job.model_folder, resume=(search_folder(job) / "search.json").exists())
+
+
+def _facts(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "model": job.out,
+        "metric": search.metric.name,
+        "settings": ranked[0].settings,
+        "value": ranked[0].value,
+        "candidates": [
+            {
+                "candidate": one.number,
+                "settings": one.settings,
+                "value": one.value,
+                "rows": one.n_learned,
+                "trials": len(one.trials),
+                "seconds": round(one.seconds, 4),
+                "failed": one.failed,
+            }
+            for one in ranked
+        ],
+        **last,
+    }
+
+
+def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any]) -> None:
+    from distkern.cli.tables import console, table
+    from distkern.cli.tuning import at_an_end, in_metric, search_folder
+    from distkern.monitor.text import error_name, in_error, in_time
+    from distkern.tuning.candidate import in_words
+
+    metric = search.metric.name
+    rows = [
+        (in_words(one.settings), in_metric(metric, one.value), f"{one.n_learned:,}", in_time(one.seconds))
+        for one in ranked[:_MOST_ROWS]
+    ]
+    console().print(table(("candidate", metric, "rows", "time"), rows))
+    if len(ranked) > _MOST_ROWS:
+        click.echo(f"the best {_MOST_ROWS} of {len(ranked)}; the page has all")
+    seconds = sum(one.seconds for one in ranked)
+    click.echo(
+        f"chosen: {in_words(ranked[0].settings)} ({metric} {in_metric(metric, ranked[0].value)} on "
+        f"{ranked[0].trials[-1].n_held_out:,} held-out rows; {search.n_trials} trials, {in_time(seconds)})"
+    )
+    for text in at_an_end(ranked):
+        click.echo(f"{text}: a wider range may hold a better one")
+    test = (
+        f", test {error_name(last)} {in_error(last, 'test_error')}" if last["test_error"] is not None else ""
+    )
+    click.echo(
+        f"trained on all training rows: train {error_name(last)} {in_error(last, 'train_error')}{test}"
+    )
+    click.echo(f"model in {job.out}, all trials in {search_folder(job) / 'report.html'}")

@@ -1,0 +1,171 @@
+"""A search as the command line makes it: candidates of a job, progress, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from distkern.cli.job import Job, make_estimator
+from distkern.common.errors import InputError
+from distkern.engine.events import Event, Listener
+from distkern.monitor.text import in_number, in_percent, in_time
+from distkern.storage.places import Place
+from distkern.tuning.candidate import Candidate, in_words
+from distkern.tuning.record import SearchFolder, Task, Trial
+from distkern.tuning.search import Ranked, Search
+from distkern.tuning.space import Range, settings_of
+from distkern.tuning.workshop import Watcher
+
+if TYPE_CHECKING:
+    from distkern.monitor.terminal import Terminal
+    from distkern.storage.dataset import Dataset
+
+#: shares of rows, which are shown as percentages
+_SHARES = ("error", "accuracy", "balanced_accuracy")
+_PLACES = {
+    "params": "[search.params]",
+    "candidates": "[search], key 'candidates'",
+    "metric": "[search], key 'metric'",
+}
+
+
+def search_folder(job: Job) -> Place:
+    """Where the trials of a job are kept."""
+    return job.model_folder / "tune"
+
+
+def search_of(job: Job, dataset: Dataset) -> Search:
+    """What a job asks to be tried; all settings are checked.
+
+    Raises
+    ------
+    InputError
+        If it asks for nothing, or for a value that a hyperparameter cannot have.
+    """
+    if job.search is None:
+        raise InputError(
+            "says nothing of what to try",
+            where="the job",
+            mend="add [search.params] to the job file and below it, for instance, gamma = [0.1, 1.0, 10.0]",
+        )
+    asked = job.search
+    for name in asked.params:
+        if name in job.params:
+            raise InputError(
+                "is both set and searched",
+                where=f"hyperparameter {name!r}",
+                mend="leave it out of [params] and --set, or out of [search.params]",
+            )
+    try:
+        space = {name: _values(name, values) for name, values in asked.params.items()}
+        settings = settings_of(space, asked.method, asked.candidates, job.seed)
+    except InputError as error:
+        where = _PLACES.get(str(error.where), f"[search.params], {error.where!r}")
+        raise InputError(error.what, where=where, mend=error.mend) from None
+    candidates = [
+        Candidate(number, one, make_estimator(with_settings(job, one))) for number, one in enumerate(settings)
+    ]
+    search = Search(
+        candidates,
+        dataset.train,
+        asked.method,
+        asked.validation,
+        asked.metric,
+        asked.factor,
+        job.seed,
+        SearchFolder(None if job.out is None else search_folder(job)),
+    )
+    try:
+        # refused before anything runs
+        assert search.metric
+    except InputError as error:
+        raise InputError(error.what, where=_PLACES.get(str(error.where)), mend=error.mend) from None
+    return search
+
+
+def _values(name: str, given: Any) -> Any:
+    if isinstance(given, list):
+        return given
+    try:
+        return Range(given.low, given.high, given.log, given.points)
+    except InputError as error:
+        raise InputError(error.what, where=name, mend=error.mend) from None
+
+
+def with_settings(job: Job, settings: dict[str, Any]) -> Job:
+    """The job that trains with these settings."""
+    return job.model_copy(update={"params": {**job.params, **settings}, "search": None})
+
+
+def in_metric(name: str, value: float | None) -> str:
+    """A value of a metric as text."""
+    return in_percent(value) if name in _SHARES else in_number(value)
+
+
+def at_an_end(ranked: Sequence[Ranked]) -> list[str]:
+    """Hyperparameters whose best value is the smallest or largest of several that were tried, in words."""
+    told = []
+    best = ranked[0].settings
+    for name, value in best.items():
+        tried = {one.settings[name] for one in ranked if _is_number(one.settings[name])}
+        if not _is_number(value) or len(tried) < 3 or value not in (min(tried), max(tried)):
+            continue
+        told.append(
+            f"{name}={value:g} is the {'smallest' if value == min(tried) else 'largest'} that was tried"
+        )
+    return told
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+class ShownSearch(Watcher):
+    """A search in the terminal: a bar, and a line for every trial that has finished."""
+
+    def __init__(self, search: Search, terminal: Terminal, guards: Sequence[Listener]) -> None:
+        self._search, self._terminal, self._guards = search, terminal, guards
+        self._done = 0
+
+    def began(self, candidate: Candidate, task: Task) -> None:
+        self._show(candidate)
+        self._told_guards()
+
+    def finished(self, candidate: Candidate, trial: Trial, n_done: int, n_all: int) -> None:
+        self._done = n_done
+        metric = self._search.metric.name
+        value = "failed" if trial.value is None else f"{metric} {in_metric(metric, trial.value)}"
+        self._terminal.line(
+            f"{n_done:>{len(str(n_all))}} of {n_all}: {value} after {in_time(trial.seconds)} on "
+            f"{trial.n_learned:,} rows: {in_words(candidate.settings)}"
+        )
+        if trial.failed:
+            self._terminal.line(f"  {trial.failed}")
+
+    def resumed(self, n_found: int) -> None:
+        self._done += n_found
+        self._terminal.line(f"{n_found} trials were made before, and are not made again")
+
+    def listeners(self, candidate: Candidate, task: Task) -> Sequence[Listener]:
+        def show(event: Event) -> None:
+            if event.kind == "stage_finished":
+                self._show(candidate, event["metrics"]["stage"])
+            elif event.kind == "worker_lost":
+                self._terminal(event)
+
+        return *self._guards, show
+
+    def look(self) -> None:
+        self._told_guards()
+
+    def _show(self, candidate: Candidate, stage: int | None = None) -> None:
+        at = "" if stage is None else f", stage {stage}"
+        words = f"{self._done + 1} of {self._search.n_trials}{at}: {in_words(candidate.settings)}"
+        self._terminal.show(f"trial {words}", self._done, self._search.n_trials)
+
+    def _told_guards(self) -> None:
+        event = Event(
+            "pass_started", {"stage": 0, "name": f"trial {self._done + 1} of {self._search.n_trials}"}
+        )
+        for guard in self._guards:
+            guard(event)

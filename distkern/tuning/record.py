@@ -1,0 +1,138 @@
+"""What a search has found so far, in its folder: one file for each trial that has finished."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from distkern.common.errors import InputError
+from distkern.storage.atomic import explain_errors, write_text_atomic
+from distkern.storage.description import Description, as_read
+from distkern.storage.places import Place, remove_tree
+
+_SEARCH = Description("distkern-search", "a search", 1, 1, "search again in another folder")
+_TRIAL = Description(
+    "distkern-trial", "a trial", 1, 1, "remove this file, and search again: the trial is made anew"
+)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A candidate to be tried: its number, and those of the rung and of the fold."""
+
+    candidate: int
+    rung: int
+    fold: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.candidate:04d}-{self.rung}-{self.fold}"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A candidate that was tried.
+
+    Attributes
+    ----------
+    candidate, rung, fold : of its :class:`Task`
+    n_learned, n_held_out : rows
+    value : of the metric on the held-out rows; None if it failed
+    figures : all that is known of the held-out rows
+    n_stages, ended : of the fit
+    found : what was chosen in it for hyperparameters that are "auto"
+    seconds : of the fit and of the evaluation
+    failed : why there is no value
+    """
+
+    candidate: int
+    rung: int
+    fold: int
+    n_learned: int
+    n_held_out: int
+    seconds: float
+    value: float | None = None
+    figures: dict[str, Any] = field(default_factory=dict)
+    n_stages: int | None = None
+    ended: str | None = None
+    found: dict[str, Any] = field(default_factory=dict)
+    failed: str | None = None
+
+    @property
+    def task(self) -> Task:
+        return Task(self.candidate, self.rung, self.fold)
+
+
+class SearchFolder:
+    """Where trials are kept; without a place they stay in memory.
+
+    ``search.json`` says which search it is, ``trials/`` has a file for each trial that has finished, whole or
+    not at all, and ``running/`` the checkpoints of those under way.
+    """
+
+    def __init__(self, place: Place | None) -> None:
+        self.place = place
+        self._found: dict[Task, Trial] = {}
+
+    def begin(self, identity: Mapping[str, Any]) -> None:
+        """Start a search here, or go on with the one that was started.
+
+        Raises
+        ------
+        InputError
+            If that was another one; the message says in what.
+        """
+        if self.place is None:
+            return
+        now = as_read(identity)
+        file = self.place / "search.json"
+        if file.exists():
+            then, _ = _SEARCH.open(file.read_bytes(), str(file))
+            for key, value in now.items():
+                if then.get(key) != value:
+                    raise InputError(
+                        f"holds a search with another {key} than now",
+                        where=str(self.place),
+                        mend="search with the same job and data, or give another folder",
+                    )
+            return
+        with explain_errors(self.place):
+            (self.place / "trials").mkdir(parents=True, exist_ok=True)
+        write_text_atomic(file, _SEARCH.text(now))
+
+    def trial(self, task: Task) -> Trial | None:
+        """The trial of a task, if it has finished.
+
+        Raises
+        ------
+        CorruptDataError
+            If its file is damaged.
+        """
+        if task not in self._found and self.place is not None:
+            file = self.place / "trials" / f"{task.name}.json"
+            if file.exists():
+                content, _ = _TRIAL.open(file.read_bytes(), str(file))
+                self._found[task] = _TRIAL.read(Trial, content, str(file))
+        return self._found.get(task)
+
+    def keep(self, trial: Trial) -> None:
+        """Add a trial, which is never made again."""
+        if self.place is not None:
+            write_text_atomic(self.place / "trials" / f"{trial.task.name}.json", _TRIAL.text(asdict(trial)))
+            self.clear(trial.task)
+        self._found[trial.task] = trial
+
+    def checkpoints(self, task: Task) -> Place | None:
+        """Where the fit of a trial leaves its checkpoints."""
+        return None if self.place is None else self.place / "running" / task.name / "checkpoints"
+
+    def clear(self, task: Task | None = None) -> None:
+        """Remove what a fit leaves beside its result; of all fits, if no task is given."""
+        if self.place is None:
+            return
+        left = self.place / "running"
+        if task is not None:
+            left = left / task.name
+        if left.exists():
+            remove_tree(left)

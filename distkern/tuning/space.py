@@ -1,0 +1,145 @@
+"""Which settings are tried: lists of values and ranges of numbers, on a grid or drawn by the seed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import ParameterGrid, ParameterSampler
+from sklearn.utils import check_random_state
+
+from distkern.common.errors import InputError
+
+#: significant digits of a number that is drawn: more tell nothing, and are hard to read
+_DIGITS = 4
+#: that are drawn where no number is given
+DRAWN = 10
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from ``low`` to ``high``, both among them; whole ones if both ends are.
+
+    Attributes
+    ----------
+    log : drawn uniformly on a logarithmic scale
+    points : how many of them a grid has, evenly apart on that scale; None: it is drawn from only
+
+    Raises
+    ------
+    InputError
+        If it holds nothing, or has no logarithm.
+    """
+
+    low: float
+    high: float
+    log: bool = False
+    points: int | None = None
+
+    def __post_init__(self) -> None:
+        what, mend = "", "give low < high"
+        if not (math.isfinite(self.low) and math.isfinite(self.high)) or self.low >= self.high:
+            what = f"a range from {self.low:g} to {self.high:g}"
+        elif self.log and self.low <= 0:
+            what, mend = f"a logarithmic range from {self.low:g}", "let it begin above 0, or leave log out"
+        elif self.points is not None and self.points < 2:
+            what, mend = f"a grid of {self.points} points", "give at least 2"
+        if what:
+            raise InputError(what, mend=mend)
+
+    @property
+    def is_whole(self) -> bool:
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+    def rvs(self, random_state: Any = None) -> float:
+        """A number, drawn as :class:`sklearn.model_selection.ParameterSampler` asks for it."""
+        share = float(check_random_state(random_state).uniform())
+        if not self.is_whole:
+            return self._at(share, self.high)
+        # every whole number is as likely as it is wide, the last one too
+        return min(math.floor(self._at(share, self.high + 1)), self.high)
+
+    def grid(self) -> list[float]:
+        """Its points, without repetition."""
+        assert self.points is not None
+        places = (self._at(share, self.high) for share in np.linspace(0, 1, self.points).tolist())
+        return list(dict.fromkeys(round(place) if self.is_whole else place for place in places))
+
+    def _at(self, share: float, high: float) -> float:
+        if self.log:
+            value = self.low * (high / self.low) ** share
+        else:
+            value = self.low + share * (high - self.low)
+        return value if self.is_whole else min(max(float(f"{value:.{_DIGITS}g}"), self.low), high)
+
+
+def settings_of(
+    parameters: Mapping[str, Sequence[Any] | Range], method: str, n_drawn: int | None, seed: int
+) -> list[dict[str, Any]]:
+    """The settings that are tried, in order: all combinations, or some that are drawn, none of them twice.
+
+    "grid" tries all combinations, "random" some; "halving" all of them, unless a number to be drawn is given
+    or there are ranges without a number of points.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to try, the method cannot try it, or there are fewer combinations than are asked
+        for; ``where`` is the parameter or "candidates".
+    """
+    if not parameters:
+        raise InputError("nothing to try", where="params", mend="give lists of values or ranges")
+    for name, values in parameters.items():
+        if not isinstance(values, Range) and not len(values):
+            raise InputError("an empty list", where=name, mend="give at least one value")
+    open_ranges = [
+        name for name, values in parameters.items() if isinstance(values, Range) and values.points is None
+    ]
+    if method == "grid" and open_ranges:
+        raise InputError(
+            "is a range, and a grid has values",
+            where=open_ranges[0],
+            mend="give a list, add points = 5 to the range, or take method random or halving",
+        )
+    if method == "grid" and n_drawn is not None:
+        raise InputError(
+            "has no effect with method grid", where="candidates", mend="leave it out, or take method random"
+        )
+    if method == "grid" or (method == "halving" and n_drawn is None and not open_ranges):
+        grid = {name: _values(values) for name, values in parameters.items()}
+        return [_in_order(found, parameters) for found in ParameterGrid(grid)]
+    return _drawn(parameters, DRAWN if n_drawn is None else n_drawn, seed, given=n_drawn is not None)
+
+
+def _values(values: Sequence[Any] | Range) -> list[Any]:
+    return values.grid() if isinstance(values, Range) else list(values)
+
+
+def _drawn(
+    parameters: Mapping[str, Sequence[Any] | Range], n_drawn: int, seed: int, *, given: bool
+) -> list[dict[str, Any]]:
+    space = {
+        name: list(values) if not isinstance(values, Range) else values for name, values in parameters.items()
+    }
+    if all(isinstance(values, list) for values in space.values()):
+        size = len(ParameterGrid(space))
+        if n_drawn > size and given:
+            raise InputError(
+                f"{n_drawn} are asked for, and there are {size} combinations",
+                where="candidates",
+                mend=f"give at most {size}, or take method grid",
+            )
+        n_drawn = min(n_drawn, size)
+    found: list[dict[str, Any]] = []
+    for setting in ParameterSampler(space, n_drawn, random_state=seed):
+        ordered = _in_order(setting, parameters)
+        if ordered not in found:
+            found.append(ordered)
+    return found
+
+
+def _in_order(setting: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: setting[name] for name in parameters}

@@ -1,0 +1,228 @@
+"""Where trials are made: one or several at a time, on executors that share the workers."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sklearn.base import clone
+
+from distkern.common import interrupts
+from distkern.common.errors import DivergenceError, MemoryBudgetError
+from distkern.engine.budget import Machine
+from distkern.engine.cache import forget
+from distkern.engine.drive import Interrupted
+from distkern.engine.events import Event, Listener
+from distkern.engine.executors import AbstractExecutor
+from distkern.engine.plan import Extent
+from distkern.runs.evaluation import evaluate_split, evaluation_passes
+from distkern.runs.limits import check_limit, opened_executor, stop_if_asked, whose_limit
+from distkern.runs.run import plan_on
+from distkern.storage.dataset import Split
+from distkern.tuning.candidate import Candidate, in_words
+from distkern.tuning.record import Task, Trial
+
+if TYPE_CHECKING:
+    from distkern.tuning.search import Search
+
+#: seconds between two looks at what threads are doing
+_LOOK_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where a search runs: see :func:`distkern.engine.executors.open_executor`, and trials at a time."""
+
+    scheduler: str | None = None
+    workers: int | None = None
+    memory_limit: int | None = None
+    dashboard: bool = False
+    jobs: int = 1
+
+
+class Watcher:
+    """Told of a search as it goes on, by the threads that run the trials; this one keeps quiet."""
+
+    def began(self, candidate: Candidate, task: Task) -> None:
+        """A trial begins."""
+
+    def finished(self, candidate: Candidate, trial: Trial, n_done: int, n_all: int) -> None:
+        """A trial has finished."""
+
+    def resumed(self, n_found: int) -> None:
+        """So many trials were found that had been made before."""
+
+    def listeners(self, candidate: Candidate, task: Task) -> Sequence[Listener]:
+        """Who listens to the fit of a trial."""
+        return ()
+
+    def look(self) -> None:
+        """Called by the thread that searches every now and then while others work; may raise."""
+
+
+class Workshop:
+    """Makes trials, one or several at a time, on executors that are opened when there is work for them."""
+
+    def __init__(self, search: Search, where: Where, watcher: Watcher) -> None:
+        self._search, self._where, self._watcher = search, where, watcher
+        self._stack = ExitStack()
+        self._executors: list[AbstractExecutor] = []
+        self._stopping = threading.Event()
+        self._done = 0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Workshop:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        # what processes keep of the parts is of no use to later runs
+        forget()
+        if self._executors:
+            self._executors[0].forget_blocks()
+        self._stack.close()
+
+    def make(self, tasks: Sequence[Task]) -> dict[Task, Trial]:
+        """The trials of tasks; those that have been made are not made again."""
+        open_tasks = [task for task in tasks if self._search.folder.trial(task) is None]
+        n_found = len(tasks) - len(open_tasks)
+        self._done += n_found
+        if n_found:
+            self._watcher.resumed(n_found)
+        if open_tasks:
+            if not self._executors:
+                self._open()
+            try:
+                if self._where.jobs == 1:
+                    self._work(deque(open_tasks), self._executors[0])
+                else:
+                    self._work_together(open_tasks)
+            except KeyboardInterrupt as interrupt:
+                raise Interrupted(
+                    f"interrupted; {self._done} of {self._search.n_trials} trials are kept: run the same "
+                    "command again to go on"
+                    if self._search.folder.place is not None
+                    else "interrupted"
+                ) from interrupt
+        made = {task: self._search.folder.trial(task) for task in tasks}
+        return {task: trial for task, trial in made.items() if trial is not None}
+
+    def _open(self) -> None:
+        where = self._where
+        executor = self._stack.enter_context(
+            opened_executor(where.scheduler, where.workers, where.memory_limit, self._check, where.dashboard)
+        )
+        if where.jobs == 1:
+            self._executors = [executor]
+            return
+        for _ in range(where.jobs):
+            self._executors.append(self._stack.enter_context(executor.shared_by(where.jobs)))
+
+    def _check(self, machine: Machine) -> Machine:
+        """Refuse candidates that would not fit on all rows, before any is tried."""
+        jobs, limit = self._where.jobs, machine.memory_limit
+        shared = replace(machine, memory_limit=None if limit is None else limit // jobs)
+        for candidate in self._search.candidates:
+            self._planned(shared, candidate, self._search.split)
+        return machine
+
+    def _planned(self, machine: Machine, candidate: Candidate, rows: Split) -> Machine:
+        plan = plan_on(machine, candidate.estimator, rows, None, self._where.memory_limit)
+        if plan.fits:
+            return plan.machine
+        together = f" (a {self._where.jobs}th of it for each trial)" if self._where.jobs > 1 else ""
+        raise MemoryBudgetError(
+            f"does not fit with {in_words(candidate.settings)}{together}",
+            where=whose_limit(machine, self._where.memory_limit),
+            mend=plan.advice,
+        )
+
+    def _work_together(self, tasks: Sequence[Task]) -> None:
+        """Trials in several threads, of which each drives its own run."""
+        waiting = deque(tasks)
+        self._stopping.clear()
+        with ThreadPoolExecutor(len(self._executors), "distkern-trial") as pool:
+            working = [pool.submit(self._work, waiting, executor) for executor in self._executors]
+            try:
+                while wait(working, _LOOK_SECONDS).not_done:
+                    interrupts.check()
+                    self._watcher.look()
+                    if any(one.done() and one.exception() is not None for one in working):
+                        break
+            finally:
+                self._stopping.set()
+                wait(working)
+        errors = [error for one in working if (error := one.exception()) is not None]
+        # those that were stopped say less than the one that they were stopped for
+        errors.sort(key=lambda error: isinstance(error, KeyboardInterrupt))
+        if errors:
+            raise errors[0]
+
+    def _work(self, waiting: deque[Task], executor: AbstractExecutor) -> None:
+        while waiting and not self._stopped():
+            try:
+                task = waiting.popleft()
+            except IndexError:
+                return
+            trial = self._trial(task, executor)
+            self._search.folder.keep(trial)
+            self._tell(trial)
+
+    def _stopped(self) -> bool:
+        return self._where.jobs > 1 and self._stopping.is_set()
+
+    def _tell(self, trial: Trial) -> None:
+        with self._lock:
+            self._done += 1
+            self._watcher.finished(
+                self._search.candidates[trial.candidate], trial, self._done, self._search.n_trials
+            )
+
+    def _trial(self, task: Task, executor: AbstractExecutor) -> Trial:
+        search = self._search
+        candidate = search.candidates[task.candidate]
+        learned, held_out = search.parts(task.rung)[task.fold]
+        self._watcher.began(candidate, task)
+        listeners = (*self._watcher.listeners(candidate, task), self._stop_if_told(), stop_if_asked)
+        model, checkpoints = clone(candidate.estimator), search.folder.checkpoints(task)
+        machine, started = executor.machine, time.perf_counter()
+        made = partial(Trial, task.candidate, task.rung, task.fold, learned.n_rows, held_out.n_rows)
+        try:
+            executor.machine = self._planned(machine, candidate, learned)
+            model.fit_with(
+                learned, executor=executor, listeners=listeners, checkpoints=checkpoints, resume=True
+            )
+            steps = partial(evaluation_passes, model, held_out)
+            executor.machine = check_limit(steps, Extent.of(held_out), self._where.memory_limit)(machine)
+            figures = evaluate_split(model, held_out, executor, listeners).figures
+        except DivergenceError as error:
+            return made(time.perf_counter() - started, failed=str(error))
+        finally:
+            executor.machine = machine
+        value = search.metric.value(figures)
+        return made(
+            round(float(model.history_[-1]["seconds"] + figures["seconds"]), 4),
+            value=value if math.isfinite(value) else None,
+            figures={name: figure for name, figure in figures.items() if name != "seconds"},
+            n_stages=int(model.n_iter_),
+            ended=model.ended_,
+            found=dict(model.found_),
+            failed=None if math.isfinite(value) else f"its {search.metric.name} is {value}",
+        )
+
+    def _stop_if_told(self) -> Listener:
+        """A listener that ends a fit in the thread that drives it: others tell of progress as well."""
+        thread = threading.get_ident()
+
+        def stop(event: Event) -> None:
+            if self._stopped() and threading.get_ident() == thread:
+                raise KeyboardInterrupt
+
+        return stop

@@ -1,0 +1,242 @@
+"""``distkern tune``: from a job file to the best candidate's model, what is printed, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cluster_processes import finish, start_distkern
+from distkern.cli.main import main
+from distkern.runs.persistence import load_model
+from distkern.storage.ingest import write_dataset
+
+JOB = """
+algorithm = "csvrg"
+data = "d.zarr"
+out = "m"
+scheduler = "synchronous"
+[params]
+n_landmarks = 40
+stages = 2
+[search]
+method = "halving"
+[search.params]
+gamma = [0.001, 1.0, 1000.0]
+lam = {low = 1, high = 100, log = true, points = 3}
+"""
+
+
+def rings(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    features = np.random.default_rng(seed).normal(size=(n_rows, 2)).astype(np.float32)
+    return features, (np.linalg.norm(features, axis=1) > 1.2).astype(int)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a data set and a job."""
+    monkeypatch.chdir(tmp_path)
+    write_dataset([rings(2500)], "d.zarr", test_chunks=[rings(300, 1)], scale="none", rows_per_shard=400)
+    Path("job.toml").write_text(JOB)
+    return tmp_path
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[Any, str]:
+    capsys.readouterr()
+    assert main([*arguments, "--json"]) == 0
+    captured = capsys.readouterr()
+    return json.loads(captured.out), captured.err
+
+
+def trials(model: str) -> dict[str, dict[str, Any]]:
+    """What is kept of each trial, but for the seconds."""
+    found = {}
+    for file in sorted(Path(model, "tune", "trials").iterdir()):
+        content = json.loads(file.read_text())
+        found[file.stem] = {
+            key: value for key, value in content.items() if key not in ("seconds", "fingerprint")
+        }
+    return found
+
+
+def test_the_best_candidate_is_trained_on_all_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    facts, said = printed(capsys, "tune", "job.toml")
+    assert facts["settings"]["gamma"] == 1.0
+    assert facts["settings"]["lam"] > 1
+    assert facts["value"] < 0.1
+    assert facts["test_error"] < 0.1
+    assert len(facts["candidates"]) == 9
+    assert [one["rows"] for one in facts["candidates"]] == [2001] * 3 + [667] * 6
+    assert "12 of 12: error" in said
+    # the model is the one that train makes of these settings
+    settings = [word for name, value in facts["settings"].items() for word in ("--set", f"{name}={value}")]
+    assert main(["train", "job.toml", "--out", "alone", *settings]) == 0
+    assert "[search] is for `distkern tune`" in capsys.readouterr().err
+    np.testing.assert_array_equal(load_model("m").coef_, load_model("alone").coef_)
+    assert {entry.name for entry in Path("m").iterdir()} == {
+        "model.json",
+        "arrays",
+        "metrics.jsonl",
+        "report.html",
+        "tune",
+    }
+    again, said = printed(capsys, "tune", "job.toml", "--jobs", "2")
+    assert again == facts
+    assert "12 trials were made before" not in said
+    assert "9 trials were made before" in said
+    assert "3 trials were made before" in said
+    assert " of 12: error" not in said
+
+
+def test_several_at_a_time_find_the_same(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    facts, _ = printed(capsys, "tune", "job.toml")
+    others, _ = printed(capsys, "tune", "job.toml", "--out", "n", "--jobs", "2", "--scheduler", "threads")
+    assert trials("m") == trials("n")
+    for one in (facts, others):
+        assert one["settings"] == facts["settings"]
+    np.testing.assert_array_equal(load_model("m").coef_, load_model("n").coef_)
+
+
+def test_test_rows_have_no_say(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    features, labels = rings(300, 1)
+    printed(capsys, "tune", "job.toml")
+    first = trials("m")
+    write_dataset(
+        [rings(2500)],
+        "d.zarr",
+        test_chunks=[(features, 1 - labels)],
+        scale="none",
+        rows_per_shard=400,
+        overwrite=True,
+    )
+    facts, _ = printed(capsys, "tune", "job.toml", "--out", "n")
+    assert trials("n") == first
+    assert facts["test_error"] > 0.9
+
+
+def test_what_is_printed_fits_a_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", "job.toml"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 120
+    header = next(line for line in out.splitlines() if line.lstrip().startswith("candidate"))
+    assert header.split() == ["candidate", "error", "rows", "time"]
+    assert out.count(" gamma=") >= 9
+    assert re.search(r"chosen: gamma=1 lam=\d+ \(error [\d.]+ % on 499 held-out rows; 12 trials", out)
+    assert "lam=100 is the largest that was tried" in out or "lam=10 " in out
+    page = Path("m", "tune", "report.html").read_text()
+    for part in (
+        "csvrg on d.zarr: 9 candidates",
+        "error by gamma",
+        "log10 of gamma",
+        "error by rows",
+        "gamma=0.001 lam=1",
+    ):
+        assert part in page
+    # what a candidate was tried on is in the page once for each
+    assert page.count("<tr><td>gamma=") == 9
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("", ["says nothing of what to try", "[search.params]"]),
+        ("[search]", ["[search] has nothing to try", "add [search.params]"]),
+        ("[search]\nmetod = 'grid'\n[search.params]\nlam = [1.0]", ["'metod'", "did you mean 'method'"]),
+        ("[search]\nmethod = 'best'\n[search.params]\nlam = [1.0]", ["'method'", "grid, random or halving"]),
+        ("[search]\nvalidation = 1.5\n[search.params]\nlam = [1.0]", ["'validation'", "number of folds"]),
+        ("[search]\nvalidation = 1\n[search.params]\nlam = [1.0]", ["'validation'", "number of folds"]),
+        ("[search]\nmetric = 'rmse'\n[search.params]\nlam = [1.0]", ["'metric'", "unknown metric"]),
+        ("[search]\ncandidates = 3\n[search.params]\nlam = [1.0]", ["'candidates'", "no effect"]),
+        ("[search.params]\nlan = [1.0]", ["unknown hyperparameter of csvrg 'lan'", "did you mean 'lam'"]),
+        ("[search.params]\nlam = [1.0, -2.0]", ["hyperparameter 'lam'", "is -2.0", "use a number > 0"]),
+        ("[search.params]\nlam = 3.0", ["[search.params], 'lam'", "is 3.0", "name = [value, value]"]),
+        ("[search.params]\nlam = []", ["[search.params], 'lam'", "an empty list"]),
+        ("[search.params]\nlam = {low = 1.0}", ["[search.params], 'lam'", "not a range"]),
+        ("[search.params]\nlam = {low = 1.0, hihg = 2.0}", ["'hihg'", "did you mean 'high'"]),
+        ("[search.params]\nlam = {low = 1.0, high = 2.0}", ["[search.params], 'lam'", "points = 5"]),
+        ("[search.params]\nlam = {low = 2.0, high = 1.0, points = 3}", ["'lam'", "give low < high"]),
+        ("[search.params]\nstages = [1, 2]", ["'stages'", "both set and searched"]),
+        ("[search.params]\nrandom_state = [1, 2]", ["'random_state'", "--seed"]),
+        ("search = 3", ["is not a table"]),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], table: str, words: list[str]
+) -> None:
+    text = JOB.partition("[search]")[0]
+    Path("job.toml").write_text(f"{table}\n{text}" if table.startswith("search") else text + table)
+    assert main(["tune", "job.toml"]) == 2
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    for word in words:
+        assert word in line
+    assert not Path("m").exists()
+
+
+def test_other_things_in_the_folder_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = ["--data", "d.zarr", "--algorithm", "csvrg", "--set", "n_landmarks=8", "--set", "stages=1"]
+    assert main(["train", *job, "--out", "m", "--scheduler", "synchronous"]) == 0
+    assert main(["tune", "job.toml"]) == 2
+    assert "m: holds a finished model" in capsys.readouterr().err
+    assert main(["tune", "job.toml", "--out", "n"]) == 0
+    capsys.readouterr()
+    assert main(["tune", "job.toml", "--out", "n", "--set", "n_landmarks=50"]) == 2
+    assert "n/tune: holds a search with another hyperparameters than now" in capsys.readouterr().err
+    assert main(["tune", "job.toml", "--out", "n", "--seed", "1"]) == 2
+    assert "holds a search with another seed" in capsys.readouterr().err
+
+
+def test_plan_takes_a_job_with_a_search(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "job.toml"]) == 0
+    assert "a search of 12 trials" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_killed_search_goes_on_and_makes_no_trial_again(
+    folder: Path, capsys: pytest.CaptureFixture[str], jobs: str
+) -> None:
+    write_dataset(
+        [rings(60_000)],
+        "d.zarr",
+        test_chunks=[rings(300, 1)],
+        scale="none",
+        rows_per_shard=5000,
+        overwrite=True,
+    )
+    whole, _ = printed(capsys, "tune", "job.toml", "--out", "whole")
+    seen: dict[str, str] = {}
+    kills = 0
+    while not Path("m", "model.json").exists():
+        assert kills < 60
+        process = start_distkern("tune", "job.toml", "--jobs", jobs, "--scheduler", "threads")
+        before = len(seen)
+        while process.poll() is None and len(kept()) < before + 2:
+            time.sleep(0.02)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+            process.communicate(timeout=60)
+        else:
+            finish(process)
+        now = kept()
+        assert {name: now[name] for name in seen} == seen
+        seen = now
+    assert kills >= 3
+    assert trials("m") == trials("whole")
+    again, _ = printed(capsys, "tune", "job.toml")
+    assert again["settings"] == whole["settings"]
+    np.testing.assert_array_equal(load_model("m").coef_, load_model("whole").coef_)
+
+
+def kept() -> dict[str, str]:
+    """The files of trials, with the seconds that they took."""
+    place = Path("m", "tune", "trials")
+    files = [file for file in place.iterdir() if not file.name.startswith(".")] if place.exists() else []
+    return {file.name: file.read_text() for file in files}

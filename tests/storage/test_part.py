@@ -1,0 +1,172 @@
+"""Parts of a split: which rows they have, and that all ways to read them agree."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from distkern.cli.main import main
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
+from distkern.storage.dataset import Dataset, Split, open_dataset
+from distkern.storage.ingest import write_dataset
+from distkern.storage.part import held_out_parts
+
+N_ROWS = 2000
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(0)
+    features = generator.normal(size=(N_ROWS, 6)).astype(np.float32)
+    features[:, 3:] *= generator.random((N_ROWS, 3)) < 0.2
+    # classes of 1400, 560 and 40 rows, the rare one in the first half only
+    labels = np.repeat([0, 1], [1400, 600])
+    generator.shuffle(labels)
+    labels[np.flatnonzero(labels == 1)[:40]] = 2
+    return features, labels
+
+
+@pytest.fixture(scope="module")
+def data(rows: tuple[np.ndarray, np.ndarray], tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    features, labels = rows
+    path = tmp_path_factory.mktemp("part") / "d.zarr"
+    return write_dataset([(features, labels)], path, scale="none", rows_per_shard=300, columns=True)
+
+
+def source_rows(split: Split) -> np.ndarray:
+    parts = [split.reader(block).source_rows() for block in range(split.n_blocks)]
+    return np.concatenate([part for part in parts if part is not None])
+
+
+@pytest.mark.parametrize("validation", [0.2, 0.37, 5])
+def test_every_row_is_in_one_part_and_every_class_in_its_share(
+    data: Dataset, rows: tuple[np.ndarray, np.ndarray], validation: float
+) -> None:
+    folds = held_out_parts(data.train, validation, seed=3)
+    assert len(folds) == (5 if validation == 5 else 1)
+    share = 0.2 if validation == 5 else validation
+    held_out = []
+    for learned, out in folds:
+        both = np.concatenate([source_rows(learned), source_rows(out)])
+        np.testing.assert_array_equal(np.sort(both), np.arange(N_ROWS))
+        held_out.append(source_rows(out))
+        for part in (learned, out):
+            counts = np.bincount(rows[1][source_rows(part)], minlength=3)
+            np.testing.assert_array_equal(part.class_counts, counts)
+        assert np.abs(out.class_counts - share * data.train.class_counts).max() < 1
+    if validation == 5:
+        np.testing.assert_array_equal(np.sort(np.concatenate(held_out)), np.arange(N_ROWS))
+
+
+def test_rows_are_drawn_by_the_seed(data: Dataset) -> None:
+    first, again, other = (source_rows(held_out_parts(data.train, 0.2, seed)[0][1]) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    # a fifth of a fifth is held out by both, were they independent
+    assert 40 < len(np.intersect1d(first, other)) < 130
+
+
+def test_a_share_is_the_first_rows_of_a_larger_one(data: Dataset) -> None:
+    whole, small, smaller = (held_out_parts(data.train, 0.2, 0, share)[0] for share in (1.0, 1 / 3, 1 / 9))
+    assert set(source_rows(smaller[0])) < set(source_rows(small[0])) < set(source_rows(whole[0]))
+    for (learned, out), share in ((small, 1 / 3), (smaller, 1 / 9)):
+        assert np.abs(learned.class_counts - share * whole[0].class_counts).max() < 1
+        assert source_rows(out).tolist() == source_rows(whole[1]).tolist()
+    # the other shards are never read
+    assert smaller[0].n_blocks < small[0].n_blocks < whole[0].n_blocks == data.train.n_blocks
+
+
+def test_of_rows_that_were_not_shuffled_a_share_comes_from_all_shards(
+    rows: tuple[np.ndarray, np.ndarray], tmp_path: Path
+) -> None:
+    plain = write_dataset([rows], tmp_path / "d.zarr", scale="none", rows_per_shard=300, shuffle=False)
+    learned, _ = held_out_parts(plain.train, 0.2, 0, 0.25)[0]
+    assert learned.n_blocks == plain.train.n_blocks
+    assert len(source_rows(learned)) == learned.n_rows == sum(learned.block_rows)
+    np.testing.assert_array_equal(learned.class_counts, [280, 112, 8])
+
+
+def test_blocks_labels_and_positions_are_those_rows(
+    data: Dataset, rows: tuple[np.ndarray, np.ndarray]
+) -> None:
+    features, labels = rows
+    for part in held_out_parts(data.train, 0.25, 5)[0]:
+        numbers = source_rows(part)
+        blocks = [pickle.loads(pickle.dumps(part.reader(block)))() for block in range(part.n_blocks)]
+        assert [block.n_rows for block in blocks] == list(part.block_rows)
+        assert [block.index for block in blocks] == list(range(part.n_blocks))
+        np.testing.assert_array_equal(np.concatenate([block.features for block in blocks]), features[numbers])
+        np.testing.assert_array_equal(part.labels, labels[numbers])
+        np.testing.assert_array_equal(part[[-1, 7, 400]], features[numbers[[-1, 7, 400]]])
+
+
+@pytest.mark.parametrize("share", [1.0, 0.4])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_groups_read_single_rows_and_columns(
+    rows: tuple[np.ndarray, np.ndarray], tmp_path: Path, is_sparse: bool, share: float
+) -> None:
+    features, labels = rows
+    given = sparse.csr_matrix(features) if is_sparse else features
+    made = write_dataset(
+        [(given, labels)],
+        tmp_path / "d.zarr",
+        scale="none",
+        rows_per_shard=70,
+        columns=True,
+        sparse=is_sparse,
+    )
+    part, _ = held_out_parts(made.train, 0.3, 1, share)[0]
+    assert part.has_columns
+    start = 0
+    for number, blocks in enumerate(part.groups):
+        group = part.group(number)()
+        own = source_rows(part)[start : start + group.n_rows]
+        start += sum(part.block_rows[block] for block in blocks)
+        np.testing.assert_array_equal(group.targets, labels[own])
+        wanted = np.array([group.n_rows - 1, 0, group.n_rows // 2, 0])
+        np.testing.assert_array_equal(dense(group.rows(wanted)), features[own[wanted]])
+        np.testing.assert_array_equal(dense(group.columns(np.array([4, 1]))), features[own][:, [4, 1]].T)
+        np.testing.assert_array_equal(
+            dense(group.block(0).features), features[own][: part.block_rows[blocks[0]]]
+        )
+    assert start == part.n_rows
+
+
+def dense(found: object) -> np.ndarray:
+    return found.to_scipy().toarray() if isinstance(found, SparseRows) else np.asarray(found)
+
+
+def test_weights_of_a_part_are_added_up(tmp_path: Path) -> None:
+    generator = np.random.default_rng(1)
+    file = tmp_path / "rows.csv"
+    weights = generator.integers(1, 9, size=500) / 4
+    labels = generator.integers(0, 2, size=500)
+    columns = [generator.normal(size=500), weights, labels]
+    np.savetxt(file, np.stack(columns, axis=1), delimiter=",", header="a,w,y", comments="")
+    out = tmp_path / "d.zarr"
+    assert main(["shard", str(file), "--out", str(out), "--weight", "w", "--target", "y"]) == 0
+    part, _ = held_out_parts(open_dataset(out).train, 0.4, 0)[0]
+    own = source_rows(part)
+    for code in (0, 1):
+        mine = weights[own][labels[own] == code]
+        assert part.weight_totals is not None
+        assert part.largest_weights is not None
+        np.testing.assert_allclose(part.weight_totals[code], mine.sum())
+        assert part.largest_weights[code] == mine.max()
+
+
+def test_real_targets_have_no_classes(tmp_path: Path) -> None:
+    features = np.arange(1000.0).reshape(500, 2)
+    made = write_dataset([(features, features[:, 0])], tmp_path / "d.zarr", task="regression", scale="none")
+    learned, out = held_out_parts(made.train, 4, 0)[3]
+    assert (learned.n_rows, out.n_rows, learned.class_counts) == (375, 125, None)
+    np.testing.assert_array_equal(out.labels, features[source_rows(out), 0])
+
+
+def test_a_share_without_a_row_is_refused(data: Dataset) -> None:
+    with pytest.raises(InputError, match="none is held out; hold out another share"):
+        held_out_parts(data.train, 1e-4, 0)

@@ -1,0 +1,297 @@
+"""Searches on splits: the best is found, nothing is made twice, and it does not matter where they run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, PredefinedSplit
+
+from distkern import CSVRGClassifier, NewtonClassifier, NewtonRegressor
+from distkern.common.errors import DistkernError, DivergenceError, InputError
+from distkern.engine import cache
+from distkern.runs.algorithms import algorithms
+from distkern.storage.dataset import Dataset
+from distkern.storage.ingest import write_dataset
+from distkern.storage.part import PartReader, held_out_parts
+from distkern.tuning.candidate import Candidate
+from distkern.tuning.record import SearchFolder, Task, Trial
+from distkern.tuning.search import Ranked, Search
+from distkern.tuning.workshop import Watcher, Where
+from small import small
+
+GAMMAS, NUS = (0.01, 3.0, 1000.0), (1e-6, 1e-4, 1e-2)
+SETTINGS = [{"gamma": gamma, "nu": nu} for gamma in GAMMAS for nu in NUS]
+HERE = Where("synchronous")
+
+
+def problem(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rings, which the width in the middle fits best, with labels that err in one of ten."""
+    generator = np.random.default_rng(0)
+    features = generator.normal(size=(n_rows, 2)).astype(np.float32)
+    ring = np.floor(1.0 * np.linalg.norm(features, axis=1)).astype(int) % 2
+    return features, np.where(generator.random(n_rows) < 0.1, 1 - ring, ring)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    path = tmp_path_factory.mktemp("search") / "d.zarr"
+    return write_dataset([problem(2400)], path, scale="none", rows_per_shard=500)
+
+
+def candidates(settings: list[dict[str, Any]] = SETTINGS) -> list[Candidate]:
+    return [
+        Candidate(number, one, NewtonClassifier(n_landmarks=60, stages=4, random_state=0, **one))
+        for number, one in enumerate(settings)
+    ]
+
+
+def found(ranked: list[Ranked]) -> list[tuple[Any, ...]]:
+    """All but the seconds."""
+    return [(one.number, one.value, [replace(trial, seconds=0.0) for trial in one.trials]) for one in ranked]
+
+
+class Counting(Watcher):
+    """Counts the trials that begin, and has one of them fail."""
+
+    def __init__(self, fails_at: int | None = None) -> None:
+        self.begun: Counter[Task] = Counter()
+        self.n_resumed, self._fails_at = 0, fails_at
+
+    def began(self, candidate: Candidate, task: Task) -> None:
+        if sum(self.begun.values()) == self._fails_at:
+            raise RuntimeError("the power is gone")
+        self.begun[task] += 1
+
+    def resumed(self, n_found: int) -> None:
+        self.n_resumed += n_found
+
+
+def test_a_grid_finds_what_the_search_of_scikit_learn_finds(data: Dataset) -> None:
+    ranked = Search(candidates(), data.train, seed=7).run(HERE)
+    features, labels = problem(2400)
+    held_out = held_out_parts(data.train, 0.2, 7)[0][1]
+    own = [held_out.reader(block).source_rows() for block in range(held_out.n_blocks)]
+    folds = np.full(2400, -1)
+    folds[np.concatenate(own)] = 0
+    grid = {"gamma": GAMMAS, "nu": NUS}
+    model = NewtonClassifier(n_landmarks=60, stages=4, random_state=0)
+    theirs = GridSearchCV(model, grid, cv=PredefinedSplit(folds), refit=False).fit(features, labels)
+    by_settings = {str(one.settings): one.value for one in ranked}
+    scores = theirs.cv_results_["mean_test_score"]
+    values = [by_settings[str(one)] for one in theirs.cv_results_["params"]]
+    # the same rows, with other landmarks
+    np.testing.assert_allclose(values, 1 - scores, atol=0.05)
+    assert ranked[0].settings["gamma"] == theirs.best_params_["gamma"] == 3.0
+    assert ranked[0].value < 0.25 < ranked[-1].value
+
+
+def test_the_metric_is_that_of_the_held_out_rows(data: Dataset) -> None:
+    [one] = Search(candidates(SETTINGS[4:5]), data.train, metric_name="auc", seed=1).run(HERE)
+    learned, held_out = held_out_parts(data.train, 0.2, 1)[0]
+    model = candidates(SETTINGS[4:5])[0].estimator.fit(learned)
+    scores = model.decision_function(held_out[:])
+    assert one.value == pytest.approx(roc_auc_score(held_out.labels, scores), abs=1e-6)
+
+
+def test_folds_are_averaged(data: Dataset) -> None:
+    [one] = Search(candidates(SETTINGS[4:5]), data.train, validation=3).run(HERE)
+    errors = []
+    for learned, held_out in held_out_parts(data.train, 3, 0):
+        model = candidates(SETTINGS[4:5])[0].estimator.fit(learned)
+        errors.append(1 - model.score(held_out))
+    assert len(one.trials) == 3
+    assert one.value == pytest.approx(np.mean(errors), abs=1e-12)
+
+
+def test_halving_keeps_the_best_third(data: Dataset) -> None:
+    watcher = Counting()
+    ranked = Search(candidates(), data.train, "halving").run(HERE, watcher)
+    assert Counter(task.rung for task in watcher.begun) == {0: 9, 1: 3}
+    rows = {trial.n_learned for one in ranked for trial in one.trials}
+    assert rows == {641, 1920}
+    first = {one.number: one.trials[0].value for one in ranked}
+    went_on = {one.number for one in ranked if one.rung == 1}
+    assert [one.rung for one in ranked] == [1, 1, 1, 0, 0, 0, 0, 0, 0]
+    assert max(first[number] for number in went_on) <= min(
+        value for number, value in first.items() if number not in went_on
+    )
+    assert ranked[0].settings["gamma"] == 3.0
+
+
+@pytest.mark.parametrize(("scheduler", "jobs"), [("synchronous", 2), ("threads", 1), ("threads", 3)])
+def test_what_is_found_does_not_depend_on_where(data: Dataset, scheduler: str, jobs: int) -> None:
+    alone = Search(candidates(), data.train, "halving").run(HERE)
+    watcher = Counting()
+    ranked = Search(candidates(), data.train, "halving").run(Where(scheduler, 2, jobs=jobs), watcher)
+    assert found(ranked) == found(alone)
+    assert set(watcher.begun.values()) == {1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("scheduler", "jobs"), [("processes", 2), ("local", 1), ("local", 3)])
+def test_nor_on_processes_and_clusters(data: Dataset, scheduler: str, jobs: int) -> None:
+    alone = Search(candidates(), data.train, "halving").run(HERE)
+    ranked = Search(candidates(), data.train, "halving").run(Where(scheduler, 2, jobs=jobs))
+    assert found(ranked) == found(alone)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_search_that_failed_goes_on_and_makes_no_trial_again(
+    data: Dataset, tmp_path: Path, jobs: int
+) -> None:
+    whole = Search(candidates(), data.train, "halving", folder=SearchFolder(tmp_path / "whole")).run(HERE)
+    where = Where("synchronous", jobs=jobs)
+    finished: set[str] = set()
+    for fails_at in (4, 5, None):
+        search = Search(candidates(), data.train, "halving", folder=SearchFolder(tmp_path / "broken"))
+        watcher = Counting(fails_at)
+        if fails_at is None:
+            ranked = search.run(where, watcher)
+        else:
+            with pytest.raises(RuntimeError, match="power"):
+                search.run(where, watcher)
+        assert not {task.name for task in watcher.begun} & finished
+        assert watcher.n_resumed == len(finished)
+        finished = {file.stem for file in (tmp_path / "broken" / "trials").iterdir()}
+    assert len(finished) == 12
+    assert found(ranked) == found(whole)
+    assert not (tmp_path / "broken" / "running").exists()
+    # all of it is there: nothing is even opened
+    again = Counting(0)
+    search = Search(candidates(), data.train, "halving", folder=SearchFolder(tmp_path / "broken"))
+    assert found(search.run(Where("no such scheduler"), again)) == found(whole)
+
+
+def test_candidates_share_what_was_read(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: Counter[tuple[bool, int]] = Counter()
+    whole = PartReader.__call__
+
+    def counting(self: PartReader) -> Any:
+        read[self.draw.held_out, self.place] += 1
+        return whole(self)
+
+    monkeypatch.setattr(PartReader, "__call__", counting)
+    Search(candidates(SETTINGS[:3]), data.train).run(HERE)
+    # once for all passes of all candidates; held-out rows once for each
+    blocks = range(data.train.n_blocks)
+    assert read == {**{(False, block): 1 for block in blocks}, **{(True, block): 3 for block in blocks}}
+    # and nothing stays behind
+    assert not cache._blocks
+
+
+def test_another_search_in_the_folder_is_refused(data: Dataset, tmp_path: Path) -> None:
+    folder = SearchFolder(tmp_path / "s")
+    Search(candidates(SETTINGS[:2]), data.train, folder=folder).run(HERE)
+    others = {
+        "candidates": Search(candidates(SETTINGS[:3]), data.train, folder=folder),
+        "seed": Search(candidates(SETTINGS[:2]), data.train, seed=1, folder=folder),
+        "validation": Search(candidates(SETTINGS[:2]), data.train, validation=2, folder=folder),
+        "metric": Search(candidates(SETTINGS[:2]), data.train, metric_name="auc", folder=folder),
+        "method": Search(candidates(SETTINGS[:2]), data.train, "random", folder=folder),
+    }
+    for key, other in others.items():
+        with pytest.raises(InputError, match=f"holds a search with another {key} than now"):
+            other.run(HERE)
+    changed = candidates(SETTINGS[:2])
+    for candidate in changed:
+        candidate.estimator.set_params(stages=2)
+    with pytest.raises(InputError, match="another hyperparameters"):
+        Search(changed, data.train, folder=folder).run(HERE)
+    moved = write_dataset([problem(2000)], tmp_path / "d.zarr", scale="none")
+    with pytest.raises(InputError, match="another data set"):
+        Search(candidates(SETTINGS[:2]), moved.train, folder=folder).run(HERE)
+
+
+def test_a_damaged_trial_is_refused_by_its_file(data: Dataset, tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    Search(candidates(SETTINGS[:2]), data.train, folder=SearchFolder(folder)).run(HERE)
+    file = folder / "trials" / "0001-0-0.json"
+    file.write_text(file.read_text().replace('"value": 0.', '"value": 0.0'))
+    with pytest.raises(InputError, match=r"0001-0-0\.json.*damaged.*remove this file"):
+        Search(candidates(SETTINGS[:2]), data.train, folder=SearchFolder(folder)).run(HERE)
+
+
+def test_a_candidate_that_diverges_is_ranked_last(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = NewtonClassifier.fit_with
+
+    def diverging(self: NewtonClassifier, *given: Any, **more: Any) -> Any:
+        if self.gamma in broken:
+            raise DivergenceError("the objective left the numbers")
+        return fit(self, *given, **more)
+
+    monkeypatch.setattr(NewtonClassifier, "fit_with", diverging)
+    broken = {3.0}
+    ranked = Search(candidates(), data.train, "halving").run(HERE)
+    assert ranked[0].settings["gamma"] != 3.0
+    assert [one.failed for one in ranked[-3:]] == ["the objective left the numbers"] * 3
+    assert ranked[-1].value is None
+    broken = set(GAMMAS)
+    with pytest.raises(DistkernError, match="no candidate could be trained: the objective left"):
+        Search(candidates(), data.train, "halving").run(HERE)
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_tried(data: Dataset) -> None:
+    large = CSVRGClassifier(n_landmarks=2000, random_state=0)
+    watcher = Counting()
+    search = Search([*candidates(SETTINGS[:1]), Candidate(1, {"n_landmarks": 2000}, large)], data.train)
+    with pytest.raises(InputError, match="does not fit with n_landmarks=2000"):
+        search.run(Where("synchronous", memory_limit=320 * 2**20), watcher)
+    assert not watcher.begun
+
+
+def test_a_metric_that_needs_probabilities_is_refused_where_there_are_none(data: Dataset) -> None:
+    hinge = CSVRGClassifier(n_landmarks=9, random_state=0)
+    with pytest.raises(InputError, match=r"log_loss.*none with lam=1"):
+        Search([Candidate(0, {"lam": 1.0}, hinge)], data.train, metric_name="log_loss").run(HERE)
+
+
+def test_real_targets_are_compared_by_the_root_of_squares(tmp_path: Path) -> None:
+    features, _ = problem(1500)
+    targets = np.sin(3 * features[:, 0]) * 50
+    made = write_dataset([(features, targets)], tmp_path / "d.zarr", task="regression", scale="none")
+    settings = [{"gamma": gamma} for gamma in (0.001, 1.0)]
+    both = [
+        Candidate(number, one, NewtonRegressor(n_landmarks=60, random_state=0, nu=1e-6, **one))
+        for number, one in enumerate(settings)
+    ]
+    ranked = Search(both, made.train).run(HERE)
+    assert [one.number for one in ranked] == [1, 0]
+    assert ranked[0].value < 10 < 25 < ranked[1].value
+
+
+#: compile for seconds, and are tried in parts elsewhere
+SLOW = ("cells", "cells_regressor", "auto_regressor")
+ALL = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in algorithms()]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_algorithm_learns_from_a_part(name: str, tmp_path: Path) -> None:
+    kind = algorithms()[name]
+    features, labels = problem(500)
+    targets = labels if kind.task == "classification" else features[:, 0] * 3.0
+    made = write_dataset(
+        [(features, targets)], tmp_path / "d.zarr", task=kind.task, rows_per_shard=100, columns=True
+    )
+    model = kind(**small(kind))
+    [one] = Search([Candidate(0, {}, model)], made.train, folder=SearchFolder(tmp_path / "s")).run(HERE)
+    learned, held_out = held_out_parts(made.train, 0.2, 0)[0]
+    again = kind(**small(kind)).fit(learned)
+    figures = one.trials[0].figures
+    score = figures["accuracy" if kind.task == "classification" else "r2"]
+    assert again.score(held_out) == pytest.approx(score, abs=1e-12)
+    assert figures["n"] == held_out.n_rows == made.train.n_rows - learned.n_rows
+    predicted = np.asarray(again.predict(held_out))
+    if kind.task == "classification":
+        assert np.mean(predicted == held_out.labels) == pytest.approx(score, abs=2 / held_out.n_rows)
+
+
+def test_trials_are_named_by_candidate_rung_and_fold() -> None:
+    trial = Trial(3, 1, 0, 100, 20, 1.0)
+    assert trial.task == Task(3, 1, 0)
+    assert trial.task.name == "0003-1-0"
