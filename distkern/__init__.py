@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from distkern.estimators.newton import NewtonClassifier, NewtonRegressor
     from distkern.estimators.pegasos import PegasosClassifier
     from distkern.estimators.random_features import RandomFeatures
+    from distkern.estimators.rbcd import RBCDClassifier, RBCDRegressor
     from distkern.estimators.simba import SIMBAClassifier
     from distkern.estimators.svrg import SVRGClassifier, SVRGRegressor
     from distkern.kernels import kernel_matrix
@@ -42,6 +43,8 @@ __all__ = [
     "NewtonClassifier",
     "NewtonRegressor",
     "PegasosClassifier",
+    "RBCDClassifier",
+    "RBCDRegressor",
     "RandomFeatures",
     "SIMBAClassifier",
     "SVRGClassifier",
@@ -67,6 +70,8 @@ _HOMES = {
     "NewtonClassifier": "distkern.estimators.newton",
     "NewtonRegressor": "distkern.estimators.newton",
     "PegasosClassifier": "distkern.estimators.pegasos",
+    "RBCDClassifier": "distkern.estimators.rbcd",
+    "RBCDRegressor": "distkern.estimators.rbcd",
     "RandomFeatures": "distkern.estimators.random_features",
     "SIMBAClassifier": "distkern.estimators.simba",
     "SVRGClassifier": "distkern.estimators.svrg",

@@ -190,6 +190,15 @@ class AbstractBasis(ABC):
         for matrix in matrices:
             matrix[np.diag_indices(self.size)] += weight
 
+    def column_tiles(self, features: Rows, runs: Sequence[slice]) -> Iterator[tuple[int, Tile]]:
+        """Values of some runs of consecutive functions at all rows: the number of a run, and a tile of it.
+
+        Each overwrites the last. The rows of a run come in order; at most a tile of all functions exists.
+        """
+        for tile in self.tiles(features):
+            for number, run in enumerate(runs):
+                yield number, Tile(tile.rows, tile.values[:, run])
+
     def columns(self, features: Rows, columns: Indices) -> Floats:
         """Some functions at all rows, (n_columns, n_rows), in the order of ``columns``."""
         raise NotImplementedError(f"{type(self).__name__} has no single columns")

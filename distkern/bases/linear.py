@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases._exact import exact_products, exact_squares
-from distkern.bases.base import AbstractBasis, SlopesAt, add_transposed, multiply
+from distkern.bases.base import AbstractBasis, SlopesAt, Tile, add_transposed, multiply
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows, with_ones, write_dense
+from distkern.common.tiles import scratch
 from distkern.common.types import AbstractGroup, Floats
 
 #: numbers of a dense strip and entries of a sparse one
 _STRIP_NUMBERS = 2**17
 _STRIP_ENTRIES = 2**14
+#: rows of a tile of some columns
+COLUMN_ROWS = 1024
 
 
 class LinearBasis(AbstractBasis):
@@ -109,6 +112,24 @@ class LinearBasis(AbstractBasis):
             if self.constant:
                 total[-1] += own.sum(axis=0, dtype=np.float64)
         return total
+
+    def column_tiles(self, features: Rows, runs: Sequence[slice]) -> Iterator[tuple[int, Tile]]:
+        self._check(features)
+        for number, run in enumerate(runs):
+            own = slice(run.start, min(run.stop, self._n_features))
+            for start in range(0, features.shape[0], COLUMN_ROWS):
+                strip = features[start : start + COLUMN_ROWS]
+                values: Floats = scratch("linear columns", (strip.shape[0], run.stop - run.start), self.dtype)
+                if isinstance(strip, SparseRows):
+                    values[...] = 0
+                    (inside,) = np.nonzero((strip.indices >= own.start) & (strip.indices < own.stop))
+                    places = strip.row_of_entries[inside], strip.indices[inside] - own.start
+                    values[places] = strip.data[inside]
+                else:
+                    values[:, : own.stop - own.start] = strip[:, own]
+                if run.stop > self._n_features:
+                    values[:, -1] = 1
+                yield number, Tile(slice(start, start + len(values)), values)
 
     def row_squares(self, features: Rows) -> NDArray[np.float64]:
         if self.exact:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis
+from distkern.bases.base import AbstractBasis, Tile
 from distkern.bases.base import row_bytes as row_bytes_of_kernels
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.common.errors import InputError
@@ -101,6 +102,14 @@ class NystroemBasis(AbstractBasis):
         kernels: Floats = scratch("nystroem kernels", shape, self.dtype)
         self.kernel_values.fill(features, kernels)
         matmul(kernels, self._narrow, into=values)
+
+    def column_tiles(self, features: Rows, runs: Sequence[slice]) -> Iterator[tuple[int, Tile]]:
+        self.kernel.check_domain(features)
+        for tile in self.kernel_values.tiles(features, tile_rows=self.tile_rows):
+            for number, run in enumerate(runs):
+                shape = (len(tile.values), run.stop - run.start)
+                values: Floats = scratch("nystroem columns", shape, self.dtype)
+                yield number, Tile(tile.rows, matmul(tile.values, self._narrow[:, run], into=values))
 
     def combine(self, features: Rows, coefficients: Floats) -> Floats:
         """f = z(X) coef, as a combination of kernels at the landmarks: r and not r^2 operations a row."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases._kept_blocks import KeptBlocks
-from distkern.bases.base import WIDE_TILE_ROWS, AbstractBasis, SlopesAt, multiply
+from distkern.bases.base import WIDE_TILE_ROWS, AbstractBasis, SlopesAt, Tile, multiply
 from distkern.common.errors import InputError, unknown_name
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.tiles import copied, scratch
@@ -188,6 +188,32 @@ class RandomFeatureBasis(AbstractBasis):
             values: Floats = scratch("feature tile", (rows.stop - start, width), self.dtype)
             members.fill(self._narrowed(tile), values, scale)
             yield rows, values
+
+    def column_tiles(self, features: Rows, runs: Sequence[slice]) -> Iterator[tuple[int, Tile]]:
+        """As in the base class; of a block that a run cuts, the draws behind its part alone are made."""
+        for number, run in enumerate(runs):
+            parts = []
+            for block in range(run.start // self.block_size, -(-run.stop // self.block_size)):
+                own = self.columns_of(block)
+                start, stop = max(own.start, run.start), min(own.stop, run.stop)
+                members, places = self._some(block, np.arange(start, stop) - own.start)
+                parts.append(
+                    (slice(start - run.start, stop - run.start), members, places, self._scale(block))
+                )
+            for start in range(0, features.shape[0], self.tile_rows):
+                tile = features[start : start + self.tile_rows]
+                self.kernel.check_domain(tile, first_row=start)
+                narrowed = self._narrowed(tile)
+                shape = (tile.shape[0], run.stop - run.start)
+                values: Floats = scratch("feature columns of a run", shape, self.dtype)
+                for into, members, places, scale in parts:
+                    if np.array_equal(places, np.arange(members.n_columns)):
+                        members.fill(narrowed, values[:, into], scale)
+                        continue
+                    part: Floats = scratch("feature columns", (len(values), members.n_columns), self.dtype)
+                    members.fill(narrowed, part, scale)
+                    values[:, into] = part[:, places]
+                yield number, Tile(slice(start, start + len(values)), values)
 
     def combine(self, features: Rows, coefficients: Floats) -> Floats:
         """f = z(X) coef, (n_rows, n_outputs) for coefficients (size, n_outputs), or of the first blocks.

@@ -56,6 +56,11 @@ class Layout:
         return max(self.block_rows)
 
     @property
+    def row_accesses(self) -> int:
+        """Features of a row that are not zero, nearly: those that are stored."""
+        return self.n_features if self.sparse_numbers is None else self.sparse_numbers // 2 - 1
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of a row in memory."""
         return self.row_numbers * self.dtype.itemsize

@@ -202,12 +202,11 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
             after = replace(
                 state, coefficients=coefficients, scale=1.0, sweeps=state.sweeps + 1, polish_gap=gap
             )
-        nonzero = problem.n_features if problem.sparse_numbers is None else problem.sparse_numbers // 2 - 1
         after = replace(
             after,
             stage=state.stage + 1,
             accesses=state.accesses + rows * problem.n_features,
-            accesses_nonzero=state.accesses_nonzero + rows * nonzero,
+            accesses_nonzero=state.accesses_nonzero + rows * problem.row_accesses,
         )
         return (yield from self._measured(problem, after))
 

@@ -18,8 +18,12 @@ SMALL = {
     "search": None,
     "stages": 3,
 }
-#: thousands of passes over a handful of rows are as good after some hundred
-STEPS = {"csvrg": {"steps_per_stage": 500}, "pegasos": {"steps_per_stage": 1000, "lam": 0.01, "stages": 5}}
+#: thousands of passes over a handful of rows are as good after some hundred, and few stages suffice one block
+STEPS = {
+    "csvrg": {"steps_per_stage": 500},
+    "pegasos": {"steps_per_stage": 1000, "lam": 0.01, "stages": 5},
+    "rbcd": {"block_size": 64},
+}
 
 
 def few(kind):

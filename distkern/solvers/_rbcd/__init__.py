@@ -1,0 +1,1 @@
+"""Parts of RBCD: its blocks of coefficients and what stays with the rows."""

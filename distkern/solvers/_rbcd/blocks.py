@@ -1,0 +1,116 @@
+"""Blocks of consecutive coefficients, how the objective is bent in each, and the steps that this allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.bases.base import AbstractBasis
+from distkern.bases.gram import GramSum, fill_columns
+from distkern.common.types import Block
+from distkern.features import Footprint
+from distkern.passes import Cost, Reduce
+from distkern.solvers.base import Problem
+from distkern.solvers.gram import Solve, solved
+from distkern.solvers.risk import Risk
+
+Array = NDArray[np.float64]
+
+
+def runs_of(size: int, block_size: int) -> list[slice]:
+    """The blocks of coefficients; the last may be narrower."""
+    edges = [*range(0, size, block_size), size]
+    return [slice(*edge) for edge in pairwise(edges)]
+
+
+@dataclass(frozen=True)
+class GramOperand:
+    """What the pass over all rows needs."""
+
+    basis: AbstractBasis
+    risk: Risk
+    block_size: int
+
+
+@dataclass(frozen=True)
+class BlockGrams:
+    """Z_j' S Z_j of every block j over some rows."""
+
+    matrices: tuple[Array, ...]
+
+    @staticmethod
+    def add(first: BlockGrams, second: BlockGrams) -> BlockGrams:
+        """Over the rows of both."""
+        pairs = zip(first.matrices, second.matrices, strict=True)
+        return BlockGrams(tuple(one + other for one, other in pairs))
+
+
+def block_grams(block: Block, operand: GramOperand) -> BlockGrams:
+    """Those of a block of rows."""
+    basis, weights = operand.basis, operand.risk.weights(block)
+    runs = runs_of(basis.size, operand.block_size)
+    sums = [GramSum(run.stop - run.start) for run in runs]
+    for number, tile in basis.column_tiles(block.features, runs):
+        sums[number].add(tile.values, None if weights is None else weights[tile.rows])
+    matrices = []
+    for run, total in zip(runs, sums, strict=True):
+        matrix = np.empty((run.stop - run.start,) * 2)
+        fill_columns(matrix, 0, len(matrix), total.parts)
+        matrices.append(matrix)
+    return BlockGrams(tuple(matrices))
+
+
+def gram_pass(
+    problem: Problem, footprint: Footprint, block_size: int, operand: GramOperand | None
+) -> Reduce[BlockGrams]:
+    """The Gram matrices of all blocks in one pass, r c numbers for blocks of c."""
+    size, itemsize = footprint.size, problem.dtype.itemsize
+    width = min(block_size, size)
+    numbers = size * width
+    cost = Cost(
+        # sums and a matrix of them
+        workspace_bytes=tiles_bytes(problem, footprint, width) + 8 * numbers + width**2 * (8 + itemsize),
+        result_bytes=8 * numbers,
+        # the sums, and the factors that are made of them
+        driver_bytes=16 * numbers + 16 * width**2 + footprint.driver_bytes,
+        flops_per_row=footprint.flops_per_row + float(numbers),
+        entries_per_row=footprint.entries_per_row,
+        process_bytes=footprint.process_bytes,
+        compiled=footprint.is_compiled,
+    )
+    return Reduce("block Gram matrices", block_grams, BlockGrams.add, operand, cost=cost)
+
+
+def tiles_bytes(problem: Problem, footprint: Footprint, width: int) -> int:
+    """Of a thread that goes over tiles of ``width`` of the functions, and of the basis."""
+    rows, itemsize = min(problem.most_rows, 1024), problem.dtype.itemsize
+    # a tile of a run, the same weighted, and one of the rows in the other precision
+    tile = rows * (3 * width + 2 * problem.row_numbers) * itemsize
+    return footprint.operand_bytes + footprint.tile_bytes + tile
+
+
+def block_solves(grams: BlockGrams, curvature: float, nu: float, *, whole: bool) -> list[Solve]:
+    """Of each block, g -> H^-1 g with H = curvature Z_j' S Z_j + nu I, or its largest eigenvalue times I.
+
+    The matrices are overwritten.
+    """
+    solves: list[Solve] = []
+    for gram in grams.matrices:
+        gram *= curvature
+        if whole:
+            solves.append(solved(gram, nu))
+            continue
+        largest = float(np.linalg.eigvalsh(gram)[-1]) + nu
+        solves.append(_Scaled(1.0 / max(largest, np.finfo(float).tiny)))
+    return solves
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    factor: float
+
+    def __call__(self, right: Array) -> Array:
+        return self.factor * right

@@ -1,0 +1,186 @@
+"""RBCD: against scikit-learn's solvers of the same objective and a plain loop; parties and resumption."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.svm import LinearSVC
+
+from distkern.bases import RandomFeatureBasis
+from distkern.bases.linear import LinearBasis
+from distkern.bases.nystroem import NystroemBasis
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
+from distkern.features.kernel_choice import KernelChoice
+from distkern.features.linear import Linear
+from distkern.features.nystroem import Nystroem
+from distkern.features.random import Random
+from distkern.kernels import find_kernel
+from distkern.losses import find_loss
+from distkern.solvers.base import Trouble
+from distkern.solvers.rbcd import RBCD
+from distkern.solvers.risk import Risk
+from feature_problems import problem_of, train, waves
+
+RBF = KernelChoice(find_kernel("rbf"), 1.0)
+RANDOM = Random(RBF, 64)
+NU = 1e-3
+
+
+def solver(loss="logistic", outputs=1, features=RANDOM, *, options=None, risk=None, **settings):
+    risk = risk or Risk(find_loss(loss)(**(options or {})), outputs)
+    return RBCD(risk, features, **{"nu": NU, "block_size": 20, "stages": 5, "tol": 0.0, **settings})
+
+
+def features_of(subject, state, blocks):
+    """Z of all rows."""
+    basis = subject.basis(problem_of(blocks), state.landmarks, state.gamma)
+    return np.concatenate([np.asarray(basis.values(block.features)) for block in blocks]).astype(float)
+
+
+def targets_of(subject, blocks):
+    return np.concatenate([subject.risk.targets(block) for block in blocks]).astype(float)
+
+
+def objective(subject, z, y, w, s=1.0):
+    values = subject.risk.loss.row_values(z @ w, y)
+    return 0.5 * subject.nu * np.sum(w**2) + np.mean(s * values)
+
+
+@pytest.mark.parametrize("features", [RANDOM, Nystroem(RBF, n_landmarks=30), Linear()])
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "square"])
+def test_reaches_the_minimum_that_scikit_learn_finds(loss, features):
+    blocks = waves(classes=0 if loss == "square" else 2)
+    subject = solver(loss, features=features, nu=1e-2, stages=150)
+    states, _ = train(subject, blocks)
+    z, y = features_of(subject, states[0], blocks), targets_of(subject, blocks)
+    nu, n = subject.nu, len(y)
+    if loss == "square":
+        # of 1/2 (f - y)^2
+        machine = Ridge(alpha=nu * n, fit_intercept=False)
+    elif loss == "logistic":
+        machine = LogisticRegression(C=1 / (nu * n), fit_intercept=False, tol=1e-8, max_iter=10_000)
+    else:
+        machine = LinearSVC(C=1 / (nu * n), fit_intercept=False, tol=1e-8, max_iter=10**6)
+    w = machine.fit(z, y[:, 0]).coef_.reshape(-1, 1)
+    minimum = objective(subject, z, y, w)
+    last = states[-1]
+    assert last.objective == pytest.approx(objective(subject, z, y, last.coefficients), rel=1e-12)
+    assert minimum * (1 - 1e-6) < last.objective < minimum * (1 + 1e-3)
+    gaps = np.diff([state.objective for state in states])
+    assert (gaps <= 1e-12).all(), "a step of coordinate descent never ascends"
+
+
+def test_one_block_of_a_parabola_is_solved_in_a_step():
+    blocks = waves()
+    subject = solver("square", block_size=64, stages=1)
+    states, _ = train(subject, blocks)
+    z, y = features_of(subject, states[0], blocks), targets_of(subject, blocks)
+    curvature = subject.risk.loss.curvature
+    w = np.linalg.solve(curvature * z.T @ z / len(z) + NU * np.eye(64), curvature * z.T @ y / len(z))
+    np.testing.assert_allclose(states[-1].coefficients, w, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("order", ["shuffled", "iid"])
+@pytest.mark.parametrize(("loss", "classes", "outputs"), [("logistic", 2, 1), ("softmax", 3, 3)])
+@pytest.mark.parametrize("precondition", [True, False])
+def test_equals_a_plain_loop(loss, classes, outputs, precondition, order):
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 300)
+    blocks = waves(300, classes=classes, weights=weights)
+    risk = Risk(find_loss(loss)(), outputs, None, float(weights.mean()))
+    subject = solver(risk=risk, precondition=precondition, order=order, stages=2)
+    states, runner = train(subject, blocks)
+    z, y, s = features_of(subject, states[0], blocks), targets_of(subject, blocks), weights / weights.mean()
+    drawn = [ask.wanted for ask in runner.asked if ask.wanted is not None]
+    assert len(drawn) == 2 * 4
+    if order == "shuffled":
+        assert {run.start for run in drawn[:4]} == {0, 20, 40, 60}
+    w = np.zeros((64, outputs))
+    found = []
+    for number, run in enumerate(drawn):
+        own = z[:, run]
+        gradient = own.T @ (s[:, None] * risk.loss.row_slopes(z @ w, y)) / 300 + NU * w[run]
+        hessian = risk.loss.curvature * (own * s[:, None]).T @ own / 300 + NU * np.eye(own.shape[1])
+        if precondition:
+            w[run] -= np.linalg.solve(hessian, gradient)
+        else:
+            w[run] -= gradient / np.linalg.eigvalsh(hessian)[-1]
+        if number % 4 == 3:
+            found.append(w.copy())
+    for state, wanted in zip(states[1:], found, strict=True):
+        np.testing.assert_allclose(state.coefficients, wanted, rtol=0, atol=1e-9 * np.abs(wanted).max())
+        assert state.objective == pytest.approx(objective(subject, z, y, wanted, s), rel=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_parties_lost_workers_and_resumption_change_no_bit(dtype):
+    blocks = waves(classes=3, dtype=dtype)
+    subject = solver("softmax", 3)
+    whole = train(subject, blocks)[0][-1]
+    for changed in ({"parties": 3}, {"rebuild": True}, {"parties": 2, "resume_after": 2}):
+        other = train(subject, blocks, **changed)[0][-1]
+        np.testing.assert_array_equal(whole.coefficients, other.coefficients)
+        assert whole.objective == other.objective
+
+
+def test_nothing_of_rows_times_features_is_sent_or_kept():
+    states, runner = train(solver(), waves(classes=2))
+    (resident,) = runner.residents["block steps"]
+    for group in range(8):
+        (kept,) = resident.saved(group).values()
+        assert kept.shape[1] == 1
+    arrays = [part for answer in runner.answers for part in answer if isinstance(part, np.ndarray)]
+    assert max(part.size for part in arrays) <= 20
+    assert states[-1].coefficients.size == 64
+
+
+def test_several_classes_by_their_own_outputs():
+    blocks = waves(classes=3)
+    together = train(solver("logistic", 3, stages=40), blocks)[0][-1]
+    alone = dataclasses.replace
+    for code in range(3):
+        of_code = [alone(block, targets=(block.targets == code).astype(np.int32)) for block in blocks]
+        one = train(solver("logistic", stages=40), of_code)[0][-1]
+        np.testing.assert_allclose(together.coefficients[:, [code]], one.coefficients, rtol=1e-9, atol=1e-12)
+
+
+def test_the_tolerance_stops_a_run():
+    states, _ = train(solver(stages=100, tol=1e-4), waves(classes=2))
+    assert len(states) < 50
+    assert states[-1].decrease <= 1e-4 * states[-1].objective < states[-2].decrease
+
+
+def test_losses_whose_slope_jumps_are_refused():
+    with pytest.raises(InputError, match=r"loss: 'hinge' has a slope that jumps.*squared_hinge"):
+        solver("hinge")
+    assert "larger nu" in solver().mend(Trouble.DIVERGED)
+
+
+RUNS = [slice(0, 5), slice(5, 32), slice(32, 33), slice(33, 40)]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("kind", ["random", "cut", "scalar", "nystroem", "linear", "constant"])
+def test_runs_of_functions_are_columns_of_all(kind, sparse):
+    generator = np.random.default_rng(0)
+    rows = np.where(generator.random((2100, 40)) < 0.5, generator.standard_normal((2100, 40)), 0.0)
+    kernel = find_kernel("rbf")(gamma=0.1)
+    basis = {
+        "random": lambda: RandomFeatureBasis(kernel, 40, 40, 3, dtype=float, block_size=32),
+        "cut": lambda: RandomFeatureBasis(kernel, 40, 40, 3, dtype=float, block_size=16, normalize="block"),
+        "scalar": lambda: RandomFeatureBasis(
+            find_kernel("arc_cosine")(), 40, 40, 3, dtype=float, block_size=7
+        ),
+        "nystroem": lambda: NystroemBasis(kernel, rows[:40]),
+        "linear": lambda: LinearBasis(40, float),
+        "constant": lambda: LinearBasis(39, float, constant=True),
+    }[kind]()
+    given = rows[:, :39] if kind == "constant" else rows
+    wanted = np.asarray(basis.values(given))
+    found = np.full(wanted.shape, np.nan)
+    for number, tile in basis.column_tiles(SparseRows.of_dense(given) if sparse else given, RUNS):
+        found[tile.rows, RUNS[number]] = tile.values
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
