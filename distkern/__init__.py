@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from distkern.estimators.csvrg import CSVRGClassifier
     from distkern.estimators.dsg import DSGClassifier, DSGRegressor
     from distkern.estimators.newton import NewtonClassifier, NewtonRegressor
+    from distkern.estimators.novelty import DSGNoveltyDetector
     from distkern.estimators.pegasos import PegasosClassifier
     from distkern.estimators.random_features import RandomFeatures
     from distkern.estimators.rbcd import RBCDClassifier, RBCDRegressor
@@ -35,6 +36,7 @@ __all__ = [
     "CellClassifier",
     "CellRegressor",
     "DSGClassifier",
+    "DSGNoveltyDetector",
     "DSGRegressor",
     "Dataset",
     "InputError",
@@ -62,6 +64,7 @@ _HOMES = {
     "CellClassifier": "distkern.estimators.cells",
     "CellRegressor": "distkern.estimators.cells",
     "DSGClassifier": "distkern.estimators.dsg",
+    "DSGNoveltyDetector": "distkern.estimators.novelty",
     "DSGRegressor": "distkern.estimators.dsg",
     "Dataset": "distkern.storage.dataset",
     "InputError": "distkern.common.errors",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: whose names and confusion are in the JSON
 _MOST_LABELS = 100
-_SHARES = ("error", "accuracy", "balanced_accuracy")
+_SHARES = ("error", "accuracy", "balanced_accuracy", "outliers")
 _NUMBERS = (
     "auc",
     "average_precision",
@@ -30,6 +30,8 @@ _NUMBERS = (
     "mae",
     "r2",
     "pinball",
+    "mean_decision",
+    "threshold",
     "objective",
 )
 _NAMES = {
@@ -42,6 +44,7 @@ _NAMES = {
     "mae": "mean absolute error",
     "r2": "R^2",
     "pinball": "pinball loss",
+    "mean_decision": "mean decision value",
 }
 
 

@@ -233,6 +233,12 @@ def parameter(default: Any, *kinds: AbstractKind, help: str, **used_with: tuple[
     return field(default=default, metadata={_KEY: Parameter(default, kinds, help, used_with)})
 
 
+def redeclared(kind: type, name: str, default: Any) -> Any:
+    """A parameter of another dataclass, as a field with another default."""
+    one = dataclasses.replace(declared(kind)[name], default=default)
+    return field(default=default, metadata={_KEY: one})
+
+
 def declared(kind: type) -> dict[str, Parameter]:
     """The parameters that a dataclass declares, by name."""
     return {one.name: one.metadata[_KEY] for one in dataclasses.fields(kind) if _KEY in one.metadata}

@@ -11,7 +11,7 @@ from typing import Any
 from distkern.dashboard.state import Tasks, Timeline
 from distkern.engine.events import Event
 from distkern.monitor.recorder import PassRecorder
-from distkern.monitor.text import in_bytes, in_time
+from distkern.monitor.text import SQUARED, in_bytes, in_time
 
 #: how much is kept: runs, stages of a run, names of passes of a run, lines of its list of events
 MOST_RUNS, MOST_STAGES, MOST_PASSES, MOST_NOTES = 40, 1000, 60, 200
@@ -176,7 +176,7 @@ class RunHistory:
 
     def _stage_finished(self, event: Event) -> None:
         metrics = event["metrics"]
-        self.squared = "error" in metrics
+        self.squared = metrics.get("error") == SQUARED
         numbers = {
             str(name): float(value)
             for name, value in metrics.items()

@@ -109,7 +109,7 @@ class Driver:
         self._residents: Residents | None = None
         self._derived: dict[str, Any] = {}
         self._told: set[str] = set()
-        self._real_targets = problem.real_targets
+        self._error_name = "mean squared error" if problem.real_targets else problem.error_name
         self._stopping = stopping or Stopping()
         self._early: str | None = None
         self._best: Any = None
@@ -302,8 +302,8 @@ class Driver:
             "worker_peak_rss_bytes": worker_peak,
             **{name: value for name, value in measures.extra.items() if math.isfinite(value)},
         }
-        if self._real_targets:
-            line["error"] = "mean squared error"
+        if self._error_name != "error":
+            line["error"] = self._error_name
         notes = (*problem.notes, *measures.notes)
         if notes:
             line["notes"] = list(notes)

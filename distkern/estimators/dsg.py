@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -33,12 +33,9 @@ from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG
 from distkern.solvers.hyperparameters import hyperparameters_of
 
-#: as many as the default features make
-_LEAST_STEPS = 32
-
 
 class AbstractDSG(AbstractFunctionalEstimator):
-    """What the classifier and the regressor share.
+    """What the estimators by doubly stochastic gradients share.
 
     Fitted attributes
     -----------------
@@ -46,17 +43,24 @@ class AbstractDSG(AbstractFunctionalEstimator):
     n_blocks_ : blocks of random features in use
     """
 
+    solver_type: ClassVar[type[DSG]] = DSG
+    #: steps of a run, and how often each block of features is changed, at least: 32 are as many as the
+    #: default features of a classifier make
+    least_steps: ClassVar[int] = 32
+    least_visits: ClassVar[int] = 1
+
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> DSG:
-        steps, values = None, self.values_of(DSG)
+        steps, values = None, self.values_of(self.solver_type)
         if self.step_size is not None:
             steps = StepRule(self.value("step_size"), self.value("step_decay"))
         values["block_size"] = min(values["block_size"], values["n_features"])
-        return DSG(
+        n_blocks = -(-values["n_features"] // values["block_size"])
+        return self.solver_type(
             self._risk_for(self._least_outputs(), class_weights, mean_weight),
             self.kernel_choice(),
             sampler=self.value("sampler"),
             steps=steps,
-            least_steps=_LEAST_STEPS,
+            least_steps=max(self.least_steps, self.least_visits * n_blocks),
             **values,
         )
 

@@ -38,8 +38,9 @@ def training_data(
         learn_names_of_dataset(estimator, X.dataset)
         return estimator._data_of_split(X), executor or stack.enter_context(open_executor())
     if is_dask(X, y, sample_weight):
-        if y is None:
+        if y is None and estimator.task != "none":
             raise InputError("y is missing", where="fit", mend="give labels with Dask arrays")
+        y = None if estimator.task == "none" else y
         learn_names(estimator, X)
         executor = executor or stack.enter_context(open_executor())
         return estimator._data_of_lazy(DaskArraySource(X, y, sample_weight), executor, stack), executor

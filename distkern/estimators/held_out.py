@@ -31,7 +31,7 @@ def held_out_rows(estimator: Any, data: TrainingData, given: Any) -> AbstractSou
     estimator : knows the columns, scaling and table of what it is fitted to
     data : what it is fitted to, as it was given
     given : a pair of arrays or a frame and labels, a list of one such pair, or a split of the data set that
-        is trained on
+        is trained on; rows alone will do where labels are not looked at
 
     Raises
     ------
@@ -47,6 +47,8 @@ def held_out_rows(estimator: Any, data: TrainingData, given: Any) -> AbstractSou
                 f"{given.dataset.path} is not the data set that is trained on", where=_WHERE, mend=_MEND
             )
         return given
+    if estimator.task == "none" and not isinstance(given, tuple):
+        given = (given, None)
     if not isinstance(given, tuple) or len(given) != 2 or isinstance(given[0], Dataset):
         raise InputError(f"a {type(given).__name__}", where=_WHERE, mend=_MEND)
     X, y = given
@@ -56,6 +58,8 @@ def held_out_rows(estimator: Any, data: TrainingData, given: Any) -> AbstractSou
         _prepared_by, data.source.dtype
     )
     rows = at_rows(estimator, X, prepared, None)
+    if estimator.task == "none":
+        return ArraySource(converted(rows, sparse=data.source.is_sparse), None, None)
     targets = column_or_1d(y, warn=True)
     check_consistent_length(rows, targets)
     codes = _codes(targets, data.classes) if estimator.task == "classification" else _numbers(targets)

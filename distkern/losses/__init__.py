@@ -6,6 +6,7 @@ from distkern.losses.base import AbstractElementwiseLoss, AbstractLoss
 from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 
 __all__ = [
+    "SUPERVISED",
     "AbstractDualLoss",
     "AbstractElementwiseLoss",
     "AbstractLoss",
@@ -24,6 +25,10 @@ def find_loss(name: str) -> type[AbstractLoss]:
     from distkern.common.registry import find
 
     return find("distkern.losses", AbstractLoss, name)  # type: ignore[type-abstract]
+
+
+#: kinds of targets that are to be predicted
+SUPERVISED = ("binary", "classes", "real")
 
 
 def loss_names(*target_kinds: str) -> list[str]:

@@ -29,8 +29,11 @@ class AbstractLoss(Declared, ABC):
 
     name: ClassVar[str]
     #: "binary": targets are -1 and +1, one output for each class against the rest; "classes": targets are 1
-    #: for the row's class and 0 for the others, which compete; "real": targets are real numbers
+    #: for the row's class and 0 for the others, which compete; "real": targets are real numbers; "samples":
+    #: targets are +1 for the rows of one sample and -1 for those of another; "none": there are no targets
     target_kind: ClassVar[str]
+    #: whether no prediction costs less than 0
+    is_non_negative: ClassVar[bool] = True
     #: whether it is -log of a likelihood of classes, so that predictions are probabilities
     has_probabilities: ClassVar[bool] = False
     #: whether it is a quadratic function of the predictions, so that one Newton step ends at the minimum
@@ -81,9 +84,9 @@ class AbstractLoss(Declared, ABC):
     def n_outputs(self, n_classes: int = 0) -> int:
         """Outputs that a model needs: one for each class that competes or is told from the rest.
 
-        Two classes take one output, but two where they compete; real targets take one.
+        Two classes take one output, but two where they compete; other targets than classes take one.
         """
-        if self.target_kind == "real":
+        if self.target_kind not in ("binary", "classes"):
             return 1
         return n_classes if n_classes > 2 or self.target_kind == "classes" else 1
 

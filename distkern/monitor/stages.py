@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from distkern.monitor.look import short_number, table
 from distkern.monitor.metrics import FIELDS
 from distkern.monitor.plots import Line, line_plot
-from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
+from distkern.monitor.text import SQUARED, error_name, in_bytes, in_error, in_number, in_time
 
 #: rows of the table; a run of more stages shows the first, the last and some between
 MOST_ROWS = 60
@@ -199,7 +199,7 @@ def _errors(history: Sequence[Metrics], key: str) -> tuple[list[Any], Cell]:
 
 def squared_errors(history: Sequence[Metrics]) -> bool:
     """Whether the errors are mean squares and not shares of rows."""
-    return any("error" in metrics for metrics in history)
+    return any(metrics.get("error") == SQUARED for metrics in history)
 
 
 def _cell(value: Any, text: Cell) -> str:

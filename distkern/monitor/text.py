@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+#: the "error" of a line of metrics of real targets; others are shares of rows
+SQUARED = "mean squared error"
 #: of a number with an exponent, what Python fills up to two digits
 _EXPONENT = re.compile(r"e\+?(-?)0*(?=\d)")
 
@@ -26,15 +28,15 @@ def in_percent(share: float | None) -> str:
 
 def in_error(metrics: Mapping[str, Any], name: str) -> str:
     """An error of a line of metrics: a share of rows; of real targets a number, see :func:`error_name`."""
-    if "error" not in metrics:
+    if metrics.get("error") != SQUARED:
         return in_percent(metrics.get(name))
     return in_number(metrics.get(name.replace("error", "rmse"), metrics.get(name)))
 
 
 def error_name(metrics: Mapping[str, Any]) -> str:
     """What :func:`in_error` gives: of real targets the root mean squared error, or the mean squared one."""
-    if "error" not in metrics:
-        return "error"
+    if metrics.get("error") != SQUARED:
+        return str(metrics.get("error", "error"))
     return "rmse" if "train_rmse" in metrics else "mse"
 
 

@@ -72,10 +72,13 @@ class TrainingData:
 
 
 def check_task(dataset: Dataset, task: str) -> None:
-    """Refuse a data set of another task than ``task``, naming the algorithms that learn from it."""
+    """Refuse a data set of another task than ``task``, naming the algorithms that learn from it.
+
+    For the task "none" any will do, as its targets are not looked at.
+    """
     from distkern.runs.algorithms import algorithms
 
-    if dataset.task == task:
+    if task in (dataset.task, "none"):
         return
     mend = f"shard it again with --task {task}"
     takers = [name for name, kind in algorithms().items() if getattr(kind, "task", None) == dataset.task]
@@ -170,7 +173,7 @@ def merged(
 
 @dataclass(frozen=True)
 class _Described:
-    """Per label, or of real targets for None: total weight, largest weight."""
+    """Per label, or of other targets for None: total weight, largest weight."""
 
     totals: dict[Any, float]
     largest: dict[Any, float]
@@ -178,13 +181,13 @@ class _Described:
 
 def checked_weights(block: Block) -> Floats:
     """The weights of a block of Dask arrays; :class:`InputError` if any number in it is not usable."""
-    assert block.targets is not None
     # blocks of Dask arrays are dense
     features = np.asarray(block.features)
     if not np.isfinite(features).all():
         row = int(np.flatnonzero(~np.isfinite(features).all(axis=1))[0])
         raise InputError("Input X contains NaN or infinity", where=f"X, block {block.index}, row {row}")
-    if block.targets.dtype.kind == "f" and not np.isfinite(block.targets).all():
+    targets = block.targets
+    if targets is not None and targets.dtype.kind == "f" and not np.isfinite(targets).all():
         raise InputError("Input y contains NaN or infinity", where=f"y, block {block.index}")
     weights: Floats = np.ones(block.n_rows) if block.weights is None else block.weights
     if np.any(weights < 0):
@@ -194,9 +197,8 @@ def checked_weights(block: Block) -> Floats:
 
 def _describe(block: Block, task: str) -> _Described:
     weights = checked_weights(block)
-    assert block.targets is not None
     codes, names = None, [None]
-    if task != "regression":
+    if task == "classification" and block.targets is not None:
         labels, codes = np.unique(block.targets, return_inverse=True)
         names = labels.tolist()
     totals, largest = _by_class(codes, len(names), weights, len(weights))

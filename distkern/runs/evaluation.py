@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from distkern.passes import Pass, Reduce, Stream, whole_visits
 from distkern.runs.applied import Applied
 from distkern.runs.calibration import Calibration
 from distkern.runs.grid import Grid
+from distkern.runs.outlier_figures import Sides, outlier_figures, sides_pass
 from distkern.runs.ranking import RANKING_BYTES, RankedScores, Ranking
 from distkern.runs.regression_figures import Residuals, regression_figures, residuals_pass
 from distkern.runs.routed import routing_of, run, scratch_folder
@@ -123,7 +124,8 @@ def evaluate_split(
 ) -> Evaluation:
     """n, error, accuracy, balanced accuracy, AUC and average precision (two classes), log loss and
     calibration error (of probabilities), objective and seconds of a model on a split, and what is drawn; of a
-    regressor what :func:`~distkern.runs.regression_figures.regression_figures` gives.
+    regressor what :func:`~distkern.runs.regression_figures.regression_figures` gives, of a novelty detector
+    what :func:`~distkern.runs.outlier_figures.outlier_figures` gives.
 
     Labels of the split are matched to the model's by value; rows of a label the model does not know count
     as errors and are left out of objective, curves and calibration.
@@ -141,7 +143,9 @@ def evaluate_split(
         if routing is not None:
             step = evaluation_pass(model, split, run(routing, driver, scratch_folder(None, stack)))
         if isinstance(step, Reduce):
-            sums = driver.measure(step)
+            sums: Residuals | Sides = driver.measure(cast(Reduce[Any], step))
+            if isinstance(sums, Sides):
+                return Evaluation(outlier_figures(model, sums, time.perf_counter() - started))
             figures = regression_figures(model, sums, time.perf_counter() - started)
             return Evaluation(figures, residuals=sums.grid)
         with RankedScores() as ranked:
@@ -192,8 +196,10 @@ def evaluation_passes(model: Any, split: Split, machine: Machine) -> list[Pass]:
 
 def evaluation_pass(
     model: Any, split: Split, found: Found | None = None
-) -> Reduce[Residuals] | Stream[_Counted]:
+) -> Reduce[Residuals] | Reduce[Sides] | Stream[_Counted]:
     """The last pass of :func:`evaluate_split`; raises what that raises."""
+    if model.task == "none":
+        return sides_pass(model, split, found)
     if split.dataset.task != model.task:
         raise InputError(
             f"is a data set of task {split.dataset.task!r}, and {type(model).__name__} is for {model.task}",

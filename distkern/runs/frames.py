@@ -43,7 +43,9 @@ def rows_of_frame(
     and scaling; of a Dask frame a split and nothing else, which lasts as long as ``stack``."""
     from sklearn.utils.validation import _check_y, check_consistent_length
 
-    if y is None:
+    if task == "none":
+        y = None if is_dask(X) else np.zeros(len(X))
+    elif y is None:
         raise InputError("y is missing", where="fit", mend="give labels with frames")
     if is_dask(X):
         split = _spooled(X, y, sample_weight, task, executor or stack.enter_context(open_executor()), stack)

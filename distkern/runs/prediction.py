@@ -51,6 +51,19 @@ def predict_rows(
     return answer(combined)
 
 
+def side_of(intercept: Floats, output: str, combined: Floats) -> NDArray[Any]:
+    """On which side of a threshold rows lie, of Phi coef (n_rows, 1) and the negative of the threshold (1,).
+
+    Returns
+    -------
+    (n_rows,): for "decision" float64, how far above the threshold; for "label" +1 from it on, and -1 below
+    """
+    decision: NDArray[np.float64] = combined.astype(np.float64)[:, 0] + intercept[0]
+    if output == "decision":
+        return decision
+    return np.where(decision >= 0, 1, -1).astype(np.int64)
+
+
 def answer_of(
     intercept: Floats,
     classes: NDArray[Any] | None,

@@ -290,6 +290,8 @@ def _predicted(model: Learner, output: str) -> tuple[list[Any], list[str] | None
     """The labels that predictions may be, names of their columns if there are several, and their dtype."""
     number = np.dtype(np.float64)
     n_outputs = model.coef_.shape[1]
+    if model.task == "none":
+        return ([-1, 1], None, np.dtype(np.int64)) if output == "label" else ([], None, number)
     if model.task == "regression":
         return [], None if n_outputs == 1 else [str(column) for column in range(n_outputs)], number
     classes: NDArray[Any] = cast(Any, model).classes_

@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from distkern.features.kernel_choice import GAMMA, a_kernel
 from distkern.features.random import SAMPLER
 from distkern.kernels import feature_kernel_names
 from distkern.landmarks.base import Layout
-from distkern.losses import loss_names
+from distkern.losses import SUPERVISED, loss_names
 from distkern.passes import Batches, Cost
 from distkern.solvers._dsg.growth import Growth
 from distkern.solvers._dsg.model import MEASURED_ROWS, figures_of, measuring_pass
@@ -31,6 +32,7 @@ from distkern.solvers._dsg.stand_in import near_machine
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss
 from distkern.solvers.measuring import Model
+from distkern.solvers.risk import Risk
 from distkern.solvers.searchable import AbstractSearchable
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
@@ -80,7 +82,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         "gamma": replace(SEARCHED_GAMMA, by_default=False),
     }
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("logistic", loss_names),
+        "loss": a_loss("logistic", partial(loss_names, *SUPERVISED)),
         "kernel": a_kernel(feature_kernel_names),
         "gamma": GAMMA,
         "sampler": SAMPLER,
@@ -125,8 +127,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
 
     def model(self, problem: Problem, state: DSGState) -> Model:
         basis = self.basis(problem, state.gamma)
-        risk = scaled_risk(self.risk, state.center, state.target_scale)
-        return Model(basis, self.model_coefficients(state).astype(basis.dtype), risk)
+        return Model(basis, self.model_coefficients(state).astype(basis.dtype), self.risk_at(state))
 
     def basis(self, layout: Layout, gamma: float, n_blocks: int | None = None) -> RandomFeatureBasis:
         """The features of a run: all that it may use, or the first ``n_blocks`` blocks, as in a model."""
@@ -153,7 +154,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         gamma = yield from self.kernel.choose_gamma(problem)
         targets = yield from target_scale(problem, self.risk)
         outputs, size = self.risk.n_outputs, self.block_size * self.most_blocks
-        state = DSGState(
+        state = self.state_type()(
             gamma=gamma,
             coefficients=np.zeros((size, outputs)),
             average=np.zeros((size if self.average else 0, outputs)),
@@ -177,14 +178,24 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         )
         return (yield from self._measured(problem, state))
 
+    def risk_at(self, state: DSGState) -> Risk:
+        """What the model of a state is measured by."""
+        return scaled_risk(self.risk, state.center, state.target_scale)
+
+    def growth(self, problem: Problem, basis: RandomFeatureBasis, state: DSGState) -> Growth:
+        """The steps of a stage."""
+        return Growth(self, problem, basis, state)
+
+    def _completed(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
+        """The state with what its coefficients leave open."""
+        yield from ()
+        return state
+
     def stage(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
-        basis, risk = (
-            self.basis(problem, state.gamma),
-            scaled_risk(self.risk, state.center, state.target_scale),
-        )
+        basis, risk = self.basis(problem, state.gamma), self.risk_at(state)
         if state.step < state.n_steps:
             yield self._steps(problem, Operand(basis, risk))
-            growth = Growth(self, problem, basis, state)
+            growth = self.growth(problem, basis, state)
             for _ in range(min(-(-state.n_steps // self.stages), state.n_steps - state.step)):
                 yield from growth.step()
             after, rows = growth.now, growth.rows_read
@@ -231,8 +242,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         )
 
     def outline(self, problem: Problem) -> list[Outline]:
-        n_steps = self.n_steps(problem)
-        grown = -(-n_steps // -(-n_steps // self.stages))
+        grown = self._n_stages(problem)
         passes = [
             *self.kernel.outline(problem),
             *target_outline(problem),
@@ -246,12 +256,18 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         polish = polish_outline(self.polish, problem, self.risk, basis, self.n_sweeps)
         return [*passes, *polish]
 
+    def _n_stages(self, problem: Problem) -> int:
+        """Stages of steps."""
+        n_steps = self.n_steps(problem)
+        return -(-n_steps // -(-n_steps // self.stages))
+
     @property
     def _polishing_stages(self) -> int:
         """Stages after the steps."""
         return {None: 0, "exact": 1, "sweeps": self.n_sweeps}[self.polish]
 
     def _measured(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
+        state = yield from self._completed(problem, state)
         model = self.model(problem, state)
         figures = yield from figures_of(problem, model, self.strength, all_held_out=self.finished(state))
         return state.with_figures(figures, absolute_errors=figures.absolute_errors)

@@ -17,7 +17,7 @@ from distkern.bases.gram import COLUMNS
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, Parameter, Whole, Words, parameter
 from distkern.features import Footprint, feature_names, find_features
-from distkern.losses import curved_loss_names
+from distkern.losses import SUPERVISED, curved_loss_names
 from distkern.passes import Derived
 from distkern.solvers._newton.preconditioner import Sampled, rows_of, sampled_rows
 from distkern.solvers._newton.products import product_outlines, truncated_step
@@ -133,7 +133,7 @@ class Newton(AbstractExplicit[NewtonState]):
     memory = "(k + 1) r^2 numbers in the driver, k r^2 / 2 in each worker; r k in both with products"
     in_trials: ClassVar[Mapping[str, Any]] = {"hessian": "matrix", "memory_limit": None}
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("logistic", curved_loss_names),
+        "loss": a_loss("logistic", partial(curved_loss_names, *SUPERVISED)),
         **feature_parameters("nystroem"),
     }
 

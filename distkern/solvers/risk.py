@@ -46,6 +46,11 @@ class Risk:
         return self.loss.target_kind == "real"
 
     @property
+    def has_targets(self) -> bool:
+        """Whether there is something to be predicted."""
+        return self.loss.target_kind != "none"
+
+    @property
     def n_errors(self) -> int:
         """Figures that :meth:`errors` gives."""
         return 2 if self.is_real else 1
@@ -54,10 +59,14 @@ class Risk:
         """y, (n_rows, n_outputs), in the features' dtype.
 
         Class codes become -1 and +1 (one output: +1 for code 1; several: one against the rest), or 0 and 1
-        where the classes compete; a real target is the same for every output, up to center and scale.
+        where the classes compete; a real target is the same for every output, up to center and scale. They
+        are 0 where the loss has none.
         """
+        dtype = block.features.dtype
+        if not self.has_targets:
+            return np.zeros((block.n_rows, self.n_outputs), dtype=dtype)
         assert block.targets is not None
-        dtype, codes = block.features.dtype, block.targets[:, None]
+        codes = block.targets[:, None]
         if self.is_real:
             return self.scaled(np.repeat(codes.astype(np.float64), self.n_outputs, axis=1)).astype(dtype)
         own = codes == (np.arange(self.n_outputs) if self.n_outputs > 1 else 1)
@@ -112,13 +121,17 @@ class Risk:
 
     def errors(self, predictions: Floats, block: Block) -> NDArray[np.float64]:
         """[weight of the rows of another class than predicted]; for real targets [sum of (f - y)^2, sum of
-        |f - y|], each row with its weight.
+        |f - y|]; without targets [weight of the rows whose loss falls with f], which novelty detection takes
+        for outliers; each row with its weight.
 
         Weights are those of the rows alone, 1 where there are none, and not those of the classes: divided by
         their sum it is what scikit-learn's scores with ``sample_weight`` say, the rate of errors, or the mean
         squared and the mean absolute error in the units of the targets (over several quantiles, their mean).
         A prediction that is not a number is an error, and makes the squared error infinite.
         """
+        if not self.has_targets:
+            slopes = self.loss.row_slopes(predictions, self.targets(block))
+            return self._total((slopes < 0).any(axis=1), block)
         assert block.targets is not None
         if self.is_real:
             targets = self.scaled(np.asarray(block.targets, dtype=np.float64)[:, None])
@@ -127,8 +140,11 @@ class Risk:
             totals = each.sum(axis=1) if block.weights is None else each @ block.weights
             return np.where(np.isfinite(totals), totals, np.inf)
         right = self.codes(predictions) == block.targets
-        wrong = ~(right & np.isfinite(predictions).all(axis=1))
-        total = np.count_nonzero(wrong) if block.weights is None else block.weights[wrong].sum()
+        return self._total(~(right & np.isfinite(predictions).all(axis=1)), block)
+
+    @staticmethod
+    def _total(chosen: NDArray[np.bool_], block: Block) -> NDArray[np.float64]:
+        total = np.count_nonzero(chosen) if block.weights is None else block.weights[chosen].sum()
         return np.array([total], dtype=np.float64)
 
     def losses(self, predictions: Floats, block: Block) -> float:

@@ -16,7 +16,7 @@ from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
 from distkern.common.sparse import Rows
-from distkern.losses import loss_names
+from distkern.losses import SUPERVISED, loss_names
 from distkern.passes import Derived
 from distkern.solvers._svrg.inner import InnerLoop, Piece, batch_ends, inner_pass
 from distkern.solvers._svrg.passes import preconditioner, sampled_grams, snapshot_pass
@@ -121,7 +121,7 @@ class SVRG(AbstractExplicit[SVRGState]):
         "gamma": replace(SEARCHED_GAMMA, by_default=False),
     }
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("logistic", loss_names),
+        "loss": a_loss("logistic", partial(loss_names, *SUPERVISED)),
         **feature_parameters("random"),
     }
 

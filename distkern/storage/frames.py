@@ -148,7 +148,7 @@ def fit_frame(X: Any, targets: NDArray[Any], task: str) -> FittedFrame:
     values = columns.values(kinds, keys)
     n_rows = len(values)
     target, classes = "target" if task == "regression" else None, None
-    if target is None:
+    if task == "classification":
         found, targets = np.unique(targets, return_inverse=True)
         classes = found.tolist()
     fit = TableFit(kinds, TableOptions(), n_rows, target, classes, is_named=columns.is_named)

@@ -79,15 +79,17 @@ class ShuffledRows(AbstractSource):
                     self._row_numbers = max(self._row_numbers, numbers)
                 save_arrays(self._folder / str(index), arrays)
 
-    def _park(self, block: Block, spool: Spool, beside: np.dtype[Any]) -> None:
+    def _park(self, block: Block, spool: Spool, beside: np.dtype[Any] | None) -> None:
         """Write a block's rows to the spool, in runs each of which is in random order."""
         most = max(1, SHARD_BYTES // (self._row_numbers * self.dtype.itemsize))
         for start in range(0, block.n_rows, most):
             n_rows = min(most, block.n_rows - start)
             order = stream(_SEED, Purpose.SHUFFLE, 0, len(spool.runs)).permutation(n_rows) + start
-            run, others = block.take(order), np.empty(n_rows, dtype=beside)
-            for name in beside.names or ():
-                others[name] = getattr(run, name)
+            run, others = block.take(order), None
+            if beside is not None:
+                others = np.empty(n_rows, dtype=beside)
+                for name in beside.names or ():
+                    others[name] = getattr(run, name)
             self._nonzero += count_nonzero(run.features)
             spool.append(run.features, others)
 
@@ -105,10 +107,11 @@ class _BlockReader:
         return Block(rows, arrays.get("targets"), arrays.get("weights"), self.index)
 
 
-def _beside(block: Block) -> np.dtype[Any]:
-    """What is kept of a row beside its features."""
+def _beside(block: Block) -> np.dtype[Any] | None:
+    """What is kept of a row beside its features, if anything."""
     present = [(name, getattr(block, name)) for name in ("targets", "weights")]
-    return np.dtype([(name, values.dtype) for name, values in present if values is not None])
+    kept = [(name, values.dtype) for name, values in present if values is not None]
+    return np.dtype(kept) if kept else None
 
 
 def _gathered(spool: Spool, pieces: list[Piece]) -> dict[str, NDArray[Any]]:
@@ -117,10 +120,12 @@ def _gathered(spool: Spool, pieces: list[Piece]) -> dict[str, NDArray[Any]]:
     others: list[NDArray[Any]] = []
     for piece in pieces:
         rows, beside = spool.read(piece.run, piece.start, piece.rows)
-        assert beside is not None
         features.append(rows)
-        others.append(beside)
+        if beside is not None:
+            others.append(beside)
     order = np.argsort(np.concatenate([np.asarray(piece.positions) for piece in pieces]))
-    joined = np.concatenate(others)[order]
-    kept = {name: np.ascontiguousarray(joined[name]) for name in joined.dtype.names or ()}
+    kept: dict[str, NDArray[Any]] = {}
+    if others:
+        joined = np.concatenate(others)[order]
+        kept = {name: np.ascontiguousarray(joined[name]) for name in joined.dtype.names or ()}
     return to_arrays("features", stacked(features)[order]) | kept

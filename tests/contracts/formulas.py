@@ -160,6 +160,17 @@ def summed(single: Callable[..., float]) -> Callable[..., float]:
     return lambda f, y, **parameters: sum(single(a, b, **parameters) for a, b in zip(f, y, strict=True))
 
 
+def novelty(f: Row, y: Row, fraction: float = 0.1, threshold: float = 0.0) -> float:
+    return (threshold - f[0] if f[0] < threshold else 0.0) - fraction * threshold
+
+
+def density_ratio(f: Row, y: Row, cap: float = 8.0) -> float:
+    if y[0] > 0:
+        return -2 * f[0]
+    beyond = max(f[0] - cap, 0.0)
+    return 2 * math.exp(min(f[0], cap)) * (1 + beyond + beyond**2 / 2)
+
+
 #: of the predictions and targets of a row, with the loss's parameters by name; a new loss's own goes here
 LOSSES: dict[str, Callable[..., float]] = {
     "hinge": summed(lambda f, y: reference.hinge(f, y)[0]),
@@ -172,6 +183,8 @@ LOSSES: dict[str, Callable[..., float]] = {
     "absolute": summed(lambda f, y: abs(f - y)),
     "quantile": quantile,
     "softmax": softmax,
+    "novelty": novelty,
+    "density_ratio": density_ratio,
 }
 
 

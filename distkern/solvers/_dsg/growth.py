@@ -18,6 +18,7 @@ from distkern.solvers._dsg.settings import DSGSettings, DSGState
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.gram import solved
 from distkern.solvers.measuring import Sums
+from distkern.solvers.risk import Risk
 
 #: first index of the streams that old blocks are drawn from
 _OLD = 2
@@ -42,6 +43,8 @@ class Growth:
             betas=state.betas.copy(),
         )
         self._seen = Sums.none(settings.risk)
+        # what whoever answers is to go by from the next message on
+        self._risk: Risk | None = None
         # whoever answers may have been opened just now
         self._changed = set(range(state.n_blocks))
 
@@ -56,6 +59,7 @@ class Growth:
         gamma = settings.step_rule(t)
         self._draws, cursor = settings.batches(self._problem).next(self.now.cursor)
         candidates = self._candidates(t)
+        yield from self._prepare(t)
         sums = yield from self._ask(t, candidates, gram=settings.precondition and len(candidates) == 1)
         self._watch(t, sums)
         chosen, eta = self._choose(candidates, sums, gamma)
@@ -75,11 +79,16 @@ class Growth:
             current, weight = now.average[:used], average_weight(t)
             current += weight * (now.scale * now.coefficients[:used] - current)
 
-    def _ask(self, t: int, candidates: tuple[int, ...], *, gram: bool) -> Steps[Part]:
+    def _prepare(self, t: int) -> Steps[None]:
+        """Find out about the batch what its slopes depend on."""
+        yield from ()
+
+    def _ask(self, t: int, candidates: tuple[int, ...], *, gram: bool, values: bool = False) -> Steps[Part]:
         dtype = self._basis.dtype
         changes = tuple((block, self._rows_of(block).astype(dtype)) for block in sorted(self._changed))
         self._changed.clear()
-        message = Ask(t, changes, self.now.scale, self.now.n_blocks, candidates, gram)
+        message = Ask(t, changes, self.now.scale, self.now.n_blocks, candidates, gram, values, self._risk)
+        self._risk = None
         return add_parts((yield Message(message, self._draws)))
 
     def _rows_of(self, block: int) -> NDArray[np.float64]:
@@ -91,7 +100,9 @@ class Growth:
         if t == 1:
             self.now = replace(self.now, first_loss=loss)
         self._seen = Sums.add(self._seen, sums.sums)
-        if not math.isfinite(loss) or loss > _EXPLOSION * max(self.now.first_loss, 1e-12):
+        # what may be negative has no natural zero
+        least = 1e-12 if self._settings.risk.loss.is_non_negative else 1.0
+        if not math.isfinite(loss) or loss > _EXPLOSION * max(self.now.first_loss, least):
             raise DivergenceError(
                 f"at step {t} the mean loss is {loss:.3g}, after {self.now.first_loss:.3g} at the first: the "
                 f"steps are too large; set {self._settings.step_rule.hint()}"

@@ -38,6 +38,8 @@ class Ask:
     n_blocks : blocks in use
     candidates : blocks of which Z^T G is wanted
     gram : Z^T S Z of the first candidate is wanted
+    values : the predictions are wanted
+    risk : from this message on, where it is another one
     """
 
     step: int
@@ -46,6 +48,8 @@ class Ask:
     n_blocks: int
     candidates: tuple[int, ...]
     gram: bool
+    values: bool = False
+    risk: Risk | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class Part:
     squares : of the squares of all entries of G
     columns : candidate -> Z^T G (block_size, n_outputs)
     gram : Z^T S Z (block_size, block_size) of the first candidate in the dtype of the features, or None
+    values : (n_rows, n_outputs + 1), predictions and weights s, or None
     """
 
     sums: Sums
@@ -66,6 +71,7 @@ class Part:
     squares: float
     columns: dict[int, NDArray[np.float64]]
     gram: NDArray[np.float64] | None
+    values: NDArray[np.float64] | None = None
 
 
 def add_parts(parts: tuple[Part, ...]) -> Part:
@@ -79,15 +85,23 @@ def add_parts(parts: tuple[Part, ...]) -> Part:
             total.squares + part.squares,
             {block: columns + part.columns[block] for block, columns in total.columns.items()},
             None if total.gram is None or part.gram is None else total.gram + part.gram.astype(np.float64),
+            _joined(total.values, part.values),
         )
     return total
 
 
+def _joined(
+    first: NDArray[np.float64] | None, second: NDArray[np.float64] | None
+) -> NDArray[np.float64] | None:
+    return None if first is None or second is None else np.concatenate([first, second])
+
+
 @dataclass
 class _Look:
-    """Rows of a part of the batch with their slopes and weights."""
+    """Rows of a part of the batch with their predictions, slopes and weights."""
 
     block: Block
+    predictions: Floats
     sums: Sums
     slopes: Floats
     weights: NDArray[np.float64] | None
@@ -97,7 +111,7 @@ class Follower(AbstractFollower):
     """Keeps the coefficients of all features, in the dtype of the basis."""
 
     def __init__(self, operand: Operand) -> None:
-        self.operand = operand
+        self.operand, self._risk = operand, operand.risk
         self._table = np.zeros((operand.basis.size, operand.risk.n_outputs), dtype=operand.basis.dtype)
         self._looks: tuple[int, list[_Look]] = (-1, [])
 
@@ -105,23 +119,29 @@ class Follower(AbstractFollower):
         width = self.operand.basis.block_size
         for block, coefficients in content.changes:
             self._table[block * width : (block + 1) * width] = coefficients
+        self._risk = content.risk or self._risk
 
     def answer(self, content: Ask, parts: Iterator[Block]) -> tuple[Part, ...]:
         if self._looks[0] != content.step:
             # the rows of the batch before go first
             self._looks = -1, []
             self._looks = content.step, self._look(list(parts), content)
+        elif content.risk is not None:
+            looks = [self._look_at(look.block, look.predictions) for look in self._looks[1]]
+            self._looks = content.step, looks
         return tuple(self._part(look, content) for look in self._looks[1])
 
     def _look(self, blocks: list[Block], message: Ask) -> list[_Look]:
-        basis, risk = self.operand.basis, self.operand.risk
+        basis = self.operand.basis
         totals = predict(basis, [block.features for block in blocks], self._table, message.n_blocks)
-        looks = []
-        for block, total in zip(blocks, totals, strict=True):
-            predictions = (message.scale * total).astype(basis.dtype)
-            sums, slopes = sums_and_slopes(risk, block, predictions)
-            looks.append(_Look(block, sums, slopes, risk.weights(block)))
-        return looks
+        return [
+            self._look_at(block, (message.scale * total).astype(basis.dtype))
+            for block, total in zip(blocks, totals, strict=True)
+        ]
+
+    def _look_at(self, block: Block, predictions: Floats) -> _Look:
+        sums, slopes = sums_and_slopes(self._risk, block, predictions)
+        return _Look(block, predictions, sums, slopes, self._risk.weights(block))
 
     def _part(self, look: _Look, message: Ask) -> Part:
         basis = self.operand.basis
@@ -141,7 +161,13 @@ class Follower(AbstractFollower):
             float(np.square(exact).sum()),
             columns,
             None if gram is None else gram.total(basis.dtype).astype(basis.dtype),
+            _values(look) if message.values else None,
         )
+
+
+def _values(look: _Look) -> NDArray[np.float64]:
+    weights = np.ones(look.block.n_rows) if look.weights is None else look.weights
+    return np.column_stack([look.predictions.astype(np.float64), weights])
 
 
 def answer_bytes(basis: RandomFeatureBasis, n_outputs: int, n_candidates: int, gram: bool) -> int:

@@ -1,0 +1,176 @@
+"""Quantiles of what a model says of all training rows, without keeping a number for each of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.types import Block, Floats
+from distkern.passes import Cost, Reduce
+from distkern.solvers.base import Outline, Problem, Steps
+from distkern.solvers.measuring import Model, drawn_rows
+from distkern.solvers.targets import TargetSummary
+
+Array: TypeAlias = NDArray[np.float64]
+
+#: rows of which the quantiles are exact after one pass, and from which the others' are bracketed
+SAMPLED_ROWS = 2**14
+#: of the counts between the ends of a bracket
+_BINS = 4096
+#: standard errors of the sample that a bracket reaches to either side
+_REACH = 6.0
+#: first index of the streams of drawn rows
+_SAMPLE = 4
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The operand of passes over the scores of rows.
+
+    Attributes
+    ----------
+    scores : module-level function of predictions (n_rows, k), the model and their block, (n_rows, k)
+    rows_per_block : None for all
+    edges : (k, _BINS + 1) sorted, to count between; None: the scores are summarised
+    """
+
+    model: Model
+    scores: Callable[[Floats, Model, Block], Floats]
+    rows_per_block: int | None
+    seed: int
+    edges: Array | None = None
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Weight of the scores up to each edge of a bracket, from the one before.
+
+    Attributes
+    ----------
+    masses : (k, _BINS + 2), the last of those beyond the last edge
+    largest : (k, _BINS + 2), the largest score that was counted, -inf where there is none
+    """
+
+    masses: Array
+    largest: Array
+
+    @staticmethod
+    def add(first: Counts, second: Counts) -> Counts:
+        """Of the rows of both."""
+        return Counts(first.masses + second.masses, np.maximum(first.largest, second.largest))
+
+    def quantile(self, output: int, level: float) -> float:
+        """The largest score of the bin that the quantile is in."""
+        masses = self.masses[output]
+        place = int(np.searchsorted(np.cumsum(masses), level * float(masses.sum())))
+        seen = self.largest[output, : min(place, _BINS) + 1]
+        finite = seen[np.isfinite(seen)]
+        return float(finite[-1]) if len(finite) else float(self.largest[output].max())
+
+
+def quantiles_of_scores(
+    problem: Problem,
+    model: Model,
+    scores: Callable[[Floats, Model, Block], Floats],
+    levels: Sequence[float],
+    cost: Cost,
+    *,
+    sampled: bool,
+) -> Steps[Array]:
+    """The quantile ``levels[j]`` of the weighted scores of output j, (k,).
+
+    Of up to 2^14 training rows they are exact. Of more, about so many rows are drawn from all blocks; unless
+    that is all (``sampled``), a second pass, over all rows, counts them in 4096 bins within 6 standard errors
+    of the sample's quantile. A quantile is then the largest score of its bin, which holds about 10^-5 of the
+    rows, or a single score that many rows share.
+
+    Parameters
+    ----------
+    scores : see :class:`Scored`
+    cost : of predicting a block
+    """
+    operand = Scored(model, scores, _rows_per_block(problem), problem.seed)
+    found: tuple[TargetSummary, ...] = yield _summary_pass(cost, operand, len(levels))
+    if sampled or operand.rows_per_block is None:
+        return np.array([one.quantile(level) for one, level in zip(found, levels, strict=True)])
+    edges = np.stack([_bracket(one, level) for one, level in zip(found, levels, strict=True)])
+    whole = replace(operand, rows_per_block=None, edges=edges)
+    counts: Counts = yield _counting_pass(cost, whole, len(edges))
+    return np.array([counts.quantile(output, level) for output, level in enumerate(levels)])
+
+
+def quantiles_outline(problem: Problem, cost: Cost, n_outputs: int, times: int) -> list[Outline]:
+    """The passes of ``times`` calls of :func:`quantiles_of_scores`, the last of which is not ``sampled``."""
+    passes = [Outline(_summary_pass(cost, None, n_outputs), times)]
+    if _rows_per_block(problem) is not None:
+        passes.append(Outline(_counting_pass(cost, None, n_outputs), 1))
+    return passes
+
+
+def _rows_per_block(problem: Problem) -> int | None:
+    """How many rows of a block are drawn; None for all."""
+    if problem.n_rows <= SAMPLED_ROWS:
+        return None
+    return max(256, -(-SAMPLED_ROWS // len(problem.block_rows)))
+
+
+def _bracket(summary: TargetSummary, level: float) -> Array:
+    """Edges around a quantile of the rows that the summary's were drawn from."""
+    reach = _REACH * math.sqrt(max(level * (1 - level), 1e-4) / SAMPLED_ROWS)
+    least, largest = (
+        summary.quantile(min(max(level + sign * reach, 0.0), 1.0)) if 0 < level + sign * reach < 1 else end
+        for sign, end in ((-1, summary.least), (1, summary.largest))
+    )
+    return np.linspace(least, largest, _BINS + 1)
+
+
+def _summary_pass(cost: Cost, operand: Scored | None, n_outputs: int) -> Reduce[tuple[TargetSummary, ...]]:
+    cost = replace(cost, result_bytes=16 * SAMPLED_ROWS * n_outputs)
+    return Reduce("quantiles of a sample", _summaries, _add_summaries, operand, cost=cost)
+
+
+def _counting_pass(cost: Cost, operand: Scored | None, n_outputs: int) -> Reduce[Counts]:
+    cost = replace(cost, result_bytes=16 * (_BINS + 2) * n_outputs)
+    return Reduce("quantiles", _counts, Counts.add, operand, cost=cost)
+
+
+def _scores(block: Block, operand: Scored) -> tuple[Array, Array]:
+    """Scores (n_rows, k) and weights (n_rows,) of a block's rows."""
+    if operand.rows_per_block is not None:
+        block = drawn_rows(block, operand.rows_per_block, operand.seed, _SAMPLE)
+    model = operand.model
+    parts = [
+        operand.scores(model.predictions(strip.features), model, strip).astype(np.float64)
+        for strip in model.strips(block)
+    ]
+    weights = model.risk.weights(block)
+    return np.concatenate(parts), np.ones(block.n_rows) if weights is None else weights
+
+
+def _summaries(block: Block, operand: Scored) -> tuple[TargetSummary, ...]:
+    scores, weights = _scores(block, operand)
+    return tuple(TargetSummary.of(column, weights) for column in scores.T)
+
+
+def _add_summaries(
+    first: tuple[TargetSummary, ...], second: tuple[TargetSummary, ...]
+) -> tuple[TargetSummary, ...]:
+    return tuple(TargetSummary.add(one, other) for one, other in zip(first, second, strict=True))
+
+
+def _counts(block: Block, operand: Scored) -> Counts:
+    scores, weights = _scores(block, operand)
+    assert operand.edges is not None
+    masses = np.zeros((scores.shape[1], _BINS + 2))
+    largest = np.full_like(masses, -math.inf)
+    for output, edges in enumerate(operand.edges):
+        # bin j is of the scores from edge j - 1, not included, to edge j
+        bins = np.searchsorted(edges, scores[:, output], side="left")
+        masses[output] = np.bincount(bins, weights=weights, minlength=_BINS + 2)
+        np.maximum.at(largest[output], bins, scores[:, output])
+    return Counts(masses, largest)
