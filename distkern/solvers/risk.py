@@ -131,7 +131,8 @@ class Risk:
         """
         if not self.has_targets:
             slopes = self.loss.row_slopes(predictions, self.targets(block))
-            return self._total((slopes < 0).any(axis=1), block)
+            chosen: NDArray[np.bool_] = np.any(slopes < 0, axis=1)
+            return self._total(chosen, block)
         assert block.targets is not None
         if self.is_real:
             targets = self.scaled(np.asarray(block.targets, dtype=np.float64)[:, None])
