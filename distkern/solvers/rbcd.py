@@ -20,7 +20,7 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows
 from distkern.common.types import Floats, groups_of
 from distkern.features import Footprint
-from distkern.losses import curved_loss_names
+from distkern.losses import SUPERVISED, curved_loss_names
 from distkern.passes import Cost, Derived, Message, Rounds
 from distkern.solvers._rbcd.blocks import (
     BlockGrams,
@@ -112,7 +112,7 @@ class RBCD(AbstractExplicit[RBCDState]):
     # its predictions stay with all rows, so that no sample is tried
     searched: ClassVar[Mapping[str, Choices]] = {}
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("logistic", curved_loss_names),
+        "loss": a_loss("logistic", partial(curved_loss_names, *SUPERVISED)),
         **feature_parameters("random"),
     }
 

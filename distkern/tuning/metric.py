@@ -37,8 +37,14 @@ class Metric:
         Raises
         ------
         InputError
-            If there is none of that name for the task, or none for so many classes.
+            If there is none of that name for the task, none for so many classes, or none at all.
         """
+        if task not in _FIGURES:
+            raise InputError(
+                "without targets there is nothing to compare candidates by",
+                where="metric",
+                mend="make a data set with labels or numbers to predict",
+            )
         known = _FIGURES[task]
         if name is None:
             name = next(iter(known))
