@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from distkern.runs.persistence import load_model
     from distkern.runs.writing import write_dataset
     from distkern.storage.dataset import Dataset, open_dataset
+    from distkern.tuning.api import tune
 
 __all__ = [
     "AVMClassifier",
@@ -55,6 +56,7 @@ __all__ = [
     "kernel_matrix",
     "load_model",
     "open_dataset",
+    "tune",
     "write_dataset",
 ]
 
@@ -82,6 +84,7 @@ _HOMES = {
     "kernel_matrix": "distkern.kernels",
     "load_model": "distkern.runs.persistence",
     "open_dataset": "distkern.storage.dataset",
+    "tune": "distkern.tuning.api",
     "write_dataset": "distkern.runs.writing",
 }
 

@@ -81,7 +81,7 @@ ARROWS = {
         "common",
     ),
     "__main__": ("cli",),
-    "__init__": ("estimators", "runs", "kernels", "storage", "common"),
+    "__init__": ("estimators", "tuning", "runs", "kernels", "storage", "common"),
 }
 
 #: third-party package -> the folders and files that may import it

@@ -17,6 +17,8 @@ from distkern.tuning.record import SearchFolder, Task, Trial
 from distkern.tuning.schedule import Rung, rungs_of
 from distkern.tuning.workshop import Watcher, Where, Workshop
 
+METHODS = ("grid", "random", "halving")
+
 
 @dataclass(frozen=True)
 class Ranked:

@@ -1,0 +1,150 @@
+"""``distkern.tune``: the search of ``distkern tune`` for estimators in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from distkern.common.errors import InputError, unknown_name
+from distkern.storage.dataset import Dataset, Split
+from distkern.storage.places import Location, absolute
+from distkern.tuning.candidate import Candidate
+from distkern.tuning.record import SearchFolder
+from distkern.tuning.search import METHODS, Ranked, Search
+from distkern.tuning.space import Range, settings_of
+from distkern.tuning.workshop import Where
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a search found.
+
+    Attributes
+    ----------
+    estimator : the one that was given with the best settings, not fitted
+    settings : these settings
+    metric, value : what the candidates were compared by, and what the best one has on the held-out rows
+    candidates : all of them, the best first
+    """
+
+    estimator: Any
+    settings: dict[str, Any]
+    metric: str
+    value: float
+    candidates: list[Ranked]
+
+    def to_frame(self) -> Any:
+        """The candidates as a frame of pandas, the best first: settings, metric, rows learned, seconds."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {**one.settings, self.metric: one.value, "rows": one.n_learned, "seconds": one.seconds}
+                for one in self.candidates
+            ]
+        )
+
+
+def tune(
+    estimator: Any,
+    data: Dataset | Split,
+    parameters: Mapping[str, Any],
+    *,
+    method: str = "grid",
+    candidates: int | None = None,
+    validation: float | int = 0.2,
+    metric: str | None = None,
+    factor: int = 3,
+    folder: Location | None = None,
+    jobs: int = 1,
+) -> Tuned:
+    """Search for hyperparameters on a data set out of core, on the Dask scheduler that is active.
+
+    Parameters
+    ----------
+    estimator : of this package, whose ``random_state`` (0 if it is None) draws candidates and held-out rows
+    data : a data set, of which the training rows are used alone, or a split
+    parameters : hyperparameter -> list of values, or ``{"low": ..., "high": ...}`` with ``"log"`` and
+        ``"points"`` where wanted (see :class:`~distkern.tuning.space.Range`)
+    method : "grid" tries all combinations, "random" draws some; with "halving" a ``factor``-th goes on from
+        rung to rung, to ``factor`` times the rows (Jamieson and Talwalkar 2016; see
+        :func:`~distkern.tuning.schedule.rungs_of`)
+    candidates : how many are drawn (10 where they must be drawn)
+    validation : share of the rows that are held out, or a number of folds
+    metric : a figure of ``distkern evaluate`` (None: the error, or the root mean squared error)
+    folder : where finished trials are kept; a search with the same arguments goes on from there
+    jobs : trials at a time, each with a share of the workers' memory limit
+
+    Returns
+    -------
+    what was found; ``found.estimator.fit(data)`` then trains the best one on all rows
+
+    Raises
+    ------
+    InputError
+        If something cannot be tried or compared, or the folder holds another search.
+    DistkernError
+        If no candidate could be trained.
+    """
+    split = data.train if isinstance(data, Dataset) else data
+    if not isinstance(split, Split):
+        raise InputError(
+            f"a {type(split).__name__}",
+            where="data",
+            mend="give open_dataset(path); of arrays make one with write_dataset(X, y, path)",
+        )
+    _check(method, validation, factor, jobs)
+    known = {name for name in estimator.hyperparameters if name != "random_state"}
+    for name in parameters:
+        if name not in known:
+            raise unknown_name(f"hyperparameter of {type(estimator).__name__}", name, known)
+    seed = estimator.random_state
+    if seed is not None and not isinstance(seed, int | np.integer):
+        raise InputError(f"is a {type(seed).__name__}", where="random_state", mend="give a whole number")
+    base = clone(estimator).set_params(random_state=int(seed or 0))
+    space = {name: _values(name, values) for name, values in parameters.items()}
+    settings = settings_of(space, method, candidates, base.random_state)
+    tried = [Candidate(number, one, clone(base).set_params(**one)) for number, one in enumerate(settings)]
+    kept = SearchFolder(None if folder is None else absolute(folder))
+    search = Search(tried, split, method, validation, metric, factor, base.random_state, kept)
+    ranked = search.run(Where(jobs=jobs))
+    best = ranked[0]
+    assert best.value is not None
+    return Tuned(clone(tried[best.number].estimator), best.settings, search.metric.name, best.value, ranked)
+
+
+def _check(method: str, validation: float | int, factor: int, jobs: int) -> None:
+    if method not in METHODS:
+        raise unknown_name("method", method, METHODS)
+    is_share = isinstance(validation, float) and 0 < validation < 1
+    is_number = isinstance(validation, int) and not isinstance(validation, bool) and validation >= 2
+    if not (is_share or is_number):
+        raise InputError(
+            f"is {validation!r}",
+            where="validation",
+            mend="give a share of the rows, like 0.2, or a number of folds, like 5",
+        )
+    for name, value, least in (("factor", factor, 2), ("jobs", jobs, 1)):
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise InputError(f"is {value!r}", where=name, mend=f"give a whole number >= {least}")
+
+
+def _values(name: str, given: Any) -> Sequence[Any] | Range:
+    if isinstance(given, Mapping):
+        try:
+            return Range(**given)
+        except TypeError:
+            raise InputError(
+                f"is {dict(given)!r}", where=name, mend='give {"low": 0.1, "high": 10.0, "log": True}'
+            ) from None
+        except InputError as error:
+            raise InputError(error.what, where=name, mend=error.mend) from None
+    if isinstance(given, Range):
+        return given
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+        raise InputError(f"is {given!r}", where=name, mend="give a list of values")
+    return [value.item() if isinstance(value, np.generic) else value for value in given]
