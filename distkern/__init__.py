@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from distkern.estimators.pegasos import PegasosClassifier
     from distkern.estimators.random_features import RandomFeatures
     from distkern.estimators.rbcd import RBCDClassifier, RBCDRegressor
+    from distkern.estimators.sdca import SDCAClassifier, SDCARegressor
     from distkern.estimators.simba import SIMBAClassifier
     from distkern.estimators.svrg import SVRGClassifier, SVRGRegressor
     from distkern.kernels import kernel_matrix
@@ -49,6 +50,8 @@ __all__ = [
     "RBCDClassifier",
     "RBCDRegressor",
     "RandomFeatures",
+    "SDCAClassifier",
+    "SDCARegressor",
     "SIMBAClassifier",
     "SVRGClassifier",
     "SVRGRegressor",
@@ -78,6 +81,8 @@ _HOMES = {
     "RBCDClassifier": "distkern.estimators.rbcd",
     "RBCDRegressor": "distkern.estimators.rbcd",
     "RandomFeatures": "distkern.estimators.random_features",
+    "SDCAClassifier": "distkern.estimators.sdca",
+    "SDCARegressor": "distkern.estimators.sdca",
     "SIMBAClassifier": "distkern.estimators.simba",
     "SVRGClassifier": "distkern.estimators.svrg",
     "SVRGRegressor": "distkern.estimators.svrg",

@@ -4,13 +4,16 @@ import math
 
 from distkern.losses.base import AbstractElementwiseLoss, AbstractLoss
 from distkern.losses.conjugate import AbstractDualLoss, Conjugate
+from distkern.losses.coordinate import AbstractCoordinateLoss
 
 __all__ = [
     "SUPERVISED",
+    "AbstractCoordinateLoss",
     "AbstractDualLoss",
     "AbstractElementwiseLoss",
     "AbstractLoss",
     "Conjugate",
+    "coordinate_loss_names",
     "curved_loss_names",
     "dual_loss_names",
     "find_loss",
@@ -54,6 +57,11 @@ def dual_loss_names(*target_kinds: str) -> list[str]:
     from distkern.losses.conjugate import AbstractDualLoss
 
     return [name for name in loss_names(*target_kinds) if issubclass(find_loss(name), AbstractDualLoss)]
+
+
+def coordinate_loss_names(*target_kinds: str) -> list[str]:
+    """Like :func:`loss_names`, of losses whose dual is minimised in single coordinates: those of SDCA."""
+    return [name for name in loss_names(*target_kinds) if issubclass(find_loss(name), AbstractCoordinateLoss)]
 
 
 def margin_loss(loss: AbstractLoss) -> AbstractElementwiseLoss:

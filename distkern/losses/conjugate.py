@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.losses.base import AbstractElementwiseLoss
+from distkern.losses.coordinate import AbstractCoordinateLoss
 
 Array = NDArray[np.float64]
 
@@ -36,13 +36,50 @@ class Conjugate:
 
 
 @dataclass(frozen=True)
-class AbstractDualLoss(AbstractElementwiseLoss):
+class AbstractDualLoss(AbstractCoordinateLoss):
     """A loss whose conjugate is a parabola to either side of 0."""
 
     @property
     @abstractmethod
     def conjugate(self) -> Conjugate:
         """The conjugate l*."""
+
+    @property
+    def dual_parameters(self) -> tuple[float, ...]:
+        """The fields of :class:`Conjugate` in their order, and whether it is mirrored for y = -1."""
+        one = self.conjugate
+        mirrored = float(self.target_kind == "binary")
+        return one.flat, one.rising, one.falling, one.above, one.below, mirrored
+
+    @staticmethod
+    def dual_cost(dual: float, target: float, cost: float, parameters: tuple[float, ...]) -> float:
+        flat, rising, falling, _, _, mirrored = parameters
+        if mirrored * target < 0:
+            rising, falling = falling, rising
+        curve = rising if dual > 0 else falling
+        return 0.5 * curve / cost * dual * dual + flat * abs(dual) - dual * target
+
+    @staticmethod
+    def dual_minimum(
+        prediction: float,
+        square: float,
+        dual: float,
+        target: float,
+        cost: float,
+        parameters: tuple[float, ...],
+    ) -> float:
+        flat, rising, falling, above, below, mirrored = parameters
+        if mirrored * target < 0:
+            rising, falling, above, below = falling, rising, below, above
+        slope = target - prediction + square * dual
+        if slope > flat:
+            bend = rising / cost + square
+            # a row of zeros and a loss of lines alone: as far as it goes
+            return min((slope - flat) / bend, above * cost) if bend > 0 else above * cost
+        if slope < -flat:
+            bend = falling / cost + square
+            return max((slope + flat) / bend, -below * cost) if bend > 0 else -below * cost
+        return 0.0
 
 
 @dataclass(frozen=True)

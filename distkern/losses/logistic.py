@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.types import Floats
-from distkern.losses.base import AbstractElementwiseLoss, Numbers
+from distkern.losses.base import Numbers
+from distkern.losses.coordinate import AbstractCoordinateLoss
 
 
 @dataclass(frozen=True)
-class Logistic(AbstractElementwiseLoss):
+class Logistic(AbstractCoordinateLoss):
     """l(f, y) = log(1 + exp(-y f)) (dsg.txt, Table 1); the probability of y = +1 is 1 / (1 + e^-f)."""
 
     name = "logistic"
@@ -47,6 +48,54 @@ class Logistic(AbstractElementwiseLoss):
     def second_derivative(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
         power = np.exp(-np.abs(prediction))
         return power / (1.0 + power) ** 2
+
+    @property
+    def dual_parameters(self) -> tuple[float, ...]:
+        return ()
+
+    @staticmethod
+    def dual_cost(dual: float, target: float, cost: float, parameters: tuple[float, ...]) -> float:
+        """c (p log p + (1 - p) log(1 - p)) for p = y a / c from 0 to 1."""
+        share = min(max(target * dual / cost, 0.0), 1.0)
+        rest = 1.0 - share
+        total = 0.0
+        if share > 0.0:
+            total += share * np.log(share)
+        if rest > 0.0:
+            total += rest * np.log(rest)
+        return cost * total
+
+    @staticmethod
+    def dual_minimum(
+        prediction: float,
+        square: float,
+        dual: float,
+        target: float,
+        cost: float,
+        parameters: tuple[float, ...],
+    ) -> float:
+        """c y p: Newton's method on z + y f + square (c p - y a) = 0, p = 1 / (1 + e^-z), between bounds."""
+        slope = target * prediction - square * target * dual
+        low, high = -slope - square * cost, -slope
+        logit = min(max(0.0, low), high)
+        for _ in range(60):
+            power = np.exp(-abs(logit))
+            share = 1.0 / (1.0 + power) if logit > 0.0 else power / (1.0 + power)
+            excess = logit + slope + square * cost * share
+            if excess > 0.0:
+                high = logit
+            else:
+                low = logit
+            bend = 1.0 + square * cost * power / ((1.0 + power) * (1.0 + power))
+            step = logit - excess / bend
+            if not low < step < high:
+                step = 0.5 * (low + high)
+            if abs(step - logit) <= 1e-13 * (1.0 + abs(step)):
+                break
+            logit = step
+        power = np.exp(-abs(logit))
+        share = 1.0 / (1.0 + power) if logit > 0.0 else power / (1.0 + power)
+        return float(target * cost * share)
 
     @property
     def curvature(self) -> float:

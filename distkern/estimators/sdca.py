@@ -1,0 +1,49 @@
+"""Stochastic dual coordinate ascent as a scikit-learn classifier and regressor."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from distkern.estimators.explicit import AbstractExplicitClassifier, AbstractExplicitRegressor
+from distkern.estimators.functional import CLASSIFIER, REGRESSOR
+from distkern.losses import coordinate_loss_names
+from distkern.solvers.hyperparameters import a_loss, hyperparameters_of
+from distkern.solvers.sdca import SDCA
+
+
+class SDCAClassifier(AbstractExplicitClassifier):
+    """Linear classifier over features of a kernel, by stochastic dual coordinate ascent (dsg.txt, Table 2).
+
+    Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
+    :class:`~distkern.estimators.svrg.SVRGClassifier` does, by exact steps in the dual variables of single
+    rows, until the duality gap is at most ``tol`` of the objective. It is r-SDCA of dsg.txt's Table 2, and
+    n-SDCA with ``features="nystroem"``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> SDCAClassifier(nu=1e-3, gamma=4.0, n_features=256, random_state=0).fit(X, y).score(X, y) > 0.98
+    True
+    """
+
+    name = "sdca"
+    solver_type = SDCA
+    hyperparameters = hyperparameters_of(
+        SDCA,
+        **{**CLASSIFIER, "loss": a_loss("logistic", partial(coordinate_loss_names, "binary", "classes"))},
+    )
+
+
+class SDCARegressor(AbstractExplicitRegressor):
+    """Linear regressor over features of a kernel, by stochastic dual coordinate ascent.
+
+    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
+    unit.
+    """
+
+    name = "sdca_regressor"
+    solver_type = SDCA
+    hyperparameters = hyperparameters_of(
+        SDCA, **{**REGRESSOR, "loss": a_loss("square", partial(coordinate_loss_names, "real"))}
+    )

@@ -1,0 +1,1 @@
+"""Parts of SDCA: its loop over rows, and the dual variables that stay with them."""

@@ -1,0 +1,66 @@
+"""The sequential loop of SDCA, compiled for a loss, a dtype and a form of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from distkern.common.compiled import argument_types, compile_loop, parameters_type
+from distkern.losses.coordinate import AbstractCoordinateLoss
+from distkern.solvers._pegasos.loops import column_of, dense_column, sparse_column
+
+
+def dual_cost(dual: Any, target: Any, cost: Any, parameters: Any) -> Any:
+    """Stands for a loss's own."""
+    raise NotImplementedError
+
+
+def dual_minimum(prediction: Any, square: Any, dual: Any, target: Any, cost: Any, parameters: Any) -> Any:
+    """Stands for a loss's own."""
+    raise NotImplementedError
+
+
+def _turn(data, indices, indptr, targets, costs, scale, duals, w, parameters):  # type: ignore[no-untyped-def]
+    n_rows, outputs = targets.shape
+    total = 0.0
+    for t in range(n_rows):
+        first, last = indptr[t], indptr[t + 1]
+        square = 0.0
+        for entry in range(first, last):
+            square += np.float64(data[entry]) * np.float64(data[entry])
+        for j in range(outputs):
+            target, cost, before = np.float64(targets[t, j]), costs[t], duals[t, j]
+            if cost <= 0.0:
+                continue
+            prediction = 0.0
+            for entry in range(first, last):
+                prediction += np.float64(data[entry]) * w[j, column_of(indices, first, entry)]
+            after = dual_minimum(prediction, square * scale, before, target, cost, parameters)
+            total += dual_cost(after, target, cost, parameters)
+            if after != before:
+                duals[t, j] = after
+                change = scale * (after - before)
+                for entry in range(first, last):
+                    w[j, column_of(indices, first, entry)] += change * np.float64(data[entry])
+    return total
+
+
+@cache
+def turn_loop(loss: AbstractCoordinateLoss, dtype: np.dtype[Any], is_dense: bool) -> Callable[..., float]:
+    """One exact step in the dual variables of each of some rows, in their order.
+
+    The compiled function takes the arrays of a :class:`~distkern.solvers._pegasos.pieces.Piece` (with its
+    weights as costs), 1 / (nu n), the dual variables (n, k) and w (k, r), both of which it changes, and the
+    loss's dual parameters; it returns the sum of the conjugates.
+    """
+    names = {"x": dtype, "parameters": parameters_type(len(loss.dual_parameters))}
+    arguments = argument_types("x[:] i4[:] i8[:] x[:, :] f8[:] f8 f8[:, :]! f8[:, :]! parameters", **names)
+    helpers: dict[str, Callable[..., Any]] = {
+        "dual_minimum": type(loss).dual_minimum,
+        "dual_cost": type(loss).dual_cost,
+        "column_of": dense_column if is_dense else sparse_column,
+    }
+    return compile_loop(_turn, arguments, helpers=helpers)

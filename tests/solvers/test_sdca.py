@@ -1,0 +1,189 @@
+"""SDCA: its steps against a search, minima and gaps against scikit-learn; parties and resumption."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.svm import LinearSVC, LinearSVR
+
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
+from distkern.features.kernel_choice import KernelChoice
+from distkern.features.linear import Linear
+from distkern.features.nystroem import Nystroem
+from distkern.features.random import Random
+from distkern.kernels import find_kernel
+from distkern.losses import coordinate_loss_names, find_loss
+from distkern.solvers.risk import Risk
+from distkern.solvers.sdca import SDCA
+from feature_problems import problem_of, train, waves
+from reference import cut_blocks
+
+RBF = KernelChoice(find_kernel("rbf"), 1.0)
+RANDOM = Random(RBF, 64)
+NU = 1e-2
+
+
+def solver(loss="logistic", outputs=1, features=RANDOM, *, risk=None, **settings):
+    risk = risk or Risk(find_loss(loss)(), outputs)
+    return SDCA(risk, features, **{"nu": NU, "stages": 4, "tol": 0.0, **settings})
+
+
+def features_of(subject, state, blocks):
+    """Z of all rows."""
+    basis = subject.basis(problem_of(blocks), state.landmarks, state.gamma)
+    return np.concatenate([np.asarray(basis.values(block.features)) for block in blocks]).astype(float)
+
+
+def targets_of(subject, blocks):
+    return np.concatenate([subject.risk.targets(block) for block in blocks]).astype(float)
+
+
+def objective(subject, z, y, w, s=1.0):
+    return 0.5 * subject.nu * np.sum(w**2) + np.mean(s * subject.risk.loss.row_values(z @ w, y))
+
+
+def conjugate(loss, dual, target, cost):
+    """sup_f (-a f - c l(f, y)) by a search."""
+
+    def negative(f):
+        return dual * f + cost * float(loss.value(f, target, loss.parameters))
+
+    points = np.linspace(-40, 40, 4001)
+    best = points[np.argmin([negative(point) for point in points])]
+    return -minimize_scalar(negative, bounds=(best - 0.03, best + 0.03), options={"xatol": 1e-11}).fun
+
+
+@pytest.mark.parametrize("cost", [1.0, 0.3])
+@pytest.mark.parametrize("name", coordinate_loss_names())
+def test_steps_in_a_dual_variable_are_exact(name, cost):
+    loss, generator = find_loss(name)(), np.random.default_rng(0)
+    parameters = loss.dual_parameters
+    for target in (1.0, -1.0):
+        before = 0.0
+        for _ in range(12):
+            prediction, square = generator.normal(), generator.exponential()
+            after = loss.dual_minimum(prediction, square, before, target, cost, parameters)
+            # f at the minimum: there the conjugate's slope is -f
+            f = prediction + square * (after - before)
+            slope = cost * float(loss.derivative(f, target, loss.parameters))
+            if abs(after + slope) > 1e-8:
+                # at a kink the slope may be anything between the two sides'
+                sides = [
+                    -cost * float(loss.derivative(f + step, target, loss.parameters))
+                    for step in (-1e-6, 1e-6)
+                ]
+                assert min(sides) - 1e-5 <= after <= max(sides) + 1e-5, (target, prediction, square)
+            found = loss.dual_cost(after, target, cost, parameters)
+            assert found == pytest.approx(conjugate(loss, after, target, cost), abs=2e-6)
+            before = after
+
+
+def test_a_row_of_zeros_has_its_step_too():
+    for name in coordinate_loss_names():
+        loss = find_loss(name)()
+        dual = loss.dual_minimum(0.0, 0.0, 0.0, 1.0, 0.5, loss.dual_parameters)
+        cost = loss.dual_cost(dual, 1.0, 0.5, loss.dual_parameters)
+        # the loss at f = 0
+        assert -cost == pytest.approx(0.5 * float(loss.value(0.0, 1.0, loss.parameters)), abs=1e-9)
+
+
+MACHINES = {
+    "square": lambda nu, n: Ridge(alpha=nu * n, fit_intercept=False),
+    "logistic": lambda nu, n: LogisticRegression(
+        C=1 / (nu * n), fit_intercept=False, tol=1e-9, max_iter=10_000
+    ),
+    "squared_hinge": lambda nu, n: LinearSVC(C=1 / (nu * n), fit_intercept=False, tol=1e-9, max_iter=10**6),
+    "hinge": lambda nu, n: LinearSVC(
+        C=1 / (nu * n), loss="hinge", fit_intercept=False, tol=1e-9, max_iter=10**6, random_state=0
+    ),
+    "epsilon_insensitive": lambda nu, n: LinearSVR(
+        C=1 / (nu * n), epsilon=0.1, fit_intercept=False, tol=1e-9, max_iter=10**6, random_state=0
+    ),
+}
+
+
+@pytest.mark.parametrize("features", [RANDOM, Nystroem(RBF, n_landmarks=30), Linear()], ids=lambda f: f.name)
+@pytest.mark.parametrize("loss", MACHINES)
+def test_reaches_the_minimum_that_scikit_learn_finds(loss, features):
+    blocks = waves(classes=0 if find_loss(loss).target_kind == "real" else 2)
+    subject = solver(loss, features=features, stages=400, tol=1e-4)
+    states, _ = train(subject, blocks)
+    z, y = features_of(subject, states[0], blocks), targets_of(subject, blocks)
+    w = MACHINES[loss](NU, len(y)).fit(z, y[:, 0]).coef_.reshape(-1, 1)
+    minimum, last = objective(subject, z, y, w), states[-1]
+    assert last.gap <= 1e-4 * last.objective
+    assert last.objective == pytest.approx(objective(subject, z, y, last.coefficients), rel=1e-12)
+    assert minimum * (1 - 1e-5) < last.objective < minimum * (1 + 1e-3)
+    # the dual is below the minimum, and never falls
+    duals = [state.dual for state in states]
+    assert max(duals) <= minimum * (1 + 1e-5)
+    assert (np.diff(duals) >= -1e-12).all()
+
+
+@pytest.mark.parametrize("name", coordinate_loss_names())
+def test_the_duality_gap_of_every_loss_closes(name):
+    blocks = waves(classes=0 if find_loss(name).target_kind == "real" else 2)
+    states, _ = train(solver(name, stages=300, tol=1e-3), blocks)
+    assert states[0].gap == pytest.approx(states[0].objective)
+    assert 0 <= states[-1].gap <= 1e-3 * states[-1].objective
+
+
+def test_equals_a_plain_loop():
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 300)
+    blocks = waves(300, classes=3, weights=weights)
+    risk = Risk(find_loss("squared_hinge")(), 3, None, float(weights.mean()))
+    subject = solver(risk=risk, stages=2)
+    states, runner = train(subject, blocks)
+    z, y, s = features_of(subject, states[0], blocks), targets_of(subject, blocks), weights / weights.mean()
+    duals = np.concatenate([runner.residents["dual steps"][0].saved(group)["duals"] for group in range(8)])
+    last = states[-1]
+    np.testing.assert_allclose(last.coefficients, z.T @ duals / (NU * 300), rtol=1e-9, atol=1e-12)
+    # (s l)*(-a) = a^2 / (4 s) - y a of max(0, 1 - y f)^2
+    costs = np.sum(duals**2 / (4 * s[:, None]) - y * duals)
+    norm = 0.5 * NU * np.sum(last.coefficients**2)
+    assert last.dual == pytest.approx(-costs / 300 - norm, rel=1e-9)
+    # the group that had the last turn, row by row
+    asked = runner.asked[-1]
+    turned = runner.answers[-1]
+    w = asked.w.copy()
+    np.testing.assert_allclose(turned.w, last.coefficients.T, rtol=1e-12)
+    assert not np.array_equal(turned.w, w)
+
+
+def test_parties_lost_workers_and_resumption_change_no_bit():
+    for dtype in ("float32", "float64"):
+        blocks = waves(classes=3, dtype=dtype)
+        subject = solver("hinge", 3)
+        whole = train(subject, blocks)[0][-1]
+        for changed in ({"parties": 3}, {"rebuild": True}, {"parties": 2, "resume_after": 2}):
+            other = train(subject, blocks, **changed)[0][-1]
+            np.testing.assert_array_equal(whole.coefficients, other.coefficients)
+            assert whole.objective == other.objective
+            assert whole.dual == other.dual
+
+
+def test_sparse_rows_as_dense_ones():
+    generator = np.random.default_rng(0)
+    x = np.where(generator.random((300, 8)) < 0.4, generator.standard_normal((300, 8)), 0.0)
+    codes = (x @ generator.standard_normal(8) > 0).astype(np.int32)
+    dense = cut_blocks(x, codes, [30] * 10)
+    sparse = cut_blocks(SparseRows.of_dense(x), codes, [30] * 10)
+    one, other = (train(solver("hinge", features=Linear()), blocks)[0][-1] for blocks in (dense, sparse))
+    np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9, atol=1e-12)
+    assert one.dual == pytest.approx(other.dual, rel=1e-9)
+
+
+def test_rows_without_weight_change_nothing():
+    blocks = waves(300, classes=2)
+    weighing = Risk(find_loss("hinge")(), 1, np.array([0.0, 2.0]))
+    state = train(solver(risk=weighing), blocks)[0][-1]
+    assert np.isfinite(state.coefficients).all()
+    assert np.isfinite(state.dual)
+
+
+def test_losses_without_exact_steps_are_refused():
+    with pytest.raises(InputError, match=r"loss: the dual of 'softmax' has no exact steps"):
+        solver("softmax", 3)
