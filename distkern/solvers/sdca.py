@@ -18,7 +18,7 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows
 from distkern.common.types import groups_of
 from distkern.features import Footprint
-from distkern.losses import AbstractCoordinateLoss, coordinate_loss_names
+from distkern.losses import SUPERVISED, AbstractCoordinateLoss, coordinate_loss_names
 from distkern.passes import Cost, Derived, Message, Reduce, Rounds
 from distkern.solvers._sdca.resident import Operand, Turn, Turned, either, open_duals
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
@@ -98,7 +98,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     # its dual variables stay with all rows, so that no sample is tried
     searched: ClassVar[Mapping[str, Choices]] = {}
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("logistic", coordinate_loss_names),
+        "loss": a_loss("logistic", partial(coordinate_loss_names, *SUPERVISED)),
         **feature_parameters("random"),
     }
 
