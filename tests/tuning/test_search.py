@@ -267,7 +267,8 @@ def test_real_targets_are_compared_by_the_root_of_squares(tmp_path: Path) -> Non
 
 #: compile for seconds, and are tried in parts elsewhere
 SLOW = ("cells", "cells_regressor", "auto_regressor")
-ALL = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in algorithms()]
+COMPARED = [name for name, kind in algorithms().items() if kind.task != "none"]
+ALL = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in COMPARED]
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -289,6 +290,14 @@ def test_every_algorithm_learns_from_a_part(name: str, tmp_path: Path) -> None:
     predicted = np.asarray(again.predict(held_out))
     if kind.task == "classification":
         assert np.mean(predicted == held_out.labels) == pytest.approx(score, abs=2 / held_out.n_rows)
+
+
+def test_without_targets_there_is_nothing_to_compare_by(tmp_path: Path) -> None:
+    features, _ = problem(200)
+    made = write_dataset([(features, None)], tmp_path / "d.zarr", task="none", scale="none")
+    alone = Candidate(0, {}, algorithms()["dsg_novelty"](random_state=0))
+    with pytest.raises(InputError, match="without targets there is nothing to compare"):
+        Search([alone], made.train).run(HERE)
 
 
 def test_trials_are_named_by_candidate_rung_and_fold() -> None:
