@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from distkern.estimators.avm import AVMClassifier
     from distkern.estimators.cells import CellClassifier, CellRegressor
     from distkern.estimators.csvrg import CSVRGClassifier
+    from distkern.estimators.density_ratio import DSGDensityRatio
     from distkern.estimators.dsg import DSGClassifier, DSGRegressor
     from distkern.estimators.newton import NewtonClassifier, NewtonRegressor
     from distkern.estimators.novelty import DSGNoveltyDetector
@@ -38,6 +39,7 @@ __all__ = [
     "CellClassifier",
     "CellRegressor",
     "DSGClassifier",
+    "DSGDensityRatio",
     "DSGNoveltyDetector",
     "DSGRegressor",
     "Dataset",
@@ -69,6 +71,7 @@ _HOMES = {
     "CellClassifier": "distkern.estimators.cells",
     "CellRegressor": "distkern.estimators.cells",
     "DSGClassifier": "distkern.estimators.dsg",
+    "DSGDensityRatio": "distkern.estimators.density_ratio",
     "DSGNoveltyDetector": "distkern.estimators.novelty",
     "DSGRegressor": "distkern.estimators.dsg",
     "Dataset": "distkern.storage.dataset",

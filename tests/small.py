@@ -39,3 +39,8 @@ def small(kind: type[Any], **chosen: Any) -> dict[str, Any]:
     """Settings of an estimator: the chosen ones, and small ones of the others that it has."""
     names = taken(kind, chosen)
     return {name: SMALL[name] for name in names if name in SMALL} | chosen
+
+
+def most_classes(kind: type[Any]) -> int:
+    """Classes of the data that an estimator is tried on: three, or as many as it takes."""
+    return min(3, getattr(kind, "most_classes", 3))

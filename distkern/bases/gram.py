@@ -70,7 +70,7 @@ class GatheredGram:
         """Of one with its gathered rows, of its total, and of that in the dtype of the values."""
         return (16 + 2 * itemsize) * size**2 + GRAM_ROWS * size * itemsize
 
-    def add(self, values: Floats, weights: NDArray[np.float64] | None) -> None:
+    def add(self, values: Floats, weights: Floats | None) -> None:
         """Add the rows of a tile (n_rows, size), at most 1024, with weights or all with weight 1."""
         if self._filled + len(values) > GRAM_ROWS:
             self._flush(values.dtype)

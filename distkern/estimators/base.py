@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,9 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
     mean_weight_ : mean of the rows' weights, which the weights of the losses are divided by
     and those of :class:`~distkern.estimators.estimator.AbstractEstimator`
     """
+
+    #: how many it tells apart at most
+    most_classes: ClassVar[float] = math.inf
 
     def n_outputs(self, n_classes: int) -> int:
         """Outputs of the model."""

@@ -77,6 +77,12 @@ class AbstractLoss(Declared, ABC):
         products: Floats = self.row_curvatures(predictions, targets) * directions
         return products
 
+    def row_bounds(self, predictions: Floats, targets: Floats) -> Floats | None:
+        """Curvatures by which Newton steps of one output are safe, (n_rows,), where that is not the same for
+        all rows.
+        """
+        return None
+
     def coupling(self, n_outputs: int) -> float:
         """About how many times its diagonal the Hessian of a row is in the direction of its slopes."""
         return 1.0

@@ -43,6 +43,15 @@ class DensityRatio(AbstractLoss):
         curvatures: Floats = np.where(targets > 0, predictions.dtype.type(0), 2 * np.exp(inner))
         return curvatures
 
+    def row_bounds(self, predictions: Floats, targets: Floats) -> Floats:
+        """The curvatures of rows of q, and 2 for those of p: at log(p/q) E_q[exp(f) z z'] is E_p[z z'].
+
+        The ones keep steps short where f has to fall, the others where it has to rise.
+        """
+        curvatures = self.row_curvatures(predictions, targets)
+        bounds: Floats = np.where(targets > 0, predictions.dtype.type(2), curvatures)[:, 0]
+        return bounds
+
     def _parts(self, predictions: Floats) -> tuple[Floats, Floats]:
         inner = np.minimum(predictions, self.cap)
         return inner, predictions - inner

@@ -10,7 +10,7 @@ from distkern.common.parameters import AUTO, FLAG
 from distkern.engine.drive import Driver
 from distkern.passes import Stream
 from distkern.runs.algorithms import algorithms
-from small import small, taken
+from small import most_classes, small, taken
 
 #: words that choose functions, and no passes
 FUNCTIONS = {"features", "loss", "kernel", "sampler"}
@@ -42,7 +42,7 @@ def variants(kind):
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("kind", [pytest.param(kind, id=name) for name, kind in algorithms().items()])
 def test_the_outline_lists_the_passes_that_are_made(kind, sparse, few_rows, monkeypatch):
-    data = few_rows(kind.task, sparse=sparse)
+    data = few_rows(kind.task, sparse=sparse, n_classes=most_classes(kind))
     cases = [(given, data.test) for given in variants(kind)]
     # without test rows, once
     cases.append((cases[0][0], None))
@@ -57,7 +57,7 @@ def test_the_outline_lists_the_passes_of_a_search(kind, more_rows, monkeypatch):
     searched = [name for name in searched if kind.hyperparameters[name].searched is not None]
     if not searched:
         pytest.skip("nothing of it is searched")
-    data = more_rows(kind.task)
+    data = more_rows(kind.task, n_classes=most_classes(kind))
     given = {name: value for name, value in given.items() if name not in (*searched, "step_size")}
     given |= {"steps_per_stage": 1.0} if "steps_per_stage" in kind.hyperparameters else {}
     given |= {name: 128 for name in ("n_landmarks", "n_features") if name in given}

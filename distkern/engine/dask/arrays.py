@@ -120,6 +120,15 @@ def as_array(collection: Any) -> Any:
     return array
 
 
+def in_turn(first: Any, second: Any, codes: tuple[int, int]) -> tuple[Any, Any]:
+    """The rows of two arrays, one after the other, and which of the codes each row has, as Dask arrays."""
+    import dask.array as da
+
+    parts = as_array(first), as_array(second)
+    labels = [da.full(len(part), code, dtype=np.int64) for part, code in zip(parts, codes, strict=True)]
+    return da.concatenate(parts), da.concatenate(labels)
+
+
 def aligned(array: Any, rows: Sequence[int]) -> Any:
     """One column as a Dask array (n,) whose chunks have ``rows``; None for None."""
     if array is None:

@@ -62,7 +62,8 @@ class Part:
     slopes : (n_outputs,) of G
     squares : of the squares of all entries of G
     columns : candidate -> Z^T G (block_size, n_outputs)
-    gram : Z^T S Z (block_size, block_size) of the first candidate in the dtype of the features, or None
+    gram : Z^T S Z (block_size, block_size) of the first candidate in the dtype of the features, or None; the
+        weights are times the bounds of a loss that has some
     values : (n_rows, n_outputs + 1), predictions and weights s, or None
     """
 
@@ -98,13 +99,15 @@ def _joined(
 
 @dataclass
 class _Look:
-    """Rows of a part of the batch with their predictions, slopes and weights."""
+    """Rows of a part of the batch with their predictions, slopes and weights, and the weights with which
+    they are in a Gram matrix."""
 
     block: Block
     predictions: Floats
     sums: Sums
     slopes: Floats
     weights: NDArray[np.float64] | None
+    bends: Floats | None
 
 
 class Follower(AbstractFollower):
@@ -141,7 +144,10 @@ class Follower(AbstractFollower):
 
     def _look_at(self, block: Block, predictions: Floats) -> _Look:
         sums, slopes = sums_and_slopes(self._risk, block, predictions)
-        return _Look(block, predictions, sums, slopes, self._risk.weights(block))
+        weights = self._risk.weights(block)
+        bounds = self._risk.loss.row_bounds(predictions, self._risk.targets(block))
+        bends = weights if bounds is None else bounds * (1.0 if weights is None else weights)
+        return _Look(block, predictions, sums, slopes, weights, bends)
 
     def _part(self, look: _Look, message: Ask) -> Part:
         basis = self.operand.basis
@@ -152,7 +158,7 @@ class Follower(AbstractFollower):
             for part, values in tiles(basis, look.block.features, candidate):
                 total += values.T @ look.slopes[part]
                 if gram is not None and number == 0:
-                    gram.add(values, None if look.weights is None else look.weights[part])
+                    gram.add(values, None if look.bends is None else look.bends[part])
             columns[candidate] = total
         exact = look.slopes.astype(np.float64)
         return Part(

@@ -1,0 +1,48 @@
+"""Logarithms of density ratios by doubly stochastic gradients (dsg.txt, Section 4; Nguyen et al. 2010)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from distkern.common.parameters import NOT_NEGATIVE, Parameter, declared, parameter, redeclared
+from distkern.features.kernel_choice import GAMMA
+from distkern.losses.density_ratio import DensityRatio
+from distkern.solvers._dsg.settings import DSGSettings
+from distkern.solvers._dsg.unpolished import UnpolishedDSG
+
+
+@dataclass(frozen=True)
+class DSGDensityRatio(UnpolishedDSG):
+    """f = log(p/q) of two samples, by the steps of :class:`~distkern.solvers.dsg.DSG`.
+
+    Minimises E_q exp(f) - E_p f + nu/2 |f|^2, where both samples have weight 1/2 however many rows they have.
+    The paper draws a fair coin for each row of a batch, and then a row of p or of q; here a batch is drawn
+    from the rows of both, and their weights make up for it: with less variance, and the same expectation.
+
+    Newton steps in a block go by E_q[exp(f) z z'] + E_p[z z'], which is twice the Hessian at the minimum, see
+    :meth:`~distkern.losses.density_ratio.DensityRatio.row_bounds`.
+
+    The figures: ``objective`` is the above, which is 1 at f = 0, and 1 - KL(p, q) at log(p/q);
+    ``train_error`` and ``test_error`` are shares of rows on the wrong side of 0.
+
+    Parameters
+    ----------
+    those of :class:`~distkern.solvers.dsg.DSG`, but for polishing
+    """
+
+    nu: float = parameter(1e-4, NOT_NEGATIVE, help="weight of |f|^2 / 2 against the mean loss")
+    n_features: int = redeclared(DSGSettings, "n_features", 2048)
+    block_size: int = redeclared(DSGSettings, "block_size", 256)
+
+    name = "dsg_density_ratio"
+    choices: ClassVar[Mapping[str, Parameter]] = {
+        **UnpolishedDSG.choices,
+        "gamma": replace(GAMMA, default="scale/0.5"),
+        "cap": declared(DensityRatio)["cap"],
+    }
+
+    @property
+    def curvature(self) -> float:
+        return 1.0
