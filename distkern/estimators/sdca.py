@@ -4,20 +4,42 @@ from __future__ import annotations
 
 from functools import partial
 
-from distkern.estimators.explicit import AbstractExplicitClassifier, AbstractExplicitRegressor
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.estimators.explicit import (
+    AbstractExplicitClassifier,
+    AbstractExplicitEstimator,
+    AbstractExplicitRegressor,
+)
 from distkern.estimators.functional import CLASSIFIER, REGRESSOR
 from distkern.losses import coordinate_loss_names
+from distkern.solvers._sdca.kernel import KernelSDCA
 from distkern.solvers.hyperparameters import a_loss, hyperparameters_of
 from distkern.solvers.sdca import SDCA
 
 
-class SDCAClassifier(AbstractExplicitClassifier):
+class AbstractSDCA(AbstractExplicitEstimator):
+    """What the classifier and the regressor share."""
+
+    solver_type = SDCA
+
+    def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> SDCA:
+        solver = super()._solver(class_weights, mean_weight)
+        assert isinstance(solver, SDCA)
+        return KernelSDCA(**vars(solver)) if solver.features.finds_rows else solver
+
+
+class SDCAClassifier(AbstractSDCA, AbstractExplicitClassifier):
     """Linear classifier over features of a kernel, by stochastic dual coordinate ascent (dsg.txt, Table 2).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
     :class:`~distkern.estimators.svrg.SVRGClassifier` does, by exact steps in the dual variables of single
-    rows, until the duality gap is at most ``tol`` of the objective. It is r-SDCA of dsg.txt's Table 2, and
-    n-SDCA with ``features="nystroem"``.
+    rows, until the duality gap is at most ``tol`` of the objective. It is r-SDCA of dsg.txt's Table 2, n-SDCA
+    with ``features="nystroem"`` and k-SDCA with ``features="kernel"``: there the model is a combination of
+    kernels at the training rows that it needs, and |w| is the norm of the kernel's space. Time and messages
+    grow with the number of these rows, at most ``max_support``; the hinge and the epsilon-insensitive loss
+    need fewest.
 
     Examples
     --------
@@ -28,14 +50,13 @@ class SDCAClassifier(AbstractExplicitClassifier):
     """
 
     name = "sdca"
-    solver_type = SDCA
     hyperparameters = hyperparameters_of(
         SDCA,
         **{**CLASSIFIER, "loss": a_loss("logistic", partial(coordinate_loss_names, "binary", "classes"))},
     )
 
 
-class SDCARegressor(AbstractExplicitRegressor):
+class SDCARegressor(AbstractSDCA, AbstractExplicitRegressor):
     """Linear regressor over features of a kernel, by stochastic dual coordinate ascent.
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
@@ -43,7 +64,6 @@ class SDCARegressor(AbstractExplicitRegressor):
     """
 
     name = "sdca_regressor"
-    solver_type = SDCA
     hyperparameters = hyperparameters_of(
         SDCA, **{**REGRESSOR, "loss": a_loss("square", partial(coordinate_loss_names, "real"))}
     )

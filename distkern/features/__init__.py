@@ -14,9 +14,11 @@ def find_features(name: str) -> type[AbstractFeatures]:
     return find("distkern.features", AbstractFeatures, name)  # type: ignore[type-abstract]
 
 
-def feature_names(*, with_columns: bool = False) -> list[str]:
-    """Names of all kinds, or of those that have single columns."""
+def feature_names(*, with_columns: bool = False, found: bool = False) -> list[str]:
+    """Names of all kinds, or of those that have single columns; if ``found`` those, too, whose rows a solver
+    finds."""
     from distkern.common.registry import members
 
     known = members("distkern.features", AbstractFeatures)  # type: ignore[type-abstract]
+    known = {name: kind for name, kind in known.items() if found or not kind.finds_rows}
     return [name for name, kind in known.items() if kind.has_columns or not with_columns]

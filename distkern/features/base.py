@@ -81,6 +81,8 @@ class AbstractFeatures(Declared, ABC):
     choices: ClassVar[Mapping[str, Parameter]] = {}
     #: whether the norm of their models takes a matrix of all of them
     needs_matrix: ClassVar[bool] = False
+    #: whether they are made at training rows that the solver finds, so that few solvers can take them
+    finds_rows: ClassVar[bool] = False
     #: whether single features of all rows can be had, see :meth:`~distkern.bases.base.AbstractBasis.over`
     has_columns: ClassVar[bool] = False
     #: whether these are read from a feature-major copy of the data

@@ -153,19 +153,21 @@ CORESET = {
 }
 
 
-def feature_parameters(default: str, *, with_columns: bool = False) -> dict[str, Parameter]:
-    """The parameter ``features``, and those of all kinds; or of those that have single columns."""
-    known = feature_names(with_columns=with_columns)
+def feature_parameters(
+    default: str, *, with_columns: bool = False, found: bool = False
+) -> dict[str, Parameter]:
+    """The parameter ``features``, and those of all kinds of :func:`~distkern.features.feature_names`."""
+    known = feature_names(with_columns=with_columns, found=found)
     kinds = [default, *(name for name in known if name != default)]
-    found: dict[str, Parameter] = {}
+    parts: dict[str, Parameter] = {}
     takers: dict[str, list[str]] = {}
     for kind in kinds:
         member = find_features(kind)
         for name, parameter in {**member.choices, **declared(member)}.items():
-            found.setdefault(name, parameter)
+            parts.setdefault(name, parameter)
             takers.setdefault(name, []).append(kind)
     texts = "; ".join(f"{kind}: {find_features(kind).meaning}" for kind in kinds)
     return {"features": Parameter(default, (Words(*kinds),), texts)} | {
         name: replace(parameter, used_with={**parameter.used_with, "features": tuple(takers[name])})
-        for name, parameter in found.items()
+        for name, parameter in parts.items()
     }

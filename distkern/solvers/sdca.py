@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from distkern.solvers._sdca.resident import Operand, Turn, Turned, either, open_
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.explicit import AbstractExplicit, held_out_pass, pass_cost, zero_pass
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
-from distkern.solvers.measuring import MeasuredState, Model, Sums, measure, measured
+from distkern.solvers.measuring import Figures, MeasuredState, Model, Sums, measure, measured
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 #: first index of the stream that orders groups
@@ -41,6 +41,7 @@ class SDCAState(MeasuredState):
     landmarks : (n_landmarks, n_features), without rows where the features have none
     gamma : of the kernel
     coefficients : (r, k), w = sum_i a_i z(x_i) / (nu n)
+    support : (r, 2) group and place in it of the rows at which kernels are; without rows for other features
     dual : D(a)
     accesses, accesses_nonzero : features looked at by the steps, n_features a row, and those not zero
     center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
@@ -50,6 +51,7 @@ class SDCAState(MeasuredState):
     landmarks: Rows
     gamma: float
     coefficients: NDArray[np.float64]
+    support: NDArray[np.int64]
     dual: float
     accesses: int
     accesses_nonzero: int
@@ -78,7 +80,8 @@ class SDCA(AbstractExplicit[SDCAState]):
     their rows: the process that has a group is sent w, makes the steps of its rows, and sends w on. So every
     row has one step a stage (the paper's SDCA-Perm, but for the order of the groups), and processes take
     turns, as the steps are sequential. The duality gap P(w) - D(a), measured after each stage, bounds what P
-    lacks to its minimum; it ends the run.
+    lacks to its minimum; it ends the run. With the kernel itself as features see
+    :class:`~distkern.solvers._sdca.kernel.KernelSDCA`.
 
     Raises
     ------
@@ -99,7 +102,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     searched: ClassVar[Mapping[str, Choices]] = {}
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", partial(coordinate_loss_names, *SUPERVISED)),
-        **feature_parameters("random"),
+        **feature_parameters("random", found=True),
     }
 
     def __post_init__(self) -> None:
@@ -134,7 +137,8 @@ class SDCA(AbstractExplicit[SDCAState]):
         state = SDCAState(
             landmarks=landmarks,
             gamma=gamma,
-            coefficients=np.zeros((self.basis(problem, landmarks, gamma).size, risk.n_outputs)),
+            coefficients=np.zeros((self.first_size(problem, landmarks, gamma), risk.n_outputs)),
+            support=np.zeros((0, 2), np.int64),
             dual=0.0,
             accesses=0,
             accesses_nonzero=0,
@@ -161,19 +165,25 @@ class SDCA(AbstractExplicit[SDCAState]):
         norm = 0.5 * self.nu * float(np.einsum("ij,ij->", w, w))
         model = Model(basis, np.ascontiguousarray(w.T), risk)
         figures = yield from measured(
-            problem,
-            _measuring_pass(problem, model, footprint),
-            held_out_pass(problem, model, footprint),
-            norm,
+            problem, measuring_pass(problem, model, footprint), held_out_pass(problem, model, footprint), norm
         )
+        return self.following(
+            problem, state, figures, coefficients=model.coefficients, dual=-costs / problem.n_rows - norm
+        )
+
+    def first_size(self, problem: Problem, landmarks: Rows, gamma: float) -> int:
+        """Coefficients before the first stage."""
+        return self.basis(problem, landmarks, gamma).size
+
+    def following(self, problem: Problem, state: SDCAState, figures: Figures, **changes: Any) -> SDCAState:
+        """The state after the next stage."""
         return state.with_figures(
             figures,
-            coefficients=model.coefficients,
-            dual=-costs / problem.n_rows - norm,
             stage=state.stage + 1,
             accesses=state.accesses + problem.n_rows * problem.n_features,
             accesses_nonzero=state.accesses_nonzero + problem.n_rows * problem.row_accesses,
             absolute_errors=figures.absolute_errors,
+            **changes,
         )
 
     def finished(self, state: SDCAState) -> bool:
@@ -195,7 +205,7 @@ class SDCA(AbstractExplicit[SDCAState]):
             *target_outline(problem),
             Outline(zero_pass(problem, None), 1),
             Outline(self._rounds(problem, footprint, None), self.stages),
-            Outline(_measuring_pass(problem, None, footprint), self.stages),
+            Outline(measuring_pass(problem, None, footprint), self.stages),
         ]
         if problem.has_test:
             passes.append(Outline(zero_pass(problem, None, "test"), 1))
@@ -214,7 +224,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         numbers = self._numbers(problem, footprint)
         return int(np.clip(_PIECE_BYTES // (numbers * problem.dtype.itemsize), 1, 1024))
 
-    def _rounds(self, problem: Problem, footprint: Footprint, operand: Operand | None) -> Rounds:
+    def _rounds(self, problem: Problem, footprint: Footprint, operand: Any) -> Rounds:
         outputs, size, itemsize = self.risk.n_outputs, footprint.size, problem.dtype.itemsize
         groups, numbers = len(groups_of(problem.block_rows)), self._numbers(problem, footprint)
         rows = min(self._piece_rows(problem, footprint), problem.most_rows)
@@ -245,6 +255,6 @@ class SDCA(AbstractExplicit[SDCAState]):
         )
 
 
-def _measuring_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+def measuring_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
     """The losses and errors of all rows."""
     return Reduce("measure", measure, Sums.add, model, cost=pass_cost(problem, footprint, 1))

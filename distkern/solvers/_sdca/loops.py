@@ -64,3 +64,39 @@ def turn_loop(loss: AbstractCoordinateLoss, dtype: np.dtype[Any], is_dense: bool
         "column_of": dense_column if is_dense else sparse_column,
     }
     return compile_loop(_turn, arguments, helpers=helpers)
+
+
+def _kernel_turn(kernels, predictions, targets, costs, scale, duals, parameters):  # type: ignore[no-untyped-def]
+    n_rows, outputs = targets.shape
+    total = 0.0
+    for t in range(n_rows):
+        cost = costs[t]
+        if cost <= 0.0:
+            continue
+        for j in range(outputs):
+            before = duals[t, j]
+            square = scale * np.float64(kernels[t, t])
+            after = dual_minimum(predictions[t, j], square, before, targets[t, j], cost, parameters)
+            total += dual_cost(after, targets[t, j], cost, parameters)
+            if after != before:
+                duals[t, j] = after
+                change = scale * (after - before)
+                for s in range(t, n_rows):
+                    predictions[s, j] += change * np.float64(kernels[t, s])
+    return total
+
+
+@cache
+def kernel_turn_loop(loss: AbstractCoordinateLoss, dtype: np.dtype[Any]) -> Callable[..., float]:
+    """The same of some rows by the matrix of their kernels.
+
+    The compiled function takes the matrix (n, n), f at the rows (n, k) and targets (n, k), costs (n,),
+    1 / (nu n), the dual variables (n, k) and the loss's dual parameters; it changes f and the variables.
+    """
+    names = {"x": dtype, "parameters": parameters_type(len(loss.dual_parameters))}
+    arguments = argument_types("x[:, :] f8[:, :]! f8[:, :] f8[:] f8 f8[:, :]! parameters", **names)
+    helpers: dict[str, Callable[..., Any]] = {
+        "dual_minimum": type(loss).dual_minimum,
+        "dual_cost": type(loss).dual_cost,
+    }
+    return compile_loop(_kernel_turn, arguments, helpers=helpers)

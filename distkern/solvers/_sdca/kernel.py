@@ -1,0 +1,143 @@
+"""SDCA with the kernel itself: the model is a combination of kernels at training rows (k-SDCA)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from distkern.common.errors import InputError
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import Rows, stacked
+from distkern.common.types import groups_of
+from distkern.features import Footprint
+from distkern.features.support import Support
+from distkern.passes import Cost, Message, Rounds
+from distkern.solvers._sdca.resident import either
+from distkern.solvers._sdca.support import (
+    PIECE_ROWS,
+    KernelOperand,
+    KernelTurn,
+    KernelTurned,
+    Share,
+    open_machine,
+)
+from distkern.solvers.base import Problem, Steps
+from distkern.solvers.explicit import held_out_pass
+from distkern.solvers.measuring import Model, measured
+from distkern.solvers.sdca import SDCA, SDCAState, measuring_pass
+from distkern.solvers.targets import scaled_risk
+
+#: first index of the stream that orders groups
+_ORDER = 6
+
+
+@dataclass(frozen=True)
+class KernelSDCA(SDCA):
+    """The same steps on f = sum_i a_i k(x_i, .) / (nu n), which regularises |f|^2 in the kernel's space.
+
+    Rows with a_i other than 0, the support, are known to all processes, at most ``max_support`` of them. In
+    its turn a group takes 256 rows at a time: f at them from the support as it is by then, then their steps
+    on the matrix of their own kernels. No other kernel values exist.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assert isinstance(self.features, Support)
+
+    def first_size(self, problem: Problem, landmarks: Rows, gamma: float) -> int:
+        return 0
+
+    def stage(self, problem: Problem, state: SDCAState) -> Steps[SDCAState]:
+        features = self.features
+        assert isinstance(features, Support)
+        risk = scaled_risk(self.risk, state.center, state.target_scale)
+        groups = groups_of(problem.block_rows)
+        strength = self.nu * problem.n_rows
+        operand = KernelOperand(
+            features.kernel.with_gamma(state.gamma),
+            risk,
+            strength,
+            problem.seed,
+            tuple(tuple(problem.block_rows[block] for block in group) for group in groups),
+            problem.dtype,
+            features.max_support,
+        )
+        yield self._rounds(problem, self.footprint(problem, self.expected_size(problem)), operand)
+        shares, costs = _shares_of(state, strength), 0.0
+        order = stream(problem.seed, Purpose.VISIT_ORDER, _ORDER, state.stage).permutation(len(groups))
+        changed, anew = dict(shares), True
+        for group in order.tolist():
+            turned: KernelTurned = yield Message(KernelTurn(group, state.stage, changed, anew))
+            shares[group], costs = turned.share, costs + turned.costs
+            changed, anew = {group: turned.share}, False
+        support = np.array(
+            [(group, place) for group in sorted(shares) for place in shares[group].places], dtype=np.int64
+        ).reshape(-1, 2)
+        if not len(support):
+            raise InputError(
+                "no row is needed: the model 0 loses nothing",
+                where="loss",
+                mend="use another loss, or a smaller epsilon",
+            )
+        there = [shares[group] for group in sorted(shares) if len(shares[group].places)]
+        landmarks = stacked([share.rows for share in there])
+        coefficients = np.concatenate([share.duals for share in there]) / strength
+        basis = self.basis(problem, landmarks, state.gamma)
+        norm = 0.5 * self.nu * float(basis.squared_norms(coefficients, exact=False).sum())
+        model = Model(basis, coefficients, risk)
+        footprint = self.footprint(problem, basis.size)
+        figures = yield from measured(
+            problem, measuring_pass(problem, model, footprint), held_out_pass(problem, model, footprint), norm
+        )
+        return self.following(
+            problem,
+            state,
+            figures,
+            coefficients=coefficients,
+            landmarks=landmarks,
+            support=support,
+            dual=-costs / problem.n_rows - norm,
+        )
+
+    def _rounds(self, problem: Problem, footprint: Footprint, operand: Any) -> Rounds:
+        outputs, size, itemsize = self.risk.n_outputs, footprint.size, problem.dtype.itemsize
+        groups = len(groups_of(problem.block_rows))
+        row_bytes = problem.row_numbers * itemsize + 8 * outputs + 16
+        return Rounds(
+            "dual steps",
+            open_machine,
+            either,
+            operand,
+            n_rounds=groups,
+            state_bytes_per_row=0.0,
+            # in each round one group has its turn; measured for Gaussian kernels of dense rows
+            seconds_per_row=(footprint.flops_per_row * 2e-11 + size * 1e-9) / groups,
+            answer_bytes=size * row_bytes,
+            cost=Cost(
+                # shares, those of others and its own as they are compared with, a tile, a piece's own kernels
+                workspace_bytes=5 * size * row_bytes
+                + footprint.operand_bytes
+                + footprint.tile_bytes
+                + PIECE_ROWS * (PIECE_ROWS + 4 * problem.row_numbers) * 2 * itemsize
+                + 16 * problem.most_rows,
+                # the support before, now, and on its way
+                driver_bytes=5 * size * row_bytes,
+                process_bytes=footprint.process_bytes,
+                compiled=True,
+            ),
+        )
+
+
+def _shares_of(state: SDCAState, strength: float) -> dict[int, Share]:
+    """The support of a state by groups."""
+    shares = {}
+    for group in np.unique(state.support[:, 0]).tolist():
+        (own,) = np.nonzero(state.support[:, 0] == group)
+        shares[group] = Share(
+            np.ascontiguousarray(state.support[own, 1]),
+            state.landmarks[own],
+            state.coefficients[own] * strength,
+        )
+    return shares

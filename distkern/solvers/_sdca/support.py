@@ -1,0 +1,211 @@
+"""What every process knows while SDCA goes over rows with the kernel itself: the support rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.bases.landmarks import LandmarkBasis
+from distkern.common.errors import InputError
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import Rows, stacked
+from distkern.common.types import Block, Floats, GroupOpener
+from distkern.kernels.base import AbstractKernel
+from distkern.losses.coordinate import AbstractCoordinateLoss
+from distkern.passes import AbstractResident
+from distkern.solvers.risk import Risk
+
+Array = NDArray[np.float64]
+
+#: first index of the stream that orders the rows of a group
+_ORDER = 6
+#: rows that have their steps on a matrix of kernels of their own
+PIECE_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Share:
+    """The rows of a group whose dual variables are not all 0.
+
+    Attributes
+    ----------
+    places : (m,) in the group, ascending
+    rows : (m, n_features)
+    duals : (m, k)
+    """
+
+    places: NDArray[np.int64]
+    rows: Rows
+    duals: Array
+
+
+@dataclass(frozen=True)
+class KernelOperand:
+    """What every process is opened with.
+
+    Attributes
+    ----------
+    kernel : k
+    risk : of a loss with single dual coordinates
+    strength : nu n
+    seed : of the order of rows
+    block_rows : of each group, the rows of its blocks
+    dtype : of kernel values
+    max_support : rows of all shares together, at most
+    """
+
+    kernel: AbstractKernel
+    risk: Risk
+    strength: float
+    seed: int
+    block_rows: tuple[tuple[int, ...], ...]
+    dtype: np.dtype[Any]
+    max_support: int
+
+
+@dataclass(frozen=True)
+class KernelTurn:
+    """A round: shares that have changed, and the group whose turn it is; all shares if ``anew``."""
+
+    group: int
+    stage: int
+    shares: dict[int, Share]
+    anew: bool
+
+
+@dataclass(frozen=True)
+class KernelTurned:
+    """The share of the group after its turn, and the sum of (s_i l)*(-a_i) over it and the outputs."""
+
+    share: Share
+    costs: float
+
+
+class Machine(AbstractResident):
+    """Keeps all shares; nothing by rows."""
+
+    def __init__(self, openers: Mapping[int, GroupOpener], operand: KernelOperand) -> None:
+        self._operand = operand
+        self._groups = {number: openers[number]() for number in sorted(openers)}
+        self._shares: dict[int, Share] = {}
+
+    def answer(self, message: KernelTurn) -> KernelTurned | None:
+        self.replay(message)
+        return self._turn(message) if message.group in self._groups else None
+
+    def replay(self, message: KernelTurn) -> None:
+        self._shares = (self._shares if not message.anew else {}) | message.shares
+
+    def saved(self, group: int) -> dict[str, NDArray[Any]]:
+        # each stage begins with all shares
+        return {}
+
+    def _turn(self, message: KernelTurn) -> KernelTurned:
+        operand, number = self._operand, message.group
+        block_rows = operand.block_rows[number]
+        starts = np.concatenate([[0], np.cumsum(block_rows)])
+        order = stream(operand.seed, Purpose.ROW_ORDER, _ORDER, message.stage, number)
+        steps = _Steps(operand, self._shares, number)
+        for place in order.permutation(len(block_rows)).tolist():
+            block, rows = self._groups[number].block(place), order.permutation(block_rows[place])
+            for start in range(0, len(rows), PIECE_ROWS):
+                chosen = rows[start : start + PIECE_ROWS]
+                steps.take(starts[place] + chosen, block.take(chosen))
+        return steps.turned()
+
+
+class _Steps:
+    """The steps of a group's rows, piece after piece.
+
+    f at a piece is the sum over the shares of other groups, what the group's own rows had that have not had
+    their steps, those that have, and then over the piece itself, row by row.
+    """
+
+    def __init__(self, operand: KernelOperand, shares: Mapping[int, Share], number: int) -> None:
+        self._operand = operand
+        known = [shares[group] for group in sorted(shares) if len(shares[group].places)]
+        own = shares.get(number)
+        self._n_others = sum(len(share.places) for share in known) - (0 if own is None else len(own.places))
+        self._before = _Sum(operand, [(share.rows, share.duals) for share in known])
+        #: where in that sum the group's own rows begin
+        self._first = sum(len(shares[group].places) for group in sorted(shares) if group < number)
+        self._places = np.empty(0, np.int64) if own is None else own.places
+        self._done: list[tuple[Rows, Array]] = []
+        self._found: list[NDArray[np.int64]] = []
+        self._costs = 0.0
+
+    def take(self, places: NDArray[np.int64], piece: Block) -> None:
+        """The steps of some rows."""
+        from distkern.solvers._sdca.loops import kernel_turn_loop
+
+        operand, risk = self._operand, self._operand.risk
+        loss = risk.loss
+        assert isinstance(loss, AbstractCoordinateLoss)
+        duals = np.zeros((piece.n_rows, risk.n_outputs))
+        if len(self._places):
+            there = np.minimum(np.searchsorted(self._places, places), len(self._places) - 1)
+            (known,) = np.nonzero(self._places[there] == places)
+            at = self._first + there[known]
+            duals[known] = self._before.duals[at]
+            # they are in the piece now
+            self._before.duals[at] = 0.0
+        basis = LandmarkBasis(operand.kernel, piece.features.astype(operand.dtype))
+        kernels = np.ascontiguousarray(basis.values(basis.landmarks))
+        predictions = self._before.at(piece.features) + _Sum(operand, self._done).at(piece.features)
+        predictions += (kernels @ duals.astype(operand.dtype)).astype(np.float64)
+        predictions /= operand.strength
+        weights = risk.weights(piece)
+        costs = np.ones(piece.n_rows) if weights is None else np.ascontiguousarray(weights)
+        targets = risk.targets(piece).astype(np.float64)
+        loop = kernel_turn_loop(loss, operand.dtype)
+        scale = 1.0 / operand.strength
+        self._costs += loop(kernels, predictions, targets, costs, scale, duals, loss.dual_parameters)
+        (kept,) = np.nonzero(duals.any(axis=1))
+        self._done.append((piece.features[kept], duals[kept]))
+        self._found.append(places[kept])
+        support = self._n_others + sum(len(one) for one in self._found)
+        if support > operand.max_support:
+            raise InputError(
+                f"more than {operand.max_support:,} training rows have a coefficient other than 0",
+                where="max_support",
+                mend="set a larger max_support, which takes memory and time, a larger nu, loss='hinge' or "
+                "'epsilon_insensitive', which need fewer rows, or features='nystroem'",
+            )
+
+    def turned(self) -> KernelTurned:
+        """The group's share after its turn."""
+        places = np.concatenate(self._found)
+        order = np.argsort(places)
+        rows = stacked([part for part, _ in self._done])[order]
+        duals = np.concatenate([part for _, part in self._done])[order]
+        return KernelTurned(Share(places[order], rows, duals), self._costs)
+
+
+class _Sum:
+    """f = sum_i a_i k(x_i, .) over some rows, times nu n; ``duals`` may be changed."""
+
+    def __init__(self, operand: KernelOperand, parts: list[tuple[Rows, Array]]) -> None:
+        there = [(rows, duals) for rows, duals in parts if len(duals)]
+        self._outputs = operand.risk.n_outputs
+        self.duals = np.concatenate([duals for _, duals in there]) if there else np.zeros((0, self._outputs))
+        self._basis = None
+        if there:
+            rows = stacked([rows for rows, _ in there]).astype(operand.dtype)
+            self._basis = LandmarkBasis(operand.kernel, rows)
+
+    def at(self, features: Rows) -> Array:
+        if self._basis is None:
+            return np.zeros((features.shape[0], self._outputs))
+        values: Floats = self._basis.combine(features, self.duals)
+        return values.astype(np.float64)
+
+
+def open_machine(
+    openers: Mapping[int, GroupOpener], operand: KernelOperand, saved: Mapping[int, dict[str, NDArray[Any]]]
+) -> Machine:
+    """The resident of some groups, as :attr:`~distkern.passes.Rounds.open` wants it."""
+    return Machine(openers, operand)

@@ -1,0 +1,168 @@
+"""k-SDCA: minima against exact solvers, the duality gap, parties and resumption, the most support rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import LinearSVC
+
+import distkern
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
+from distkern.features.kernel_choice import KernelChoice
+from distkern.features.support import Support
+from distkern.kernels import find_kernel
+from distkern.losses import find_loss
+from distkern.runs.run import train as train_run
+from distkern.solvers._sdca.kernel import KernelSDCA
+from distkern.solvers.risk import Risk
+from distkern.storage.ingest import write_dataset
+from feature_problems import train, waves
+from reference import cut_blocks
+
+NU = 1e-2
+
+
+def solver(loss="hinge", outputs=1, *, risk=None, max_support=20_000, **settings):
+    risk = risk or Risk(find_loss(loss)(), outputs)
+    features = Support(KernelChoice(find_kernel("rbf"), 2.0), max_support)
+    return KernelSDCA(risk, features, **{"nu": NU, "stages": 4, "tol": 0.0, **settings})
+
+
+def whole(blocks):
+    return np.concatenate([np.asarray(block.features) for block in blocks])
+
+
+def targets_of(subject, blocks):
+    return np.concatenate([subject.risk.targets(block) for block in blocks]).astype(float)
+
+
+def objective(subject, kernel, y, coefficients, s=1.0):
+    """Of f = K coefficients, in float64."""
+    f = kernel @ coefficients
+    norm = np.einsum("ij,ij->", coefficients, f)
+    return 0.5 * subject.nu * norm + np.mean(s * subject.risk.loss.row_values(f, y))
+
+
+def of_all_rows(state, x):
+    """The coefficients with zeros for rows that are no support."""
+    found = np.zeros((len(x), state.coefficients.shape[1]))
+    places = {row.tobytes(): place for place, row in enumerate(x)}
+    for row, own in zip(np.asarray(state.landmarks), state.coefficients, strict=True):
+        found[places[row.tobytes()]] = own
+    return found
+
+
+@pytest.mark.parametrize("n", [600, 2500])
+def test_a_support_vector_machine(n):
+    blocks = waves(n, classes=2)
+    subject = solver(stages=60, tol=3e-4)
+    states, _ = train(subject, blocks)
+    x, y = whole(blocks), targets_of(subject, blocks)
+    kernel = rbf_kernel(x, gamma=2.0)
+    values, vectors = np.linalg.eigh(kernel)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    machine = LinearSVC(C=1 / (NU * n), loss="hinge", fit_intercept=False, tol=1e-7, max_iter=10**6)
+    w = machine.fit(root, y[:, 0]).coef_.T
+    minimum = 0.5 * NU * np.sum(w**2) + np.mean(np.maximum(0.0, 1.0 - y * (root @ w)))
+    last = states[-1]
+    assert last.gap <= 3e-4 * last.objective
+    assert minimum * (1 - 1e-5) < last.objective < minimum * (1 + 1e-3)
+    assert last.objective == pytest.approx(objective(subject, kernel, y, of_all_rows(last, x)), rel=1e-9)
+    assert len(last.support) < 0.7 * n
+    assert (np.diff([state.dual for state in states]) >= -1e-12).all()
+
+
+def test_kernel_ridge_regression():
+    blocks = waves()
+    subject = solver("square", stages=100, tol=1e-5)
+    last = train(subject, blocks)[0][-1]
+    x, y = whole(blocks), targets_of(subject, blocks)
+    machine = KernelRidge(alpha=NU * len(y), kernel="rbf", gamma=2.0).fit(x, y)
+    kernel = rbf_kernel(x, gamma=2.0)
+    minimum = objective(subject, kernel, y, machine.dual_coef_)
+    assert minimum * (1 - 1e-9) < last.objective < minimum * (1 + 1e-4)
+    np.testing.assert_allclose(kernel @ of_all_rows(last, x), machine.predict(x), atol=0.02)
+
+
+def test_several_outputs_with_weights_by_any_parties_and_after_any_loss():
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 600)
+    for dtype in ("float32", "float64"):
+        blocks = waves(classes=3, weights=weights, dtype=dtype)
+        subject = solver(risk=Risk(find_loss("hinge")(), 3, None, float(weights.mean())))
+        last = train(subject, blocks)[0][-1]
+        for changed in ({"parties": 3}, {"rebuild": True}, {"parties": 2, "resume_after": 2}):
+            other = train(subject, blocks, **changed)[0][-1]
+            np.testing.assert_array_equal(last.coefficients, other.coefficients)
+            np.testing.assert_array_equal(last.landmarks, other.landmarks)
+            assert last.dual == other.dual
+    x, y = whole(blocks), targets_of(subject, blocks)
+    coefficients = of_all_rows(last, x)
+    s = weights / weights.mean()
+    # -a y of the hinge, for 0 <= a y <= s
+    duals = coefficients * NU * 600
+    assert ((duals * y >= -1e-9) & (duals * y <= s[:, None] + 1e-9)).all()
+    kernel = rbf_kernel(x, gamma=2.0)
+    norm = 0.5 * NU * np.einsum("ij,ij->", coefficients, kernel @ coefficients)
+    assert last.dual == pytest.approx(np.sum(duals * y) / 600 - norm, rel=1e-6)
+    assert last.objective == pytest.approx(objective(subject, kernel, y, coefficients, s), rel=1e-6)
+
+
+def test_sparse_rows_as_dense_ones():
+    generator = np.random.default_rng(0)
+    x = np.where(generator.random((300, 8)) < 0.4, generator.standard_normal((300, 8)), 0.0)
+    codes = (x @ generator.standard_normal(8) > 0).astype(np.int32)
+    dense = cut_blocks(x, codes, [30] * 10)
+    sparse = cut_blocks(SparseRows.of_dense(x), codes, [30] * 10)
+    one, other = (train(solver(), blocks)[0][-1] for blocks in (dense, sparse))
+    np.testing.assert_array_equal(one.support, other.support)
+    np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9, atol=1e-12)
+
+
+def test_more_support_than_allowed_is_refused_with_what_to_do():
+    with pytest.raises(InputError, match=r"max_support: more than 100 training rows .*features='nystroem'"):
+        train(solver(max_support=100), waves(classes=2))
+
+
+def test_a_run_goes_on_where_it_was_interrupted_and_its_model_is_kept(tmp_path):
+    generator = np.random.default_rng(0)
+    x = generator.random((400, 4)).astype(np.float32)
+    y = np.array(["a", "b"])[(x[:, 0] + 0.1 * generator.standard_normal(400) > 0.5).astype(int)]
+    data = write_dataset([(x, y)], tmp_path / "d.zarr", rows_per_shard=50, scale="none")
+    settings = {"features": "kernel", "loss": "hinge", "stages": 3, "tol": 0.0, "random_state": 3}
+    straight = train_run(distkern.SDCAClassifier(**settings), data.train, scheduler="threads", workers=2)
+
+    def interrupt(event):
+        if event.kind == "checkpoint_saved" and event["stage"] == 1:
+            raise KeyboardInterrupt
+
+    out = tmp_path / "m"
+    with pytest.raises(KeyboardInterrupt):
+        train_run(
+            distkern.SDCAClassifier(**settings),
+            data.train,
+            out=out,
+            scheduler="synchronous",
+            listeners=[interrupt],
+        )
+    resumed = train_run(
+        distkern.SDCAClassifier(**settings), data.train, out=out, scheduler="synchronous", resume=True
+    )
+    np.testing.assert_array_equal(straight.coef_, resumed.coef_)
+    loaded = distkern.load_model(out)
+    np.testing.assert_array_equal(loaded.landmarks_, straight.landmarks_)
+    np.testing.assert_array_equal(loaded.decision_function(x), straight.decision_function(x))
+    assert straight.score(x, y) > 0.85
+
+
+def test_regression_in_the_units_of_the_targets():
+    generator = np.random.default_rng(0)
+    x = generator.random((300, 3))
+    y = 1000 + 50 * np.sin(4 * x[:, 0]) + generator.standard_normal(300)
+    model = distkern.SDCARegressor(
+        features="kernel", loss="epsilon_insensitive", epsilon=5.0, nu=1e-3, random_state=0
+    )
+    assert model.fit(x, y).score(x, y) > 0.98
+    assert len(model.landmarks_) < 200
