@@ -164,7 +164,7 @@ def _refuse_unknown_names(job: Job) -> None:
     from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
 
     solvers = members("distkern.solvers", AbstractSolver)  # type: ignore[type-abstract]
-    known = {name: {*hyperparameters_of(solver), "class_weight"} for name, solver in solvers.items()}
+    known = {name: {*hyperparameters_of(solver), "class_weight", "scale"} for name, solver in solvers.items()}
     known[CHOSEN] = {*CHOICE, "probability", "class_weight"}
     if job.algorithm not in known:
         raise unknown_name("algorithm", job.algorithm, known)

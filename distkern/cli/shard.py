@@ -115,8 +115,9 @@ class _SeveralTests(click.Command):
 @click.option(
     "--scale",
     type=click.Choice(KINDS),
-    help="none; minmax: features to [0, 1]; standard: mean 0, variance 1; unit: every row to norm 1; ball: "
-    "all rows divided by the largest norm. Fitted on the training rows, kept for later predictions.  "
+    help="none; minmax: features to [0, 1]; standard: mean 0, variance 1; unit: every row to norm 1; maxabs: "
+    "every feature divided by its largest modulus; ball: all rows divided by the largest norm. Fitted on the "
+    "training rows, kept for later predictions.  "
     "[default: minmax; unit for sparse rows, which minmax and standard would fill]",
 )
 @click.option(

@@ -159,6 +159,10 @@ class AbstractKernelMachine(AbstractEstimator):
         identity: dict[str, Any] = self.machine_._identity(data, problem)
         return identity
 
+    def row_scale(self) -> str:
+        scale: str = self.machine_.row_scale()
+        return scale
+
     def memory_knob(self) -> str:
         knob: str = self.machine_.memory_knob()
         return knob

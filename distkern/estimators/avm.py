@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from distkern.estimators.coreset import AbstractCoresetClassifier
 from distkern.solvers.avm import AVM
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, hyperparameters_of
+from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE, hyperparameters_of
 
 
 class AVMClassifier(AbstractCoresetClassifier):
@@ -18,7 +18,9 @@ class AVMClassifier(AbstractCoresetClassifier):
     """
 
     name = "avm"
-    hyperparameters = hyperparameters_of(AVM, class_weight=CLASS_WEIGHT, random_state=RANDOM_STATE)
+    hyperparameters = hyperparameters_of(
+        AVM, class_weight=CLASS_WEIGHT, scale=SCALE, random_state=RANDOM_STATE
+    )
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> AVM:
         return AVM(self._parts(class_weights, mean_weight), **self.values_of(AVM))

@@ -70,7 +70,9 @@ def check_below(model: Any, own: AbstractEstimator, data: TrainingData) -> None:
     ):
         raise InputError("its columns became features in another way", where=_WHERE, mend=mend)
     if _scaling(model.scaling_) != _scaling(data.scaling):
-        raise InputError("its rows were scaled in another way", where=_WHERE, mend=mend)
+        raise InputError(
+            "its rows were scaled in another way", where=_WHERE, mend=f"{mend}, fitted with scale='none'"
+        )
     if len(data.classes) and not np.array_equal(model.classes_, data.classes):
         raise InputError(
             f"its classes are {model.classes_.tolist()}, and not {data.classes.tolist()}",

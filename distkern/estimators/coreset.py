@@ -47,6 +47,8 @@ class AbstractCoresetClassifier(AbstractClassifier):
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         self.landmarks_, self.coef_ = from_arrays("landmarks", arrays), arrays["coefficients"]
+        if self.landmarks_.shape[1] != self.width_:
+            raise ValueError(f"landmarks of {self.landmarks_.shape[1]} features for {self.width_}")
         self.intercept_ = np.zeros(self.coef_.shape[1])
         self.gamma_ = facts["gamma"]
 

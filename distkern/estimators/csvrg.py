@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from distkern.estimators.coreset import AbstractCoresetClassifier
 from distkern.solvers.csvrg import CSVRG
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, hyperparameters_of
+from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE, hyperparameters_of
 
 
 class CSVRGClassifier(AbstractCoresetClassifier):
@@ -26,7 +26,9 @@ class CSVRGClassifier(AbstractCoresetClassifier):
     """
 
     name = "csvrg"
-    hyperparameters = hyperparameters_of(CSVRG, class_weight=CLASS_WEIGHT, random_state=RANDOM_STATE)
+    hyperparameters = hyperparameters_of(
+        CSVRG, class_weight=CLASS_WEIGHT, scale=SCALE, random_state=RANDOM_STATE
+    )
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> CSVRG:
         return CSVRG(self._parts(class_weights, mean_weight), **self.values_of(CSVRG))

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.errors import CorruptDataError, InputError
+from distkern.common.parameters import AUTO
 from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
@@ -78,6 +79,10 @@ class AbstractDSG(AbstractFunctionalEstimator):
                 mend="call it on the estimator that was trained",
             )
         before: DSGState | None = getattr(self, "_state", None)
+        if before is None:
+            self.scaling_ = None
+        elif self.scaling_ is not None:
+            rows = self.scaling_.apply_rows(rows, rows.dtype)
         self.mean_weight_ = 1.0 if weights is None else float(weights.mean())
         source = ArraySource(converted(rows, sparse=isinstance(rows, SparseRows)), targets, weights)
         outputs = self._batch_outputs()
@@ -99,7 +104,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
             outcome = Driver({"train": source}, executor).run(
                 ContinuedDSG(**vars(solver), before=before), problem
             )
-        self.n_features_in_, self.scaling_ = source.n_features, None
+        self.n_features_in_ = source.n_features
         self.history_ = History([*getattr(self, "history_", []), *outcome.history])
         self.n_iter_, self.ended_ = getattr(self, "n_iter_", 0) + 1, outcome.ending.reason
         self._keep(outcome.state)
@@ -113,6 +118,12 @@ class AbstractDSG(AbstractFunctionalEstimator):
     ) -> tuple[Rows, NDArray[Any], NDArray[np.float64] | None]:
         """Validated rows, targets and weights of a batch."""
         self.check_parameters()
+        if not hasattr(self, "coef_") and self.row_scale() not in (AUTO, "none"):
+            raise InputError(
+                "a single batch does not tell how far columns spread",
+                where="scale",
+                mend="scale the rows before, or call fit on the first ones",
+            )
         if getattr(self, "class_weight", None) == "balanced":
             raise InputError(
                 "'balanced' needs all labels at once", where="class_weight", mend="give {label: weight}"
@@ -171,7 +182,8 @@ class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier):
         """Go on with a batch of rows: as many steps as ``batch_size`` goes into them, at least one.
 
         Step sizes count on from batch to batch; the bandwidth is chosen on the first. Arrays only. Nothing is
-        tried for ``nu`` or ``gamma`` "auto": they are as a ``fit`` before has found them, or their defaults.
+        tried for ``nu`` or ``gamma`` "auto": they are as a ``fit`` before has found them, or their defaults;
+        and columns are scaled only as by a ``fit`` before.
 
         Parameters
         ----------

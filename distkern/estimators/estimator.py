@@ -14,6 +14,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -48,6 +49,7 @@ from distkern.runs.feature_names import preparation_of
 from distkern.runs.frames import at_rows
 from distkern.runs.prediction import answer_of, predict_rows
 from distkern.runs.routed import answers_of
+from distkern.runs.scaled import rescaled
 from distkern.runs.spooled import in_random_order
 from distkern.solvers._searched.solver import searched
 from distkern.solvers.base import AbstractSolver, Problem
@@ -77,7 +79,8 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
     found_ : what was chosen for hyperparameters that were "auto", by name
     ended_ : why training ended: "converged", "stages used up", "diverged", "stopped early" or "stopped by a
         callback"
-    scaling_ : of the data set it was fitted on, applied to arrays given to ``predict``; None for arrays
+    scaling_ : of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
+        ``predict``. Coefficients are those of scaled rows. None where nothing is scaled
     """
 
     name: ClassVar[str]
@@ -259,11 +262,14 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
                 data = in_random_order(data, executor, stack, events)
             has_test = test is not None or eval_set is not None
             solver, problem = self.run_of(data, has_test=has_test)
+            rows = rescaled(data, self.row_scale(), executor)
+            data, problem = rows.data, replace(problem, notes=(*problem.notes, *rows.notes))
             self.n_features_in_ = problem.n_features if self.table_ is None else len(self.table_.columns)
             self.scaling_ = data.scaling
             sources = {"train": data.source}
             if has_test:
-                sources["test"] = held_out_rows(self, given, eval_set) if test is None else test
+                held = held_out_rows(self, given, eval_set) if test is None else test
+                sources["test"] = rows.held_out(held)
             if stopping is not None:
                 stopping.check(solver)
             identity = self._identity(data, problem)
@@ -271,7 +277,7 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             driver = Driver(sources, executor, events, folder)
             outcome = driver.run(solver, problem, resume=resume, take=self._take_parts, stopping=stopping)
         self._keep_data(data)
-        self.found_ = solver.found(outcome.state)
+        self.found_ = {**solver.found(outcome.state), **rows.found}
         self.seed_ = problem.seed
         self.ended_, self.n_iter_ = outcome.ending.reason, outcome.state.stage
         self.history_ = History(outcome.history)
@@ -287,6 +293,7 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             Naming the hyperparameter and its range.
         """
         self.check_values()
+        self.row_scale()
         self._solver(None, 1.0)
 
     def _validated(

@@ -16,7 +16,7 @@ from distkern.estimators.regressor import AbstractRegressor
 from distkern.losses import loss_names
 from distkern.runs.data import TrainingData
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, a_loss
+from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE, a_loss
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import Scaled, scaled_risk
 
@@ -24,9 +24,14 @@ from distkern.solvers.targets import Scaled, scaled_risk
 CLASSIFIER = {
     "loss": a_loss("logistic", partial(loss_names, "binary", "classes")),
     "class_weight": CLASS_WEIGHT,
+    "scale": SCALE,
     "random_state": RANDOM_STATE,
 }
-REGRESSOR = {"loss": a_loss("square", partial(loss_names, "real")), "random_state": RANDOM_STATE}
+REGRESSOR = {
+    "loss": a_loss("square", partial(loss_names, "real")),
+    "scale": SCALE,
+    "random_state": RANDOM_STATE,
+}
 
 
 class AbstractFunctionalEstimator(AbstractEstimator):

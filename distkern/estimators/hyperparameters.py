@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
+from distkern.solvers.hyperparameters import SCALE
 
 
 def _same(value: Any, default: Any) -> bool:
@@ -122,6 +124,30 @@ class Hyperparameters:
         """The loss, with its constants."""
         kind = find_loss(self.value("loss"))
         return kind(**self.values_of(kind))
+
+    def row_scale(self) -> str:
+        """What columns are scaled by before anything else: "auto", a kind of scaling, or "none".
+
+        Raises
+        ------
+        InputError
+            If it would take numbers out of the kernel's domain.
+        """
+        if self.hyperparameters.get("scale") is not SCALE:
+            return "none"
+        wanted = str(self.value("scale"))
+        if "features" in self.hyperparameters and self.value("features") == "linear":
+            return wanted
+        kernel = self.kernel_choice()
+        if kernel.with_gamma(1.0).lower_bound == -math.inf:
+            return wanted
+        if wanted == "standard":
+            raise InputError(
+                f"is 'standard', and kernel {kernel.kind.name} is not for negative numbers",
+                where="scale",
+                mend="use 'minmax', 'maxabs' or 'none'",
+            )
+        return "none" if wanted == AUTO else wanted
 
     def kernel_choice(self) -> KernelChoice:
         """The kernel, with its constants, and gamma or the rule for it."""

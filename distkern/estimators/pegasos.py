@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.estimators.features import AbstractFeatureClassifier
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, hyperparameters_of
+from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE, hyperparameters_of
 from distkern.solvers.pegasos import Pegasos
 
 
@@ -26,7 +26,9 @@ class PegasosClassifier(AbstractFeatureClassifier):
     """
 
     name = "pegasos"
-    hyperparameters = hyperparameters_of(Pegasos, class_weight=CLASS_WEIGHT, random_state=RANDOM_STATE)
+    hyperparameters = hyperparameters_of(
+        Pegasos, class_weight=CLASS_WEIGHT, scale=SCALE, random_state=RANDOM_STATE
+    )
 
     def objective_value(self, losses: float, n_rows: int) -> float:
         """lam/2 (|w|^2 + b^2) + mean_i s_i l_i."""

@@ -18,7 +18,7 @@ from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
 from distkern.runs.data import TrainingData
 from distkern.runs.spooled import spooled
-from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
+from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE, hyperparameters_of
 from distkern.solvers.simba import SEARCHED, SIMBA
 from distkern.storage.columns import no_columns
 from distkern.storage.dataset import Split
@@ -45,7 +45,7 @@ class SIMBAClassifier(AbstractFeatureClassifier):
     name = "simba"
     draws_any_row = True
     merges_rows = False
-    hyperparameters = hyperparameters_of(SIMBA, random_state=RANDOM_STATE)
+    hyperparameters = hyperparameters_of(SIMBA, scale=SCALE, random_state=RANDOM_STATE)
 
     def fit(  # type: ignore[override]
         self,

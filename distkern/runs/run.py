@@ -34,6 +34,7 @@ from distkern.runs.limits import (
     worst_of,
 )
 from distkern.runs.persistence import load_model, save_model
+from distkern.runs.scaled import as_planned, spreading
 from distkern.storage.atomic import explain_errors
 from distkern.storage.dataset import Split
 from distkern.storage.places import Location, place_of
@@ -132,13 +133,15 @@ def plan_on(
     machine: Machine, estimator: Learner, source: Split, test: Split | None, given: int | None
 ) -> Plan:
     """:func:`plan` for a machine that is known, of whose limit ``given`` was asked for."""
-    solver, problem = estimator.run_of(estimator._data_of_split(source), has_test=test is not None)
-    extents = {"train": Extent.of(source, "planned")}
+    data = estimator._data_of_split(source)
+    solver, problem = estimator.run_of(data, has_test=test is not None)
+    read = as_planned(data, estimator.row_scale())
+    extents = {"train": Extent.of(read(source), "planned")}
     if test is not None:
-        extents["test"] = Extent.of(test, "planned")
+        extents["test"] = Extent.of(read(test), "planned")
         problem = replace(problem, test_block_rows=test.block_rows)
     experience = Experience.of_this_machine()
-    outlines = solver.outline(problem)
+    outlines = [*spreading(data, estimator.row_scale()), *solver.outline(problem)]
     parts, used = fitted([outline.step for outline in outlines], extents, machine)
     saved, machine = savings(machine, used), used
     passes = tuple(
@@ -182,8 +185,11 @@ def plan_on(
 
 
 def _fits(machine: Machine, estimator: Learner, source: Split, has_test: bool) -> bool:
-    solver, problem = estimator.run_of(estimator._data_of_split(source), has_test=has_test)
-    steps, extent = [outline.step for outline in solver.outline(problem)], Extent.of(source, "planned")
+    data = estimator._data_of_split(source)
+    solver, problem = estimator.run_of(data, has_test=has_test)
+    outlines = [*spreading(data, estimator.row_scale()), *solver.outline(problem)]
+    steps = [outline.step for outline in outlines]
+    extent = Extent.of(as_planned(data, estimator.row_scale())(source), "planned")
     plans, used = fitted(steps, {step.split: extent for step in steps}, machine)
     return used.memory_limit is not None and needed_bytes(plans, used) <= used.memory_limit
 

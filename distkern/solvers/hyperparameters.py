@@ -50,6 +50,15 @@ MEMORY_LIMIT = Parameter(
     "bytes of a process that trains: what does not fit is not chosen; of a job its memory_limit",
 )
 
+SCALE = Parameter(
+    AUTO,
+    (Words(AUTO, "none", "standard", "minmax", "maxabs"),),
+    "of each column, fitted on the training rows in a pass before all others and kept in the model; auto: "
+    "standard where the ranges of most columns differ more than 30-fold, else minmax where numbers exceed "
+    "100 or no range 0.01 (of sparse rows maxabs for both), else none, as of data sets that were scaled when "
+    "they were sharded, and kernels of numbers of at least 0",
+)
+
 #: of classifiers whose loss is no likelihood
 PROBABILITY = Parameter(
     False, (FLAG,), "whether probabilities of classes are fitted, on rows that are held out of some cells"

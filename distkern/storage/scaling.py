@@ -13,10 +13,10 @@ from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import Floats
 
-ScalingKind: TypeAlias = Literal["none", "minmax", "standard", "unit", "ball"]
+ScalingKind: TypeAlias = Literal["none", "minmax", "standard", "unit", "ball", "maxabs"]
 KINDS: tuple[ScalingKind, ...] = get_args(ScalingKind)
 #: those that leave zeros what they are
-SPARSE_KINDS: tuple[ScalingKind, ...] = ("none", "unit", "ball")
+SPARSE_KINDS: tuple[ScalingKind, ...] = ("none", "unit", "ball", "maxabs")
 
 #: the papers scale to [0, 1] and the solvers' defaults expect it; for sparse rows, mostly counts of words or
 #: other things, rows of norm 1 keep the zeros and make long and short rows comparable
@@ -32,7 +32,8 @@ class Scaling:
     """x' = (x - shift) * factor per feature, or every row divided by its Euclidean norm (``unit``).
 
     ``minmax`` puts each training feature into [0, 1], ``standard`` gives it mean 0 and variance 1, ``ball``
-    divides all rows by the largest norm of a training row. A feature that is constant in training has factor
+    divides all rows by the largest norm of a training row, ``maxabs`` each feature by its largest modulus, so
+    that zeros stay what they are. A feature that is constant in training has factor
     1, a row of zeros stays zero, and later rows are not clipped.
 
     Attributes
@@ -63,7 +64,7 @@ class Scaling:
             if self.kind == "unit":
                 values /= rows.norms()[rows.row_of_entries]
             elif self.factor is not None:
-                values *= self.factor
+                values *= self.factor if self.factor.size == 1 else self.factor[rows.indices]
             return rows.with_data(values.astype(out_dtype))
 
     def apply(self, features: Floats, out_dtype: DTypeLike = np.float32) -> Floats:
@@ -184,7 +185,11 @@ class ScalingFit:
             return
         if isinstance(features, SparseRows):
             refuse_for_sparse(self.kind)
-            self._largest_norm = max(self._largest_norm, float(features.norms().max()))
+            if self.kind == "ball":
+                self._largest_norm = max(self._largest_norm, float(features.norms().max()))
+            else:
+                self._widen(features.shape[1])
+                widen_ranges(features, self._low, self._high)
             return
         self._widen(features.shape[1])
         step = max(1, _TILE_BYTES // max(1, 8 * features.shape[1]))
@@ -194,7 +199,7 @@ class ScalingFit:
                 rows = features[start : start + step].astype(np.float64)
                 if self.kind == "ball":
                     self._largest_norm = max(self._largest_norm, float(row_norms(rows).max()))
-                elif self.kind == "minmax":
+                elif self.kind in ("minmax", "maxabs"):
                     self._update_range(rows)
                 else:
                     self._update_moments(rows)
@@ -223,28 +228,60 @@ class ScalingFit:
         """The scaling for rows of ``n_features``; values too large to scale raise :class:`InputError`."""
         if self.kind in ("none", "unit"):
             return Scaling(self.kind)
-        if self.kind != "ball":
-            self._widen(n_features)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            shift, factor = self._parameters()
-            usable = np.isfinite(shift) & np.isfinite(factor) & (factor > 0)
-        if not usable.all():
-            feature = int(np.flatnonzero(~usable)[0]) + 1
-            where = "the largest row" if self.kind == "ball" else f"feature {feature}"
-            mend = "divide the values by a constant first, or give --scale none"
-            raise InputError(f"the values are too large to scale by {self.kind}", where=where, mend=mend)
-        return Scaling(self.kind, shift, factor)
-
-    def _parameters(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if self.kind == "ball":
-            return np.zeros(1), np.array([1.0 / self._largest_norm if self._largest_norm > 0 else 1.0])
-        if self.kind == "minmax":
-            spread = self._high - self._low
-            constant = spread < 10 * np.finfo(np.float64).eps
-            return self._low, 1.0 / np.where(constant, 1.0, spread)
-        variance = self._squares / max(1, self._count)
+            norm = np.array([self._largest_norm if self._largest_norm > 0 else 1.0])
+            return _fitted(self.kind, np.zeros(1), norm)
+        self._widen(n_features)
+        return scaling_of(self.kind, self._low, self._high, self._mean, self._squares, self._count)
+
+
+def widen_ranges(rows: SparseRows, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
+    """Take the entries of sparse rows into the smallest and the largest number of each column, in place."""
+    values = rows.data.astype(np.float64)
+    np.minimum.at(low, rows.indices, values)
+    np.maximum.at(high, rows.indices, values)
+
+
+def scaling_of(
+    kind: ScalingKind,
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    mean: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    count: float,
+) -> Scaling:
+    """The scaling feature by feature that is fitted on ``count`` rows.
+
+    Parameters
+    ----------
+    low, high, mean, squares : (n_features,) smallest and largest number, mean and sum of the squared
+        differences from it, as far as this kind takes them
+
+    Raises
+    ------
+    InputError
+        If values are too large to scale.
+    """
+    epsilon = np.finfo(np.float64).eps
+    with np.errstate(over="ignore", invalid="ignore"):
+        if kind == "maxabs":
+            largest = np.maximum(high, -low)
+            return _fitted(kind, np.zeros_like(low), np.where(largest > 0, largest, 1.0))
+        if kind == "minmax":
+            spread, noise = high - low, 10 * epsilon * np.maximum(np.abs(low), np.abs(high))
+            return _fitted(kind, low, np.where(spread <= noise, 1.0, spread))
+        variance = squares / max(1.0, count)
         # rounding alone leaves a constant feature with this much variance (scikit-learn's bound)
-        epsilon = np.finfo(np.float64).eps
-        noise = self._count * epsilon * variance + np.square(self._count * self._mean * epsilon)
-        constant = variance <= noise
-        return self._mean, 1.0 / np.sqrt(np.where(constant, 1.0, variance))
+        noise = count * epsilon * variance + np.square(count * mean * epsilon)
+        return _fitted(kind, mean, np.sqrt(np.where(variance <= noise, 1.0, variance)))
+
+
+def _fitted(kind: ScalingKind, shift: NDArray[np.float64], spread: NDArray[np.float64]) -> Scaling:
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        factor = 1.0 / spread
+    usable = np.isfinite(shift) & np.isfinite(factor) & (factor > 0)
+    if not usable.all():
+        where = "the largest row" if kind == "ball" else f"feature {int(np.flatnonzero(~usable)[0]) + 1}"
+        mend = "divide the values by a constant first, or give --scale none"
+        raise InputError(f"the values are too large to scale by {kind}", where=where, mend=mend)
+    return Scaling(kind, shift, factor)

@@ -26,6 +26,7 @@ from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
 from distkern.runs.run import plan, train
+from distkern.runs.scaled import spreading
 from distkern.solvers._searched.alone import run_alone
 from distkern.solvers._searched.sizes import outline_of_most, work_of
 from distkern.solvers._searched.solver import parted
@@ -190,8 +191,10 @@ def test_few_rows_are_not_searched_and_a_refit_forgets(data, made):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_plan_lists_the_search_and_each_trial_takes_no_more(kind, data, monkeypatch):
     model, made, execute = small(kind), [], Driver._execute
-    solver, problem = model.run_of(model._data_of_split(data.train), has_test=True)
-    outlined = {outline.step.name: outline for outline in solver.outline(problem)}
+    rows = model._data_of_split(data.train)
+    solver, problem = model.run_of(rows, has_test=True)
+    outlines = [*spreading(rows, model.row_scale()), *solver.outline(problem)]
+    outlined = {outline.step.name: outline for outline in outlines}
     names = PASSES[: 1 + len(solver.names)]
     assert [name for name in outlined if name in PASSES] == names
     monkeypatch.setattr(Driver, "_execute", lambda self, step: made.append(step) or execute(self, step))

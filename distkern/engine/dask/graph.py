@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import cloudpickle
@@ -65,6 +65,14 @@ def block_argument(source: AbstractSource, block: int, graph: dict[Any, Any]) ->
     tasks, key = source.graph(block)
     graph.update(tasks)
     return TaskRef(key)
+
+
+def followed(
+    tasks: dict[Any, Any], key: Any, function: Callable[[Block], Block], name: str
+) -> tuple[dict[Any, Any], Any]:
+    """A graph with one more task, ``function`` of the block that it made."""
+    after = (f"distkern-after-{name}", key)
+    return tasks | {after: Task(after, function, TaskRef(key))}, after
 
 
 class GraphReader:

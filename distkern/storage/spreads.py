@@ -1,0 +1,125 @@
+"""How far the columns of some rows spread, and whether that asks for another scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.sparse import Rows, SparseRows
+from distkern.common.types import Floats
+from distkern.storage.scaling import Scaling, ScalingKind, refuse_for_sparse, scaling_of, widen_ranges
+
+Array = NDArray[np.float64]
+
+#: bytes of rows that are looked at in float64 at a time
+TILE_BYTES = 2**20
+#: ranges of columns that differ by more than this factor are in different units: those of most, and of all
+UNEQUAL, UNEQUAL_AT_ALL = 30.0, 1000.0
+_MOST = 0.1, 0.9
+#: numbers larger than this, or columns all narrower than its inverse, are in units far from 1
+FAR = 100.0
+
+
+@dataclass(frozen=True)
+class Spreads:
+    """Of the columns of some rows, zeros of sparse rows included.
+
+    Attributes
+    ----------
+    weight : of the rows
+    low, high : (n_features,) the smallest and the largest number
+    mean, squares : (n_features,) the mean and the sum of the squared differences from it, rows as they weigh;
+        zeros of sparse rows, of which they are not used
+    is_sparse : what such rows may be scaled by leaves zeros what they are
+    """
+
+    weight: float
+    low: Array
+    high: Array
+    mean: Array
+    squares: Array
+    is_sparse: bool
+
+    @classmethod
+    def of(cls, rows: Rows, weights: Floats | None) -> Spreads:
+        """Of rows (n, n_features)."""
+        width = rows.shape[1]
+        if isinstance(rows, SparseRows):
+            low, high = np.zeros(width), np.zeros(width)
+            widen_ranges(rows, low, high)
+            return cls(float(len(rows)), low, high, np.zeros(width), np.zeros(width), True)
+        found = None
+        step = max(1, TILE_BYTES // max(1, 8 * width))
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            tile = cls._of_tile(rows[part].astype(np.float64), None if weights is None else weights[part])
+            found = tile if found is None else cls.add(found, tile)
+        assert found is not None
+        return found
+
+    @classmethod
+    def _of_tile(cls, rows: Array, weights: Floats | None) -> Spreads:
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        factors = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
+        weight = float(factors.sum())
+        # from a number among them, so that equal ones have a sum of exactly 0
+        rows -= low
+        above = factors @ rows / weight
+        rows -= above
+        rows *= rows
+        return cls(weight, low, high, low + above, factors @ rows, False)
+
+    @staticmethod
+    def add(first: Spreads, second: Spreads) -> Spreads:
+        """Of the rows of both (Chan, Golub and LeVeque 1979)."""
+        weight = first.weight + second.weight
+        step = (second.mean - first.mean) * (second.weight / weight)
+        return Spreads(
+            weight,
+            np.minimum(first.low, second.low),
+            np.maximum(first.high, second.high),
+            first.mean + step,
+            first.squares + second.squares + step * (second.mean - first.mean) * first.weight,
+            first.is_sparse,
+        )
+
+    @property
+    def ranges(self) -> Array:
+        """(n_features,) the largest number minus the smallest; of sparse rows the largest modulus."""
+        return np.maximum(self.high, -self.low) if self.is_sparse else self.high - self.low
+
+    def chosen(self) -> ScalingKind:
+        """What brings columns to about one unit, near 1; "none" where they are.
+
+        "standard" where the range that nine in ten columns that vary have at most is more than 30 times the
+        one that nine in ten have at least, or the widest of all is more than 1,000 times as wide as the
+        narrowest. Otherwise "minmax" where a number is larger than 100 or no column is wider than 0.01: it
+        does not make more of columns that are mostly constant. Of sparse rows "maxabs" in both cases.
+        """
+        ranges = self.ranges[self.ranges > 0]
+        if not ranges.size:
+            return "none"
+        # numbers that are there, so that they are not rounded
+        few, most = np.quantile(ranges, _MOST, method="nearest")
+        differ = most > UNEQUAL * few or ranges.max() > UNEQUAL_AT_ALL * ranges.min()
+        largest = max(float(self.high.max()), -float(self.low.min()))
+        far = largest > FAR or ranges.max() < 1.0 / FAR
+        if not (differ or far):
+            return "none"
+        return "maxabs" if self.is_sparse else "standard" if differ else "minmax"
+
+    def scaling(self, kind: ScalingKind) -> Scaling:
+        """The scaling of that kind that is fitted on these rows.
+
+        Raises
+        ------
+        InputError
+            If it would turn zeros of sparse rows into numbers, or numbers are too large.
+        """
+        if kind == "none":
+            return Scaling()
+        if self.is_sparse:
+            refuse_for_sparse(kind)
+        return scaling_of(kind, self.low, self.high, self.mean, self.squares, self.weight)
