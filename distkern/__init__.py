@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from distkern.estimators.pegasos import PegasosClassifier
     from distkern.estimators.random_features import RandomFeatures
     from distkern.estimators.rbcd import RBCDClassifier, RBCDRegressor
+    from distkern.estimators.sbmd import SBMDClassifier, SBMDRegressor
     from distkern.estimators.sdca import SDCAClassifier, SDCARegressor
     from distkern.estimators.simba import SIMBAClassifier
     from distkern.estimators.svrg import SVRGClassifier, SVRGRegressor
@@ -52,6 +53,8 @@ __all__ = [
     "RBCDClassifier",
     "RBCDRegressor",
     "RandomFeatures",
+    "SBMDClassifier",
+    "SBMDRegressor",
     "SDCAClassifier",
     "SDCARegressor",
     "SIMBAClassifier",
@@ -84,6 +87,8 @@ _HOMES = {
     "RBCDClassifier": "distkern.estimators.rbcd",
     "RBCDRegressor": "distkern.estimators.rbcd",
     "RandomFeatures": "distkern.estimators.random_features",
+    "SBMDClassifier": "distkern.estimators.sbmd",
+    "SBMDRegressor": "distkern.estimators.sbmd",
     "SDCAClassifier": "distkern.estimators.sdca",
     "SDCARegressor": "distkern.estimators.sdca",
     "SIMBAClassifier": "distkern.estimators.simba",

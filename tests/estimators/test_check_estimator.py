@@ -23,6 +23,7 @@ STEPS = {
     "csvrg": {"steps_per_stage": 500},
     "pegasos": {"steps_per_stage": 1000, "lam": 0.01, "stages": 5},
     "rbcd": {"block_size": 64},
+    "sbmd_regressor": {"batch_size": 4, "stages": 20},
     "sdca_regressor": {"nu": 0.01},
 }
 

@@ -1,0 +1,1 @@
+"""Parts of SBMD: its steps in blocks of coefficients."""

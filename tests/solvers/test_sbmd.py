@@ -1,0 +1,152 @@
+"""SBMD: against scikit-learn's solvers of the same objective and a plain loop; forms of rows, resumption."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.svm import LinearSVC
+
+from distkern.common.sparse import SparseRows
+from distkern.features.kernel_choice import KernelChoice
+from distkern.features.linear import Linear
+from distkern.features.nystroem import Nystroem
+from distkern.features.random import Random
+from distkern.kernels import find_kernel
+from distkern.losses import find_loss
+from distkern.passes import Stream
+from distkern.solvers.base import Trouble
+from distkern.solvers.risk import Risk
+from distkern.solvers.sbmd import SBMD
+from feature_problems import problem_of, waves
+from reference import PlainRunner, cut_blocks
+
+RBF = KernelChoice(find_kernel("rbf"), 1.0)
+RANDOM = Random(RBF, 64)
+NU = 1e-2
+
+
+def solver(loss="logistic", outputs=1, features=RANDOM, *, risk=None, **settings):
+    risk = risk or Risk(find_loss(loss)(), outputs)
+    defaults = {"nu": NU, "batch_size": 10, "block_size": 20, "stages": 3}
+    return SBMD(risk, features, **{**defaults, **settings})
+
+
+def train(subject, blocks, *, start=None, seed=0):
+    """The states after init and after each stage, and the runner."""
+    problem = problem_of(blocks, subject.risk.n_outputs, seed=seed)
+    runner = PlainRunner(blocks)
+    states = [runner.run(subject.init(problem)) if start is None else start]
+    while not subject.finished(states[-1]):
+        states.append(runner.run(subject.stage(problem, states[-1])))
+    return states, runner
+
+
+def features_of(subject, state, blocks):
+    """Z of all rows."""
+    basis = subject.basis(problem_of(blocks), state.landmarks, state.gamma)
+    return np.concatenate([np.asarray(basis.values(block.features)) for block in blocks]).astype(float)
+
+
+def targets_of(subject, blocks):
+    return np.concatenate([subject.risk.targets(block) for block in blocks]).astype(float)
+
+
+def objective(subject, z, y, w, s=1.0):
+    return 0.5 * subject.nu * np.sum(w**2) + np.mean(s * subject.risk.loss.row_values(z @ w, y))
+
+
+MACHINES = {
+    "square": lambda n: Ridge(alpha=NU * n, fit_intercept=False),
+    "logistic": lambda n: LogisticRegression(C=1 / (NU * n), fit_intercept=False, tol=1e-9, max_iter=10_000),
+    "squared_hinge": lambda n: LinearSVC(C=1 / (NU * n), fit_intercept=False, tol=1e-9, max_iter=10**6),
+}
+
+
+@pytest.mark.parametrize("features", [RANDOM, Nystroem(RBF, n_landmarks=30), Linear()], ids=lambda f: f.name)
+@pytest.mark.parametrize("loss", MACHINES)
+def test_reaches_the_minimum_that_scikit_learn_finds(loss, features):
+    blocks = waves(classes=0 if loss == "square" else 2)
+    subject = solver(loss, features=features, stages=8, steps_per_stage=50.0)
+    states, _ = train(subject, blocks)
+    z, y = features_of(subject, states[0], blocks), targets_of(subject, blocks)
+    w = MACHINES[loss](len(y)).fit(z, y[:, 0]).coef_.reshape(-1, 1)
+    minimum, last = objective(subject, z, y, w), states[-1]
+    assert last.objective == pytest.approx(objective(subject, z, y, last.coefficients), rel=1e-12)
+    assert minimum * (1 - 1e-6) < last.objective < minimum * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("averaging", [3, 0, None])
+@pytest.mark.parametrize(("loss", "classes", "outputs"), [("hinge", 2, 1), ("softmax", 3, 3)])
+def test_equals_a_plain_loop(loss, classes, outputs, averaging, monkeypatch):
+    drawn = []
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 300)
+    blocks = waves(300, classes=classes, weights=weights)
+    risk = Risk(find_loss(loss)(), outputs, None, float(weights.mean()))
+    subject = solver(risk=risk, averaging=averaging, stages=2)
+    step = "distkern.solvers.sbmd.stream"
+    from distkern.common.rng import stream
+
+    class Noting:
+        def __init__(self, *arguments):
+            self.generator = stream(*arguments)
+
+        def integers(self, n):
+            drawn.append(int(self.generator.integers(n)))
+            return drawn[-1]
+
+    monkeypatch.setattr(step, Noting)
+    states, runner = train(subject, blocks)
+    z, y, s = features_of(subject, states[0], blocks), targets_of(subject, blocks), weights / weights.mean()
+    curvature = risk.loss.curvature if loss == "softmax" else 1.0
+    first = 1 / (curvature * (s * np.sum(z**2, axis=1)).max() + NU)
+    assert states[0].first_step == pytest.approx(first)
+    w, total, sum_of_weights, step = np.zeros((64, outputs)), np.zeros((64, outputs)), 0.0, 0
+    for stage, state in enumerate(states[1:]):
+        # 10 blocks of 30 rows make 3 batches each
+        order = np.concatenate(runner.sampled[stage])
+        for start in range(0, 300, 10):
+            rows = order[start : start + 10]
+            block = slice(20 * drawn[step], min(20 * drawn[step] + 20, 64))
+            slopes = s[rows, None] * risk.loss.row_slopes(z[rows] @ w, y[rows]) / 10
+            gamma = first / (1 + first * NU * step / (2 * 4))
+            w[block] -= gamma * (z[rows, block].T @ slopes + NU * w[block])
+            step += 1
+            weight = 0.0 if averaging is None else float(step**averaging)
+            total, sum_of_weights = total + weight * w, sum_of_weights + weight
+        wanted = w if averaging is None else total / sum_of_weights
+        np.testing.assert_allclose(state.coefficients, wanted, rtol=0, atol=1e-9 * np.abs(wanted).max())
+        assert state.objective == pytest.approx(objective(subject, z, y, wanted, s), rel=1e-9)
+    assert len(set(drawn)) == 4
+
+
+def test_sparse_rows_as_dense_ones():
+    generator = np.random.default_rng(0)
+    x = np.where(generator.random((300, 8)) < 0.4, generator.standard_normal((300, 8)), 0.0)
+    codes = (x @ generator.standard_normal(8) > 0).astype(np.int32)
+    dense, sparse = (cut_blocks(rows, codes, [30] * 10) for rows in (x, SparseRows.of_dense(x)))
+    subject = solver(features=Linear(), block_size=3)
+    one, other = (train(subject, blocks)[0][-1] for blocks in (dense, sparse))
+    np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9, atol=1e-12)
+
+
+def test_the_next_stage_depends_on_the_state_alone():
+    blocks = waves(classes=2)
+    states, _ = train(solver(), blocks)
+    again, _ = train(solver(), blocks, start=states[1])
+    np.testing.assert_array_equal(states[-1].coefficients, again[-1].coefficients)
+    assert states[-1].objective == again[-1].objective
+
+
+def test_a_batch_is_not_cut_by_pieces():
+    blocks = waves(classes=2)
+    subject = dataclasses.replace(solver(), batch_size=100)
+    (stream,) = [one.step for one in subject.outline(problem_of(blocks)) if isinstance(one.step, Stream)]
+    assert stream.piece_rows % 100 == 0
+
+
+def test_divergence_is_mended_by_a_smaller_step():
+    assert solver(step_size=1e3).mend(Trouble.DIVERGED) == "set step_size=100"
+    assert "smaller step_size" in solver().mend(Trouble.DIVERGED)
