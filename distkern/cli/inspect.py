@@ -132,6 +132,8 @@ def _model(path: Place) -> Found:
         facts["targets"] = (
             f"less {', '.join(f'{center:.6g}' for center in centers)}, in units of {model.target_scale_:.6g}"
         )
+    if (path / "tune" / "report.html").exists():
+        record["tune"] = facts["search"] = str(path / "tune" / "report.html")
     if model.ended_ is not None:
         record["ended"] = facts["ended"] = model.ended_
     for text in history[-1].get("warnings", ()) if history else ():

@@ -119,7 +119,7 @@ def _facts(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any])
 
 def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any]) -> None:
     from distkern.cli.tables import console, table
-    from distkern.cli.tuning import at_an_end, in_metric, search_folder
+    from distkern.cli.tuning import at_an_end, compared_on, in_metric, search_folder, within_chance
     from distkern.monitor.text import error_name, in_error, in_time
     from distkern.tuning.candidate import in_words
 
@@ -134,8 +134,10 @@ def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any]) 
     seconds = sum(one.seconds for one in ranked)
     click.echo(
         f"chosen: {in_words(ranked[0].settings)} ({metric} {in_metric(metric, ranked[0].value)} on "
-        f"{ranked[0].trials[-1].n_held_out:,} held-out rows; {search.n_trials} trials, {in_time(seconds)})"
+        f"{compared_on(search, ranked[0])}; {search.n_trials} trials, {in_time(seconds)})"
     )
+    if chance := within_chance(search, ranked):
+        click.echo(chance)
     for text in at_an_end(ranked):
         click.echo(f"{text}: a wider range may hold a better one")
     test = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +101,33 @@ def with_settings(job: Job, settings: dict[str, Any]) -> Job:
 def in_metric(name: str, value: float | None) -> str:
     """A value of a metric as text."""
     return in_percent(value) if name in _SHARES else in_number(value)
+
+
+def compared_on(search: Search, best: Ranked) -> str:
+    """On which rows candidates were compared, in words."""
+    rows = f"{best.trials[-1].n_held_out:,} held-out rows"
+    return f"{search.validation} folds of {rows}" if isinstance(search.validation, int) else rows
+
+
+def within_chance(search: Search, ranked: Sequence[Ranked]) -> str:
+    """How many others of the last rung err no more than the best by a standard error of its own, in words.
+
+    Of a share p of n rows that is sqrt(p (1 - p) / n). Empty for other figures, and where there are none.
+    """
+    best = ranked[0]
+    if search.metric.name not in ("error", "accuracy") or best.value is None:
+        return ""
+    n_rows = sum(trial.n_held_out for trial in best.trials if trial.rung == best.rung)
+    error = math.sqrt(best.value * (1 - best.value) / n_rows)
+    near = [
+        one
+        for one in ranked[1:]
+        if one.rung == best.rung and one.value is not None and abs(one.value - best.value) <= error
+    ]
+    if not near:
+        return ""
+    others = "1 other is" if len(near) == 1 else f"{len(near)} others are"
+    return f"{others} within a standard error of it ({in_percent(error)}): chance may have chosen"
 
 
 def at_an_end(ranked: Sequence[Ranked]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from distkern.cli.tuning import at_an_end, in_metric
+from distkern.cli.tuning import at_an_end, compared_on, in_metric, within_chance
 from distkern.monitor.look import table, tiles
 from distkern.monitor.plots import Line, line_plot
 from distkern.monitor.report import whole_page
@@ -44,6 +44,7 @@ def tuning_page(job: Job, dataset: Dataset, search: Search, ranked: Sequence[Ran
             f'<p class="note">{escape(text)}: a wider range may hold a better one</p>'
             for text in at_an_end(ranked)
         ),
+        *([f'<p class="note">{escape(chance)}</p>'] if (chance := within_chance(search, ranked)) else []),
         f'<div class="figures">{"".join(_plots(search, ranked))}</div>',
         "<h2>Candidates</h2>",
         _table(search, ranked),
@@ -52,14 +53,9 @@ def tuning_page(job: Job, dataset: Dataset, search: Search, ranked: Sequence[Ran
 
 
 def _how(search: Search, best: Ranked) -> str:
-    held_out = best.trials[-1].n_held_out
-    validation = search.validation
-    rows = f"{held_out:,} of the training rows held out"
-    if isinstance(validation, int):
-        rows = f"{validation} folds of the training rows, {held_out:,} held out of the first"
     rungs = ", then ".join(f"{rung.n_candidates} candidates on {rung.share:.3g}" for rung in search.rungs)
     how = f"{search.method}: {rungs} of the other rows" if len(search.rungs) > 1 else search.method
-    return f"{how}; {rows}, seed {search.seed}"
+    return f"{how}; compared on {compared_on(search, best)} of the training rows, seed {search.seed}"
 
 
 def _plots(search: Search, ranked: Sequence[Ranked]) -> list[str]:

@@ -123,6 +123,12 @@ class SearchFolder:
             self.clear(trial.task)
         self._found[trial.task] = trial
 
+    def n_kept(self) -> int:
+        """Trials that are kept; by their files, for an interruption may come right after one is written."""
+        if self.place is None:
+            return len(self._found)
+        return sum(file.name[:1] != "." for file in (self.place / "trials").iterdir())
+
     def checkpoints(self, task: Task) -> Place | None:
         """Where the fit of a trial leaves its checkpoints."""
         return None if self.place is None else self.place / "running" / task.name / "checkpoints"

@@ -27,6 +27,7 @@ from distkern.runs.evaluation import evaluate_split, evaluation_passes
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked, whose_limit
 from distkern.runs.run import plan_on
 from distkern.storage.dataset import Split
+from distkern.storage.part import Part
 from distkern.tuning.candidate import Candidate, in_words
 from distkern.tuning.record import Task, Trial
 
@@ -105,14 +106,16 @@ class Workshop:
                 else:
                     self._work_together(open_tasks)
             except KeyboardInterrupt as interrupt:
-                raise Interrupted(
-                    f"interrupted; {self._done} of {self._search.n_trials} trials are kept: run the same "
-                    "command again to go on"
-                    if self._search.folder.place is not None
-                    else "interrupted"
-                ) from interrupt
+                raise Interrupted(self._farewell()) from interrupt
         made = {task: self._search.folder.trial(task) for task in tasks}
         return {task: trial for task, trial in made.items() if trial is not None}
+
+    def _farewell(self) -> str:
+        folder = self._search.folder
+        if folder.place is None:
+            return "interrupted"
+        kept = f"{folder.n_kept()} of {self._search.n_trials} trials are kept"
+        return f"interrupted; {kept}: run the same command again to go on"
 
     def _open(self) -> None:
         where = self._where
@@ -200,7 +203,8 @@ class Workshop:
                 learned, executor=executor, listeners=listeners, checkpoints=checkpoints, resume=True
             )
             steps = partial(evaluation_passes, model, held_out)
-            executor.machine = check_limit(steps, Extent.of(held_out), self._where.memory_limit)(machine)
+            beside = _beside_kept(machine, learned)
+            executor.machine = check_limit(steps, Extent.of(held_out), self._where.memory_limit)(beside)
             figures = evaluate_split(model, held_out, executor, listeners).figures
         except DivergenceError as error:
             return made(time.perf_counter() - started, failed=str(error))
@@ -226,3 +230,10 @@ class Workshop:
                 raise KeyboardInterrupt
 
         return stop
+
+
+def _beside_kept(machine: Machine, learned: Part) -> Machine:
+    """The machine without the memory in which processes keep blocks for the candidates to come."""
+    kept = Extent.of(learned, learned.kept_as).kept_bytes(machine)
+    limit = machine.memory_limit
+    return machine if limit is None else replace(machine, memory_limit=max(1, limit - kept))

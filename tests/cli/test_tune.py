@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cluster_processes import finish, start_distkern
+from cluster_processes import Processes, finish, start_distkern
 from distkern.cli.main import main
 from distkern.runs.persistence import load_model
 from distkern.storage.ingest import write_dataset
@@ -195,6 +195,67 @@ def test_other_things_in_the_folder_are_refused(folder: Path, capsys: pytest.Cap
 def test_plan_takes_a_job_with_a_search(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "job.toml"]) == 0
     assert "a search of 12 trials" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_keeps_what_has_finished(folder: Path, capsys: pytest.CaptureFixture[str], jobs: str) -> None:
+    more = JOB.replace("stages = 2", "stages = 40\ntol = 0.0").replace('"halving"', '"grid"')
+    Path("job.toml").write_text(more)
+    process = start_distkern("tune", "job.toml", "--jobs", jobs)
+    while len(kept()) < 2:
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    told = re.search(r"distkern: interrupted; (\d+) of 9 trials are kept: run the same command again", said)
+    assert told is not None
+    assert int(told[1]) == len(kept())
+    assert main(["tune", "job.toml"]) == 0
+    assert f"{told[1]} trials were made before" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_running_cluster_finds_the_same(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed(capsys, "tune", "job.toml")
+    with Processes(tmp_path) as cluster:
+        there = ["--scheduler", cluster.address, "--jobs", "2", "--out", "n"]
+        printed(capsys, "tune", "job.toml", *there)
+    assert trials("n") == trials("m")
+    np.testing.assert_array_equal(load_model("n").coef_, load_model("m").coef_)
+
+
+def test_in_a_store(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    facts, _ = printed(capsys, "tune", "job.toml", "--out", "memory://tuned/m")
+    again, said = printed(capsys, "tune", "job.toml", "--out", "memory://tuned/m")
+    assert again == facts
+    assert " of 12: error" not in said
+
+
+def test_folds_and_chance_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("job.toml").write_text(
+        JOB.replace('method = "halving"', "validation = 3").replace("0.001, 1.0,", "1.0,")
+    )
+    assert main(["tune", "job.toml"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"on 3 folds of 83[2-5] held-out rows; 18 trials", out)
+    value = load_errors("m")
+    best = min(value)
+    near = sum(one - best <= np.sqrt(best * (1 - best) / 2500) for one in value) - 1
+    assert (f"{near} other" in out) == (near > 0)
+    assert main(["inspect", "m"]) == 0
+    assert "m/tune/report.html" in capsys.readouterr().out
+
+
+def load_errors(model: str) -> list[float]:
+    """Of each candidate, averaged over its folds."""
+    found: dict[int, list[float]] = {}
+    for trial in trials(model).values():
+        found.setdefault(trial["candidate"], []).append(trial["value"])
+    return [float(np.mean(values)) for values in found.values()]
 
 
 @pytest.mark.slow
