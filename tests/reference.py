@@ -187,15 +187,18 @@ def csvrg(
     radius: float | None = None,
     project_every: int = 0,
     chosen: Sequence[int] | None = None,
+    directions: np.ndarray | None = None,
 ) -> list[np.ndarray]:
     """Algorithm 1 with lambda inside alpha; the coefficients (r, k) after each stage.
 
     ``stages`` holds for each stage the sampled rows, in pieces; with a ``radius``, w is projected after
     each piece that completes ``project_every`` steps since the last projection, and at the end of a stage.
-    ``chosen`` are the t of option II.
+    ``chosen`` are the t of option II, ``directions`` (n, r) what stands for phi(x_i), if not the nearest
+    landmark.
     """
     n, k = signs.shape
-    nearest = K_rows.argmax(axis=1)
+    if directions is None:
+        directions = np.eye(len(K_landmarks))[K_rows.argmax(axis=1)]
     sigma = np.zeros((K_landmarks.shape[0], k))
     result = []
 
@@ -216,7 +219,7 @@ def csvrg(
         full = np.zeros_like(sigma)
         for i in range(n):
             for j in range(k):
-                full[nearest[i], j] += alpha(i, j, snapshot) / n
+                full[:, j] += alpha(i, j, snapshot) / n * directions[i]
         w = snapshot.copy()
         since = steps = 0
         picked = None
@@ -228,7 +231,7 @@ def csvrg(
                 new = w.copy()
                 for j in range(k):
                     new[:, j] = (1 - eta) * w[:, j] - eta * full[:, j]
-                    new[nearest[i], j] -= eta * (alpha(i, j, w) - alpha(i, j, snapshot))
+                    new[:, j] -= eta * (alpha(i, j, w) - alpha(i, j, snapshot)) * directions[i]
                 w = new
             since += len(piece)
             if radius is not None and since >= project_every:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 _ROW_BYTES = 64 * 4
 #: a sensible model of the digits in a minute; the user's own data gets the algorithm's defaults
-_DIGITS = {"loss": "odm", "kernel": "rbf", "gamma": 0.5, "lam": 6400.0, "n_landmarks": 512, "stages": 3}
+_DIGITS = {"loss": "odm", "kernel": "rbf", "gamma": 0.5, "lam": 6400.0, "n_landmarks": 512, "stages": 2}
 _TEST_SHARE = 0.01
-#: 1 MiB: the kernel values of some blocks, 512 a row, are on their way to the driver at any time
+#: 1 MiB: the features of some blocks, 512 a row, are on their way to the driver at any time
 _ROWS_PER_SHARD = 4_096
 #: of the same rows, what the machine that is chosen for them is shown on, at most: seconds and not minutes
 _CHOSEN_ROWS, _CHOSEN_BYTES, _ASKED_ROWS = 8_192, 32 * 2**20, 16_384

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.bases.nystroem import NystroemBasis
 from distkern.estimators.coreset import AbstractCoresetClassifier
 from distkern.solvers.csvrg import CSVRG
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE, hyperparameters_of
@@ -14,8 +17,9 @@ class CSVRGClassifier(AbstractCoresetClassifier):
     """Kernel machine trained by coreset variance-reduced stochastic gradients (csvrg.txt, Algorithm 1).
 
     Minimises 1/2 |w|^2 + (lam / m) sum_i l(y_i <w, phi(x_i)>) over w in the span of at most ``n_landmarks``
-    landmarks, for losses without kinks with linear convergence to a fixed point near the optimum. Several
-    classes are learnt one-vs-rest over the same landmarks, sharing every kernel row.
+    landmarks, for losses without kinks with linear convergence to the optimum of that span; with
+    ``projection=True``, as in the paper, to a fixed point whose distance is that of the rows from their
+    landmarks. Several classes are learnt one-vs-rest over the same landmarks, sharing every kernel row.
 
     Examples
     --------
@@ -29,6 +33,13 @@ class CSVRGClassifier(AbstractCoresetClassifier):
     hyperparameters = hyperparameters_of(
         CSVRG, class_weight=CLASS_WEIGHT, scale=SCALE, random_state=RANDOM_STATE
     )
+
+    def _keep(self, state: Any) -> None:
+        super()._keep(state)
+        if self.value("projection") == "span":
+            # the same model over the kernels themselves, which are quicker
+            kernel = self.kernel_choice().with_gamma(self.gamma_)
+            self.coef_ = NystroemBasis(kernel, self.landmarks_).landmark_coefficients(self.coef_)
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> CSVRG:
         return CSVRG(self._parts(class_weights, mean_weight), **self.values_of(CSVRG))

@@ -54,10 +54,16 @@ class Nystroem(AbstractLandmarkFeatures):
                 # the factor and its residuals; landmarks in double precision, and in another order
                 driver_bytes=32 * size * size + 2 * size * layout.row_numbers * (8 + itemsize),
             )
-        return replace(
-            plain,
-            operand_bytes=plain.operand_bytes + size * size * (8 + itemsize),
-            tile_rows=min(rows_of_wide_tile(size, itemsize), layout.most_rows),
-            row_bytes=row_bytes(size, layout.row_numbers, itemsize),
-            flops_per_row=plain.flops_per_row + 2.0 * size * size,
-        )
+        return whitened(plain, layout)
+
+
+def whitened(plain: Footprint, layout: Layout) -> Footprint:
+    """What :class:`~distkern.bases.nystroem.NystroemBasis` takes, where the kernels alone take ``plain``."""
+    size, itemsize = plain.size, layout.dtype.itemsize
+    return replace(
+        plain,
+        operand_bytes=plain.operand_bytes + size * size * (8 + itemsize),
+        tile_rows=min(rows_of_wide_tile(size, itemsize), layout.most_rows),
+        row_bytes=row_bytes(size, layout.row_numbers, itemsize),
+        flops_per_row=plain.flops_per_row + 2.0 * size * size,
+    )

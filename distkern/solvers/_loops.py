@@ -50,7 +50,7 @@ class Average(NamedTuple):
         self.early[...] += change * self.inverse_sum
 
 
-def _csvrg(values, nearest, products, signs, weights, w, eta, lam, parameters):  # type: ignore[no-untyped-def]
+def _csvrg(values, nearest, products, signs, weights, w, eta, lam, spans, parameters):  # type: ignore[no-untyped-def]
     v, b, a = w.v, w.b, w.a[0]
     size = values.shape[1]
     outputs = signs.shape[1]
@@ -72,9 +72,13 @@ def _csvrg(values, nearest, products, signs, weights, w, eta, lam, parameters): 
                 for i in range(size):
                     v[j, i] *= a
             a = 1.0
-        landmark = nearest[t]
         for j in range(outputs):
-            v[j, landmark] -= eta * lam * weights[t] * differences[j] / a
+            change = eta * lam * weights[t] * differences[j] / a
+            if spans:
+                for i in range(size):
+                    v[j, i] -= change * values[t, i]
+            else:
+                v[j, nearest[t]] -= change
     w.a[0] = a
 
 
@@ -103,10 +107,11 @@ def csvrg_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[
     """The inner loop of csvrg.txt, Algorithm 1, on the rows of a piece.
 
     The compiled function takes the arrays of a :class:`~distkern.solvers.pieces.Piece`, whose ``products``
-    (n, 2 k) are the predictions of w~ and of mu, an :class:`Iterate`, which it changes, eta, lam and the
-    loss's parameters.
+    (n, 2 k) are the predictions of w~ and of mu, an :class:`Iterate`, which it changes, eta, lam, whether the
+    directions are the rows of values themselves and not those at the nearest landmarks, and the loss's
+    parameters.
     """
-    return _compiled(_csvrg, tuple_type(Iterate, "f8[:, :]! f8[:]! f8[:]!"), "f8 f8", loss, dtype)
+    return _compiled(_csvrg, tuple_type(Iterate, "f8[:, :]! f8[:]! f8[:]!"), "f8 f8 b1", loss, dtype)
 
 
 @cache

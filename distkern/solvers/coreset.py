@@ -20,9 +20,9 @@ from distkern.features.landmarks import footprint_of_landmarks
 from distkern.landmarks.base import AbstractLandmarkRule
 from distkern.losses import margin_loss
 from distkern.losses.base import AbstractElementwiseLoss, AbstractLoss
-from distkern.passes import Stream, Visit
+from distkern.passes import Reduce, Stream, Visit
 from distkern.solvers.base import Outline, Problem, Steps, Trouble
-from distkern.solvers.measuring import Figures, MeasuredState, Model, measured
+from distkern.solvers.measuring import Figures, MeasuredState, Model, Sums, measured
 from distkern.solvers.pieces import Piece, PieceOperand, piece_rows, prepare_piece, stream_cost
 from distkern.solvers.risk import Risk
 from distkern.solvers.searchable import AbstractSearchable, State
@@ -65,11 +65,6 @@ class CoresetProblem:
         """Of a ball that holds each output's optimum: sqrt(2 lam max(-z l'))."""
         return math.sqrt(2.0 * self.margin_loss.norm_bound * self.lam)
 
-    def model(self, problem: Problem, landmarks: Rows, gamma: float, coefficients: Floats) -> Model:
-        """The operand for a state."""
-        basis = LandmarkBasis(self.kernel.with_gamma(gamma), landmarks)
-        return Model(basis, coefficients, self.risk(problem))
-
     def begin(self, problem: Problem) -> Steps[tuple[Rows, float]]:
         """Choose landmarks and gamma."""
         gamma = yield from self.kernel.choose_gamma(problem)
@@ -89,10 +84,6 @@ class CoresetProblem:
             "which follows the gradient itself"
         )
 
-    def footprint(self, problem: Problem, size: int) -> Footprint:
-        """What evaluating the kernel at so many landmarks takes."""
-        return footprint_of_landmarks(problem, self.kernel, size)
-
     def expected_size(self, problem: Problem) -> int:
         """r, an upper bound, before any row is read."""
         return self.landmarks.expected_size(problem)
@@ -110,14 +101,14 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
     stages : at most this many
     steps_per_stage : an int is rows, a float passes over the rows, None the solver's own rule
     order : "shuffled" or "iid"
-    projection : keep w in the ball that holds the optimum
+    projection : keep w in the ball that holds the optimum, and other words of a solver
     """
 
     parts: CoresetProblem
     stages: int
     steps_per_stage: int | float | None
     order: str
-    projection: bool
+    projection: bool | str
 
     @abstractmethod
     def wanted_steps(self, problem: Problem) -> float:
@@ -151,9 +142,29 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
 
     def model(self, problem: Problem, state: Any, basis: AbstractBasis | None = None) -> Model:
         """The operand for a state; ``basis`` is of its landmarks, if there is one already."""
-        if basis is not None:
-            return Model(basis, state.coefficients, self.parts.risk(problem))
-        return self.parts.model(problem, state.landmarks, state.gamma, state.coefficients)
+        if basis is None:
+            basis = self.basis(state.landmarks, state.gamma)
+        return Model(basis, state.coefficients, self.parts.risk(problem))
+
+    # -- what the iterates are combinations of
+
+    def basis(self, landmarks: Rows, gamma: float) -> AbstractBasis:
+        """The functions: the kernel at the landmarks."""
+        return LandmarkBasis(self.parts.kernel.with_gamma(gamma), landmarks)
+
+    def footprint(self, problem: Problem, size: int) -> Footprint:
+        """What evaluating so many of them takes."""
+        return footprint_of_landmarks(problem, self.parts.kernel, size)
+
+    def gradient_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+        """The full gradient, the objective and the training error."""
+        return snapshot_pass(problem, model, footprint)
+
+    def operand(self, model: Model, columns: Floats) -> PieceOperand:
+        """Of the rows of a stage."""
+        return PieceOperand(model.basis, model.risk, columns)
+
+    # -- passes
 
     def ball(self, basis: AbstractBasis) -> BallProjection:
         """What w is kept in during a stage."""
@@ -162,7 +173,7 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
     def rows_of_stage(self, problem: Problem, model: Model, state: Any) -> Stream[Piece]:
         """The stage's sampled rows, prepared."""
         visits = problem.visits(self.steps(problem), state.stage, self.order)
-        operand = PieceOperand(model.basis, model.risk, self.columns(state))
+        operand = self.operand(model, self.columns(state))
         return self._stream(problem, visits, operand, model.basis.size)
 
     def measured(
@@ -170,11 +181,11 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
     ) -> Steps[tuple[StateOf, Figures]]:
         """The state with objective and errors filled in, and the sums they come from."""
         model = self.model(problem, state, basis)
-        footprint = self.parts.footprint(problem, model.basis.size)
+        footprint = self.footprint(problem, model.basis.size)
         norms = model.basis.squared_norms(model.coefficients)
         figures = yield from measured(
             problem,
-            snapshot_pass(problem, model, footprint),
+            self.gradient_pass(problem, model, footprint),
             held_out_pass(problem, model, footprint),
             float(0.5 * norms.sum()),
             self.parts.lam,
@@ -182,11 +193,11 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
         return state.with_figures(figures), figures
 
     def outline(self, problem: Problem) -> list[Outline]:
-        footprint = self.parts.footprint(problem, self.parts.expected_size(problem))
+        footprint = self.footprint(problem, self.parts.expected_size(problem))
         visits = problem.visits(self.steps(problem), 0, self.order)
         passes = [
             *self.parts.outline_begin(problem),
-            Outline(snapshot_pass(problem, None, footprint), self.stages + 1),
+            Outline(self.gradient_pass(problem, None, footprint), self.stages + 1),
             Outline(self._stream(problem, visits, None, footprint.size), self.stages),
         ]
         if problem.has_test:
@@ -203,9 +214,7 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
             operand,
             piece_rows=piece_rows(size, problem.dtype.itemsize),
             cost=stream_cost(
-                problem,
-                self.parts.footprint(problem, size),
-                n_columns=self.columns_per_output * problem.n_outputs,
+                problem, self.footprint(problem, size), n_columns=self.columns_per_output * problem.n_outputs
             ),
         )
 

@@ -5,23 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
+from distkern.bases.nystroem import NystroemBasis
 from distkern.common.choices import Choices
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows
 from distkern.common.types import Floats
+from distkern.features import Footprint
+from distkern.features.nystroem import whitened
 from distkern.losses import margin_loss_names
+from distkern.passes import Derived, Reduce
+from distkern.solvers import explicit
 from distkern.solvers.base import Measures, Problem, Steps, order_of_rows, rows_of_stage
-from distkern.solvers.coreset import AbstractCoresetSolver, CoresetProblem
+from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
-from distkern.solvers.measuring import MeasuredState, Model
-from distkern.solvers.pieces import Piece
+from distkern.solvers.measuring import MeasuredState, Model, Sums
+from distkern.solvers.pieces import Piece, PieceOperand
 
 
 @dataclass(frozen=True)
@@ -32,8 +38,9 @@ class CSVRGState(MeasuredState):
     ----------
     landmarks : (r, n_features)
     gamma : of the kernel
-    coefficients : (r, n_outputs) float64
-    gradient : (r, n_outputs), mu: (1/m) sum of alpha~_i at the landmark nearest to x_i
+    coefficients : (r, n_outputs) float64, of kernels at the landmarks; with projection="span" of the Nystroem
+        features, see :class:`~distkern.bases.nystroem.NystroemBasis`
+    gradient : (r, n_outputs), mu: (1/m) sum of alpha~_i at the landmark nearest to x_i, or times z(x_i)
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
     """
 
@@ -47,14 +54,18 @@ class CSVRGState(MeasuredState):
 
 @dataclass(frozen=True)
 class CSVRG(AbstractCoresetSolver[CSVRGState]):
-    """Variance-reduced stochastic gradients whose directions are moved to the nearest landmark.
+    """Variance-reduced stochastic gradients over the span of landmarks.
 
     Minimises f of :class:`~distkern.solvers.coreset.CoresetProblem`. One stage, from the snapshot w~ with
-    mu = (1/m) sum_i alpha~_i phi(c_i), does for t = 1 .. T
+    mu = (1/m) sum_i alpha~_i p(x_i), does for t = 1 .. T
 
-        w <- (1 - eta) w - eta (alpha_t - alpha~_t) phi(c_t) - eta mu,        w = a v + b mu (lazily scaled),
+        w <- (1 - eta) w - eta (alpha_t - alpha~_t) p(x_t) - eta mu,        w = a v + b mu (lazily scaled),
 
-    at O(r) a step, then takes the new snapshot's gradient in one pass.
+    at O(r) a step, then takes the new snapshot's gradient in one pass. In Algorithm 1 p(x) is phi of the
+    landmark nearest to x (``projection=True``), and the fixed point is near the minimum only where the
+    landmarks are dense. With ``projection="span"`` p(x) is the projection of phi(x) on the span of all
+    landmarks, in orthonormal coordinates the Nystroem features K_CC^(-1/2) k(C, x): then it ends at the
+    minimum of f over that span. A row costs r^2 operations more, on the workers. That is not in the paper.
 
     Deviations from Algorithm 1: lambda is inside alpha once (the paper's (4)-(7) and (9) disagree); radius
     and frequency of the projection are those of :class:`~distkern.solvers.coreset.BallProjection`; rows are
@@ -82,14 +93,21 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         "I", Words("I", "II"), help="the next snapshot is the last iterate, or a random one"
     )
     order: str = order_of_rows()
-    projection: bool = parameter(True, FLAG, help="keep w in the ball that holds the optimum")
+    projection: bool | str = parameter(
+        "span",
+        Words("span"),
+        FLAG,
+        help="span: gradients are projected on the span of the landmarks, which takes r^2 operations more of "
+        "a row; true: they are moved to the nearest landmark, as in the paper; by both w is kept in the ball "
+        "that holds the optimum; false: as true, without the ball",
+    )
     tol: float = parameter(
         1e-2, NOT_NEGATIVE, help="stop once w changes by less than this share of itself in a stage"
     )
 
     name = "csvrg"
-    cost_of_pass = "n r (d + k) for the full gradient, as much for the inner loop"
-    memory = "r (d + k) numbers and a tile of kernel values"
+    cost_of_pass = "n r (r + d + k) for the full gradient, as much for the inner loop"
+    memory = "r (r + d + k) numbers and a tile of features"
     searched: ClassVar[Mapping[str, Choices]] = {"lam": SEARCHED_LAM, "gamma": SEARCHED_GAMMA}
     choices: ClassVar[Mapping[str, Parameter]] = {"loss": a_loss("odm", margin_loss_names), **CORESET}
 
@@ -114,20 +132,59 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     def columns(self, state: CSVRGState) -> Floats:
         return np.concatenate([state.coefficients, state.gradient], axis=1)
 
+    # -- gradients in the span of the landmarks
+
+    @property
+    def spans(self) -> bool:
+        """Whether gradients are projected on the span of the landmarks."""
+        return self.projection == "span"
+
+    def basis(self, landmarks: Rows, gamma: float) -> AbstractBasis:
+        if not self.spans:
+            return super().basis(landmarks, gamma)
+        return NystroemBasis(self.parts.kernel.with_gamma(gamma), landmarks)
+
+    def footprint(self, problem: Problem, size: int) -> Footprint:
+        plain = super().footprint(problem, size)
+        # the root of the kernel matrix is made of its eigenvectors
+        return replace(whitened(plain, problem), driver_bytes=40 * size**2) if self.spans else plain
+
+    def gradient_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+        if self.spans:
+            return explicit.gradient_pass(problem, model, footprint, "snapshot")
+        return super().gradient_pass(problem, model, footprint)
+
+    def operand(self, model: Model, columns: Floats) -> PieceOperand:
+        return replace(super().operand(model, columns), finds_nearest=not self.spans)
+
+    def ball(self, basis: AbstractBasis) -> BallProjection:
+        if not self.spans:
+            return super().ball(basis)
+        # it ends at the minimum, whose norm the bound is of
+        return BallProjection(basis, self.parts.radius / math.sqrt(2.0))
+
+    def _made(self, state: CSVRGState) -> Steps[AbstractBasis]:
+        yield from ()
+        return self.basis(state.landmarks, state.gamma)
+
+    # -- the algorithm
+
     def init(self, problem: Problem) -> Steps[CSVRGState]:
         landmarks, gamma = yield from self.parts.begin(problem)
         zero = np.zeros((len(landmarks), problem.n_outputs))
         state = CSVRGState(landmarks, gamma, zero, zero, math.inf, 0)
-        return (yield from self._snapshot(problem, state))
+        basis: AbstractBasis = yield Derived("basis", partial(self._made, state))
+        return (yield from self._snapshot(problem, state, basis))
 
     def stage(self, problem: Problem, state: CSVRGState) -> Steps[CSVRGState]:
         from distkern.solvers._loops import Iterate, csvrg_loop
 
-        model = self.model(problem, state)
+        basis: AbstractBasis = yield Derived("basis", partial(self._made, state))
+        model = self.model(problem, state, basis)
         pieces: Iterator[Piece] = yield self.rows_of_stage(problem, model, state)
         loss, ball = self.parts.margin_loss, self.ball(model.basis)
         loop = csvrg_loop(loss, model.basis.dtype)
-        rule = (float(self.eta(problem)), float(self.parts.lam), loss.parameters)
+        rule = (float(self.eta(problem)), float(self.parts.lam), self.spans, loss.parameters)
         v = np.array(state.coefficients.T, dtype=np.float64, order="C")
         w = Iterate(v, np.ones(1), np.zeros(problem.n_outputs))
         drawn, step, chosen = self._drawn_step(problem, state.stage), 0, None
@@ -150,7 +207,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
             change=change,
             projections=state.projections + ball.applied,
         )
-        return (yield from self._snapshot(problem, after, model.basis))
+        return (yield from self._snapshot(problem, after, basis))
 
     def _drawn_step(self, problem: Problem, stage: int) -> int:
         """t of the iterate that becomes the next snapshot; option I: T."""
@@ -159,9 +216,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
             return n_steps
         return int(stream(problem.seed, Purpose.OPTION_II, stage).integers(n_steps))
 
-    def _snapshot(
-        self, problem: Problem, state: CSVRGState, basis: AbstractBasis | None = None
-    ) -> Steps[CSVRGState]:
+    def _snapshot(self, problem: Problem, state: CSVRGState, basis: AbstractBasis) -> Steps[CSVRGState]:
         """The full gradient at the state's w~, and the figures that come with it."""
         filled, figures = yield from self.measured(problem, state, basis)
         return replace(filled, gradient=self.parts.lam * figures.sums.mean_gradient)

@@ -25,7 +25,7 @@ class Piece:
     Attributes
     ----------
     values : (n, r) kernel rows
-    nearest : (n,) nearest landmark of each row
+    nearest : (n,) nearest landmark of each row; empty where it was not asked for
     products : (n, n_columns) values @ operand.columns
     signs : (n, n_outputs), of the values' dtype
     weights : (n,) float64
@@ -48,11 +48,12 @@ class Piece:
 
 @dataclass(frozen=True)
 class PieceOperand:
-    """Basis, risk, and the columns (r, n_columns) that every kernel row is multiplied with."""
+    """Basis, risk, and the columns (r, n_columns) that every row of values is multiplied with."""
 
     basis: AbstractBasis
     risk: Risk
     columns: Floats
+    finds_nearest: bool = True
 
 
 def prepare_piece(block: Block, operand: PieceOperand) -> Piece:
@@ -60,9 +61,9 @@ def prepare_piece(block: Block, operand: PieceOperand) -> Piece:
     basis, risk = operand.basis, operand.risk
     columns = operand.columns.astype(basis.dtype)
     values = np.empty((block.n_rows, basis.size), dtype=basis.dtype)
-    nearest = np.empty(block.n_rows, dtype=np.intp)
+    nearest = np.empty(block.n_rows if operand.finds_nearest else 0, dtype=np.intp)
     products = np.empty((block.n_rows, columns.shape[1]), dtype=basis.dtype)
-    for tile in basis.tiles(block.features, values, nearest):
+    for tile in basis.tiles(block.features, values, nearest if operand.finds_nearest else None):
         multiply(tile.values, columns, products[tile.rows])
     signs, weights = risk.targets(block).astype(basis.dtype, copy=False), risk.weights(block)
     return Piece(values, nearest, products, signs, np.ones(block.n_rows) if weights is None else weights)

@@ -120,8 +120,8 @@ def test_a_damaged_shard_met_by_a_worker_process(folder: Path, capfd: pytest.Cap
             ["train", "--data", "numbers.zarr", "--algorithm", "csvrg", "--out", "new"],
             [
                 "numbers.zarr: the data set is for task 'regression', not classification; use an algorithm "
-                "for regression (auto, cells, dsg, newton, svrg), or shard it again with --task "
-                "classification"
+                "for regression (auto, cells, dsg, newton,",
+                ", svrg), or shard it again with --task classification",
             ],
         ),
         (

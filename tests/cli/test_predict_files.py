@@ -40,7 +40,7 @@ def table(n_rows: int = 300, seed: int = 0) -> pandas.DataFrame:
 
 
 def estimator() -> CSVRGClassifier:
-    return CSVRGClassifier(n_landmarks=40, gamma=2.0, lam=64.0, stages=2, random_state=0)
+    return CSVRGClassifier(n_landmarks=40, gamma=2.0, lam=64.0, stages=2, projection=True, random_state=0)
 
 
 @pytest.fixture(scope="module")

@@ -303,7 +303,7 @@ def test_compiled_inner_loop_gives_the_same_numbers(loss):
         w = Iterate(np.array([[f[i]]]), np.ones(1), np.zeros(1))
         products, signs = np.array([[-0.3, 0.0]]), np.array([[y[i]]])
         row = np.ones((1, 1)), np.zeros(1, np.intp), products, signs, np.array([weight])
-        loop(*row, w, eta, lam, loss.parameters)
+        loop(*row, w, eta, lam, False, loss.parameters)
         slopes = loss.derivative(np.array([f[i], -0.3]), y[i], loss.parameters)
         assert w.a[0] * w.v[0, 0] == pytest.approx(
             (1 - eta) * f[i] - eta * lam * weight * (slopes[0] - slopes[1]), abs=1e-12

@@ -110,7 +110,7 @@ def sharp(n_rows=2000):
 
 @pytest.mark.parametrize("kind", [distkern.CSVRGClassifier, distkern.AVMClassifier])
 def test_a_run_far_above_the_model_0_is_stopped_with_the_mend(kind):
-    model = kind(gamma=30.0, lam=1e5, n_landmarks=64, random_state=0)
+    model = kind(gamma=30.0, lam=1e5, n_landmarks=64, projection=True, random_state=0)
     with pytest.raises(DivergenceError, match=r"after stage 1, and 1e\+05 at the model 0: set a smaller lam"):
         model.fit(*sharp())
 

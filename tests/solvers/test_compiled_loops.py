@@ -43,7 +43,7 @@ from scaled import Scaled
 loop = csvrg_loop(Scaled(), np.dtype("f8"))
 w = Iterate(np.zeros((1, 1)), np.ones(1), np.zeros(1))
 row = np.ones((1, 1)), np.zeros(1, np.intp), np.array([[3.0, 0.0]]), np.ones((1, 1)), np.ones(1)
-loop(*row, w, 0.5, 1.0, ())
+loop(*row, w, 0.5, 1.0, False, ())
 print(-w.v[0, 0], sum(loop.stats.cache_hits.values()), loop.stats.cache_path)
 """
 
@@ -175,7 +175,7 @@ def test_long_stages_keep_their_digits():
     eta, lam = 0.3, 0.5
     lazy = Iterate(np.ones((1, 4)), np.ones(1), np.zeros(1))
     loop = csvrg_loop(loss, np.dtype("f8"))
-    loop(values, nearest, products, signs, np.ones(20_000), lazy, eta, lam, loss.parameters)
+    loop(values, nearest, products, signs, np.ones(20_000), lazy, eta, lam, False, loss.parameters)
     w = np.ones(4)
     for t in range(20_000):
         y = signs[t, 0]

@@ -259,7 +259,7 @@ def test_what_was_chosen_is_in_the_first_checkpoint(data, tmp_path, made):
             raise KeyboardInterrupt
 
     folder = CheckpointFolder(tmp_path / "c", {})
-    model = small(CSVRGClassifier)
+    model = small(CSVRGClassifier, projection=True)
     solver, problem = model.run_of(model._data_of_split(data.train), has_test=False)
     with open_executor("synchronous") as executor:
         with pytest.raises(Interrupted):
@@ -269,7 +269,7 @@ def test_what_was_chosen_is_in_the_first_checkpoint(data, tmp_path, made):
             solver, problem, resume=True
         )
     assert not {*PASSES} & {*made}
-    whole = small(CSVRGClassifier).fit(data.train)
+    whole = small(CSVRGClassifier, projection=True).fit(data.train)
     np.testing.assert_array_equal(outcome.state.coefficients, whole.coef_)
     assert solver.found(outcome.state) == whole.found_
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import reference
+from distkern.bases.landmarks import LandmarkBasis
 from distkern.losses import margin_loss_names
-from distkern.solvers.measuring import Sums
+from distkern.solvers.measuring import Model, Sums
 from distkern.solvers.snapshot import snapshot
 from problems import overlapping
 
@@ -34,7 +35,8 @@ def test_snapshot_sums_the_plain_formulas(loss, classes, dtype):
     parts = case.parts(loss, lam=2.5, n_landmarks=40)
     landmarks = case.features[:40]
     sigma = np.random.default_rng(2).standard_normal((40, case.n_outputs)) / 4
-    model = parts_model(case, parts, landmarks, sigma)
+    basis = LandmarkBasis(parts.kernel.with_gamma(2.0), landmarks)
+    model = Model(basis, sigma, parts.risk(case.problem))
     K_rows, _ = case.grams(landmarks)
     gradient, losses = np.zeros_like(sigma), 0.0
     for i in range(1500):
@@ -53,7 +55,3 @@ def test_snapshot_sums_the_plain_formulas(loss, classes, dtype):
     assert total.n_rows == 1500
     assert total.weight == pytest.approx(case.raw_weights.sum())
     assert total.gradient.dtype == np.float64
-
-
-def parts_model(case, parts, landmarks, sigma):
-    return parts.model(case.problem, landmarks, 2.0, sigma)

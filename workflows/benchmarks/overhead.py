@@ -37,6 +37,7 @@ def main() -> None:
     train = distkern.open_dataset(options.data).train
     settings = {"gamma": 4.0, "lam": 1024.0, "theta": 0.8, "mu": 0.4}
     model = distkern.CSVRGClassifier(
+        projection=True,
         **settings,
         n_landmarks=options.landmarks,
         landmarks="uniform",

@@ -58,6 +58,7 @@ def main() -> None:
         n_landmarks=options.n_landmarks,
         landmarks=options.landmarks,
         stages=options.stages,
+        projection=True,
         random_state=options.seed,
     )
     ranges = RANGES | (OF_ODM if model.loss == "odm" else {})
