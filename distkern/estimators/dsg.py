@@ -61,9 +61,13 @@ class AbstractDSG(AbstractFunctionalEstimator):
             self.kernel_choice(),
             sampler=self.value("sampler"),
             steps=steps,
-            least_steps=max(self.least_steps, self.least_visits * n_blocks),
+            least_steps=max(self._least_steps(), self.least_visits * n_blocks),
             **values,
         )
+
+    def _least_steps(self) -> int:
+        # of quantiles slopes are small beside the curvature of 1 that stands for their kink's
+        return self.least_steps * (4 if self._loss().predicts_quantiles else 1)
 
     def basis(self, dtype: DTypeLike = np.float32) -> RandomFeatureBasis:
         """The random features in use, computing in ``dtype``."""

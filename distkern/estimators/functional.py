@@ -15,6 +15,7 @@ from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.regressor import AbstractRegressor
 from distkern.losses import loss_names
 from distkern.runs.data import TrainingData
+from distkern.runs.prediction import rearranged
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE, a_loss
 from distkern.solvers.risk import Risk
@@ -47,7 +48,11 @@ class AbstractFunctionalEstimator(AbstractEstimator):
 
     def objective_value(self, losses: float, n_rows: int) -> float:
         """Mean loss + nu/2 |f|^2."""
-        return float(losses / n_rows + 0.5 * self.value("nu") * self._squared_norm())
+        return float(losses / n_rows + 0.5 * self.regulariser() * self._squared_norm())
+
+    def regulariser(self) -> float:
+        """nu."""
+        return float(self.value("nu"))
 
     def _squared_norm(self) -> float:
         """|f|^2, summed over the outputs."""
@@ -76,10 +81,13 @@ class AbstractFunctionalRegressor(AbstractFunctionalEstimator, AbstractRegressor
     targets and divided by target_scale_ too, so that the first term is the mean loss in those units, divided
     by target_scale_^2 for the square and the Huber loss and by target_scale_ for the others.
 
+    Predictions of several quantiles are sorted in each row, so that they do not cross, see
+    :func:`~distkern.runs.prediction.rearranged`; the objective is that of g as it is.
+
     Fitted attributes
     -----------------
     target_center_ : (n_outputs,), of the square loss the mean of the targets, of the others their median or
-        the quantiles that are asked for
+        the quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
     target_scale_ : of the square loss the standard deviation of the targets, of the others the spread between
         their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
     and those of :class:`~distkern.estimators.regressor.AbstractRegressor`, in the units of the targets
@@ -88,13 +96,19 @@ class AbstractFunctionalRegressor(AbstractFunctionalEstimator, AbstractRegressor
     def n_outputs(self) -> int:
         return self._loss().n_outputs()
 
+    def answer(self, output: str) -> partial[NDArray[Any]]:
+        own, loss = super().answer(output), self._loss()
+        if not loss.predicts_quantiles or loss.levels is None or len(loss.levels) < 2:
+            return own
+        return partial(rearranged, loss.levels, own)
+
     def risk(self) -> Risk:
         return scaled_risk(super().risk(), self.target_center_, self.target_scale_)
 
     def objective_value(self, losses: float, n_rows: int) -> float:
         constant = float(np.square(self.intercept_ - self.target_center_).sum())
         norm = (self._squared_norm() + constant) / self.target_scale_**2
-        return losses / n_rows + 0.5 * float(self.value("nu")) * norm
+        return losses / n_rows + 0.5 * self.regulariser() * norm
 
     def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Scaled) -> None:
         self.target_center_, self.target_scale_ = state.center, state.target_scale

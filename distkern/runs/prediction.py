@@ -36,6 +36,38 @@ def predict_rows(
     answer : what is said of Phi coef, see :func:`answer_of`
     features : (n_rows, n_features)
     """
+    basis, rows = _prepared(single, double, n_features, preparation, features)
+    with blas.single_threaded():
+        combined = basis.combine(rows, coefficients)
+    return answer(combined)
+
+
+def deviations_of_rows(
+    single: AbstractBasis,
+    double: AbstractBasis,
+    spread: Floats,
+    n_features: int,
+    preparation: Preparation | None,
+    features: Any,
+) -> NDArray[np.float64]:
+    """|phi(x)' D| of each row, (n_rows,), for D (size, size); the rest as in :func:`predict_rows`."""
+    basis, rows = _prepared(single, double, n_features, preparation, features)
+    found, narrow = np.empty(rows.shape[0]), spread.astype(basis.dtype)
+    with blas.single_threaded():
+        for tile in basis.tiles(rows):
+            products = tile.values @ narrow
+            found[tile.rows] = np.sqrt(np.einsum("ij,ij->i", products, products, dtype=np.float64))
+    return found
+
+
+def _prepared(
+    single: AbstractBasis,
+    double: AbstractBasis,
+    n_features: int,
+    preparation: Preparation | None,
+    features: Any,
+) -> tuple[AbstractBasis, Rows]:
+    """Rows as a basis takes them, and the basis of their precision."""
     values: Rows = features if isinstance(features, SparseRows) else np.asarray(features)
     dtype = values.dtype if values.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     if values.ndim != 2 or values.shape[1] != n_features:
@@ -45,10 +77,27 @@ def predict_rows(
     if preparation is not None:
         values = preparation.apply_rows(values, dtype)
     basis = single if dtype == np.float32 else double
-    with blas.single_threaded():
-        rows = converted(values.astype(dtype), sparse=isinstance(values, SparseRows))
-        combined = basis.combine(rows, coefficients)
-    return answer(combined)
+    return basis, converted(values.astype(dtype), sparse=isinstance(values, SparseRows))
+
+
+def rearranged(
+    levels: tuple[float, ...], answer: Callable[[Floats], NDArray[Any]], combined: Floats
+) -> NDArray[Any]:
+    """What is answered of quantiles, (n_rows, n_levels), in the order of their levels; one is left as it is.
+
+    Each row's quantiles are sorted: where they crossed the sorted ones are closer to the true ones, and cost
+    no more (Chernozhukov, Fernandez-Val and Galichon 2010, Proposition 4).
+    """
+    return in_order(levels, answer(combined))
+
+
+def in_order(levels: tuple[float, ...], quantiles: NDArray[Any]) -> NDArray[Any]:
+    """The quantiles of each row, sorted as their levels are."""
+    if quantiles.ndim == 1:
+        return quantiles
+    found = np.empty_like(quantiles)
+    found[:, np.argsort(levels, kind="stable")] = np.sort(quantiles, axis=1)
+    return found
 
 
 def side_of(intercept: Floats, output: str, combined: Floats) -> NDArray[Any]:

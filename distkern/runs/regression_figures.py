@@ -14,6 +14,7 @@ from distkern.common.types import Block
 from distkern.passes import Reduce
 from distkern.runs.applied import Applied
 from distkern.runs.grid import GRID_BYTES, Grid
+from distkern.runs.prediction import in_order
 from distkern.storage.dataset import Split
 
 
@@ -63,6 +64,8 @@ class Residuals:
 def _evaluate(block: Block, operand: tuple[Applied, tuple[float, ...]]) -> Residuals:
     model, quantiles = operand
     values = model.predictions(block).astype(np.float64, copy=False)
+    losses = model.losses(values, block)
+    values = in_order(quantiles, values) if quantiles else values
     targets = np.asarray(block.targets, dtype=np.float64)
     residuals = values - targets[:, None]
     mean = float(targets.mean())
@@ -75,7 +78,7 @@ def _evaluate(block: Block, operand: tuple[Applied, tuple[float, ...]]) -> Resid
         float(np.square(targets - mean).sum()),
         float(np.square(residuals).mean(axis=1).sum()),
         float(np.abs(residuals).mean(axis=1).sum()),
-        model.losses(values, block),
+        losses,
         (residuals >= 0).sum(axis=0),
         float(pinballs),
         Grid.of(values[:, middle], -residuals[:, middle]),

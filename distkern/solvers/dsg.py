@@ -17,7 +17,7 @@ from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOTHING, POSITIVE, Parameter, declared
 from distkern.features.kernel_choice import GAMMA, a_kernel
-from distkern.features.random import SAMPLER
+from distkern.features.random import SAMPLER, footprint_of_random
 from distkern.kernels import feature_kernel_names
 from distkern.landmarks.base import Layout
 from distkern.losses import SUPERVISED, loss_names
@@ -30,8 +30,10 @@ from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers._dsg.settings import DSGSettings, DSGState
 from distkern.solvers._dsg.stand_in import near_machine
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
+from distkern.solvers.explicit import pass_cost
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss
 from distkern.solvers.measuring import Model
+from distkern.solvers.quantiles import quantiles_of_scores, quantiles_outline, residuals
 from distkern.solvers.risk import Risk
 from distkern.solvers.searchable import AbstractSearchable
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
@@ -60,6 +62,10 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     Real targets (of a problem that says so) are centred and scaled first, see
     :func:`~distkern.solvers.targets.target_scale`: f, the objective and nu are of what comes of it, which has
     no unit; errors are mean squared errors in the units of the targets.
+
+    The constants of quantiles are no part of f and are not weighed by nu: they are their own minimisers given
+    f, the quantiles of all residuals, in the end. So a share of q of the training rows is at or below the
+    quantile q, see :func:`~distkern.solvers.quantiles.quantiles_of_scores`.
 
     Parameters
     ----------
@@ -187,9 +193,24 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return Growth(self, problem, basis, state)
 
     def _completed(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
-        """The state with what its coefficients leave open."""
-        yield from ()
-        return state
+        """The state with what its coefficients leave open: in the end, the constants of quantiles."""
+        levels = self.risk.loss.levels if self.risk.loss.predicts_quantiles else None
+        if levels is None or not (problem.real_targets and state.step and self.finished(state)):
+            return state
+        shifts = yield from quantiles_of_scores(
+            problem, self.model(problem, state), residuals, levels, self.scoring_cost(problem), sampled=False
+        )
+        return replace(state, center=state.center + state.target_scale * shifts)
+
+    def scoring_cost(self, problem: Problem) -> Cost:
+        """Of predicting a block of which all or some rows are drawn."""
+        cost = pass_cost(problem, footprint_of_random(problem, self.basis(problem, 1.0)), 1)
+        row = problem.row_numbers * problem.dtype.itemsize + 64 * self.risk.n_outputs
+        return replace(cost, workspace_bytes=cost.workspace_bytes + problem.most_rows * row)
+
+    def strength_at(self, state: DSGState) -> float:
+        """The weight of sum_j |A_j|^2 / 2 in the objective of a state."""
+        return self.strength
 
     def stage(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
         basis, risk = self.basis(problem, state.gamma), self.risk_at(state)
@@ -254,6 +275,8 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
             share = min(1.0, MEASURED_ROWS / problem.n_rows)
             passes.append(Outline(measuring_pass(problem, None, basis, split, share), n_measured))
         polish = polish_outline(self.polish, problem, self.risk, basis, self.n_sweeps)
+        if self.risk.loss.predicts_quantiles and problem.real_targets:
+            passes += quantiles_outline(problem, self.scoring_cost(problem), self.risk.n_outputs, 1)
         return [*passes, *polish]
 
     def _n_stages(self, problem: Problem) -> int:
@@ -269,7 +292,8 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     def _measured(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
         state = yield from self._completed(problem, state)
         model = self.model(problem, state)
-        figures = yield from figures_of(problem, model, self.strength, all_held_out=self.finished(state))
+        strength, finished = self.strength_at(state), self.finished(state)
+        figures = yield from figures_of(problem, model, strength, all_held_out=finished)
         return state.with_figures(figures, absolute_errors=figures.absolute_errors)
 
     def _steps(self, problem: Problem, operand: Operand | None) -> Batches:

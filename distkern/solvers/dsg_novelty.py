@@ -10,16 +10,14 @@ from numpy.typing import NDArray
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.parameters import Number, parameter, redeclared
 from distkern.common.types import Block, Floats
-from distkern.features.random import footprint_of_random
 from distkern.losses.novelty import Novelty
-from distkern.passes import Batches, Cost
+from distkern.passes import Batches
 from distkern.solvers._dsg.growth import Growth
 from distkern.solvers._dsg.rounds import Operand
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers._dsg.settings import DSGSettings, DSGState
 from distkern.solvers._dsg.unpolished import UnpolishedDSG
 from distkern.solvers.base import Measures, Outline, Problem, Steps
-from distkern.solvers.explicit import pass_cost
 from distkern.solvers.measuring import Model
 from distkern.solvers.quantiles import quantiles_of_scores, quantiles_outline
 from distkern.solvers.risk import Risk
@@ -100,7 +98,7 @@ class DSGNovelty(UnpolishedDSG):
         return replace(measures, extra=measures.extra | {"threshold": state.threshold})
 
     def outline(self, problem: Problem) -> list[Outline]:
-        cost, stages = self._scoring_cost(problem), self._n_stages(problem)
+        cost, stages = self.scoring_cost(problem), self._n_stages(problem)
         return [*super().outline(problem), *quantiles_outline(problem, cost, 1, stages)]
 
     def _completed(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
@@ -113,7 +111,7 @@ class DSGNovelty(UnpolishedDSG):
             model,
             predictions_as_they_are,
             (self.nu,),
-            self._scoring_cost(problem),
+            self.scoring_cost(problem),
             sampled=not self.finished(state),
         )
         return replace(state, threshold=float(threshold))
@@ -127,11 +125,6 @@ class DSGNovelty(UnpolishedDSG):
             seconds_per_batch=0.5 * step.seconds_per_batch,
             answer_bytes=step.answer_bytes + 16 * min(self.batch_size, problem.n_rows),
         )
-
-    def _scoring_cost(self, problem: Problem) -> Cost:
-        cost = pass_cost(problem, footprint_of_random(problem, self.basis(problem, 1.0)), 1)
-        rows = problem.most_rows * (problem.row_numbers * problem.dtype.itemsize + 64)
-        return replace(cost, workspace_bytes=cost.workspace_bytes + rows)
 
 
 class NoveltyGrowth(Growth):

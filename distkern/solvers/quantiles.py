@@ -104,6 +104,11 @@ def quantiles_of_scores(
     return np.array([counts.quantile(output, level) for output, level in enumerate(levels)])
 
 
+def residuals(predictions: Floats, model: Model, block: Block) -> Floats:
+    """The scores y - f, scaled as the risk says."""
+    return model.risk.targets(block) - predictions
+
+
 def quantiles_outline(problem: Problem, cost: Cost, n_outputs: int, times: int) -> list[Outline]:
     """The passes of ``times`` calls of :func:`quantiles_of_scores`, the last of which is not ``sampled``."""
     passes = [Outline(_summary_pass(cost, None, n_outputs), times)]

@@ -34,5 +34,10 @@ class ContinuedDSG(DSG):
         rows = min(self.batch_size, problem.n_rows)
         return replace(state, n_steps=state.step + -(-problem.n_rows // rows))
 
+    def _completed(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
+        # constants are those of all rows, and not of one batch of them
+        yield from ()
+        return state
+
     def finished(self, state: DSGState) -> bool:
         return state.step >= state.n_steps
