@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from distkern.estimators.csvrg import CSVRGClassifier
     from distkern.estimators.density_ratio import DSGDensityRatio
     from distkern.estimators.dsg import DSGClassifier, DSGRegressor
+    from distkern.estimators.gaussian_process import DSGGaussianProcessRegressor
     from distkern.estimators.newton import NewtonClassifier, NewtonRegressor
     from distkern.estimators.novelty import DSGNoveltyDetector
     from distkern.estimators.pegasos import PegasosClassifier
@@ -41,6 +42,7 @@ __all__ = [
     "CellRegressor",
     "DSGClassifier",
     "DSGDensityRatio",
+    "DSGGaussianProcessRegressor",
     "DSGNoveltyDetector",
     "DSGRegressor",
     "Dataset",
@@ -75,6 +77,7 @@ _HOMES = {
     "CellRegressor": "distkern.estimators.cells",
     "DSGClassifier": "distkern.estimators.dsg",
     "DSGDensityRatio": "distkern.estimators.density_ratio",
+    "DSGGaussianProcessRegressor": "distkern.estimators.gaussian_process",
     "DSGNoveltyDetector": "distkern.estimators.novelty",
     "DSGRegressor": "distkern.estimators.dsg",
     "Dataset": "distkern.storage.dataset",

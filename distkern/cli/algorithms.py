@@ -61,7 +61,7 @@ def _facts(solver: type[Any]) -> dict[str, Any]:
     from distkern.solvers.hyperparameters import hyperparameters_of
 
     parameters = hyperparameters_of(solver)
-    regulariser = next(key for key in ("lam", "nu", "C") if key in parameters)
+    regulariser = next(key for key in ("lam", "nu", "C", "noise") if key in parameters)
     title, _, paper = (inspect.getdoc(inspect.getmodule(solver)) or "").splitlines()[0].rpartition(" (")
     return {
         "what": title,
