@@ -18,7 +18,9 @@ from distkern.solvers.targets import Scaled
 
 
 class AbstractExplicitEstimator(AbstractFeatureEstimator, AbstractFunctionalEstimator):
-    """A model that is linear in features, found by one of these solvers."""
+    """A model that is linear in features, found by one of these solvers; a constant feature becomes
+    part of the intercept.
+    """
 
     solver_type: ClassVar[type[AbstractExplicit[Any]]]
 
@@ -33,6 +35,11 @@ class AbstractExplicitEstimator(AbstractFeatureEstimator, AbstractFunctionalEsti
         self.landmarks_, self.gamma_ = state.landmarks, state.gamma
         self._keep_coefficients(state.coefficients, state)
 
+    def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Scaled) -> None:
+        last = len(coefficients) - self.feature_choice().with_constant().n_constant
+        super()._keep_coefficients(coefficients[:last], state)
+        self.intercept_ += state.target_scale * coefficients[last:].sum(axis=0)
+
     def _squared_norm(self) -> float:
         return float(np.einsum("ij,ij->", self.coef_, self.basis(np.float64).metric_product(self.coef_)))
 
@@ -40,15 +47,13 @@ class AbstractExplicitEstimator(AbstractFeatureEstimator, AbstractFunctionalEsti
 class AbstractExplicitClassifier(AbstractExplicitEstimator, AbstractFunctionalClassifier):
     """A classifier of that kind."""
 
+    def _squared_norm(self) -> float:
+        return super()._squared_norm() + float(np.square(self.intercept_).sum())
+
 
 class AbstractExplicitRegressor(AbstractExplicitEstimator, AbstractFunctionalRegressor):
-    """A regressor of that kind; the coefficient of a constant feature becomes part of the intercept.
+    """A regressor of that kind.
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
     unit.
     """
-
-    def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Scaled) -> None:
-        last = len(coefficients) - self.feature_choice().with_constant().n_constant
-        super()._keep_coefficients(coefficients[:last], state)
-        self.intercept_ += state.target_scale * coefficients[last:].sum(axis=0)

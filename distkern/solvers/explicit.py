@@ -30,8 +30,8 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     Real targets (of a problem that says so) are centred and scaled first, see
     :func:`~distkern.solvers.targets.target_scale`: f, the objective and nu are of what comes of it, which has
-    no unit; errors are mean squared errors in the units of the targets. Linear features of such a problem
-    have a constant one beside.
+    no unit; errors are mean squared errors in the units of the targets. Linear features have a constant one
+    beside, whose coefficient, the intercept, is regularised with the others.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ class AbstractExplicit(AbstractSearchable[State]):
     searched: ClassVar[Mapping[str, Choices]] = {"nu": SEARCHED_NU, "gamma": SEARCHED_GAMMA}
 
     def choice(self, problem: Problem) -> AbstractFeatures:
-        """The features; with linear ones of real targets a constant one."""
-        return self.features.with_constant() if problem.real_targets else self.features
+        """The features; with linear ones a constant one."""
+        return self.features.with_constant()
 
     def basis(self, problem: Problem, landmarks: Rows, gamma: float) -> AbstractBasis:
         """z."""

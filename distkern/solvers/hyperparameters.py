@@ -55,8 +55,8 @@ SCALE = Parameter(
     (Words(AUTO, "none", "standard", "minmax", "maxabs"),),
     "of each column, fitted on the training rows in a pass before all others and kept in the model; auto: "
     "standard where the ranges of most columns differ more than 30-fold, else minmax where numbers exceed "
-    "100 or no range 0.01 (of sparse rows maxabs for both), else none, as of data sets that were scaled when "
-    "they were sharded, and kernels of numbers of at least 0",
+    "100, no range 0.01 or a column is farther from 0 than it is wide (of sparse rows maxabs for all), else "
+    "none, as of data sets that were scaled when they were sharded, and kernels of numbers of at least 0",
 )
 
 #: of classifiers whose loss is no likelihood

@@ -95,17 +95,20 @@ class Spreads:
 
         "standard" where the range that nine in ten columns that vary have at most is more than 30 times the
         one that nine in ten have at least, or the widest of all is more than 1,000 times as wide as the
-        narrowest. Otherwise "minmax" where a number is larger than 100 or no column is wider than 0.01: it
-        does not make more of columns that are mostly constant. Of sparse rows "maxabs" in both cases.
+        narrowest. Otherwise "minmax" where a number is larger than 100, no column is wider than 0.01, or one
+        is farther from 0 than it is wide: it does not make more of columns that are mostly constant. Of
+        sparse rows "maxabs" in all cases.
         """
-        ranges = self.ranges[self.ranges > 0]
+        varies = self.ranges > 0
+        ranges = self.ranges[varies]
         if not ranges.size:
             return "none"
         # numbers that are there, so that they are not rounded
         few, most = np.quantile(ranges, _MOST, method="nearest")
         differ = most > UNEQUAL * few or ranges.max() > UNEQUAL_AT_ALL * ranges.min()
         largest = max(float(self.high.max()), -float(self.low.min()))
-        far = largest > FAR or ranges.max() < 1.0 / FAR
+        away = np.maximum(self.low, -self.high)[varies] > ranges
+        far = largest > FAR or ranges.max() < 1.0 / FAR or bool(away.any())
         if not (differ or far):
             return "none"
         return "maxabs" if self.is_sparse else "standard" if differ else "minmax"

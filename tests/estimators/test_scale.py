@@ -226,6 +226,9 @@ def test_targets_of_regressions_are_as_well_predicted():
         ([[0.0] * 30, [1.0] * 29 + [50.0]], "none"),
         ([[0.0] * 30, [1.0] * 29 + [0.0009]], "standard"),
         ([[3.0], [3.0]], "none"),
+        ([[3.0], [4.0]], "minmax"),
+        ([[-4.0, 0.0], [-3.0, 1.0]], "minmax"),
+        ([[1.0, 5.0], [2.0, 5.0]], "none"),
     ],
 )
 def test_what_is_chosen_by_the_ranges(rows, kind):

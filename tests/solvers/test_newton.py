@@ -44,7 +44,10 @@ def minimum(loss, z, targets, s, nu):
 
 
 def features_of(model, X):
-    """z of rows, so that the norm is |w|^2, by the eigenvectors of the kernels at the landmarks."""
+    """z of rows, so that the norm is |w|^2: by the eigenvectors of the kernels at the landmarks, of linear
+    features with a constant."""
+    if model.features == "linear":
+        return np.column_stack([X, np.ones(len(X))])
     if model.features != "nystroem":
         return np.asarray(model.basis(np.float64).values(X))
     kernels = dk.kernel_matrix(np.vstack([model.landmarks_, X]), model.landmarks_, gamma=model.gamma_)
@@ -89,7 +92,7 @@ def test_regressors_end_at_the_minimum(features, loss):
         loss=loss, features=features, nu=NU, tol=1e-10, stages=60, random_state=0, **sizes, **given
     ).fit(X, y, sample_weight=weights)
     scale, center = model.target_scale_, model.target_center_
-    z = np.column_stack([X, np.ones(len(X))]) if features == "linear" else features_of(model, X)
+    z = features_of(model, X)
     targets = ((y - center) / scale)[:, None]
     own = find_loss(loss)(**({"delta": 5.0 / scale} if given else {}))
     w, least = minimum(own, z, targets, weights / weights.mean(), NU)
@@ -118,8 +121,9 @@ def test_linear_classifier_is_that_of_liblinear():
     model = dk.NewtonClassifier(loss="squared_hinge", features="linear", nu=1e-2, tol=1e-9).fit(X, y)
     # C sum l + 1/2 |w|^2
     C = 1 / (1e-2 * len(X))
-    peer = LinearSVC(loss="squared_hinge", dual=False, fit_intercept=False, C=C, tol=1e-10).fit(X, y)
+    peer = LinearSVC(loss="squared_hinge", dual=False, intercept_scaling=1.0, C=C, tol=1e-10).fit(X, y)
     np.testing.assert_allclose(model.coef_.ravel(), peer.coef_.ravel(), atol=1e-6)
+    np.testing.assert_allclose(model.intercept_, peer.intercept_, atol=1e-6)
 
 
 def solver(loss="squared_hinge", outputs=1, **given):
@@ -160,7 +164,8 @@ def test_the_square_loss_takes_one_step():
     blocks = cut_blocks(X, values, (200, 100))
     states, runner = train(solver("square", tol=1e-9), blocks)
     assert runner.made == ["start", "Newton matrix", "gradient"]
-    expected = np.linalg.solve(X.T @ X / 300 + 1e-6 * np.eye(4), X.T @ values / 300)
+    Z = np.column_stack([X, np.ones(300)])
+    expected = np.linalg.solve(Z.T @ Z / 300 + 1e-6 * np.eye(5), Z.T @ values / 300)
     np.testing.assert_allclose(states[-1].coefficients[:, 0], expected, rtol=1e-10)
 
 
@@ -247,7 +252,8 @@ def test_a_parabola_that_a_sample_does_not_solve_gets_its_matrix(monkeypatch):
     states, runner = train(solver("square", tol=1e-12), blocks)
     assert [state.sampled for state in states[1:]] == [True, False]
     assert runner.made.count("Newton matrix") == 2
-    expected = np.linalg.solve(X.T @ X / 3000 + 1e-6 * np.eye(4), X.T @ values / 3000)
+    Z = np.column_stack([X, np.ones(3000)])
+    expected = np.linalg.solve(Z.T @ Z / 3000 + 1e-6 * np.eye(5), Z.T @ values / 3000)
     np.testing.assert_allclose(states[-1].coefficients[:, 0], expected, rtol=1e-9)
 
 
@@ -272,7 +278,7 @@ def test_samples_are_taken_of_many_rows_and_for_a_parabola_of_many_functions():
 def test_strips_of_a_matrix_change_nothing(monkeypatch):
     blocks = few_blocks()
     whole, _ = train(solver(), blocks)
-    monkeypatch.setattr(newton, "_STRIP_BYTES", 64)
+    monkeypatch.setattr(newton, "_STRIP_BYTES", 120)
     strips, runner = train(solver(), blocks)
     assert runner.made.count("Newton matrix") == 2 * (len(strips) - 1)
     assert len(strips) == len(whole)

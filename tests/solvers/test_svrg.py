@@ -235,7 +235,7 @@ def test_other_features(kind):
     subject = solver("logistic", features=choice, stages=15)
     states, runner = train(subject, blocks, test=rows(100, classes=2, seed=5))
     z = features_of(subject, states[0], blocks)
-    assert z.shape[1] == {"linear": 3, "nystroem": 20, "landmarks": 20}[kind]
+    assert z.shape[1] == {"linear": 4, "nystroem": 20, "landmarks": 20}[kind]
     assert len(states[0].landmarks) == (0 if kind == "linear" else 20)
     _, minimum = exact("logistic", 1, z, targets_of(subject, blocks), NU)
     assert states[-1].objective == pytest.approx(minimum, rel=1e-7)
@@ -398,5 +398,5 @@ def test_the_outline_lists_the_passes_that_are_made(kind, precondition):
                 assert arrays_bytes(result) <= step.cost.result_bytes + 256
             assert pickle.loads(pickle.dumps(step)).name == name
     measures = subject.measures(states[-1])
-    assert measures.model_size == {"random": 16, "linear": 3}.get(kind, 20)
+    assert measures.model_size == {"random": 16, "linear": 4}.get(kind, 20)
     assert set(measures.extra) == {"change"}

@@ -1,0 +1,82 @@
+"""Linear models have an intercept: beside scikit-learn's, where means are shifted and classes are skewed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from distkern import NewtonClassifier, PegasosClassifier, SIMBAClassifier, SVRGClassifier, load_model
+from distkern.runs.run import evaluate
+from distkern.storage.ingest import write_dataset
+
+LINEAR = [
+    (PegasosClassifier, {"stages": 10}),
+    (SIMBAClassifier, {"max_rounds": 8000}),
+    (SVRGClassifier, {"features": "linear"}),
+    (NewtonClassifier, {"features": "linear"}),
+]
+EXACT = LINEAR[2:]
+
+
+def shifted(shift: float, seed: int = 0, n_rows: int = 1500):
+    """Classes on both sides of a plane that is far from the origin."""
+    X = np.random.default_rng(seed).normal(size=(n_rows, 4))
+    return X + shift, (X @ [1.0, -1.0, 0.5, 1.0] > 1.0).astype(int)
+
+
+@pytest.mark.parametrize("shift", [0.0, 3.0, 20.0])
+@pytest.mark.parametrize(("kind", "given"), LINEAR)
+def test_a_shifted_mean(kind, given, shift):
+    (X, y), (X_test, y_test) = shifted(shift), shifted(shift, seed=1)
+    best = min(
+        LogisticRegression(C=1e3).fit(X, y).score(X_test, y_test),
+        LinearSVC(max_iter=20_000).fit(X, y).score(X_test, y_test),
+    )
+    assert kind(random_state=0, **given).fit(X, y).score(X_test, y_test) > best - 0.04
+
+
+@pytest.mark.parametrize(("kind", "given"), EXACT)
+def test_it_is_the_minimum_of_scikit_learns_logistic_regression(kind, given, tmp_path):
+    X, y = shifted(2.0)
+    y = np.where(np.random.default_rng(0).random(len(y)) < 0.1, 1 - y, y)
+    nu = 1e-2
+    # its intercept is not regularised, unless it is the weight of a column
+    expected = LogisticRegression(C=1 / (nu * len(X)), fit_intercept=False, tol=1e-10)
+    expected.fit(np.column_stack([X, np.ones(len(X))]), y)
+    model = kind(nu=nu, tol=1e-8, stages=50, random_state=0, **given).fit(X, y)
+    np.testing.assert_allclose(model.coef_[:, 0], expected.coef_[0, :-1], rtol=2e-3, atol=1e-4)
+    np.testing.assert_allclose(model.intercept_, expected.coef_[0, -1:], rtol=2e-3)
+    sparse = kind(nu=nu, tol=1e-8, stages=50, random_state=0, **given).fit(csr_matrix(X), y)
+    np.testing.assert_allclose(sparse.intercept_, model.intercept_, rtol=1e-3)
+    data = write_dataset([(X, y)], tmp_path / "d.zarr", scale="none")
+    model = kind(nu=nu, random_state=0, scale="none", **given).fit(data.train)
+    assert evaluate(model, data.train)["objective"] == pytest.approx(
+        model.history_[-1]["objective"], rel=1e-6
+    )
+    model.save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize(("kind", "given"), LINEAR)
+def test_few_rows_of_a_class_are_found(kind, given):
+    rng = np.random.default_rng(0)
+    y = (np.arange(2040) % 51 == 0).astype(int)
+    X = rng.normal(size=(2040, 4))
+    X[y == 1] += [6.0, 0.0, 0.0, 6.0]
+    model = kind(random_state=0, **given).fit(X, y)
+    assert model.score(X[y == 1], y[y == 1]) > 0.9
+    assert model.score(X[y == 0], y[y == 0]) > 0.99
+
+
+def test_competing_classes_have_one_each():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 200)
+    X = rng.normal(size=(600, 2)) * 0.3 + np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]])[y] + 5.0
+    for loss in ("softmax", "logistic"):
+        model = NewtonClassifier(features="linear", loss=loss, random_state=0).fit(X, y)
+        assert model.intercept_.shape == (3,)
+        assert model.score(X, y) > 0.99
