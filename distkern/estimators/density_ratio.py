@@ -18,7 +18,7 @@ from distkern.runs.samples import are_samples, joined_arrays, joined_splits
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.dsg import DSG
 from distkern.solvers.dsg_density_ratio import DSGDensityRatio as DensityRatioSolver
-from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
+from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE, hyperparameters_of
 from distkern.storage.dataset import Dataset, Split
 
 
@@ -66,7 +66,7 @@ class DSGDensityRatio(AbstractDSG, AbstractFunctionalClassifier):
     solver_type: ClassVar[type[DSG]] = DensityRatioSolver
     most_classes = 2
     least_visits = 4
-    hyperparameters = hyperparameters_of(DensityRatioSolver, random_state=RANDOM_STATE)
+    hyperparameters = hyperparameters_of(DensityRatioSolver, scale=SCALE, random_state=RANDOM_STATE)
 
     def _loss(self) -> DensityRatio:
         return DensityRatio(self.value("cap"))

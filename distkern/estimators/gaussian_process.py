@@ -19,7 +19,7 @@ from distkern.runs.prediction import deviations_of_rows
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.dsg import DSG
 from distkern.solvers.dsg_gaussian_process import DSGGaussianProcess, GaussianProcessState
-from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
+from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE, hyperparameters_of
 from distkern.storage.preparation import Preparation
 
 _DEVIATION = "deviation"
@@ -56,7 +56,7 @@ class DSGGaussianProcessRegressor(AbstractDSG, AbstractFunctionalRegressor):
 
     name = "dsg_gaussian_process"
     solver_type: ClassVar[type[DSG]] = DSGGaussianProcess
-    hyperparameters = hyperparameters_of(DSGGaussianProcess, random_state=RANDOM_STATE)
+    hyperparameters = hyperparameters_of(DSGGaussianProcess, scale=SCALE, random_state=RANDOM_STATE)
 
     def _loss(self) -> Square:
         return Square()

@@ -20,7 +20,7 @@ from distkern.runs.prediction import side_of
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.dsg import DSG
 from distkern.solvers.dsg_novelty import DSGNovelty, NoveltyState
-from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
+from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE, hyperparameters_of
 
 
 class DSGNoveltyDetector(OutlierMixin, AbstractDSG):  # type: ignore[misc]
@@ -49,7 +49,7 @@ class DSGNoveltyDetector(OutlierMixin, AbstractDSG):  # type: ignore[misc]
     class_weights_ = None
     solver_type: ClassVar[type[DSG]] = DSGNovelty
     least_visits = 32
-    hyperparameters = hyperparameters_of(DSGNovelty, random_state=RANDOM_STATE)
+    hyperparameters = hyperparameters_of(DSGNovelty, scale=SCALE, random_state=RANDOM_STATE)
 
     def _loss(self) -> Novelty:
         return Novelty(self.value("nu"))
