@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from distkern.estimators.dsg import DSGClassifier, DSGRegressor
     from distkern.estimators.gaussian_process import DSGGaussianProcessRegressor
     from distkern.estimators.newton import NewtonClassifier, NewtonRegressor
+    from distkern.estimators.norma import NORMAClassifier, NORMARegressor
     from distkern.estimators.novelty import DSGNoveltyDetector
     from distkern.estimators.pegasos import PegasosClassifier
     from distkern.estimators.random_features import RandomFeatures
@@ -49,6 +50,8 @@ __all__ = [
     "InputError",
     "KernelClassifier",
     "KernelRegressor",
+    "NORMAClassifier",
+    "NORMARegressor",
     "NewtonClassifier",
     "NewtonRegressor",
     "PegasosClassifier",
@@ -84,6 +87,8 @@ _HOMES = {
     "InputError": "distkern.common.errors",
     "KernelClassifier": "distkern.estimators.auto",
     "KernelRegressor": "distkern.estimators.auto",
+    "NORMAClassifier": "distkern.estimators.norma",
+    "NORMARegressor": "distkern.estimators.norma",
     "NewtonClassifier": "distkern.estimators.newton",
     "NewtonRegressor": "distkern.estimators.newton",
     "PegasosClassifier": "distkern.estimators.pegasos",

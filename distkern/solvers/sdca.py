@@ -187,7 +187,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         )
 
     def finished(self, state: SDCAState) -> bool:
-        return state.stage >= self.stages or self._converged(state)
+        return state.stage >= self.stages or (state.stage > 0 and self._converged(state))
 
     def _converged(self, state: SDCAState) -> bool:
         return state.gap <= self.tol * abs(state.objective)

@@ -70,7 +70,10 @@ def norm(model):
     if hasattr(model, "n_blocks_"):
         # features of each block are normalised by themselves
         return squares * -(-model.n_features // min(model.block_size, model.n_features))
-    if isinstance(model, AbstractCoresetClassifier) or getattr(model, "features", "") == "nystroem":
+    if isinstance(model, AbstractCoresetClassifier) or getattr(model, "features", "") in (
+        "nystroem",
+        "kernel",
+    ):
         apart = ((model.landmarks_[:, None] - model.landmarks_[None]) ** 2).sum(axis=2).astype(float)
         return float(np.einsum("ij,ik,kj->", model.coef_, np.exp(-model.gamma_ * apart), model.coef_))
     return squares + (float(np.square(model.intercept_).sum()) if model.name == "pegasos" else 0.0)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from distkern.common.errors import InputError
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, stacked
 from distkern.common.types import groups_of
@@ -75,12 +74,6 @@ class KernelSDCA(SDCA):
         support = np.array(
             [(group, place) for group in sorted(shares) for place in shares[group].places], dtype=np.int64
         ).reshape(-1, 2)
-        if not len(support):
-            raise InputError(
-                "no row is needed: the model 0 loses nothing",
-                where="loss",
-                mend="use another loss, or a smaller epsilon",
-            )
         there = [shares[group] for group in sorted(shares) if len(shares[group].places)]
         landmarks = stacked([share.rows for share in there])
         coefficients = np.concatenate([share.duals for share in there]) / strength

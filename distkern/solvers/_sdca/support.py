@@ -29,7 +29,7 @@ PIECE_ROWS = 256
 
 @dataclass(frozen=True)
 class Share:
-    """The rows of a group whose dual variables are not all 0.
+    """The rows of a group whose dual variables are not all 0; one row, if there would be none of any group.
 
     Attributes
     ----------
@@ -165,6 +165,9 @@ class _Steps:
         scale = 1.0 / operand.strength
         self._costs += loop(kernels, predictions, targets, costs, scale, duals, loss.dual_parameters)
         (kept,) = np.nonzero(duals.any(axis=1))
+        if not len(kept) + self._n_others + sum(map(len, self._found)):
+            # a model that needs no row has one
+            kept = np.zeros(1, np.intp)
         self._done.append((piece.features[kept], duals[kept]))
         self._found.append(places[kept])
         support = self._n_others + sum(len(one) for one in self._found)

@@ -1,0 +1,196 @@
+"""NORMA's expansion in kernels: how rows come to it, and how the oldest leave it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.bases.landmarks import LandmarkBasis
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import Rows, stacked
+from distkern.common.types import Block, GroupOpener
+from distkern.kernels.base import AbstractKernel
+from distkern.passes import AbstractResident
+from distkern.solvers.risk import Risk
+
+Array = NDArray[np.float64]
+
+#: first index of the stream that orders the rows of a group
+_ORDER = 8
+#: rows whose kernels with each other are one matrix, unless a batch has more
+_PIECE_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """f = sum_i c_i k(x_i, .), the oldest rows first.
+
+    Attributes
+    ----------
+    rows : (m, n_features)
+    coefficients : (m, k)
+    """
+
+    rows: Rows
+    coefficients: Array
+
+    def last(self, most: int) -> Expansion:
+        """Without the oldest rows, so that at most so many are left."""
+        surplus = max(len(self.coefficients) - most, 0)
+        return Expansion(self.rows[surplus:], self.coefficients[surplus:]) if surplus else self
+
+    def grown(self, change: Change, most: int) -> Expansion:
+        """With what a turn has changed."""
+        if not len(change.added.coefficients):
+            return Expansion(self.rows, change.factor * self.coefficients)
+        rows = stacked([self.rows, change.added.rows]) if len(self.coefficients) else change.added.rows
+        coefficients = np.concatenate([change.factor * self.coefficients, change.added.coefficients])
+        return Expansion(rows, coefficients).last(most)
+
+    def at(self, features: Rows, kernel: AbstractKernel, dtype: np.dtype[Any]) -> Array:
+        """f at some rows, (n_rows, k)."""
+        if not len(self.coefficients):
+            return np.zeros((features.shape[0], self.coefficients.shape[1]))
+        basis = LandmarkBasis(kernel, self.rows.astype(dtype))
+        return basis.combine(features, self.coefficients).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a turn has changed: earlier coefficients times ``factor``, rows ``added``, and t after it."""
+
+    factor: float
+    added: Expansion
+    step: int
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A round: the group whose rows have their turn.
+
+    Attributes
+    ----------
+    group, stage : which, and when
+    step : t before it
+    whole : the expansion, in the first round of a stage
+    change : of the round before, in the others
+    """
+
+    group: int
+    stage: int
+    step: int
+    whole: Expansion | None
+    change: Change | None
+
+
+@dataclass(frozen=True)
+class Operand:
+    """What every process is opened with.
+
+    Attributes
+    ----------
+    kernel, risk, nu, first_step : of the problem
+    batch_size : B
+    seed : of the order of rows
+    block_rows : of each group, the rows of its blocks
+    dtype : of kernel values
+    most : rows of the expansion
+    """
+
+    kernel: AbstractKernel
+    risk: Risk
+    nu: float
+    first_step: float
+    batch_size: int
+    seed: int
+    block_rows: tuple[tuple[int, ...], ...]
+    dtype: np.dtype[Any]
+    most: int
+
+
+class Machine(AbstractResident):
+    """Keeps the expansion; nothing by rows."""
+
+    def __init__(self, openers: Mapping[int, GroupOpener], operand: Operand) -> None:
+        self._operand = operand
+        self._groups = {number: openers[number]() for number in sorted(openers)}
+        self._expansion: Expansion | None = None
+
+    def answer(self, message: Turn) -> Change | None:
+        self.replay(message)
+        return self._turn(message) if message.group in self._groups else None
+
+    def replay(self, message: Turn) -> None:
+        if message.whole is not None:
+            self._expansion = message.whole
+        if message.change is not None:
+            assert self._expansion is not None, "a stage begins with the whole expansion"
+            self._expansion = self._expansion.grown(message.change, self._operand.most)
+
+    def saved(self, group: int) -> dict[str, NDArray[Any]]:
+        # each stage begins with the whole expansion
+        return {}
+
+    def _turn(self, message: Turn) -> Change:
+        operand, number = self._operand, message.group
+        assert self._expansion is not None, "a stage begins with the whole expansion"
+        steps = _Steps(operand, self._expansion, message.step)
+        block_rows, order = (
+            operand.block_rows[number],
+            stream(operand.seed, Purpose.ROW_ORDER, _ORDER, message.stage, number),
+        )
+        piece = max(1, _PIECE_ROWS // operand.batch_size) * operand.batch_size
+        for place in order.permutation(len(block_rows)).tolist():
+            block, rows = self._groups[number].block(place), order.permutation(block_rows[place])
+            for start in range(0, len(rows), piece):
+                steps.take(block.take(rows[start : start + piece]))
+        return Change(steps.factor, steps.added, steps.step)
+
+
+class _Steps:
+    """The steps of a group's rows, piece after piece."""
+
+    def __init__(self, operand: Operand, before: Expansion, step: int) -> None:
+        self._operand, self._before, self.step = operand, before, step
+        self.factor = 1.0
+        self.added = Expansion(before.rows[:0], before.coefficients[:0])
+
+    def take(self, piece: Block) -> None:
+        """The steps of some rows, batch after batch, and then what leaves the expansion."""
+        operand, risk, n_rows = self._operand, self._operand.risk, piece.n_rows
+        kernel, dtype = operand.kernel, operand.dtype
+        own = LandmarkBasis(kernel, piece.features.astype(dtype))
+        kernels = np.asarray(own.values(own.landmarks))
+        known = self.factor * self._before.at(piece.features, kernel, dtype)
+        known += self.added.at(piece.features, kernel, dtype)
+        targets, weights = risk.targets(piece).astype(np.float64), risk.weights(piece)
+        coefficients, factor = np.zeros((n_rows, risk.n_outputs)), 1.0
+        for start in range(0, n_rows, operand.batch_size):
+            rows = slice(start, min(start + operand.batch_size, n_rows))
+            f = factor * known[rows] + kernels[rows, :start] @ coefficients[:start]
+            slopes = risk.slopes(f, targets[rows], None if weights is None else weights[rows])
+            self.step += 1
+            size = operand.first_step / np.sqrt(self.step)
+            shrink = 1.0 - size * operand.nu
+            coefficients[:start] *= shrink
+            factor *= shrink
+            coefficients[rows] = -size / (rows.stop - rows.start) * slopes
+        self.factor *= factor
+        (kept,) = np.nonzero(coefficients.any(axis=1))
+        if not len(kept) + len(self.added.coefficients) + len(self._before.coefficients):
+            # a model that needs no row has one
+            kept = np.zeros(1, np.intp)
+        fresh = Change(factor, Expansion(piece.features[kept], coefficients[kept]), self.step)
+        self.added = self.added.grown(fresh, operand.most)
+        self._before = self._before.last(operand.most - len(self.added.coefficients))
+
+
+def open_expansion(
+    openers: Mapping[int, GroupOpener], operand: Operand, saved: Mapping[int, dict[str, NDArray[Any]]]
+) -> Machine:
+    """The resident of some groups, as :attr:`~distkern.passes.Rounds.open` wants it."""
+    return Machine(openers, operand)

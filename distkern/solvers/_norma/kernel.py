@@ -1,0 +1,112 @@
+"""NORMA with the kernel itself, whose expansion every process keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import Rows
+from distkern.common.types import groups_of
+from distkern.features.support import Support
+from distkern.passes import Cost, Message, Rounds
+from distkern.solvers._norma.expansion import Change, Expansion, Operand, Turn, open_expansion
+from distkern.solvers._sdca.resident import either
+from distkern.solvers.base import Problem, Steps
+from distkern.solvers.measuring import Model
+from distkern.solvers.norma import NORMA, NORMAState
+from distkern.solvers.targets import scaled_risk
+
+#: first index of the stream that orders groups
+_ORDER = 8
+_PIECE_ROWS = 256
+
+
+@dataclass(frozen=True)
+class KernelNORMA(NORMA):
+    """The same steps on f = sum_i c_i k(x_i, .).
+
+    A step adds the rows of its batch to the expansion, but for those whose slope is 0; a row that is met
+    again is added again. Of more than ``max_support`` rows the oldest leave it, whose coefficients have
+    shrunk most (the paper's truncation), after at most 256 rows or a batch. The expansion is known to all
+    processes; the groups of rows have their turns in random order, and within a group its blocks and rows.
+    """
+
+    def first_size(self, problem: Problem, landmarks: Rows, gamma: float) -> int:
+        return 0
+
+    def stage(self, problem: Problem, state: NORMAState) -> Steps[NORMAState]:
+        features = self.features
+        assert isinstance(features, Support)
+        risk = scaled_risk(self.risk, state.center, state.target_scale)
+        groups = groups_of(problem.block_rows)
+        operand = Operand(
+            features.kernel.with_gamma(state.gamma),
+            risk,
+            self.nu,
+            self.first_step,
+            self.batch_size,
+            problem.seed,
+            tuple(tuple(problem.block_rows[block] for block in group) for group in groups),
+            problem.dtype,
+            features.max_support,
+        )
+        yield self._rows(problem, state.stage, operand)
+        expansion = Expansion(state.landmarks, state.coefficients)
+        step, change = state.step, None
+        whole: Expansion | None = expansion
+        order = stream(problem.seed, Purpose.VISIT_ORDER, _ORDER, state.stage)
+        for group in order.permutation(len(groups)).tolist():
+            change = yield Message(Turn(group, state.stage, step, whole, change))
+            assert isinstance(change, Change)
+            expansion, step, whole = expansion.grown(change, features.max_support), change.step, None
+        basis = self.basis(problem, expansion.rows, state.gamma)
+        norm = 0.5 * self.nu * float(basis.squared_norms(expansion.coefficients, exact=False).sum())
+        figures = yield from self.measured(problem, Model(basis, expansion.coefficients, risk), norm)
+        return self.following(
+            problem,
+            state,
+            figures,
+            landmarks=expansion.rows,
+            coefficients=np.ascontiguousarray(expansion.coefficients),
+            step=step,
+        )
+
+    def expected_size(self, problem: Problem) -> int:
+        # rows are added again by every pass
+        features = self.features
+        assert isinstance(features, Support)
+        return min(features.max_support, self.stages * problem.n_rows)
+
+    def _rows(self, problem: Problem, stage: int, operand: Any) -> Any:
+        footprint = self.footprint(problem, self.expected_size(problem))
+        outputs, size, itemsize = self.risk.n_outputs, footprint.size, problem.dtype.itemsize
+        groups = len(groups_of(problem.block_rows))
+        row_bytes = problem.row_numbers * itemsize + 8 * outputs + 16
+        piece = max(_PIECE_ROWS, self.batch_size)
+        return Rounds(
+            "functional steps",
+            open_expansion,
+            either,
+            operand,
+            n_rounds=groups,
+            state_bytes_per_row=0.0,
+            # in each round one group has its turn; measured for Gaussian kernels of dense rows
+            seconds_per_row=size * (2e-9 + 4e-11 * problem.row_numbers) / groups,
+            answer_bytes=size * row_bytes,
+            cost=Cost(
+                # the expansion, what it is compared with, a tile, a piece's own kernels
+                workspace_bytes=5 * size * row_bytes
+                + 2 * size * problem.row_numbers * itemsize
+                + footprint.operand_bytes
+                + footprint.tile_bytes
+                + piece * (piece + 4 * problem.row_numbers) * 2 * itemsize
+                + 16 * problem.most_rows,
+                # the expansion before, now, and on its way
+                driver_bytes=5 * size * row_bytes,
+                process_bytes=footprint.process_bytes,
+                compiled=footprint.is_compiled,
+            ),
+        )

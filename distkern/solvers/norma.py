@@ -1,0 +1,231 @@
+"""NORMA: stochastic functional gradients (dsg.txt, Table 2; Kivinen, Smola and Williamson 2004)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.bases.base import AbstractBasis, add_transposed, product
+from distkern.common.choices import Choices
+from distkern.common.errors import InputError
+from distkern.common.parameters import NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
+from distkern.common.sparse import Rows, SparseRows
+from distkern.losses import SUPERVISED, loss_names
+from distkern.passes import Derived
+from distkern.solvers._pegasos.pieces import Piece
+from distkern.solvers._sbmd.stream import batch_stream
+from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
+from distkern.solvers.explicit import AbstractExplicit, held_out_pass, zero_pass
+from distkern.solvers.hyperparameters import a_loss, feature_parameters
+from distkern.solvers.measuring import Figures, MeasuredState, Model, measured
+from distkern.solvers.risk import Risk
+from distkern.solvers.sdca import measuring_pass
+from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
+
+
+@dataclass(frozen=True)
+class NORMAState(MeasuredState):
+    """The iterate after a stage.
+
+    Attributes
+    ----------
+    landmarks : of the kernel itself the rows of the expansion, the oldest first; of Nystroem features theirs
+    gamma : of the kernel
+    coefficients : (r, k)
+    step : t
+    accesses, accesses_nonzero : features looked at by the steps, n_features a row, and those not zero
+    center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
+    absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
+    """
+
+    landmarks: Rows
+    gamma: float
+    coefficients: NDArray[np.float64]
+    step: int
+    accesses: int
+    accesses_nonzero: int
+    center: NDArray[np.float64]
+    target_scale: float
+    variances: NDArray[np.float64]
+    absolute_errors: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NORMA(AbstractExplicit[NORMAState]):
+    """Stochastic gradient descent in the space of the kernel, or of explicit features.
+
+    Minimises nu/2 |f|^2 + mean_i s_i l(f(x_i), y_i). Step t takes a batch of B rows and does
+
+        f <- (1 - gamma_t nu) f - (gamma_t / B) sum_i s_i l'(f(x_i), y_i) k(x_i, .),
+
+    gamma_t = gamma_1 / sqrt(t) (Kivinen, Smola and Williamson 2004, with batches). Over explicit features k
+    is their product, and w is what changes. A stage is one pass over all rows in random order, and the model
+    is the last iterate. With the kernel itself see :class:`~distkern.solvers._norma.kernel.KernelNORMA`.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or the first step would turn f round: gamma_1 nu > 1.
+    """
+
+    nu: float = parameter(1e-5, NOT_NEGATIVE, help="weight of |f|^2 / 2 against the mean loss")
+    step_size: float | None = parameter(
+        None,
+        POSITIVE,
+        NOTHING,
+        help="gamma_1; none: 2 / the loss's curvature, or 4 where its slope jumps, for k(x, x) <= 1",
+    )
+    batch_size: int = parameter(4, Whole(), help="B, rows of a step; the paper has 1")
+    stages: int = parameter(5, Whole(), help="passes over the rows; the model is measured after each")
+
+    name = "norma"
+    cost_of_pass = "n r (d + k), r the rows of the expansion so far, by one process after the other"
+    memory = "r d + r k numbers in every process; r k over explicit features"
+    searched: ClassVar[Mapping[str, Choices]] = {}
+    choices: ClassVar[Mapping[str, Parameter]] = {
+        "loss": a_loss("logistic", partial(loss_names, *SUPERVISED)),
+        **feature_parameters("kernel", found=True),
+    }
+    explosion = math.inf
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.first_step * self.nu > 1.0:
+            raise InputError(
+                f"{self.first_step:g} times nu {self.nu:g} exceeds 1: the first step would turn f round",
+                where="step_size",
+                mend=f"use {1.0 / self.nu:.3g} or less",
+            )
+
+    @property
+    def first_step(self) -> float:
+        """gamma_1: by default a step of a single row does not overshoot by more than it was off."""
+        if self.step_size is not None:
+            return self.step_size
+        curvature = self.risk.loss.curvature
+        return 2.0 / curvature if math.isfinite(curvature) else 4.0
+
+    def state_type(self) -> type[NORMAState]:
+        return NORMAState
+
+    def step_hint(self) -> str:
+        return f"step_size={self.first_step / 10:.3g}"
+
+    def mend(self, trouble: Trouble) -> str:
+        if trouble is Trouble.UNFINISHED:
+            return f"set more stages than {self.stages}"
+        return super().mend(trouble)
+
+    def init(self, problem: Problem) -> Steps[NORMAState]:
+        landmarks, gamma = yield from self.features.begin(problem)
+        targets = yield from target_scale(problem, self.risk)
+        risk = scaled_risk(self.risk, targets.center, targets.scale)
+        figures = yield from measured(
+            problem, zero_pass(problem, risk), zero_pass(problem, risk, "test"), 0.0
+        )
+        state = NORMAState(
+            landmarks=landmarks,
+            gamma=gamma,
+            coefficients=np.zeros((self.first_size(problem, landmarks, gamma), risk.n_outputs)),
+            step=0,
+            accesses=0,
+            accesses_nonzero=0,
+            center=targets.center,
+            target_scale=targets.scale,
+            variances=targets.variances,
+            absolute_errors=figures.absolute_errors,
+        )
+        return state.with_figures(figures)
+
+    def first_size(self, problem: Problem, landmarks: Rows, gamma: float) -> int:
+        """Coefficients before the first stage."""
+        return self.basis(problem, landmarks, gamma).size
+
+    def stage(self, problem: Problem, state: NORMAState) -> Steps[NORMAState]:
+        basis: AbstractBasis = yield Derived("features", partial(self._basis_of, problem, state))
+        risk = scaled_risk(self.risk, state.center, state.target_scale)
+        # rows are prepared without the coefficients, which may be many
+        pieces: Iterator[Piece] = yield self._rows(
+            problem, state.stage, Model(basis, np.zeros((0, risk.n_outputs)), risk)
+        )
+        w, step = state.coefficients.copy(), state.step
+        with np.errstate(all="ignore"):
+            for piece in pieces:
+                for start in range(0, len(piece.weights), self.batch_size):
+                    step += 1
+                    self._step(risk, piece, slice(start, start + self.batch_size), step, w, basis.dtype)
+            model = Model(basis, w, risk)
+            norm = 0.5 * self.nu * float(np.einsum("ij,ij->", w, w))
+            figures = yield from self.measured(problem, model, norm)
+        return self.following(problem, state, figures, coefficients=w, step=step)
+
+    def _step(
+        self, risk: Risk, piece: Piece, rows: slice, step: int, w: NDArray[np.float64], dtype: Any
+    ) -> None:
+        values = piece.values[rows]
+        if not isinstance(values, SparseRows):
+            # what a worker has sent may lie at odd addresses
+            values = np.require(values, requirements=("C", "A"))
+        predictions = np.empty(piece.signs[rows].shape, dtype=dtype)
+        product(values, w.astype(dtype), predictions)
+        slopes = risk.slopes(predictions, piece.signs[rows], piece.weights[rows])
+        size = self.first_step / math.sqrt(step)
+        w *= 1.0 - size * self.nu
+        add_transposed(values, (-size / len(predictions) * slopes).astype(dtype), w)
+
+    def measured(self, problem: Problem, model: Model, norm: float) -> Steps[Figures]:
+        """The figures of a model."""
+        footprint = self.footprint(problem, model.basis.size)
+        train, test = measuring_pass(problem, model, footprint), held_out_pass(problem, model, footprint)
+        return (yield from measured(problem, train, test, norm))
+
+    def following(self, problem: Problem, state: NORMAState, figures: Figures, **changes: Any) -> NORMAState:
+        """The state after the next stage."""
+        return state.with_figures(
+            figures,
+            stage=state.stage + 1,
+            accesses=state.accesses + problem.n_rows * problem.n_features,
+            accesses_nonzero=state.accesses_nonzero + problem.n_rows * problem.row_accesses,
+            absolute_errors=figures.absolute_errors,
+            **changes,
+        )
+
+    def finished(self, state: NORMAState) -> bool:
+        return state.stage >= self.stages
+
+    def measures(self, state: NORMAState) -> Measures:
+        accesses = (state.accesses, state.accesses_nonzero)
+        return state.measures(len(state.coefficients), figures_of_targets(state), accesses=accesses)
+
+    def outline(self, problem: Problem) -> list[Outline]:
+        footprint = self.footprint(problem, self.expected_size(problem))
+        passes = [
+            *self.features.outline(problem),
+            *target_outline(problem),
+            Outline(zero_pass(problem, None), 1),
+            Outline(self._rows(problem, 0, None), self.stages),
+            Outline(measuring_pass(problem, None, footprint), self.stages),
+        ]
+        if problem.has_test:
+            passes.append(Outline(zero_pass(problem, None, "test"), 1))
+            passes.append(Outline(held_out_pass(problem, None, footprint), self.stages))
+        return passes
+
+    def _basis_of(self, problem: Problem, state: NORMAState) -> Steps[AbstractBasis]:
+        yield from ()
+        return self.basis(problem, state.landmarks, state.gamma)
+
+    def _rows(self, problem: Problem, stage: int, operand: Any) -> Any:
+        """The pass that shows the rows to the steps."""
+        footprint = self.footprint(problem, self.expected_size(problem))
+        numbers = self.choice(problem).prepared_numbers(problem, footprint.size)
+        visits = problem.visits(problem.n_rows, stage, "shuffled")
+        return batch_stream(
+            problem, self.risk.n_outputs, footprint, numbers, self.batch_size, visits, operand
+        )

@@ -1,0 +1,178 @@
+"""NORMA: a plain loop with all kernel values, exact minima, truncation, parties and resumption."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import rbf_kernel
+
+import distkern
+from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
+from distkern.features.kernel_choice import KernelChoice
+from distkern.features.linear import Linear
+from distkern.features.random import Random
+from distkern.features.support import Support
+from distkern.kernels import find_kernel
+from distkern.losses import find_loss
+from distkern.solvers._norma.kernel import KernelNORMA
+from distkern.solvers.base import Trouble
+from distkern.solvers.norma import NORMA
+from distkern.solvers.risk import Risk
+from feature_problems import problem_of, train, waves
+from reference import PlainRunner, cut_blocks
+
+RBF = KernelChoice(find_kernel("rbf"), 2.0)
+NU = 1e-2
+
+
+def solver(loss="logistic", outputs=1, *, risk=None, max_support=20_000, features=None, **settings):
+    risk = risk or Risk(find_loss(loss)(), outputs)
+    kind = KernelNORMA if features is None else NORMA
+    defaults = {"nu": NU, "batch_size": 10, "stages": 3, "step_size": 1.0}
+    return kind(risk, features or Support(RBF, max_support), **{**defaults, **settings})
+
+
+def whole(blocks):
+    return np.concatenate([np.asarray(block.features) for block in blocks])
+
+
+def targets_of(subject, blocks):
+    return np.concatenate([subject.risk.targets(block) for block in blocks]).astype(float)
+
+
+def met(states, runner, x):
+    """The rows in the order of their steps, where every one stays in the expansion."""
+    places = {row.tobytes(): place for place, row in enumerate(x)}
+    return [places[row.tobytes()] for row in np.asarray(states[-1].landmarks)]
+
+
+def plain_loop(subject, kernel, y, s, order, batches):
+    """Coefficients of all steps' rows, the oldest first."""
+    coefficients, start = np.zeros((len(order), y.shape[1])), 0
+    for step, size in enumerate(batches, start=1):
+        rows = order[start : start + size]
+        f = kernel[np.ix_(rows, order[:start])] @ coefficients[:start]
+        gamma = subject.step_size / np.sqrt(step)
+        coefficients[:start] *= 1 - gamma * subject.nu
+        coefficients[start : start + size] = (
+            -gamma / size * s[rows, None] * subject.risk.loss.row_slopes(f, y[rows])
+        )
+        start += size
+    return coefficients
+
+
+@pytest.mark.parametrize(("loss", "classes", "outputs"), [("logistic", 2, 1), ("softmax", 3, 3)])
+def test_equals_a_plain_loop(loss, classes, outputs):
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 640)
+    blocks = waves(640, classes=classes, weights=weights)
+    subject = solver(risk=Risk(find_loss(loss)(), outputs, None, float(weights.mean())))
+    states, runner = train(subject, blocks)
+    x, y, s = whole(blocks), targets_of(subject, blocks), weights / weights.mean()
+    order = met(states, runner, x)
+    assert [sorted(order[start : start + 640]) == list(range(640)) for start in (0, 640, 1280)] == [True] * 3
+    kernel = rbf_kernel(x, gamma=2.0)
+    # blocks of 64 rows: 6 batches of 10 and one of 4
+    wanted = plain_loop(subject, kernel, y, s, order, ([10] * 6 + [4]) * 30)
+    last = states[-1]
+    assert last.step == 210
+    np.testing.assert_allclose(last.coefficients, wanted, rtol=0, atol=1e-12)
+    f = kernel[:, order] @ wanted
+    norm = 0.5 * NU * np.einsum("ij,ij->", wanted, f[order])
+    objective = norm + np.mean(s * subject.risk.loss.row_values(f, y))
+    assert last.objective == pytest.approx(objective, rel=1e-9)
+
+
+def test_comes_near_the_minimum():
+    blocks = waves()
+    subject = solver("square", nu=0.1, batch_size=4, stages=6)
+    last = train(subject, blocks)[0][-1]
+    x, y = whole(blocks), targets_of(subject, blocks)
+    kernel = rbf_kernel(x, gamma=2.0)
+    exact = KernelRidge(alpha=0.1 * len(y), kernel="precomputed").fit(kernel, y).dual_coef_
+    f = kernel @ exact
+    minimum = 0.05 * float(np.sum(exact * f)) + 0.5 * np.mean((f - y) ** 2)
+    assert minimum < last.objective < 1.05 * minimum
+
+
+def test_the_oldest_rows_leave_a_full_expansion():
+    blocks = waves(classes=2)
+    states, _ = train(solver(max_support=100), blocks)
+    full, _ = train(solver(), blocks)
+    assert [len(state.landmarks) for state in states] == [0, 100, 100, 100]
+    # which rows are met does not depend on what is forgotten
+    np.testing.assert_array_equal(states[-1].landmarks, full[-1].landmarks[-100:])
+    assert not np.array_equal(states[-1].coefficients, full[-1].coefficients[-100:])
+    assert states[-1].step == full[-1].step
+
+
+def test_rows_without_a_slope_are_left_out():
+    last = train(solver("hinge", stages=2), waves(classes=2))[0][-1]
+    assert len(last.landmarks) < 1200
+    assert last.coefficients.any(axis=1).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_parties_lost_workers_and_resumption_change_no_bit(dtype):
+    blocks = waves(classes=3, dtype=dtype)
+    subject = solver("softmax", 3, max_support=500)
+    last = train(subject, blocks)[0][-1]
+    for changed in ({"parties": 3}, {"rebuild": True}, {"parties": 2, "resume_after": 2}):
+        other = train(subject, blocks, **changed)[0][-1]
+        np.testing.assert_array_equal(last.coefficients, other.coefficients)
+        np.testing.assert_array_equal(last.landmarks, other.landmarks)
+
+
+def run(subject, blocks):
+    problem, runner = problem_of(blocks, subject.risk.n_outputs), PlainRunner(blocks)
+    states = [runner.run(subject.init(problem))]
+    while not subject.finished(states[-1]):
+        states.append(runner.run(subject.stage(problem, states[-1])))
+    return states, runner
+
+
+def test_over_explicit_features_it_is_stochastic_gradient_descent():
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 300)
+    blocks = waves(300, classes=3, weights=weights)
+    risk = Risk(find_loss("softmax")(), 3, None, float(weights.mean()))
+    subject = solver(risk=risk, features=Random(RBF, 64))
+    states, runner = run(subject, blocks)
+    basis = subject.basis(problem_of(blocks, 3), states[0].landmarks, states[0].gamma)
+    z = np.concatenate([basis.values(block.features) for block in blocks])
+    y, s = targets_of(subject, blocks), weights / weights.mean()
+    w, step = np.zeros((64, 3)), 0
+    order = np.concatenate([rows for stage in runner.sampled for rows in stage])
+    for start in range(0, 900, 10):
+        rows, step = order[start : start + 10], step + 1
+        gamma = 1 / np.sqrt(step)
+        slopes = s[rows, None] * risk.loss.row_slopes(z[rows] @ w, y[rows])
+        w = (1 - gamma * NU) * w - gamma / 10 * z[rows].T @ slopes
+    np.testing.assert_allclose(states[-1].coefficients, w, rtol=0, atol=1e-12)
+    assert states[-1].step == step
+
+
+def test_sparse_rows_as_dense_ones():
+    generator = np.random.default_rng(0)
+    x = np.where(generator.random((300, 8)) < 0.4, generator.standard_normal((300, 8)), 0.0)
+    codes = (x @ generator.standard_normal(8) > 0).astype(np.int32)
+    dense, sparse = (cut_blocks(rows, codes, [30] * 10) for rows in (x, SparseRows.of_dense(x)))
+    one, other = (train(solver(), blocks)[0][-1] for blocks in (dense, sparse))
+    np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9, atol=1e-12)
+    one, other = (run(solver(features=Linear()), blocks)[0][-1] for blocks in (dense, sparse))
+    np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [distkern.NORMARegressor, distkern.SDCARegressor])
+def test_constant_targets_take_one_row(kind):
+    x = np.random.default_rng(0).random((30, 2))
+    model = kind(features="kernel", random_state=0).fit(x, np.full(30, 3.0))
+    np.testing.assert_allclose(model.predict(x), 3.0, rtol=1e-6)
+    assert len(model.landmarks_) == 1
+
+
+def test_steps_that_turn_the_model_round_are_refused():
+    with pytest.raises(InputError, match=r"step_size: 1 times nu 2 exceeds 1.*use 0\.5 or less"):
+        solver(nu=2.0)
+    assert [solver(loss, step_size=None).first_step for loss in ("logistic", "hinge")] == [8.0, 4.0]
+    assert solver().mend(Trouble.DIVERGED) == "set step_size=0.1"
