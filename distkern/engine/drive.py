@@ -186,7 +186,9 @@ class Driver:
             pieces.close()
 
     def _alone(self, step: Pass) -> Any:
-        self._counters, self._stage, self._run_name = Counters(), 0, ""
+        # rows to learn from are read again by the run that follows
+        kept_as = self.sources[step.split].kept_as if step.split == "train" else ""
+        self._counters, self._stage, self._run_name = Counters(), 0, kept_as
         return self._execute(step)
 
     def complete(self, steps: Steps[Result]) -> Result:

@@ -36,7 +36,9 @@ class ScaledSource(AbstractSource):
         self.fingerprint, self.is_sparse = source.fingerprint, source.is_sparse
         self.is_shuffled, self.is_graph = source.is_shuffled, source.is_graph
         self.reader_bytes = source.reader_bytes + _SCALING_TILES * TILE_BYTES
-        self._name = uuid4().hex
+        self.kept_as = source.kept_as
+        # scaled in the same way, the blocks of equal parts are the same
+        self._name = f"{self.kept_as}-{scaling.kind}" if self.kept_as else uuid4().hex
 
     @property
     def row_numbers(self) -> int:

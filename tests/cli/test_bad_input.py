@@ -89,7 +89,7 @@ def test_damaged_shards(
 def test_a_damaged_shard_met_by_a_worker_process(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     flip_a_byte(folder / "d.zarr" / "train" / "features" / "c" / "2" / "0")
     started = time.monotonic()
-    arguments = [*TRAIN, "--scheduler", "local", "--workers", "1", "--no-dashboard"]
+    arguments = [*TRAIN, "--scheduler", "local", "--workers", "1", "--no-dashboard", "--set", "scale=none"]
     assert main(arguments) == 2
     assert time.monotonic() - started < 60
     captured = capfd.readouterr()
@@ -120,7 +120,7 @@ def test_a_damaged_shard_met_by_a_worker_process(folder: Path, capfd: pytest.Cap
             ["train", "--data", "numbers.zarr", "--algorithm", "csvrg", "--out", "new"],
             [
                 "numbers.zarr: the data set is for task 'regression', not classification; use an algorithm "
-                "for regression (auto, cells, dsg, newton,",
+                "for regression (auto, cells, dsg",
                 ", svrg), or shard it again with --task classification",
             ],
         ),

@@ -117,7 +117,7 @@ def test_a_run_far_above_the_model_0_is_stopped_with_the_mend(kind):
 
 def test_a_run_that_ends_above_the_model_0_says_so(tmp_path):
     X, y = make_moons(400, noise=0.1, random_state=0)
-    model = distkern.PegasosClassifier(random_state=0)
+    model = distkern.PegasosClassifier(scale="none", random_state=0)
     with pytest.warns(ConvergenceWarning, match="above the 1 of the model 0: scale the features"):
         model.fit(100 * X, y)
     assert model.ended_ == "stages used up"
@@ -129,7 +129,7 @@ def test_a_run_that_ends_above_the_model_0_says_so(tmp_path):
 def test_a_model_of_one_class_says_so():
     X, y = make_moons(400, noise=0.1, random_state=0)
     with pytest.warns(ConvergenceWarning, match="errs on 50 % .* one class .*: scale the features"):
-        distkern.PegasosClassifier(random_state=0).fit(1e-3 * X, y)
+        distkern.PegasosClassifier(scale="none", random_state=0).fit(1e-3 * X, y)
     X, y = make_classification(
         2000, 20, n_informative=5, weights=[0.97], flip_y=0, class_sep=0.5, random_state=0
     )
