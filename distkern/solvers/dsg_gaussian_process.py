@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
-from distkern.common.parameters import NOTHING, POSITIVE, parameter, redeclared
-from distkern.features.random import footprint_of_random
+from distkern.common.parameters import NOTHING, POSITIVE, Parameter, parameter, redeclared
+from distkern.features.random import SAMPLER, footprint_of_random
 from distkern.solvers._dsg.polish import GRAMS
 from distkern.solvers._dsg.settings import DSGSettings, DSGState
 from distkern.solvers._dsg.unpolished import UnpolishedDSG
@@ -83,6 +85,11 @@ class DSGGaussianProcess(UnpolishedDSG):
     block_size: int = redeclared(DSGSettings, "block_size", 256)
     nu: float = 0.0
 
+    # features take the place of the kernel itself: their error, half as large (measured), is the model's
+    choices: ClassVar[Mapping[str, Parameter]] = {
+        **UnpolishedDSG.choices,
+        "sampler": replace(SAMPLER, default="quasi_monte_carlo"),
+    }
     name = "dsg_gaussian_process"
     cost_of_pass = "a step B (r d + r k), r the features so far; of the last stage n r^2"
     memory = "r^2 numbers with the driver; features are made from seeds"

@@ -63,7 +63,9 @@ def train(data: Path, out: Path) -> list[str]:
     return ["train", *job, "--scheduler", "synchronous", *chosen]
 
 
-@pytest.mark.parametrize("free_pages", [0, 1, 2, 30])
+@pytest.mark.parametrize(
+    "free_pages", [0, 30, *(pytest.param(pages, marks=pytest.mark.slow) for pages in (1, 2))]
+)
 def test_train(disk: Path, data: Path, free_pages: int, capsys: pytest.CaptureFixture[str]) -> None:
     # too little for the folder, for metrics.jsonl, for a first line, or for a checkpoint with its landmarks
     leave(disk, free_pages * PAGE)

@@ -41,7 +41,9 @@ def variants(kind):
                     yield small(kind, **chosen, **{name: value})
 
 
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    "sparse", [pytest.param(False, id="dense"), pytest.param(True, id="sparse", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("kind", [pytest.param(kind, id=name) for name, kind in algorithms().items()])
 def test_the_outline_lists_the_passes_that_are_made(kind, sparse, few_rows, monkeypatch):
     data = few_rows(kind.task, sparse=sparse, n_classes=most_classes(kind))

@@ -23,7 +23,7 @@ def synthetic(n, seed=0):
 
 
 def process(**given):
-    settings = {"sampler": "quasi_monte_carlo", "n_features": 512, "block_size": 128, "random_state": 0}
+    settings = {"n_features": 512, "block_size": 128, "random_state": 0}
     return dk.DSGGaussianProcessRegressor(**{**settings, **given})
 
 

@@ -59,7 +59,7 @@ def test_a_sparse_matrix_gives_the_model_of_the_array(kind: Any, landmarks: str)
     X, y = topics()
     X = X.astype(np.float64)
     options = {"landmarks": landmarks} | (
-        {"n_landmarks": None, "diameter": 2.2} if landmarks == "coverage" else {}
+        {"n_landmarks": None, "diameter": 2.2, "projection": True} if landmarks == "coverage" else {}
     )
     dense = small(kind, **options).fit(X, y)
     for matrix in (sparse.csr_matrix(X), sparse.csc_array(X), sparse.coo_array(X)):

@@ -50,7 +50,14 @@ def objective(subject, z, y, w, s=1.0):
     return 0.5 * subject.nu * np.sum(w**2) + np.mean(s * values)
 
 
-@pytest.mark.parametrize("features", [RANDOM, Nystroem(RBF, n_landmarks=30), Linear()])
+@pytest.mark.parametrize(
+    "features",
+    [
+        RANDOM,
+        pytest.param(Nystroem(RBF, n_landmarks=30), marks=pytest.mark.slow),
+        pytest.param(Linear(), marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "square"])
 def test_reaches_the_minimum_that_scikit_learn_finds(loss, features):
     blocks = waves(classes=0 if loss == "square" else 2)

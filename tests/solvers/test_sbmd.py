@@ -65,7 +65,15 @@ MACHINES = {
 }
 
 
-@pytest.mark.parametrize("features", [RANDOM, Nystroem(RBF, n_landmarks=30), Linear()], ids=lambda f: f.name)
+@pytest.mark.parametrize(
+    "features",
+    [
+        RANDOM,
+        pytest.param(Nystroem(RBF, n_landmarks=30), marks=pytest.mark.slow),
+        pytest.param(Linear(), marks=pytest.mark.slow),
+    ],
+    ids=lambda f: f.name,
+)
 @pytest.mark.parametrize("loss", MACHINES)
 def test_reaches_the_minimum_that_scikit_learn_finds(loss, features):
     blocks = waves(classes=0 if loss == "square" else 2)
