@@ -23,6 +23,10 @@ SETTINGS = {
     "DSGClassifier": {"n_features": 1024, "stages": 1},
     "SVRGClassifier": {"n_features": 512, "stages": 1},
     "NewtonClassifier": {"n_landmarks": 128, "stages": 1},
+    "RBCDClassifier": {"n_features": 512, "stages": 1},
+    "SDCAClassifier": {"n_features": 512, "stages": 1},
+    "SBMDClassifier": {"n_features": 512, "stages": 1},
+    "NORMAClassifier": {"max_support": 1000, "stages": 1},
 }
 #: what is done, in a process of its own: prints the peaks that were planned and those that were there
 DO = """
