@@ -11,7 +11,7 @@ from distkern.cli.tuning import at_an_end, compared_on, in_metric, within_chance
 from distkern.monitor.look import table, tiles
 from distkern.monitor.plots import Line, line_plot
 from distkern.monitor.report import whole_page
-from distkern.monitor.text import in_time
+from distkern.monitor.text import in_percent, in_time
 from distkern.tuning.candidate import in_words
 from distkern.tuning.search import Ranked, Search
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _WIDE = 20.0
 #: colours of rungs, in turns
 _STYLES = 3
+_KEY = (
+    "A dot is a candidate in a rung, and its colour says in which: those of the first rung are blue. By "
+    "rows, the line of the best one is not broken."
+)
 
 
 def tuning_page(job: Job, dataset: Dataset, search: Search, ranked: Sequence[Ranked]) -> str:
@@ -46,6 +50,7 @@ def tuning_page(job: Job, dataset: Dataset, search: Search, ranked: Sequence[Ran
         ),
         *([f'<p class="note">{escape(chance)}</p>'] if (chance := within_chance(search, ranked)) else []),
         f'<div class="figures">{"".join(_plots(search, ranked))}</div>',
+        *([f'<p class="quiet">{_KEY}</p>'] if len(search.rungs) > 1 else []),
         "<h2>Candidates</h2>",
         _table(search, ranked),
     ]
@@ -53,8 +58,11 @@ def tuning_page(job: Job, dataset: Dataset, search: Search, ranked: Sequence[Ran
 
 
 def _how(search: Search, best: Ranked) -> str:
-    rungs = ", then ".join(f"{rung.n_candidates} candidates on {rung.share:.3g}" for rung in search.rungs)
-    how = f"{search.method}: {rungs} of the other rows" if len(search.rungs) > 1 else search.method
+    rungs = ", then ".join(
+        f"{rung.n_candidates} candidates on {in_percent(rung.share)}" for rung in search.rungs[:-1]
+    )
+    last = f"{search.rungs[-1].n_candidates} on all"
+    how = f"{search.method}: {rungs}, then {last} of the rows" if rungs else search.method
     return f"{how}; compared on {compared_on(search, best)} of the training rows, seed {search.seed}"
 
 
