@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.bases.random_features import STRIP_ROWS, tile_is_large
@@ -15,13 +16,38 @@ from distkern.common.sparse import Rows
 from distkern.common.types import Block
 from distkern.features import AbstractFeatures, Footprint
 from distkern.passes import Cost, Reduce
-from distkern.solvers.base import Problem
+from distkern.solvers.base import Problem, Steps
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU
-from distkern.solvers.measuring import Model, Sums, held_out, measure_gradient, sums_and_slopes
+from distkern.solvers.measuring import MeasuredState, Model, Sums, held_out, measure_gradient, sums_and_slopes
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import Sample, SampledModel, measure_sampled_gradient
 from distkern.solvers.searchable import AbstractSearchable, State
 from distkern.solvers.targets import scaled_risk
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplicitState(MeasuredState):
+    """What is in the states of solvers that read rows for their steps.
+
+    Attributes
+    ----------
+    landmarks : (n_landmarks, n_features), without rows where the features have none
+    gamma : of the kernel
+    coefficients : (r, k)
+    accesses, accesses_nonzero : features looked at by the steps, n_features a row, and those not zero
+    center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
+    absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
+    """
+
+    landmarks: Rows
+    gamma: float
+    coefficients: NDArray[np.float64]
+    accesses: int = 0
+    accesses_nonzero: int = 0
+    center: NDArray[np.float64]
+    target_scale: float
+    variances: NDArray[np.float64]
+    absolute_errors: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -51,6 +77,11 @@ class AbstractExplicit(AbstractSearchable[State]):
     def basis(self, problem: Problem, landmarks: Rows, gamma: float) -> AbstractBasis:
         """z."""
         return self.choice(problem).basis(problem, landmarks, gamma)
+
+    def basis_of(self, problem: Problem, state: Any) -> Steps[AbstractBasis]:
+        """z of a state, to be made once in a run."""
+        yield from ()
+        return self.basis(problem, state.landmarks, state.gamma)
 
     def model(self, problem: Problem, state: Any) -> Model:
         basis = self.basis(problem, state.landmarks, state.gamma)

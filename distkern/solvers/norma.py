@@ -21,39 +21,25 @@ from distkern.passes import Derived
 from distkern.solvers._pegasos.pieces import Piece
 from distkern.solvers._sbmd.stream import batch_stream
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.explicit import AbstractExplicit, held_out_pass, zero_pass
+from distkern.solvers.explicit import AbstractExplicit, ExplicitState, held_out_pass, zero_pass
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
-from distkern.solvers.measuring import Figures, MeasuredState, Model, measured
+from distkern.solvers.measuring import Figures, Model, measured
 from distkern.solvers.risk import Risk
 from distkern.solvers.sdca import measuring_pass
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 
-@dataclass(frozen=True)
-class NORMAState(MeasuredState):
+@dataclass(frozen=True, kw_only=True)
+class NORMAState(ExplicitState):
     """The iterate after a stage.
 
     Attributes
     ----------
     landmarks : of the kernel itself the rows of the expansion, the oldest first; of Nystroem features theirs
-    gamma : of the kernel
-    coefficients : (r, k)
     step : t
-    accesses, accesses_nonzero : features looked at by the steps, n_features a row, and those not zero
-    center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
-    absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
     """
 
-    landmarks: Rows
-    gamma: float
-    coefficients: NDArray[np.float64]
     step: int
-    accesses: int
-    accesses_nonzero: int
-    center: NDArray[np.float64]
-    target_scale: float
-    variances: NDArray[np.float64]
-    absolute_errors: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -134,8 +120,6 @@ class NORMA(AbstractExplicit[NORMAState]):
             gamma=gamma,
             coefficients=np.zeros((self.first_size(problem, landmarks, gamma), risk.n_outputs)),
             step=0,
-            accesses=0,
-            accesses_nonzero=0,
             center=targets.center,
             target_scale=targets.scale,
             variances=targets.variances,
@@ -148,7 +132,7 @@ class NORMA(AbstractExplicit[NORMAState]):
         return self.basis(problem, landmarks, gamma).size
 
     def stage(self, problem: Problem, state: NORMAState) -> Steps[NORMAState]:
-        basis: AbstractBasis = yield Derived("features", partial(self._basis_of, problem, state))
+        basis: AbstractBasis = yield Derived("features", partial(self.basis_of, problem, state))
         risk = scaled_risk(self.risk, state.center, state.target_scale)
         # rows are prepared without the coefficients, which may be many
         pieces: Iterator[Piece] = yield self._rows(
@@ -216,10 +200,6 @@ class NORMA(AbstractExplicit[NORMAState]):
             passes.append(Outline(zero_pass(problem, None, "test"), 1))
             passes.append(Outline(held_out_pass(problem, None, footprint), self.stages))
         return passes
-
-    def _basis_of(self, problem: Problem, state: NORMAState) -> Steps[AbstractBasis]:
-        yield from ()
-        return self.basis(problem, state.landmarks, state.gamma)
 
     def _rows(self, problem: Problem, stage: int, operand: Any) -> Any:
         """The pass that shows the rows to the steps."""

@@ -17,7 +17,6 @@ from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, Parameter, Whole, Words, parameter
 from distkern.common.rng import Purpose, stream
-from distkern.common.sparse import Rows
 from distkern.common.types import Floats, groups_of
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, curved_loss_names
@@ -32,41 +31,26 @@ from distkern.solvers._rbcd.blocks import (
 )
 from distkern.solvers._rbcd.resident import Ask, Operand, open_predictions, total_gradient, total_sums
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.explicit import AbstractExplicit, held_out_pass, zero_pass
+from distkern.solvers.explicit import AbstractExplicit, ExplicitState, held_out_pass, zero_pass
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
-from distkern.solvers.measuring import MeasuredState, Model, figures_of, measured
+from distkern.solvers.measuring import Model, figures_of, measured
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 #: first index of the stream that orders blocks
 _ORDER = 4
 
 
-@dataclass(frozen=True)
-class RBCDState(MeasuredState):
+@dataclass(frozen=True, kw_only=True)
+class RBCDState(ExplicitState):
     """Coefficients after a stage; the predictions at them stay with the rows.
 
     Attributes
     ----------
-    landmarks : (n_landmarks, n_features), without rows where the features have none
-    gamma : of the kernel
-    coefficients : (r, k)
     decrease : of the objective in the last stage; infinite before the first
-    accesses, accesses_nonzero : features looked at by the steps, n_features a row, and those not zero
-    center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
-    absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
     """
 
-    landmarks: Rows
-    gamma: float
-    coefficients: NDArray[np.float64]
     decrease: float
-    accesses: int
-    accesses_nonzero: int
-    center: NDArray[np.float64]
-    target_scale: float
-    variances: NDArray[np.float64]
-    absolute_errors: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -148,8 +132,6 @@ class RBCD(AbstractExplicit[RBCDState]):
             gamma=gamma,
             coefficients=np.zeros((self.basis(problem, landmarks, gamma).size, risk.n_outputs)),
             decrease=math.inf,
-            accesses=0,
-            accesses_nonzero=0,
             center=targets.center,
             target_scale=targets.scale,
             variances=targets.variances,

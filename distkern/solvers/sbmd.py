@@ -15,7 +15,6 @@ from distkern.bases.base import AbstractBasis
 from distkern.common.choices import Choices
 from distkern.common.parameters import NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
 from distkern.common.rng import Purpose, stream
-from distkern.common.sparse import Rows
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, loss_names
 from distkern.passes import Derived, Reduce, Stream
@@ -24,46 +23,32 @@ from distkern.solvers._rbcd.blocks import runs_of
 from distkern.solvers._sbmd.steps import BlockSteps, Iterates, Rule
 from distkern.solvers._sbmd.stream import batch_stream
 from distkern.solvers.base import Measures, Outline, Problem, Steps, order_of_rows, rows_of_stage
-from distkern.solvers.explicit import AbstractExplicit, held_out_pass, pass_cost
+from distkern.solvers.explicit import AbstractExplicit, ExplicitState, held_out_pass, pass_cost
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
-from distkern.solvers.measuring import MeasuredState, Model, Sums, measure, measured
+from distkern.solvers.measuring import Model, Sums, measure, measured
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 #: first index of the stream that draws blocks
 _ORDER = 7
 
 
-@dataclass(frozen=True)
-class SBMDState(MeasuredState):
+@dataclass(frozen=True, kw_only=True)
+class SBMDState(ExplicitState):
     """The iterate after a stage, the sum of all so far, and the model.
 
     Attributes
     ----------
-    landmarks : (n_landmarks, n_features), without rows where the features have none
-    gamma : of the kernel
     w, banked, stamps, total, step : see :class:`~distkern.solvers._sbmd.steps.Iterates`
     coefficients : (r, k) of the model
     first_step : gamma_0
-    accesses, accesses_nonzero : features looked at by the steps, n_features a row, and those not zero
-    center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
-    absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
     """
 
-    landmarks: Rows
-    gamma: float
     w: NDArray[np.float64]
     banked: NDArray[np.float64]
     stamps: NDArray[np.float64]
     total: float
     step: int
-    coefficients: NDArray[np.float64]
     first_step: float
-    accesses: int
-    accesses_nonzero: int
-    center: NDArray[np.float64]
-    target_scale: float
-    variances: NDArray[np.float64]
-    absolute_errors: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -147,8 +132,6 @@ class SBMD(AbstractExplicit[SBMDState]):
             step=0,
             coefficients=zero,
             first_step=1.0 / smoothness if self.step_size is None else self.step_size,
-            accesses=0,
-            accesses_nonzero=0,
             center=targets.center,
             target_scale=targets.scale,
             variances=targets.variances,
@@ -157,7 +140,7 @@ class SBMD(AbstractExplicit[SBMDState]):
         return state.with_figures(figures)
 
     def stage(self, problem: Problem, state: SBMDState) -> Steps[SBMDState]:
-        basis: AbstractBasis = yield Derived("features", partial(self._basis_of, problem, state))
+        basis: AbstractBasis = yield Derived("features", partial(self.basis_of, problem, state))
         risk = scaled_risk(self.risk, state.center, state.target_scale)
         footprint, runs = self.footprint(problem, basis.size), runs_of(basis.size, self.block_size)
         # rows are prepared without the coefficients, which may be many
@@ -216,10 +199,6 @@ class SBMD(AbstractExplicit[SBMDState]):
         """Rows that the batches of a stage hold together."""
         rows = 1.0 if self.steps_per_stage is None else self.steps_per_stage
         return max(1, math.ceil(rows * problem.n_rows) if isinstance(rows, float) else rows)
-
-    def _basis_of(self, problem: Problem, state: SBMDState) -> Steps[AbstractBasis]:
-        yield from ()
-        return self.basis(problem, state.landmarks, state.gamma)
 
     def _stream(
         self, problem: Problem, footprint: Footprint, stage: int, model: Model | None

@@ -22,9 +22,9 @@ from distkern.losses import SUPERVISED, AbstractCoordinateLoss, coordinate_loss_
 from distkern.passes import Cost, Derived, Message, Reduce, Rounds
 from distkern.solvers._sdca.resident import Operand, Turn, Turned, either, open_duals
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.explicit import AbstractExplicit, held_out_pass, pass_cost, zero_pass
+from distkern.solvers.explicit import AbstractExplicit, ExplicitState, held_out_pass, pass_cost, zero_pass
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
-from distkern.solvers.measuring import Figures, MeasuredState, Model, Sums, measure, measured
+from distkern.solvers.measuring import Figures, Model, Sums, measure, measured
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 #: first index of the stream that orders groups
@@ -32,33 +32,19 @@ _ORDER = 5
 _PIECE_BYTES = 4 * 2**20
 
 
-@dataclass(frozen=True)
-class SDCAState(MeasuredState):
+@dataclass(frozen=True, kw_only=True)
+class SDCAState(ExplicitState):
     """w after a stage; the dual variables stay with the rows.
 
     Attributes
     ----------
-    landmarks : (n_landmarks, n_features), without rows where the features have none
-    gamma : of the kernel
     coefficients : (r, k), w = sum_i a_i z(x_i) / (nu n)
     support : (r, 2) group and place in it of the rows at which kernels are; without rows for other features
     dual : D(a)
-    accesses, accesses_nonzero : features looked at by the steps, n_features a row, and those not zero
-    center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
-    absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
     """
 
-    landmarks: Rows
-    gamma: float
-    coefficients: NDArray[np.float64]
     support: NDArray[np.int64]
     dual: float
-    accesses: int
-    accesses_nonzero: int
-    center: NDArray[np.float64]
-    target_scale: float
-    variances: NDArray[np.float64]
-    absolute_errors: NDArray[np.float64]
 
     @property
     def gap(self) -> float:
@@ -140,8 +126,6 @@ class SDCA(AbstractExplicit[SDCAState]):
             coefficients=np.zeros((self.first_size(problem, landmarks, gamma), risk.n_outputs)),
             support=np.zeros((0, 2), np.int64),
             dual=0.0,
-            accesses=0,
-            accesses_nonzero=0,
             center=targets.center,
             target_scale=targets.scale,
             variances=targets.variances,
@@ -150,7 +134,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         return state.with_figures(figures)
 
     def stage(self, problem: Problem, state: SDCAState) -> Steps[SDCAState]:
-        basis: AbstractBasis = yield Derived("features", partial(self._basis_of, problem, state))
+        basis: AbstractBasis = yield Derived("features", partial(self.basis_of, problem, state))
         risk = scaled_risk(self.risk, state.center, state.target_scale)
         footprint = self.footprint(problem, basis.size)
         groups = groups_of(problem.block_rows)
@@ -211,10 +195,6 @@ class SDCA(AbstractExplicit[SDCAState]):
             passes.append(Outline(zero_pass(problem, None, "test"), 1))
             passes.append(Outline(held_out_pass(problem, None, footprint), self.stages))
         return passes
-
-    def _basis_of(self, problem: Problem, state: SDCAState) -> Steps[AbstractBasis]:
-        yield from ()
-        return self.basis(problem, state.landmarks, state.gamma)
 
     def _numbers(self, problem: Problem, footprint: Footprint) -> int:
         """Of a row's features."""
