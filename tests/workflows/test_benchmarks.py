@@ -18,11 +18,11 @@ from workflows.benchmarks import billion, equations, report, tables
 from workflows.benchmarks.child import answer, chosen
 from workflows.benchmarks.compare import Comparison
 from workflows.benchmarks.methods import Given, error, grid
-from workflows.benchmarks.processes import run
-from workflows.benchmarks.records import Records
 from workflows.benchmarks.registry import METHODS, method_of
 from workflows.benchmarks.rows import Facts, Part, export, load
 from workflows.benchmarks.simulation import line
+from workflows.processes import run
+from workflows.records import Records
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """#!{python}

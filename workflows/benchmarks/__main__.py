@@ -16,9 +16,9 @@ from workflows.benchmarks import report
 from workflows.benchmarks.compare import CENTRES, Comparison
 from workflows.benchmarks.growth import ALGORITHMS, Growth
 from workflows.benchmarks.machine import limits
-from workflows.benchmarks.records import Records
 from workflows.benchmarks.rows import export
 from workflows.benchmarks.simulation import WORKERS, simulate
+from workflows.records import Records
 
 PARTS = ("compare", "centres", "growth", "simulation")
 _QUICK_ROWS, _QUICK_LIMIT = 4000, 120.0

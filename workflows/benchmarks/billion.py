@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workflows.benchmarks.growth import N_FEATURES
-from workflows.benchmarks.records import Record, Records
 from workflows.benchmarks.simulation import grown, line
+from workflows.records import Record, Records
 
 ROWS = 1e9
 WORKERS = (16, 100, 500)

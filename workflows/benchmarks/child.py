@@ -16,10 +16,10 @@ import numpy as np
 import threadpoolctl
 
 from workflows.benchmarks.methods import Given, Method, Settings, error
-from workflows.benchmarks.processes import peak_bytes
-from workflows.benchmarks.records import Record
 from workflows.benchmarks.registry import method_of
 from workflows.benchmarks.rows import Facts, load
+from workflows.processes import peak_bytes
+from workflows.records import Record
 
 
 def chosen(method: Method, given: Given, candidates: list[Settings]) -> Record:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from workflows.benchmarks.methods import Method, Settings
-from workflows.benchmarks.processes import question
-from workflows.benchmarks.records import Record, Records
 from workflows.benchmarks.registry import METHODS, method_of
 from workflows.benchmarks.rows import Facts
+from workflows.processes import question
+from workflows.records import Record, Records
 
+_CHILD = "workflows.benchmarks.child"
 #: at equal centres
 CENTRES = (256, 1024, 4096)
 AT_CENTRES = ("newton", "svrg", "csvrg", "nystroem_linear", "normal_equations")
@@ -102,7 +103,7 @@ class Comparison:
 
         def measure() -> Record:
             self.tell(f"{key} ...")
-            found = question(asked, limit=self.limit, threads=self.threads)
+            found = question(_CHILD, asked, limit=self.limit, threads=self.threads)
             self.tell(f"  {summary(found)}")
             return found
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from workflows.benchmarks.generated import dense
-from workflows.benchmarks.processes import distkern
-from workflows.benchmarks.records import Record, Records
+from workflows.processes import distkern
+from workflows.records import Record, Records
 
 N_FEATURES = 50
 #: algorithm -> settings with which the work of a row does not depend on how many there are

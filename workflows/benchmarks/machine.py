@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import threadpoolctl
 
-from workflows.benchmarks.records import Record
+from workflows.records import Record
 
 _SIZE = 1536
 _NUMBERS = 2**22

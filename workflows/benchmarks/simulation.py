@@ -23,8 +23,8 @@ from distkern.common import types
 from distkern.engine.executors import open_executor
 from distkern.storage.ingest import write_dataset
 from workflows.benchmarks.generated import dense
-from workflows.benchmarks.processes import run
-from workflows.benchmarks.records import Record, Records
+from workflows.processes import run
+from workflows.records import Record, Records
 
 _FEATURES, _ROWS_OF_BLOCK, _BLOCKS_OF_WORKER = 20, 64, 4
 _ROUNDS = 400

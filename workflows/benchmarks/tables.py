@@ -4,41 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass
 from pathlib import Path
 
 from workflows.benchmarks import billion
-from workflows.benchmarks.records import Record, Records
 from workflows.benchmarks.registry import METHODS
 from workflows.benchmarks.simulation import grown, line
+from workflows.records import Record, Records
+from workflows.report import Plot, Table
 
-Points = dict[str, list[tuple[float, float]]]
 #: what is compared with in the table of losses, and how much less counts
 _RIVALS = ("lightgbm", "xgboost", "hist_gradient_boosting")
 #: plans are to be within this of what was measured
 PLANNED_WITHIN = 0.3
-
-
-@dataclass(frozen=True)
-class Table:
-    """A heading, a paragraph, the names of columns and texts by row."""
-
-    title: str
-    text: str
-    header: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-
-
-@dataclass(frozen=True)
-class Plot:
-    """Lines over a logarithmic axis, see :func:`workflows.curves.draw`."""
-
-    name: str
-    title: str
-    x_label: str
-    y_label: str
-    lines: Points
-    log_y: bool = True
 
 
 def limits(machine: Record) -> Table:

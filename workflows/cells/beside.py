@@ -21,9 +21,9 @@ import click
 import numpy as np
 
 from workflows.benchmarks.methods import grid
-from workflows.benchmarks.processes import distkern, run
-from workflows.benchmarks.records import Record, Records
 from workflows.benchmarks.rows import export
+from workflows.processes import distkern, run
+from workflows.records import Record, Records
 
 _LEAVES = (31, 127, 255)
 _THREADS = 2

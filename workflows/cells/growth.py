@@ -25,8 +25,8 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from distkern.storage.ingest import write_dataset
-from workflows.benchmarks.processes import distkern
-from workflows.benchmarks.records import Record, Records
+from workflows.processes import distkern
+from workflows.records import Record, Records
 
 N_NUMBERS, KINDS = 10, (4, 40)
 N_WAVES, N_TEST, CHUNK = 24, 20000, 50000

@@ -12,9 +12,9 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from workflows.benchmarks.records import Record
+from workflows.records import Record
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 _TEXT = 400
 
 
@@ -79,10 +79,9 @@ def peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def question(asked: Mapping[str, object], *, limit: float, threads: int) -> Record:
-    """What :mod:`~workflows.benchmarks.child` answers in a process of its own."""
-    arguments = [sys.executable, "-m", "workflows.benchmarks.child", json.dumps(asked)]
-    found, output = run(arguments, threads=threads, limit=limit)
+def question(module: str, asked: Mapping[str, object], *, limit: float, threads: int) -> Record:
+    """What ``python -m module '{...}'`` answers in a process of its own: the last line that it prints."""
+    found, output = run([sys.executable, "-m", module, json.dumps(asked)], threads=threads, limit=limit)
     if "failed" in found:
         return found
     return {**json.loads(output.splitlines()[-1])}

@@ -1,0 +1,142 @@
+"""Reports of the workflows: the same tables and plots in Markdown and on one HTML page."""
+
+from __future__ import annotations
+
+import datetime
+import html
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from distkern.monitor.look import ELEMENTS, FONT, VARIABLES
+from workflows.curves import Band, Points, draw
+
+_STYLE = (
+    VARIABLES + f"body {{ margin: 0 auto; max-width: 72rem; padding: 1.2rem; font: 15px/1.5 {FONT};"
+    " color: var(--ink); background: var(--paper); }"
+    " svg { max-width: 44rem; width: 100%; height: auto; }" + ELEMENTS
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A heading, paragraphs with an empty line between, the names of columns and texts by row."""
+
+    title: str
+    text: str
+    header: tuple[str, ...] = ()
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Lines and their bands of spread in ``NAME.svg``, see :func:`workflows.curves.draw`."""
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    lines: Mapping[str, Points]
+    log_y: bool = True
+    log_x: bool = True
+    bands: Mapping[str, Band] = field(default_factory=dict)
+
+
+Section: TypeAlias = tuple[Table, Sequence[Plot]]
+
+
+def write(title: str, text: str, sections: Sequence[Section], out: Path) -> list[Path]:
+    """Write ``report.md``, ``report.html`` and the plots into ``out``.
+
+    Parameters
+    ----------
+    text : paragraphs under the title; ``**bold**`` and ```code``` are those of Markdown, here and in tables
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    for _, plots in sections:
+        for plot in plots:
+            draw(
+                out / f"{plot.name}.svg",
+                plot.title,
+                plot.x_label,
+                plot.y_label,
+                plot.lines,
+                log_y=plot.log_y,
+                log_x=plot.log_x,
+                bands=plot.bands,
+            )
+    markdown, page = out / "report.md", out / "report.html"
+    markdown.write_text("\n".join([f"# {title}", "", text, *map(_markdown, sections)]) + "\n")
+    page.write_text(_page(title, text, sections, out))
+    return [markdown, page]
+
+
+def made() -> str:
+    """The day and the class of machine, for the paragraph under a title."""
+    day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    return f"{day}, {processor()}, {os.cpu_count()} cores"
+
+
+def processor() -> str:
+    """What kind it is, in the system's words."""
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text().splitlines():
+            if line.startswith("model name"):
+                return f"{line.partition(':')[2].strip()} ({platform.machine()})"
+    return platform.processor() or platform.machine()
+
+
+def spread(values: Sequence[float], digits: int = 1) -> str:
+    """The mean and the standard deviation (of a sample: n - 1); one value alone has none."""
+    mean = f"{np.mean(values):.{digits}f}"
+    return mean if len(values) < 2 else f"{mean} ± {np.std(values, ddof=1):.{digits}f}"
+
+
+def _markdown(section: Section) -> str:
+    table, plots = section
+    lines = [f"\n## {table.title}\n", table.text]
+    if table.header:
+        lines += ["", _line(table.header), _line(["---"] * len(table.header))]
+    lines += [_line(row) for row in table.rows]
+    lines += [f"\n![{plot.title}]({plot.name}.svg)" for plot in plots]
+    return "\n".join(lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _page(title: str, text: str, sections: Sequence[Section], out: Path) -> str:
+    parts = [
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{html.escape(title)}</title>',
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style>',
+        f"<h1>{html.escape(title)}</h1>{_paragraphs(text)}",
+    ]
+    for table, plots in sections:
+        parts.append(f"<h2>{html.escape(table.title)}</h2>{_paragraphs(table.text)}")
+        if table.header:
+            head = "".join(f"<th>{html.escape(name)}</th>" for name in table.header)
+            body = "".join(
+                "<tr>" + "".join(f"<td>{_rich(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
+            )
+            parts.append(f'<div class="scroll"><table class="dense"><tr>{head}</tr>{body}</table></div>')
+        parts += [(out / f"{plot.name}.svg").read_text() for plot in plots]
+    return "\n".join(parts) + "\n"
+
+
+def _paragraphs(text: str) -> str:
+    return "".join(f"<p>{_rich(part)}</p>" for part in text.split("\n\n") if part)
+
+
+def _rich(text: str) -> str:
+    """Bold and code, as Markdown has them."""
+    escaped = html.escape(text)
+    escaped = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escaped)
+    return re.sub(r"`(.+?)`", r"<code>\1</code>", escaped)
