@@ -117,6 +117,27 @@ class RandomFeatureBasis(AbstractBasis):
     def strip_rows(self, n_outputs: int) -> int:
         return STRIP_ROWS
 
+    def in_blocks(self, width: int) -> RandomFeatureBasis:
+        """As many features in blocks of so many columns, pairs together: other draws of the same kind.
+
+        The same basis where its blocks are as narrow, or where a sampler makes them at once.
+        """
+        per_draw = self.kernel.columns_per_draw
+        width = max(per_draw, width - width % per_draw)
+        if width >= self.block_size or self.kernel.whole_blocks or not self.sampler.has_single_draws:
+            return self
+        return RandomFeatureBasis(
+            self.kernel,
+            self.n_input,
+            self._size,
+            self.seed,
+            self.sampler,
+            self._dtype,
+            width,
+            normalize=self.normalize,
+            sparse_rows=self.sparse_rows,
+        )
+
     @property
     def by_blocks(self) -> bool:
         """Whether a tile of all features would be too large, so that they are made block by block, twice."""

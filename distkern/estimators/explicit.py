@@ -13,6 +13,7 @@ from distkern.estimators.functional import (
     AbstractFunctionalEstimator,
     AbstractFunctionalRegressor,
 )
+from distkern.features import AbstractFeatures
 from distkern.solvers.explicit import AbstractExplicit
 from distkern.solvers.targets import Scaled
 
@@ -30,6 +31,12 @@ class AbstractExplicitEstimator(AbstractFeatureEstimator, AbstractFunctionalEsti
             self.feature_choice(),
             **self.values_of(self.solver_type),
         )
+
+    def feature_choice(self) -> AbstractFeatures:
+        choice = super().feature_choice()
+        if not self.solver_type.makes_blocks:
+            return choice
+        return choice.in_blocks(self.values_of(self.solver_type)["block_size"])
 
     def _keep(self, state: Any) -> None:
         self.landmarks_, self.gamma_ = state.landmarks, state.gamma

@@ -132,6 +132,10 @@ class AbstractFeatures(Declared, ABC):
         """The same models, with the same norm, over the functions of which a row's values cost least."""
         return self
 
+    def in_blocks(self, width: int) -> Self:
+        """As many features, of which so many consecutive ones are made by themselves at no loss, if possible."""
+        return self
+
     def coordinates(self, basis: AbstractBasis) -> Coordinates:
         """Those in which Gram matrices of such a basis are summed."""
         return Coordinates(basis)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -47,6 +47,8 @@ class Random(AbstractKernelFeatures):
 
     n_features: int = parameter(2048, Whole(), help="random features; even where they come in pairs")
     sampler: str = parameter(SAMPLER.default, *SAMPLER.kinds, help=SAMPLER.help)
+    #: columns of a block, unless they are the sampler's
+    width: int | None = None
 
     name: ClassVar[str] = "random"
     meaning: ClassVar[str] = "random features of the kernel"
@@ -58,7 +60,7 @@ class Random(AbstractKernelFeatures):
         self.basis(Layout((), 1, np.dtype(np.float32), 0), np.empty((0, 1)), 1.0)
 
     def basis(self, layout: Layout, landmarks: Rows, gamma: float) -> RandomFeatureBasis:
-        return RandomFeatureBasis(
+        basis = RandomFeatureBasis(
             self.kernel.with_gamma(gamma),
             layout.n_features,
             self.n_features,
@@ -67,6 +69,10 @@ class Random(AbstractKernelFeatures):
             dtype=layout.dtype,
             sparse_rows=layout.is_sparse,
         )
+        return basis if self.width is None else basis.in_blocks(self.width)
+
+    def in_blocks(self, width: int) -> Random:
+        return replace(self, width=width)
 
     def expected_size(self, layout: Layout) -> int:
         return self.n_features

@@ -68,6 +68,8 @@ class AbstractExplicit(AbstractSearchable[State]):
     risk: Risk
     features: AbstractFeatures
 
+    #: a step is over ``block_size`` of the features alone, at all rows
+    makes_blocks: ClassVar[bool] = False
     searched: ClassVar[Mapping[str, Choices]] = {"nu": SEARCHED_NU, "gamma": SEARCHED_GAMMA}
 
     def choice(self, problem: Problem) -> AbstractFeatures:

@@ -93,6 +93,7 @@ class RBCD(AbstractExplicit[RBCDState]):
     name = "rbcd"
     cost_of_pass = "a step n c (d + k), a stage n r (2 d + 2 k); n r c once"
     memory = "k numbers a row where the row is; r c in the driver"
+    makes_blocks = True
     # its predictions stay with all rows, so that no sample is tried
     searched: ClassVar[Mapping[str, Choices]] = {}
     choices: ClassVar[Mapping[str, Parameter]] = {
