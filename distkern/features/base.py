@@ -133,7 +133,7 @@ class AbstractFeatures(Declared, ABC):
         return self
 
     def in_blocks(self, width: int) -> Self:
-        """As many features, of which so many consecutive ones are made by themselves at no loss, if possible."""
+        """As many features, of which so many consecutive ones are made by themselves, where they can be."""
         return self
 
     def coordinates(self, basis: AbstractBasis) -> Coordinates:
