@@ -66,7 +66,11 @@ def export(data: Path, folder: Path, most_rows: int | None = None) -> Facts:
     X, y = _gathered(dataset.train, most_rows)
     order = np.random.default_rng(0).permutation(len(y))
     n_valid = min(int(_VALIDATION_SHARE * len(y)), _MOST_VALIDATION)
-    test = _gathered(dataset.test, most_rows)
+    test = _gathered(dataset.test, None)
+    if most_rows is not None and most_rows < len(test[1]):
+        # these lie as the file had them, by class perhaps
+        some = np.sort(np.random.default_rng(2).permutation(len(test[1]))[:most_rows])
+        test = test[0][some], test[1][some]
     parts = {
         "valid": (X[order[:n_valid]], y[order[:n_valid]]),
         "train": (X[order[n_valid:]], y[order[n_valid:]]),
