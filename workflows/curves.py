@@ -67,7 +67,7 @@ def draw(
     for tick in y_ticks:
         parts.append(
             f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up(tick):.1f}" y2="{up(tick):.1f}" stroke="#ddd"/>'
-            f'<text x="{LEFT - 6}" y="{up(tick) + 4:.1f}" text-anchor="end">{tick:.3g}</text>'
+            f'<text x="{LEFT - 6}" y="{up(tick) + 4:.1f}" text-anchor="end">{_number(tick, log_y)}</text>'
         )
     for tick in x_ticks:
         at = across(tick)

@@ -1,0 +1,72 @@
+"""Table 2 and Figures 1 and 2 of csvrg.txt, one command::
+
+    python -m workflows.csvrg --data a9a.zarr --data ijcnn1.zarr --data covtype.zarr --out figures
+
+Any data set of classes with test rows may stand in place of the paper's. Every measurement is a file in
+``OUT/records``: the same command again does what is missing and writes ``OUT/report`` anew. ``--quick`` takes
+fewer rows and the settings of the job files beside this one: minutes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+
+import click
+
+from workflows import report
+from workflows.csvrg import sections
+from workflows.csvrg.plan import Plan, Scale, Source
+from workflows.pool import answer
+from workflows.records import Records
+
+
+@click.command(help=__doc__.replace("::\n", ":\n\n\b"))
+@click.option(
+    "--data",
+    required=True,
+    type=click.Path(path_type=Path, exists=True),
+    multiple=True,
+    help="Sharded data set.",
+)
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Of records, rows and report.")
+@click.option("--quick", is_flag=True, help="Few rows, and no searches where there are job files.")
+@click.option("--seeds", type=click.IntRange(1), help="Orders of the rows, and random choices [5; quick: 3].")
+@click.option("--rows", type=click.IntRange(100), help="Training rows at most [500000; quick: 20000].")
+@click.option("--exact-rows", type=click.IntRange(100), help="Of exact machines [10000; quick: 4000].")
+@click.option("--candidates", type=click.IntRange(1), help="Settings that are tried [60; quick: 8].")
+@click.option("--processes", default=os.cpu_count() or 1, show_default=True, help="Of one thread each.")
+@click.option("--report-only", is_flag=True, help="Measure nothing.")
+def main(
+    data: tuple[Path, ...],
+    out: Path,
+    quick: bool,
+    seeds: int | None,
+    rows: int | None,
+    exact_rows: int | None,
+    candidates: int | None,
+    processes: int,
+    report_only: bool,
+) -> None:
+    """Measure what is missing, and write the report."""
+    scale = Scale.quick(seeds or 3) if quick else Scale(seeds or 5)
+    given = {"rows": rows, "exact_rows": exact_rows, "candidates": candidates}
+    scale = dataclasses.replace(scale, **{name: value for name, value in given.items() if value is not None})
+    records, sources = Records(out / "records"), [Source(path) for path in data]
+    if len({source.name for source in sources}) < len(sources):
+        raise click.BadParameter("two data sets of the same name", param_hint="--data")
+    plan = Plan(sources, scale, out / "rows")
+    if not report_only:
+        answer(records, plan.rows(), processes, click.echo)
+        answer(records, plan.settings(records), processes, click.echo)
+        answer(records, plan.fits(records), processes, click.echo)
+    command = "python -m workflows.csvrg" + "".join(f" --data {path.name}" for path in data)
+    command += " --out figures" + " --quick" * quick + (f" --seeds {seeds}" if seeds else "")
+    title, text = sections.introduction(plan, command)
+    for path in report.write(title, text, sections.sections(plan, records), out / "report"):
+        click.echo(f"written: {path}")
+
+
+if __name__ == "__main__":
+    main()
