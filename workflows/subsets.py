@@ -52,8 +52,7 @@ def subset(text: str, folder: Path, n_rows: int, n_test: int, components: int, m
 
     Parameters
     ----------
-    text : ``PATH.zarr``; ``PATH.zarr:8,6`` for rows of these classes, ``PATH.zarr:2`` for one against the
-        rest
+    text : ``PATH.zarr``; ``PATH.zarr:8,6`` for rows of these classes, ``PATH.zarr:2`` for one and the rest
     n_rows, n_test : at most
     components : principal components that are taken where there are more than ``most_features`` columns
     """
@@ -119,8 +118,9 @@ def _of_classes(
         if unknown:
             raise click.UsageError(f"there is no class {unknown[0]}; there are {', '.join(known)}")
         codes = [known.index(label) for label in labels]
-        kept = np.isin(y, codes) if len(codes) > 1 else np.ones(len(y), bool)
-        X, y = X[kept][:most_rows], (y[kept][:most_rows] == codes[0]).astype(int)
+        mine = np.flatnonzero(np.isin(y, codes)) if len(codes) > 1 else np.arange(len(y))
+        drawn = np.random.default_rng(0).permutation(mine)[:most_rows]
+        X, y = X[drawn], (y[drawn] == codes[0]).astype(int)
     return X, y
 
 
@@ -130,3 +130,40 @@ def _reduced(X: Any, fresh: Any, components: int) -> tuple[np.ndarray, np.ndarra
     kind = TruncatedSVD if sp.issparse(X) else PCA
     made = kind(components, random_state=0).fit(X)
     return tuple(made.transform(part).astype(np.float32) for part in (X, fresh))  # type: ignore[return-value]
+
+
+def digits(folder: Path, n_rows: int, n_test: int, classes: Sequence[int] | None = None) -> Subset:
+    """Virtual handwritten digits, of all classes or two of them, where no data set is given."""
+    from distkern.demo.digits import VirtualDigits
+
+    name = "digits" if classes is None else "digits-" + "-".join(map(str, classes))
+    out = folder / f"{name}-{n_rows}.zarr"
+    facts = out.with_suffix(".json")
+    if facts.exists():
+        return Subset(**json.loads(facts.read_text()))
+    source = VirtualDigits(seed=0)
+    made, parts = 10 if classes is None else len(classes), {}
+    for split, most in (("train", n_rows), ("test", n_test)):
+        X, y = _joined(source.chunks(math.ceil(most * 12 / made), split))
+        if classes is not None:
+            kept = np.isin(y, classes)
+            X, y = X[kept], (y[kept] == classes[0]).astype(int)
+        parts[split] = X[:most], y[:most]
+    folder.mkdir(parents=True, exist_ok=True)
+    rows, test = iter([parts["train"]]), iter([parts["test"]])
+    dataset = write_dataset(rows, out, test, scale="none", overwrite=True, seed=0)
+    X, y = parts["train"]
+    n_test = len(parts["test"][1])
+    about = (
+        f"virtual handwritten digits, {len(y):,} training rows, {n_test:,} test rows, {X.shape[1]} columns"
+    )
+    if classes is not None:
+        about += f", {classes[0]} against {classes[1]}"
+    found = Subset(name, str(out), dataset.fingerprint, len(y), n_test, X.shape[1], made, about)
+    facts.write_text(json.dumps(asdict(found)))
+    return found
+
+
+def _joined(chunks: Any) -> tuple[np.ndarray, np.ndarray]:
+    parts = list(chunks)
+    return np.concatenate([X for X, _ in parts]), np.concatenate([y for _, y in parts])

@@ -1,0 +1,66 @@
+"""Records of several seeds: their means and spreads, as texts and as curves with bands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from workflows.curves import Band, Points
+from workflows.records import Record, Records
+from workflows.report import spread
+
+Seeds = list[Record]
+
+
+def by_name(records: Records, prefix: str, names: Iterable[str]) -> dict[str, Seeds]:
+    """Records of ``PREFIX/NAME/SEED``, those that did not fail, of names that have one."""
+    found = {
+        name: [one for _, one in records.under(f"{prefix}/{name}") if "failed" not in one] for name in names
+    }
+    return {name: seeds for name, seeds in found.items() if seeds}
+
+
+def failures(records: Records, prefix: str, names: Iterable[str]) -> dict[str, str]:
+    """What those said that failed for every seed."""
+    found = {}
+    for name in names:
+        every = [one for _, one in records.under(f"{prefix}/{name}")]
+        if every and all("failed" in one for one in every):
+            found[name] = str(every[0]["failed"])
+    return found
+
+
+def text(values: Sequence[float], scale: float = 1.0, significant: int = 3) -> str:
+    """Mean and standard deviation, to so many digits of the mean; empty where there is none."""
+    known = [scale * value for value in values if math.isfinite(value)]
+    if not known:
+        return ""
+    size = abs(float(np.mean(known)))
+    if size and size < 1e-3:
+        mean = f"{np.mean(known):.{significant - 1}e}"
+        return mean if len(known) < 2 else f"{mean} ± {np.std(known, ddof=1):.0e}"
+    digits = max(0, significant - 1 - math.floor(math.log10(size * (1 + 1e-9)))) if size else significant
+    return spread(known, min(digits, 6))
+
+
+def curves(
+    found: Mapping[str, Seeds],
+    x: Callable[[Mapping[str, float]], float],
+    y: Callable[[Mapping[str, float]], float],
+) -> tuple[dict[str, Points], dict[str, Band]]:
+    """Means of the seeds' curves, point by point, and their least and greatest values; x above 0 alone."""
+    lines: dict[str, Points] = {}
+    bands: dict[str, Band] = {}
+    for name, seeds in found.items():
+        every = [[(x(point), y(point)) for point in one["curve"]] for one in seeds]
+        length = min(len(line) for line in every)
+        table = np.array([line[:length] for line in every], dtype=float)
+        across, up = table[:, :, 0].mean(0), table[:, :, 1]
+        kept = np.flatnonzero((across > 0) & np.isfinite(up).all(0))
+        if not len(kept):
+            continue
+        lines[name] = [(float(across[at]), float(up[:, at].mean())) for at in kept]
+        bands[name] = [(float(across[at]), float(up[:, at].min()), float(up[:, at].max())) for at in kept]
+    return lines, bands
