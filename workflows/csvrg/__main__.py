@@ -59,6 +59,9 @@ def main(
     plan = Plan(sources, scale, out / "rows")
     if not report_only:
         answer(records, plan.rows(), processes, click.echo)
+        for question in plan.rows():
+            if "failed" in (made := records.get(question.key) or {}):
+                raise click.ClickException(made["failed"])
         answer(records, plan.settings(records), processes, click.echo)
         answer(records, plan.fits(records), processes, click.echo)
     command = "python -m workflows.csvrg" + "".join(f" --data {path.name}" for path in data)

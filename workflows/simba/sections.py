@@ -9,7 +9,7 @@ import numpy as np
 
 from workflows.records import Records
 from workflows.report import Plot, Section, Table, made, spread
-from workflows.simba.plan import FAMILIES, Curve, Plan, curves, points
+from workflows.simba.plan import FAMILIES, Curve, Plan, curves, key, points
 
 Line = dict[str, float]
 AXES = {
@@ -75,6 +75,8 @@ def figure_1(plan: Plan, name: str, records: Records) -> Section:
     target = math.nan if pegasos is None else least(pegasos[1])
     for family, found in best.items():
         if found is None:
+            said = failure(plan, name, family, records)
+            rows += [(family, "", f"failed: {said}", "", "", "", "")] if said else []
             continue
         curve, runs = found
         lowest = [100 * min(line["test_error"] for line in run) for run in runs]
@@ -87,12 +89,12 @@ def figure_1(plan: Plan, name: str, records: Records) -> Section:
     if "test_error" in solved:
         error = f"{100 * solved['test_error']:.2f}"
         rows.append(("LinearSVC, exact", f"C = {solved['C']:g}", error, "", "", "", ""))
-    words = (
-        f"{shape}Least test error in % with the best parameter, and what had been looked at when a run was "
-        f"first within q times Pegasos' least mean error, {100 * target:.2f} %."
-    )
-    ratio = ratios(best, target)
-    words += f"\n\n{ratio}" if ratio else ""
+    words = f"{shape}Least test error in % on the way, with the best parameter"
+    if pegasos is not None:
+        words += (
+            ", and what had been looked at when a run was first within q times the least mean error of "
+            f"Pegasos, {100 * target:.2f} %.\n\n{ratios(best, target)}"
+        )
     header = (
         "method",
         "parameter",
@@ -116,6 +118,13 @@ def chosen(plan: Plan, name: str, family: str, records: Records) -> tuple[Curve,
             if runs:
                 found.append((least(runs), curve.parameter, curve, runs))
     return min(found, key=lambda one: one[:2])[2:] if found else None
+
+
+def failure(plan: Plan, name: str, family: str, records: Records) -> str:
+    """Why the first run of a family failed; empty where none was made."""
+    curve = next(curve for curve in curves(plan.scale) if curve.family == family)
+    found = (records.get(key(name, curve, number, 0)) or {} for number in range(len(curve.jobs)))
+    return next((one["failed"] for one in found if "failed" in one), "")
 
 
 def averaged(runs: Sequence[Sequence[Line]], axis: str) -> list[tuple[float, float, float]]:
