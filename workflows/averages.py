@@ -50,12 +50,17 @@ def curves(
     x: Callable[[Mapping[str, float]], float],
     y: Callable[[Mapping[str, float]], float],
 ) -> tuple[dict[str, Points], dict[str, Band]]:
-    """Means of the seeds' curves, point by point, and their least and greatest values; x above 0 alone."""
+    """Means of the seeds' curves, point by point, and their least and greatest values.
+
+    The first point of each, before any step, is left out, and what has no x above 0.
+    """
     lines: dict[str, Points] = {}
     bands: dict[str, Band] = {}
     for name, seeds in found.items():
-        every = [[(x(point), y(point)) for point in one["curve"]] for one in seeds]
+        every = [[(x(point), y(point)) for point in one["curve"][1:]] for one in seeds]
         length = min(len(line) for line in every)
+        if not length:
+            continue
         table = np.array([line[:length] for line in every], dtype=float)
         across, up = table[:, :, 0].mean(0), table[:, :, 1]
         kept = np.flatnonzero((across > 0) & np.isfinite(up).all(0))
@@ -64,3 +69,9 @@ def curves(
         lines[name] = [(float(across[at]), float(up[:, at].mean())) for at in kept]
         bands[name] = [(float(across[at]), float(up[:, at].min()), float(up[:, at].max())) for at in kept]
     return lines, bands
+
+
+def is_wide(lines: Mapping[str, Points]) -> bool:
+    """Whether values differ so much that they want a logarithmic axis."""
+    values = [y for line in lines.values() for _, y in line]
+    return bool(values) and min(values) > 0 and max(values) > 5 * min(values)

@@ -53,7 +53,7 @@ def draw(
 
     def up(y: float) -> float:
         if log_y:
-            share = math.log(max(y, least) / y_low) / math.log(y_high / y_low)
+            share = math.log((y if y > 0 else least) / y_low) / math.log(y_high / y_low)
         else:
             share = (y - y_low) / (y_high - y_low)
         return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)

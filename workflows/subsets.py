@@ -95,13 +95,14 @@ def gathered(split: Any, most_rows: int | None = None) -> tuple[Any, np.ndarray]
         kept = (
             slice(None) if share == 1.0 else np.sort(generator.permutation(rows)[: math.ceil(share * rows)])
         )
-        features.append(_plain(block.features)[kept])
+        features.append(plain(block.features)[kept])
         targets.append(block.targets[kept])
     stacked = sp.vstack(features).tocsr() if sp.issparse(features[0]) else np.concatenate(features)
     return stacked[:most_rows], np.concatenate(targets)[:most_rows]
 
 
-def _plain(rows: Any) -> Any:
+def plain(rows: Any) -> Any:
+    """Rows as numpy or SciPy has them."""
     if isinstance(rows, SparseRows):
         return sp.csr_matrix((rows.data, rows.indices, rows.indptr), shape=rows.shape)
     return np.asarray(rows)

@@ -210,6 +210,8 @@ def test_means_and_bands_are_of_the_seeds():
     lines, bands = averages.curves({"a": seeds}, lambda one: one["x"], lambda one: one["y"])
     assert lines == {"a": [(2.0, 1.5)]}
     assert bands == {"a": [(2.0, 1.0, 2.0)]}
+    assert averages.is_wide({"a": [(1, 1.0), (2, 6.0)]})
+    assert not averages.is_wide({"a": [(1, 1.0), (2, 4.0)]})
     assert averages.text([0.1, 0.3], 100) == "20.0 ± 14.1"
     assert averages.text([math.nan]) == ""
     assert averages.text([2e-6, 4e-6]) == "3.00e-06 ± 1e-06"

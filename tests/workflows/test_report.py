@@ -66,3 +66,14 @@ def test_no_errors_at_all_are_drawn_on_a_logarithmic_axis(tmp_path):
     draw(tmp_path / "a.svg", "t", "x", "y", {"one": [(1.0, 0.0), (2.0, 0.1)]})
     (drawn,) = ET.parse(tmp_path / "a.svg").getroot().findall(f"{_SVG}polyline")
     assert np.isfinite(_pairs(drawn)).all()
+
+
+def test_ticks_below_all_values_have_places_of_their_own(tmp_path):
+    draw(tmp_path / "a.svg", "t", "x", "y", {"one": [(1.0, 0.48), (10.0, 0.7)]})
+    lines = ET.parse(tmp_path / "a.svg").getroot().findall(f"{_SVG}line")
+    across = [float(line.get("y1", "nan")) for line in lines if line.get("y1") == line.get("y2")]
+    ticks = across[:-1]  # the last is the legend's
+    # 0.3, 0.5 and 0.7
+    assert len(ticks) == 3
+    shares = (ticks[0] - ticks[1]) / (ticks[0] - ticks[2])
+    assert shares == pytest.approx(np.log(0.5 / 0.3) / np.log(0.7 / 0.3), abs=1e-3)

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import distkern
-from distkern.common.sparse import SparseRows
+from workflows.subsets import plain
 
 #: of the training rows, what settings are chosen on, at most
 _VALIDATION_SHARE, _MOST_VALIDATION = 0.1, 20_000
@@ -109,19 +109,13 @@ def _gathered(split: Any, most_rows: int | None) -> tuple[Any, np.ndarray]:
     features, targets, n_rows = [], [], 0
     for index in range(split.n_blocks):
         block = split.reader(index)()
-        features.append(_plain(block.features))
+        features.append(plain(block.features))
         targets.append(block.targets)
         n_rows += len(block.targets)
         if most_rows is not None and n_rows >= most_rows:
             break
     stacked = sp.vstack(features).tocsr() if sp.issparse(features[0]) else np.concatenate(features)
     return stacked[:most_rows], np.concatenate(targets)[:most_rows]
-
-
-def _plain(rows: Any) -> Any:
-    if isinstance(rows, SparseRows):
-        return sp.csr_matrix((rows.data, rows.indices, rows.indptr), shape=rows.shape)
-    return np.asarray(rows)
 
 
 def _median_square(X: Any) -> float:

@@ -74,13 +74,13 @@ def main(
         tables.nets(records, subsets),
     ]
     words = (
-        f"{report.made()}; processes of one thread, CPU seconds; {n_seeds} seeds, mean ± standard "
+        f"{report.made()}; processes of one thread, CPU seconds; seeds 0 to {n_seeds - 1}, mean ± standard "
         "deviation, bands "
         f"from the least to the greatest; {'quick, ' if quick else ''}at most {n_rows:,} rows of a data set, "
         f"{n_steps} steps, kernel width `{gamma}`.\n\n"
-        "The experiments of Li and Póczos, *Utilize old coordinates: faster doubly stochastic gradients "
+        'The experiments of Li and Póczos, "Utilize old coordinates: faster doubly stochastic gradients '
         "for kernel "
-        "methods* (2016), with this package's algorithms. Its CIFAR-10, Epsilon, Year, MNIST-8M and "
+        "methods\" (2016), with this package's algorithms. Its CIFAR-10, Epsilon, Year, MNIST-8M and "
         "ImageNet are "
         "replaced by the data sets given."
     )

@@ -14,8 +14,10 @@ from workflows.training import trained
 
 VARIANTS = {"DSG": "dsg", "UDSG": "udsg", "CDSG": "cdsg", "greedy (ours)": "gdsg"}
 SVRG = "SVRG, 4F features"
+#: times the steps of DSG: those that go back to old blocks take as many, or fewer, new ones in them
+LONGER = {"udsg": 2, "gdsg": 2}
 #: gamma_0, of which each variant takes the one of least objective at the end of seed 0
-STEPS = (0.5, 1.0, 2.0)
+STEPS = (0.25, 0.5, 1.0, 2.0)
 #: weight of |f|^2 / 2 and, of one batch, rows and rows for a feature: the paper's for CIFAR-10
 WEIGHT, _BATCH, _ROWS_PER_FEATURE = 1e-5, 4096, 16
 
@@ -34,6 +36,7 @@ def shape(data: Subset) -> tuple[int, int]:
 def settings(data: Subset, variant: str, step: float, n_steps: int, gamma: str, loss: str) -> dict[str, Any]:
     """A job."""
     batch, block = shape(data)
+    n_steps = LONGER.get(variant, 1) * n_steps
     return {
         "loss": loss,
         "gamma": gamma,

@@ -84,12 +84,12 @@ def main(
         tables.exact(records, _largest(subsets)),
     ]
     words = (
-        f"{report.made()}; processes of one thread, CPU seconds; {n_seeds} seeds, mean ± standard "
+        f"{report.made()}; processes of one thread, CPU seconds; seeds 0 to {n_seeds - 1}, mean ± standard "
         "deviation, bands "
         f"from the least to the greatest; {'quick, ' if quick else ''}at most {n_rows:,} rows of a data "
         "set.\n\n"
-        "The experiments of Dai, Xie, He, Liang, Raj, Balcan and Song, *Scalable kernel methods via doubly "
-        "stochastic gradients* (2014), with this package's algorithms. Its neural nets of Figure 7 are in "
+        'The experiments of Dai, Xie, He, Liang, Raj, Balcan and Song, "Scalable kernel methods via doubly '
+        "stochastic gradients\" (2014), with this package's algorithms. Its neural nets of Figure 7 are in "
         "`workflows/cdsg`; its MNIST-8M, ImageNet, CIFAR-10 and molecules are not here."
     )
     title = "Doubly stochastic gradients: the paper's experiments"

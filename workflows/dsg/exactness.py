@@ -35,7 +35,7 @@ def features(rank: int) -> dict[str, dict[str, Any]]:
 
 def methods(quick: bool, rank: int) -> dict[str, tuple[str, dict[str, Any]]]:
     """Algorithm and settings; "exact" ones are what others are compared with."""
-    passes = 30 if quick else 50
+    passes = 30 if quick else 20
     found: dict[str, tuple[str, dict[str, Any]]] = {}
     for letter, own in features(rank).items():
         given = {**_FIXED, **own}

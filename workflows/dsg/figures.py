@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from workflows.averages import Seeds, by_name, curves, failures, text
+from workflows.averages import Seeds, by_name, curves, failures, is_wide, text
 from workflows.dsg import machines, posterior, synthetic
 from workflows.records import Records
 from workflows.report import Plot, Section, Table
@@ -41,16 +41,24 @@ def rates(records: Records) -> Section:
         lines["1/t"] = [(first, height), (last_step, height * first / last_step)]
     words = (
         "Rows of the paper's two dimensions, 4,096 of them; 64 rows and 64 features a step, Algorithm 1 with "
-        "averaged iterates and steps θ/(t + 10), θnu = 1.5, where nu allows that. The error is the mean of "
+        "averaged iterates and steps θ/(t + 10), θ nu = 1.5, where nu allows that. The error is the mean of "
         "(f_t - f*)² over 1,024 fresh rows, f* the exact solution of the same objective by a factorised "
         "kernel matrix; the slope is that of its logarithm over that of t from an eighth of the steps on.\n\n"
         "The paper has 2^20 rows, 2^10 rows and features a step, nu = 1e-6, and no table: its figure "
         "draws 1/t "
-        "beside the error. With nu = 1e-6 its steps θ/t, θnu > 1, begin above a million and overflow; with "
+        "beside the error. With nu = 1e-6 its steps θ/t, θ nu > 1, begin above a million and overflow; with "
         "bounded steps 10/(1 + t/50) the error is still that of the first phase, and so is its slope."
     )
     header = ("objective", "distance to", "t", "error at t", "slope", "paper's slope")
-    plot = Plot("rates", "Distance to the goal over steps", "t", "mean (f_t - f)²", lines, bands=bands)
+    plot = Plot(
+        "rates",
+        "Distance to the goal over steps",
+        "t",
+        "mean (f_t - f)²",
+        lines,
+        log_y=is_wide(lines),
+        bands=bands,
+    )
     return Table("Figure 4 (2): the rate of convergence", words, header, rows), [plot] if lines else []
 
 
@@ -85,7 +93,15 @@ def ridge(records: Records, n_rows: int) -> Section:
         "are worse than either. So many features are here enough for so smooth a function of two variables: "
         "what the r- and n- forms lack is time to converge (SDCA at nu n = 0.004), not features."
     )
-    plot = Plot("ridge", "Error over CPU seconds", "CPU seconds of training", "RMS error", lines, bands=bands)
+    plot = Plot(
+        "ridge",
+        "Error over CPU seconds",
+        "CPU seconds of training",
+        "RMS error",
+        lines,
+        log_y=is_wide(lines),
+        bands=bands,
+    )
     header = ("method", "RMS error at the end", "CPU s", "model KiB")
     return Table("Figure 4 (3): accuracy against time", words, header, rows), [plot] if lines else []
 
@@ -134,7 +150,15 @@ def process(records: Records) -> Section:
                 "variance": varied.get("DSGGaussianProcessRegressor", []),
             },
         ),
-        Plot("mean", "Steps towards the mean", "CPU seconds of training", "RMS distance", steps, bands=bands),
+        Plot(
+            "mean",
+            "Steps towards the mean",
+            "CPU seconds of training",
+            "RMS distance",
+            steps,
+            log_y=is_wide(steps),
+            bands=bands,
+        ),
     ]
     header = ("features", "mean, RMS", "variance, RMS", "CPU s")
     return (
@@ -204,6 +228,7 @@ def side_by_side(records: Records, data: Subset) -> Section:
         "CPU seconds of training",
         "test error, %",
         lines,
+        log_y=is_wide(lines),
         bands=bands,
     )
     header = ("method", "SC1", "SC2", "at the end", "passes", "CPU s", "model KiB")

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from workflows.averages import Seeds, by_name, curves, text
+from workflows.averages import Seeds, by_name, curves, is_wide, text
 from workflows.dsg import costs, exactness
 from workflows.records import Records
 from workflows.report import Plot, Section, Table
@@ -59,7 +59,13 @@ def exact(records: Records, data: Subset) -> Section:
         "last column is SDCA's own certificate, its duality gap. Not in the paper."
     )
     plot = Plot(
-        f"exactness-{data.name}", "Distance to the minimum", "passes", "relative distance", lines, bands=bands
+        f"exactness-{data.name}",
+        "Distance to the minimum",
+        "passes",
+        "relative distance",
+        lines,
+        log_y=is_wide(lines),
+        bands=bands,
     )
     header = ("method", "distance at the end", f"below {exactness.NEAR:g} after", "passes", "gap / objective")
     return Table(f"Exact solutions on {data.name}", words, header, rows), [plot] if lines else []
