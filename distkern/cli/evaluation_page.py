@@ -33,13 +33,17 @@ def evaluation_page(title: str, kind: str, measured: Mapping[str, Evaluation]) -
     rows = ", ".join(f"{found.figures['n']:,} {name} rows" for name, found in measured.items())
     body = [f"<h1>{escape(title)}</h1>", f'<p class="quiet">{escape(kind)}, {rows}</p>']
     body.append(tiles(_headline(measured)))
+    return whole_page(escape(title), [*body, *evaluation_parts(measured, "Figures")])
+
+
+def evaluation_parts(measured: Mapping[str, Evaluation], heading: str) -> list[str]:
+    """What is drawn of it, its figures below the heading, and of each split the classes."""
     figures = "".join(_curves(measured) + _residuals(measured))
-    if figures:
-        body.append(f'<div class="figures">{figures}</div>')
-    body += ["<h2>Figures</h2>", table(dict.fromkeys(("", *measured), ""), _escaped(figure_rows(measured)))]
+    shown = table(dict.fromkeys(("", *measured), ""), _escaped(figure_rows(measured)))
+    body = [f"<h2>{heading}</h2>", f'<div class="figures">{figures}</div>' if figures else "", shown]
     for name, evaluation in measured.items():
         body += _classes(name, evaluation)
-    return whole_page(escape(title), body)
+    return body
 
 
 def _escaped(rows: Sequence[Sequence[str]]) -> list[list[str]]:

@@ -47,6 +47,7 @@ def plan(
         workers=job.workers,
         memory_limit=job.memory_limit,
         dashboard=has_dashboard(job, dashboard),
+        evaluated=True,
     )
     search = None
     if job.search is not None:

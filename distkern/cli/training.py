@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from distkern.common.errors import InputError
+from distkern.common.errors import InputError, MemoryBudgetError
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
     from distkern.engine.events import Listener
     from distkern.engine.executors import AbstractExecutor
-    from distkern.storage.dataset import Dataset
+    from distkern.runs.evaluation import Evaluation
+    from distkern.storage.dataset import Dataset, Split
 
 
 def run_job(
@@ -39,16 +40,19 @@ def run_job(
     InputError
         If the job names no folder for the model, or asks for a dashboard where none can be.
     """
+    from distkern.cli.evaluation_page import evaluation_parts
     from distkern.cli.job import make_estimator
     from distkern.monitor.metrics import read
     from distkern.monitor.recorder import PassRecorder
     from distkern.monitor.report import write_report
     from distkern.runs.run import train
 
+    evaluations: dict[str, Evaluation] = {}
     folder = job.model_folder
     served = has_dashboard(job, dashboard)
     estimator = make_estimator(job)
     recorder = PassRecorder()
+    heard: tuple[Listener, ...] = (*listeners, recorder)
     shown = served or (dashboard is not False and "://" in job.scheduler)
     fitted = train(
         estimator,
@@ -59,9 +63,10 @@ def run_job(
         memory_limit=job.memory_limit,
         out=job.out,
         resume=resume,
-        listeners=(*listeners, recorder),
+        listeners=heard,
         dashboard=served,
         opened=partial(_show_page, job) if shown else None,
+        finished=None if dataset.test is None else partial(_evaluate, dataset.test, heard, evaluations),
     )
     history = read(folder / "metrics.jsonl")
     # a run that found its model finished has made no passes, and knows less than a report that is there
@@ -69,8 +74,29 @@ def run_job(
         # of all tries, if the run was resumed
         seconds = history[-1]["seconds"] if history else 0.0
         facts = run_facts(job, dataset, fitted, history, seconds)
-        write_report(folder / "report.html", facts, history, recorder.totals)
+        parts = evaluation_parts(evaluations, "Test rows") if evaluations else []
+        write_report(folder / "report.html", facts, history, recorder.totals, parts)
     return fitted, history
+
+
+def _evaluate(
+    split: Split,
+    listeners: tuple[Listener, ...],
+    evaluations: dict[str, Evaluation],
+    fitted: Any,
+    executor: AbstractExecutor,
+) -> None:
+    """What the model makes of the test rows, for the report, unless there is too little memory for that."""
+    from distkern.engine.plan import Extent
+    from distkern.runs.evaluation import evaluate_split, evaluation_passes
+    from distkern.runs.limits import check_limit
+
+    try:
+        check_limit(partial(evaluation_passes, fitted, split), Extent.of(split), None)(executor.machine)
+    except MemoryBudgetError as error:
+        click.echo(f"the report does not show what the model makes of the test rows: {error}", err=True)
+        return
+    evaluations["test"] = evaluate_split(fitted, split, executor, listeners)
 
 
 def train_described(description: dict[str, Any], listeners: Sequence[Listener], resume: bool) -> None:

@@ -51,6 +51,7 @@ def write_report(
     facts: Mapping[str, Any],
     history: Sequence[Mapping[str, Any]],
     passes: Sequence[PassTotal] = (),
+    parts: Sequence[str] = (),
 ) -> None:
     """Write a run's report, whole or not at all.
 
@@ -62,12 +63,16 @@ def write_report(
         in it
     history : the lines of ``metrics.jsonl``, one per stage; the last one's notes and warnings are shown
     passes : what the passes of the run took
+    parts : HTML of what the model makes of the test rows
     """
-    write_text_atomic(path, render(facts, history, passes))
+    write_text_atomic(path, render(facts, history, passes, parts))
 
 
 def render(
-    facts: Mapping[str, Any], history: Sequence[Mapping[str, Any]], passes: Sequence[PassTotal] = ()
+    facts: Mapping[str, Any],
+    history: Sequence[Mapping[str, Any]],
+    passes: Sequence[PassTotal] = (),
+    parts: Sequence[str] = (),
 ) -> str:
     """The HTML of :func:`write_report`."""
     title = html.escape(str(facts.get("title", "distkern run")))
@@ -89,6 +94,7 @@ def render(
             f'<div class="figures">{stage_figures(history)}</div>',
             stage_table(history),
         ]
+    body += parts
     if facts.get("importances"):
         body += ["<h2>Feature importance</h2>", importance_table(facts["importances"])]
     if passes:

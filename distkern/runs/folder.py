@@ -36,6 +36,8 @@ _PASSING = ("search", "moved", "held-out")
 
 def farewell(folder: Place) -> str:
     """What is said of a run that was interrupted."""
+    if (folder / "model.json").exists():
+        return f"interrupted; the model is in {folder}, for its report run the same command with --resume"
     saved = CheckpointFolder(folder / "checkpoints", {}).stages()
     if not saved:
         return "interrupted before the first checkpoint: run the same command again"

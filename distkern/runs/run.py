@@ -35,6 +35,7 @@ from distkern.runs.limits import (
 )
 from distkern.runs.persistence import load_model, save_model
 from distkern.runs.scaled import as_planned, spreading
+from distkern.solvers.base import Outline
 from distkern.storage.atomic import explain_errors
 from distkern.storage.dataset import Split
 from distkern.storage.places import Location, place_of
@@ -119,18 +120,26 @@ def plan(
     workers: int | None = None,
     memory_limit: int | None = None,
     dashboard: bool = False,
+    evaluated: bool = False,
 ) -> Plan:
     """The passes, bytes and peaks of memory of a training run; nothing is read and nothing started.
 
-    A ``tcp://`` or ``tls://`` scheduler is asked for its number of workers and their limit.
+    A ``tcp://`` or ``tls://`` scheduler is asked for its number of workers and their limit. ``evaluated``:
+    the model is, on the test rows, when it is finished.
     """
     estimator.check_parameters()
     machine = machine_of(scheduler, workers, memory_limit, dashboard)
-    return plan_on(machine, estimator, source, test, memory_limit)
+    return plan_on(machine, estimator, source, test, memory_limit, evaluated=evaluated)
 
 
 def plan_on(
-    machine: Machine, estimator: Learner, source: Split, test: Split | None, given: int | None
+    machine: Machine,
+    estimator: Learner,
+    source: Split,
+    test: Split | None,
+    given: int | None,
+    *,
+    evaluated: bool = False,
 ) -> Plan:
     """:func:`plan` for a machine that is known, of whose limit ``given`` was asked for."""
     data = estimator._data_of_split(source)
@@ -142,6 +151,8 @@ def plan_on(
         problem = replace(problem, test_block_rows=test.block_rows)
     experience = Experience.of_this_machine()
     outlines = [*spreading(data, estimator.row_scale()), *solver.outline(problem)]
+    if evaluated and test is not None:
+        outlines += _evaluation(outlines)
     parts, used = fitted([outline.step for outline in outlines], extents, machine)
     saved, machine = savings(machine, used), used
     passes = tuple(
@@ -182,6 +193,16 @@ def plan_on(
         machine,
         saved,
     )
+
+
+def _evaluation(outlines: Sequence[Outline]) -> list[Outline]:
+    """What an evaluation will be, before there is a model: about what measuring a finished stage is."""
+    of_test = [outline for outline in outlines if outline.step.split == "test"]
+    return [
+        replace(outline, step=replace(outline.step, name="evaluate"), times=1.0)
+        for outline in of_test
+        if outline.times == of_test[-1].times
+    ]
 
 
 def _fits(machine: Machine, estimator: Learner, source: Split, has_test: bool) -> bool:
@@ -242,6 +263,7 @@ def train(
     listeners: Sequence[Listener] = (),
     dashboard: bool = False,
     opened: Callable[[AbstractExecutor], Sequence[Listener]] | None = None,
+    finished: Callable[[Trained, AbstractExecutor], object] | None = None,
 ) -> Trained:
     """Fit ``estimator`` to a split and write the model to ``out``, with a checkpoint after every stage.
 
@@ -253,6 +275,7 @@ def train(
     resume : go on from the newest checkpoint in ``out``, which must be of the same data and job; of a model
         that is finished, only what a killed run left beside it is removed
     opened : called with the executor before training; the listeners it returns hear of the run as well
+    finished : called with the model, which has been written, and the executor, to evaluate it on test rows
 
     Raises
     ------
@@ -271,7 +294,8 @@ def train(
     planned: list[Plan] = []
 
     def check(machine: Machine) -> Machine:
-        planned.append(plan_on(machine, estimator, source, test, memory_limit))
+        evaluated = finished is not None
+        planned.append(plan_on(machine, estimator, source, test, memory_limit, evaluated=evaluated))
         if not planned[-1].fits:
             raise MemoryBudgetError(planned[-1].advice, where=whose_limit(machine, memory_limit))
         return planned[-1].machine
@@ -296,9 +320,11 @@ def train(
             estimator.fit_with(
                 source, test=test, executor=executor, listeners=heard, checkpoints=checkpoints, resume=resume
             )
-        if folder is not None:
-            save_model(estimator, folder)
-            clear(folder)
+            if folder is not None:
+                save_model(estimator, folder)
+                clear(folder)
+            if finished is not None:
+                finished(estimator, executor)
         # some algorithms always make all of their stages
         if not resume and (estimator.ended_ == "stages used up" or not hasattr(estimator, "stages")):
             planned[-1].learn(estimator.history_[-1]["seconds"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from distkern.cli.main import main
+from distkern.common.errors import MemoryBudgetError
 from distkern.demo.digits import VirtualDigits
 from distkern.engine.budget import PAGES_BYTES
 from distkern.storage.dataset import open_dataset
@@ -74,6 +76,36 @@ def test_the_model_folder(model: Path) -> None:
     assert [line["stage"] for line in history] == [0, 1, 2]
     assert all(line.keys() >= FIELDS for line in history)
     assert "CSVRGClassifier on digits.zarr" in (model / "report.html").read_text()
+
+
+def test_the_report_shows_what_evaluate_says_of_the_test_rows(
+    data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    arguments = ["--data", str(data), "--scheduler", "synchronous", "--html", str(page)]
+    assert main(["evaluate", str(model), *arguments]) == 0
+    capsys.readouterr()
+    tables = [
+        re.findall(r"<table.*?</table>", path.read_text(), re.S) for path in (page, model / "report.html")
+    ]
+    confusion, classes = tables[0][1:]
+    assert "matrix" in confusion
+    assert {confusion, classes} <= set(tables[1])
+
+
+def test_the_plan_knows_the_evaluation_and_a_model_outlives_too_little_memory_for_it(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["plan", "--data", str(data), *SMALL, "--json"]) == 0
+    assert [step["name"] for step in printed(capsys)["passes"]].count("evaluate") == 1
+
+    def refuse(*_: Any) -> Any:
+        raise MemoryBudgetError("too little", where="--memory-limit")
+
+    monkeypatch.setattr("distkern.runs.limits.check_limit", refuse)
+    assert main(["train", "--data", str(data), "--out", str(tmp_path / "m"), *SMALL]) == 0
+    assert "does not show what the model makes of the test rows" in capsys.readouterr().err
+    assert "Test rows" not in (tmp_path / "m" / "report.html").read_text()
 
 
 def test_a_job_file_and_the_same_flags_give_the_same_model(
