@@ -121,8 +121,8 @@ def _powers(low: float, high: float) -> list[float]:
 
 
 def _number(value: float, log: bool) -> str:
-    """A tick's: 0.01 to 1000 as they are written, others with their power of 10."""
-    if not log or 0.01 <= value <= 1000:
+    """A tick's: 0.01 to 9000 as they are written, others with their power of 10."""
+    if not log or 0.01 <= value < 10_000:
         return f"{value:.4g}"
     mantissa, power = f"{value:.0e}".split("e")
     return f"{mantissa}e{int(power)}"

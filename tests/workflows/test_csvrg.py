@@ -158,7 +158,10 @@ def test_the_report_has_means_spreads_and_the_papers_figures(planned, tmp_path):
     assert table.rows[-1][2] == "failed: MemoryError: no more"
     assert plot.bands["AVM, coverage"] == [(90.0, pytest.approx(14.0), pytest.approx(16.0))]
     nearest = found["What the nearest landmark costs"][0]
-    assert "a9a: the span gains +1.0 points with a coverage and +1.0 with uniform landmarks" in nearest.text
+    assert (
+        "**a9a**: the span instead of the nearest landmark gains +1.0 points with a coverage and +1.0 with"
+        in nearest.text
+    )
     assert nearest.rows == [("a9a", *(f"{81 + n}.00 ± 1.41" for n in range(4)), "84.26 ± 0.20")]
     assert len(found["Figure 1: a9a"][0].rows) == 2
     assert (

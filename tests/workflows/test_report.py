@@ -62,6 +62,18 @@ def test_bands_and_lines_are_where_the_axes_say(tmp_path, log):
     assert corners[1][1] > places[1][1] > corners[4][1]
 
 
+def test_ticks_below_all_points_are_where_the_axis_says(tmp_path):
+    draw(tmp_path / "a.svg", "t", "x", "y", {"one": [(1.0, 7.0), (2.0, 300.0)]})
+    root = ET.parse(tmp_path / "a.svg").getroot()
+    # lines across are ticks of y: 3, 10, 30, 100, 300
+    ticks = sorted(
+        {float(one.get("y1")) for one in root.findall(f"{_SVG}line") if one.get("stroke") == "#ddd"}
+    )
+    assert len(ticks) == 5
+    ratios = np.diff(ticks) / np.log([300 / 100, 100 / 30, 30 / 10, 10 / 3])
+    np.testing.assert_allclose(ratios, ratios[0], rtol=0.01)
+
+
 def test_no_errors_at_all_are_drawn_on_a_logarithmic_axis(tmp_path):
     draw(tmp_path / "a.svg", "t", "x", "y", {"one": [(1.0, 0.0), (2.0, 0.1)]})
     (drawn,) = ET.parse(tmp_path / "a.svg").getroot().findall(f"{_SVG}polyline")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import distkern
+from distkern.storage.ingest import write_dataset
 from workflows.records import Records
 from workflows.simba import generate, sections
 from workflows.simba.plan import FAMILIES, Plan, Scale, curves, key, points
@@ -98,6 +99,22 @@ def test_generated_rows_have_margins_and_few_wrong_labels(tmp_path):
     assert np.abs(margins).min() > generate.MARGIN - 1e-4
     assert np.abs(margins).max() < 2 * generate.MARGIN + 1e-4
     assert np.mean(np.sign(margins) != signs) < 0.05
+
+
+def test_data_without_columns_is_copied_and_left_alone(tmp_path):
+    X = np.random.default_rng(0).standard_normal((60, 4)).astype(np.float32)
+    given = [tmp_path / "with.zarr", tmp_path / "without.zarr"]
+    for path in given:
+        rows = iter([(X, (X[:, 0] > 0).astype(int))])
+        write_dataset(rows, path, test_fraction=0.2, columns=path.name == "with.zarr")
+    plan = Plan(given, SCALE, tmp_path / "rows")
+    (question,) = plan.rows()
+    assert question.answer() == {"rows": 48}
+    assert plan.sources == {"with": given[0], "without": tmp_path / "rows" / "without.zarr"}
+    copy, source = distkern.open_dataset(plan.sources["without"]), distkern.open_dataset(given[1])
+    assert copy.train.has_columns
+    assert not source.train.has_columns
+    assert copy.fingerprint == source.fingerprint
 
 
 @pytest.mark.slow

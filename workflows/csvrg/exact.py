@@ -51,7 +51,7 @@ def _network(settings: Mapping[str, Any], n_rows: int, seed: int) -> Any:
 
 #: name -> how it is made, what it is searched over, and whether it is too dear for all rows
 METHODS: dict[str, tuple[Any, list[dict[str, Any]], bool]] = {
-    "exact ODM": (_cells("odm"), grid(gamma=_GAMMAS, C=(0.01, 0.1, 1.0)), True),
+    "exact ODM": (_cells("odm"), grid(gamma=_GAMMAS, C=(0.01, 0.1, 1.0, 10.0)), True),
     "exact SVM": (_cells("hinge"), grid(gamma=_GAMMAS, C=_COSTS), True),
     "SVC of scikit-learn": (_svc, grid(gamma=_GAMMAS, C=_COSTS), True),
     "LinearSVC": (_linear, grid(C=(0.01, 0.1, 1.0, 10.0)), False),

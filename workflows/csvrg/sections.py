@@ -18,7 +18,8 @@ _FINDING = (
     "The four machines have at most the same number of landmarks and differ in two things: which rows are "
     "landmarks (a coverage, found by a scan in the order of the seed, or rows drawn uniformly), and where "
     "the gradient of a row goes (to its nearest landmark, as in the paper, or to its projection on the span "
-    "of all landmarks). "
+    "of all landmarks). A coverage spends landmarks on outliers, so that most rows share the few others; "
+    "and the farther a row is from its landmark, the less its moved gradient is its own."
 )
 _PICK = (
     "What to pick: **uniform landmarks and projection on the span, which are the defaults**. A coverage is "
@@ -153,12 +154,14 @@ def where_gradients_go(plan: Plan, records: Records) -> Table:
             (source.name, *(spread(own[name], 2) for name in names), text(paper.csvrg) if paper else "")
         )
         said.append(
-            f"{source.name}: the span gains {mean[_MOVED] - mean[_NEAREST]:+.1f} points with a coverage and "
+            f"**{source.name}**: the span instead of the nearest landmark gains "
+            f"{mean[_MOVED] - mean[_NEAREST]:+.1f} points with a coverage and "
             f"{mean[_SPAN] - mean[_UNIFORM]:+.1f} with uniform landmarks; uniform landmarks instead of a "
-            f"coverage {mean[_UNIFORM] - mean[_NEAREST]:+.1f} with the nearest landmark and "
-            f"{mean[_SPAN] - mean[_MOVED]:+.1f} with the span"
+            f"coverage gain {mean[_UNIFORM] - mean[_NEAREST]:+.1f} at the nearest landmark and "
+            f"{mean[_SPAN] - mean[_MOVED]:+.1f} in the span. Over the orders of the scan the paper's machine "
+            f"has {min(own[_NEAREST]):.1f} to {max(own[_NEAREST]):.1f} %."
         )
-    words = _FINDING + ("; ".join(said) + ".\n\n" if said else "\n\n") + _PICK
+    words = "\n\n".join([_FINDING, *said, _PICK])
     header = ("data", *names, "paper: coverage, nearest")
     return Table("What the nearest landmark costs", words, header, rows)
 
@@ -194,7 +197,8 @@ def figure_1(plan: Plan, source: Source, records: Records) -> Section:
         "the seeds. The paper's Figure 1 is drawn without numbers: as there, errors fall and landmarks "
         "multiply as the diameter shrinks. Settings are the same at every diameter."
     )
-    header = ("diameter", "landmarks", *(f"error, %: {method}" for method in OF_DIAMETERS))
+    names = (method.removeprefix("CSVRG+ODM, ") for method in OF_DIAMETERS)
+    header = ("diameter", "landmarks", *(f"error, %: {name}" for name in names))
     table = Table(f"Figure 1: {source.name}", words, header, rows)
     if not errors:
         return table, []

@@ -2,9 +2,10 @@
 
     python -m workflows.simba --data 20news_binary.zarr --out figures
 
-Test errors against features looked at, of SIMBA and Pegasos, on the data sets that are given (of two classes,
-with test rows, sharded with --columns) and on a generated one. Every run is a file in ``OUT/records``: the
-same command again does what is missing and writes ``OUT/report`` anew. ``--quick`` takes minutes.
+Test errors against features looked at, of SIMBA and Pegasos, on the data sets that are given (classes, with
+test rows; where there is no copy by columns one is made in ``OUT/rows``) and on a generated one. Every run is
+a file in ``OUT/records``: the same command again does what is missing and writes ``OUT/report`` anew.
+``--quick`` takes minutes.
 """
 
 from __future__ import annotations
@@ -54,6 +55,9 @@ def main(
         raise click.UsageError("nothing to measure; give --data or leave out --no-generated")
     if not report_only:
         answer(records, plan.rows(), processes, click.echo)
+        for question in plan.rows():
+            if "failed" in (made := records.get(question.key) or {}):
+                raise click.ClickException(made["failed"])
         answer(records, plan.runs(), processes, click.echo)
     command = "python -m workflows.simba" + "".join(f" --data {path.name}" for path in data)
     command += " --out figures" + " --quick" * quick + (f" --seeds {seeds}" if seeds else "")

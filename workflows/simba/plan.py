@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import distkern
+from distkern.storage.ingest import add_columns
 from workflows.pool import Question
 from workflows.records import Record, Records
 from workflows.simba import generate
@@ -79,19 +81,36 @@ class Plan:
     @property
     def sources(self) -> dict[str, Path]:
         """All data sets by name."""
-        found = {path.name.removesuffix(".zarr"): path for path in self.paths}
+        found = {
+            name: self.folder / f"{name}.zarr" if copied else path for name, path, copied in self._given()
+        }
         if self.scale.generated is not None:
             rows, features, _ = self.scale.generated
             found[f"generated-{rows}x{features}"] = self.folder / f"generated-{rows}x{features}.zarr"
         return found
 
     def rows(self) -> list[Question]:
-        """The generated set."""
-        if self.scale.generated is None:
-            return []
-        name, path = list(self.sources.items())[-1]
-        shape = dict(zip(("rows", "features", "test_rows"), self.scale.generated, strict=True))
-        return [Question(f"rows/{name}", generate.made, {**shape, "seed": 0}, {"out": str(path)})]
+        """The generated set, and copies by columns of data sets that have none."""
+        asked = [
+            Question(
+                f"rows/{name}",
+                with_columns,
+                {"fingerprint": distkern.open_dataset(path).fingerprint},
+                {"source": str(path), "out": str(self.sources[name])},
+            )
+            for name, path, copied in self._given()
+            if copied
+        ]
+        if self.scale.generated is not None:
+            name, path = list(self.sources.items())[-1]
+            shape = dict(zip(("rows", "features", "test_rows"), self.scale.generated, strict=True))
+            asked.append(Question(f"rows/{name}", generate.made, {**shape, "seed": 0}, {"out": str(path)}))
+        return asked
+
+    def _given(self) -> Iterator[tuple[str, Path, bool]]:
+        """Names, paths, and whether the copy by columns is missing, which SIMBA reads."""
+        for path in self.paths:
+            yield path.name.removesuffix(".zarr"), path, not distkern.open_dataset(path).train.has_columns
 
     def runs(self) -> list[Question]:
         """Curves, and the exact solution of the same machine."""
@@ -141,6 +160,13 @@ def points(records: Records, name: str, curve: Curve, seed: int) -> list[dict[st
         reached = found[-1]["feature_accesses"] if found else 0.0
         found += [line for line in record["curve"] if line["feature_accesses"] > reached]
     return found
+
+
+def with_columns(*, fingerprint: str, source: str, out: str) -> Record:
+    """Copy a data set, whose own folder is left as it is, and add the copy by columns to it."""
+    shutil.rmtree(out, ignore_errors=True)
+    shutil.copytree(source, out)
+    return {"rows": add_columns(out).train.n_rows}
 
 
 def exact(*, costs: Sequence[float], data: str, fingerprint: str) -> Record:
