@@ -9,7 +9,7 @@ import numpy as np
 
 from workflows.curves import Band, Points
 from workflows.records import Record, Records
-from workflows.report import spread
+from workflows.report import Section, Table, spread
 
 Seeds = list[Record]
 
@@ -22,14 +22,11 @@ def by_name(records: Records, prefix: str, names: Iterable[str]) -> dict[str, Se
     return {name: seeds for name, seeds in found.items() if seeds}
 
 
-def failures(records: Records, prefix: str, names: Iterable[str]) -> dict[str, str]:
-    """What those said that failed for every seed."""
-    found = {}
-    for name in names:
-        every = [one for _, one in records.under(f"{prefix}/{name}")]
-        if every and all("failed" in one for one in every):
-            found[name] = str(every[0]["failed"])
-    return found
+def failed(records: Records) -> Section:
+    """Every run that failed, which no mean has in it."""
+    rows = [(key, str(one["failed"])) for key, one in records.under("") if "failed" in one]
+    words = "Runs that ended with a message; means are those of the other seeds."
+    return Table("What failed", words, ("run", "what it said"), rows), ()
 
 
 def text(values: Sequence[float], scale: float = 1.0, significant: int = 3) -> str:

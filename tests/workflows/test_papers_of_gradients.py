@@ -128,7 +128,11 @@ def test_a_question_is_answered_once_and_another_one_anew(tmp_path):
     records.put("a/0", {"asked": question.asked, **question.answer()})
     assert question.is_answered(records)
     assert not Question("a/0", answered, {"value": 4}).is_answered(records)
-    assert Question("a/0", answered, {"value": -1}).answer() == {"failed": "ValueError: less than 0"}
+    wrong = Question("b/0", answered, {"value": -1})
+    records.put("b/0", {"asked": wrong.asked, **wrong.answer()})
+    table, _ = averages.failed(records)
+    assert table.rows == [("b/0", "ValueError: less than 0")]
+    assert list(averages.by_name(records, ".", ["a", "b"])) == ["a"]
 
 
 def test_processes_are_not_started_where_nothing_is_missing(tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 from workflows import report
+from workflows.averages import failed
 from workflows.cdsg import peers, tables, variants
 from workflows.pool import answer
 from workflows.records import Records
@@ -72,17 +73,15 @@ def main(
         *(tables.objectives(records, one) for one in subsets),
         tables.exact(records, subsets),
         tables.nets(records, subsets),
+        failed(records),
     ]
     words = (
         f"{report.made()}; processes of one thread, CPU seconds; seeds 0 to {n_seeds - 1}, mean ± standard "
-        "deviation, bands "
-        f"from the least to the greatest; {'quick, ' if quick else ''}at most {n_rows:,} rows of a data set, "
-        f"{n_steps} steps, kernel width `{gamma}`.\n\n"
+        f"deviation, bands from the least to the greatest; {'quick, ' if quick else ''}at most {n_rows:,} "
+        f"rows of a data set, {n_steps} steps, kernel width `{gamma}`.\n\n"
         'The experiments of Li and Póczos, "Utilize old coordinates: faster doubly stochastic gradients '
-        "for kernel "
-        "methods\" (2016), with this package's algorithms. Its CIFAR-10, Epsilon, Year, MNIST-8M and "
-        "ImageNet are "
-        "replaced by the data sets given."
+        "for kernel methods\" (2016), with this package's algorithms. Its CIFAR-10, Epsilon, Year, "
+        "MNIST-8M and ImageNet are replaced by the data sets given."
     )
     title = "Old coordinates in doubly stochastic gradients: the paper's experiments"
     for path in report.write(title, words, [one for one in sections if one[0].rows], out / "report"):

@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 from workflows import report
+from workflows.averages import failed
 from workflows.dsg import costs, exactness, figures, machines, posterior, synthetic, tables
 from workflows.pool import answer
 from workflows.records import Records
@@ -82,15 +83,15 @@ def main(
         *(figures.side_by_side(records, one) for one in subsets),
         *tables.requirements(records),
         tables.exact(records, _largest(subsets)),
+        failed(records),
     ]
     words = (
         f"{report.made()}; processes of one thread, CPU seconds; seeds 0 to {n_seeds - 1}, mean ± standard "
-        "deviation, bands "
-        f"from the least to the greatest; {'quick, ' if quick else ''}at most {n_rows:,} rows of a data "
-        "set.\n\n"
+        f"deviation, bands from the least to the greatest; {'quick, ' if quick else ''}at most {n_rows:,} "
+        "rows of a data set.\n\n"
         'The experiments of Dai, Xie, He, Liang, Raj, Balcan and Song, "Scalable kernel methods via doubly '
-        "stochastic gradients\" (2014), with this package's algorithms. Its neural nets of Figure 7 are in "
-        "`workflows/cdsg`; its MNIST-8M, ImageNet, CIFAR-10 and molecules are not here."
+        "stochastic gradients\" (2014), with this package's algorithms. Its neural nets of Figure 7 are "
+        "in `workflows/cdsg`; its MNIST-8M, ImageNet, CIFAR-10 and molecules are not here."
     )
     title = "Doubly stochastic gradients: the paper's experiments"
     for path in report.write(title, words, [one for one in sections if one[0].rows], out / "report"):

@@ -50,13 +50,11 @@ def exact(records: Records, data: Subset) -> Section:
     lines, bands = curves(gaps, lambda point: point["passes"], lambda point: point["gap"])
     words = (
         f"{data.about[0].upper()}{data.about[1:]}. Mean of max(0, 1 - y f)² + nu/2 |w|², nu = "
-        f"{exactness.NU:g}, over "
-        "the same random or Nyström features for all. The distance is that of the objective to its "
-        "minimum by "
-        "Newton's method, divided by it; LIBLINEAR's is scikit-learn's LinearSVC on the features themselves, "
+        f"{exactness.NU:g}, over the same random or Nyström features for all. The distance is that of the "
+        "objective to its minimum by Newton's method, divided by it; LIBLINEAR's is scikit-learn's "
+        "LinearSVC on the features themselves, "
         f'which checks the minimum. "Below {exactness.NEAR:g}" is the first pass after which the '
-        "distance is. The "
-        "last column is SDCA's own certificate, its duality gap. Not in the paper."
+        "distance is. The last column is SDCA's own certificate, its duality gap. Not in the paper."
     )
     plot = Plot(
         f"exactness-{data.name}",
@@ -123,17 +121,17 @@ def requirements(records: Records) -> list[Section]:
         beside = f"{exponent_step}: {theirs_step}" if theirs_step else "not in Table 3"
         step.append((name, *milliseconds, slope("step_seconds"), beside))
     words = (
-        "One pass over n generated rows with n/8 features (DSG: n/4; k-SDCA and NORMA: the rows), so that n "
-        "stands for 1/ε and for t. Exponents b of a n^b, fitted to three n, with the paper's beside them; a "
+        "One pass over n generated rows with n/8 features (DSG: n/4; k-SDCA and NORMA: the rows), so that "
+        "n stands for 1/ε and for t. Exponents b of a n^b, fitted to three n, with the paper's beside "
+        "them; a "
         'logarithm counts for nothing. "at 4 times the columns" is how much larger the model is for '
-        "rows of four times "
-        "as many columns, in brackets what the paper's d says. Peak: resident MiB that training added at the "
-        "least and the greatest n, most of it tiles of a fixed size and the rows that are read.\n\n"
-        "Differences: preparing (Nyström's matrix) is of n/8 landmarks and not yet all cubic; CPU "
-        "seconds have "
-        "parts of fixed size, so that exponents come out below the paper's at these n; a model of random "
-        "features is a seed and coefficients, one of landmarks holds these rows, so that n-SDCA's does grow "
-        "with the columns."
+        "rows of four times as many columns, in brackets what the paper's d says. Peak: resident MiB that "
+        "training added at the least and the greatest n, most of it tiles of a fixed size and the rows "
+        "that are read.\n\n"
+        "Differences: preparing (Nyström's matrix) is of n/8 landmarks and not yet all cubic; CPU seconds "
+        "have parts of fixed size, so that exponents come out below the paper's at these n; a model of "
+        "random features is a seed and coefficients, one of landmarks holds these rows, so that n-SDCA's "
+        "does grow with the columns."
     )
     header = (
         "method",
@@ -151,12 +149,9 @@ def requirements(records: Records) -> list[Section]:
     )
     words_step = (
         "CPU milliseconds of an iteration at each n of the table above: a batch of 64 rows for DSG, "
-        "NORMA, Pegasos "
-        "and SBMD, a row for SDCA, and a block of 64 coefficients over all rows for RBCD. The paper's "
-        "RBCD makes "
-        "all predictions anew in each iteration, d n²; ours keeps them with the rows and makes the "
-        "features of "
-        "its block alone, d n."
+        "NORMA, Pegasos and SBMD, a row for SDCA, and a block of 64 coefficients over all rows for RBCD. "
+        "The paper's RBCD makes all predictions anew in each iteration, d n²; ours keeps them with the "
+        "rows and makes the features of its block alone, d n."
     )
     header_step = ("method", "least n", "twice", "4 times", "exponent", "paper")
     return [
