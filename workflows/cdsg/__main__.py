@@ -36,6 +36,7 @@ _QUICK_PASSES, _PASSES = 20, 50
 @click.option("--seeds", type=click.IntRange(1), help="Of every random choice, 0, 1, ... [5, quick 3].")
 @click.option("--rows", type=click.IntRange(256), help="Of each data set at most [50000, quick 4096].")
 @click.option("--processes", type=click.IntRange(1), default=2, help="Side by side, of one thread each [2].")
+@click.option("--note", default="", help="For the report, of the machine: 'one busy core', say.")
 @click.option("--report-only", is_flag=True, help="Measure nothing.")
 @click.option("--quick", is_flag=True, help="Few rows and steps: less than five minutes on two cores.")
 def main(
@@ -45,6 +46,7 @@ def main(
     seeds: int | None,
     rows: int | None,
     processes: int,
+    note: str,
     report_only: bool,
     quick: bool,
 ) -> None:
@@ -76,9 +78,10 @@ def main(
         failed(records),
     ]
     words = (
-        f"{report.made()}; processes of one thread, CPU seconds; seeds 0 to {n_seeds - 1}, mean ± standard "
-        f"deviation, bands from the least to the greatest; {'quick, ' if quick else ''}at most {n_rows:,} "
-        f"rows of a data set, {n_steps} steps, kernel width `{gamma}`.\n\n"
+        f"{report.made()}{note and f' ({note})'}; processes of one thread, CPU seconds; seeds 0 to "
+        f"{n_seeds - 1}, mean ± standard deviation, bands from the least to the greatest; "
+        f"{'quick, ' if quick else ''}at most {n_rows:,} rows of a data set, {n_steps} steps, kernel width "
+        f"`{gamma}`.\n\n"
         'The experiments of Li and Póczos, "Utilize old coordinates: faster doubly stochastic gradients '
         "for kernel methods\" (2016), with this package's algorithms. Its CIFAR-10, Epsilon, Year, "
         "MNIST-8M and ImageNet are replaced by the data sets given."
