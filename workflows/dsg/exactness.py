@@ -78,7 +78,7 @@ def liblinear(*, data: str, algorithm: str, settings: dict[str, Any], seed: int,
 
 
 def reference(name: str) -> str:
-    """Whose objective is the minimum for a method; RBCD's blocks of random features are draws of their own."""
+    """Whose objective is the minimum for a method; blocks of random features are draws of RBCD's own."""
     return OF_RBCD if name == "r-RBCD" else f"{name[0]}-LIBLINEAR"
 
 

@@ -47,10 +47,9 @@ def exact(records: Records, data: Subset) -> Section:
         f"{data.about[0].upper()}{data.about[1:]}. Mean of max(0, 1 - y f)² + nu/2 |w|², nu = "
         f"{exactness.NU:g}, over the same random or Nyström features for all. The distance is that of the "
         "objective to its minimum, divided by it; the minimum is that of scikit-learn's LinearSVC, which "
-        "is given the features themselves (those of r-RBCD are draws of its own, and n-Newton leaves out "
-        f"directions in which the landmarks' kernels hardly differ). Below {exactness.NEAR:g} it is from "
-        "the pass on that is named. The last column is SDCA's own certificate, its duality gap. Not in "
-        "the paper."
+        "is given the features themselves (those of r-RBCD are draws of its own). Below "
+        f"{exactness.NEAR:g} it is from the pass on that is named. The last column is SDCA's own "
+        "certificate, its duality gap. Not in the paper."
     )
     plot = Plot(
         f"exactness-{data.name}",
