@@ -36,6 +36,8 @@ def rates(records: Records) -> Section:
         errors = [point["test_rmse"] ** 2 for point in last]
         rows.append((name, goal, f"{last[0]['steps']:.0f}", text(errors), text(slopes), theirs))
     lines, bands = curves(found, lambda point: point.get("steps", 0.0), lambda p: p["test_rmse"] ** 2)
+    lines = {name.removesuffix(" steps"): line for name, line in lines.items()}
+    bands = {name.removesuffix(" steps"): band for name, band in bands.items()}
     if lines:
         (first, height), *_, (last_step, _) = next(iter(lines.values()))
         lines["1/t"] = [(first, height), (last_step, height * first / last_step)]

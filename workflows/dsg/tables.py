@@ -123,11 +123,10 @@ def requirements(records: Records) -> list[Section]:
         "rows of four times as many columns, in brackets what the paper's d says. Peak: resident MiB that "
         "training added at the least and the greatest n, most of it tiles of a fixed size and the rows "
         "that are read.\n\n"
-        "Differences: preparing (Nyström's matrix) is of n/8 landmarks and not yet all cubic; CPU seconds "
-        "have parts of fixed size, so that exponents come out below the paper's at these n; a model of "
-        "random features is a seed and coefficients, one of landmarks holds these rows, so that n-SDCA's "
-        "does grow with the columns; and each call that predicts with it factorises them anew, for 1,000 "
-        "rows here."
+        "Differences: preparing is of the matrix of n/8 landmarks; CPU seconds have parts of fixed size, "
+        "so that exponents come out below the paper's at these n; a model of random features is a seed "
+        "and coefficients, one of landmarks holds these rows, so that n-SDCA's does grow with the "
+        "columns; and each call that predicts with it factorises them anew, for 1,000 rows here."
     )
     header = (
         "method",
