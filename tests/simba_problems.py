@@ -20,7 +20,10 @@ class Group(ArrayGroup):
     def __init__(self, blocks):
         rows = tuple(block.n_rows for block in blocks)
         targets = np.concatenate([block.targets for block in blocks])
-        whole = Block(stacked([block.features for block in blocks]), targets, None, blocks[0].index)
+        weights = None
+        if blocks[0].weights is not None:
+            weights = np.concatenate([block.weights for block in blocks])
+        whole = Block(stacked([block.features for block in blocks]), targets, weights, blocks[0].index)
         super().__init__(whole, slice(None), rows, blocks[0].index)
 
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from distkern.common.errors import InputError
 from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.executors import AbstractExecutor
-from distkern.engine.stopping import Callback
 from distkern.estimators.features import AbstractFeatureClassifier
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
 from distkern.runs.data import TrainingData
 from distkern.runs.spooled import spooled
-from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE, hyperparameters_of
+from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE, hyperparameters_of
+from distkern.solvers.risk import Risk
 from distkern.solvers.simba import SEARCHED, SIMBA
 from distkern.storage.columns import no_columns
 from distkern.storage.dataset import Split
@@ -27,8 +24,8 @@ from distkern.storage.dataset import Split
 class SIMBAClassifier(AbstractFeatureClassifier):
     """Linear support vector machine that learns from single rows and columns (simba.txt, Algorithm 1).
 
-    Maximises the margin gamma of <w, x> + b with |w| <= 1 where rows may fall short of it by nu in the
-    mean, all in units of the largest norm of a row; ``coef_`` and ``intercept_`` are scaled so that the
+    Maximises the margin gamma of <w, x> + b with |w| <= 1 where rows may fall short of it by nu on
+    average, all in units of the largest norm of a row; ``coef_`` and ``intercept_`` are scaled so that the
     margin is 1. Several classes one-vs-rest, with one nu for all. Data sets need a feature-major copy
     (``distkern shard --columns``) unless ``features`` are random. Dask arrays are written to a temporary one.
     ``rows_read`` and ``bytes_read`` are of the passes; what the rounds look at is in ``feature_accesses``.
@@ -45,21 +42,9 @@ class SIMBAClassifier(AbstractFeatureClassifier):
     name = "simba"
     draws_any_row = True
     merges_rows = False
-    hyperparameters = hyperparameters_of(SIMBA, scale=SCALE, random_state=RANDOM_STATE)
-
-    def fit(  # type: ignore[override]
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        *,
-        eval_set: Any = None,
-        early_stopping: int | None = None,
-        callbacks: Callback | Sequence[Callback] = (),
-        verbose: bool = False,
-    ) -> Self:
-        """As every estimator's, but rows have no weights."""
-        watched = {"eval_set": eval_set, "early_stopping": early_stopping}
-        return super().fit(X, y, **watched, callbacks=callbacks, verbose=verbose)
+    hyperparameters = hyperparameters_of(
+        SIMBA, class_weight=CLASS_WEIGHT, scale=SCALE, random_state=RANDOM_STATE
+    )
 
     def _data_of_lazy(
         self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack
@@ -69,16 +54,10 @@ class SIMBAClassifier(AbstractFeatureClassifier):
     def _data_of_split(self, split: Split) -> TrainingData:
         if self.feature_choice().reads_columns and not split.has_columns:
             raise no_columns(split.dataset.path)
-        if split.weight_totals is not None:
-            raise InputError(
-                "SIMBA takes no weights of rows",
-                where=str(split.dataset.path),
-                mend="use another algorithm, or shard it with --drop in place of --weight",
-            )
         return super()._data_of_split(split)
 
     def objective_value(self, losses: float, n_rows: int) -> float:
-        """Mean hinge loss, added up over the outputs."""
+        """Mean weighted hinge loss, added up over the outputs."""
         return losses / n_rows
 
     def _loss(self) -> AbstractLoss:
@@ -87,4 +66,5 @@ class SIMBAClassifier(AbstractFeatureClassifier):
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> SIMBA:
         nu = self.value("nu")
         nus = SEARCHED if isinstance(nu, str) else (nu,)
-        return SIMBA(self.feature_choice(), nus, **self.values_of(SIMBA))
+        risk = Risk(self._loss(), 1, class_weights, mean_weight)
+        return SIMBA(self.feature_choice(), nus, risk, **self.values_of(SIMBA))

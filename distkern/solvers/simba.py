@@ -25,18 +25,21 @@ from distkern.common.parameters import (
 from distkern.common.sparse import Rows
 from distkern.common.types import groups_of
 from distkern.features import AbstractFeatures, feature_names
+from distkern.losses import find_loss
 from distkern.passes import Cost, Message, Rounds
 from distkern.solvers._simba.columns import COLUMN_BYTES, ROW_BYTES
 from distkern.solvers._simba.measure import BINS, LaneModel, Margins, Mistakes, Norms
 from distkern.solvers._simba.measuring import Measuring
-from distkern.solvers._simba.messages import Ask, HoldOut, Update, join
+from distkern.solvers._simba.messages import UNIT, Ask, HoldOut, Update, join
 from distkern.solvers._simba.primal import Primal
 from distkern.solvers._simba.resident import Operand, open_simba
 from distkern.solvers._simba.rounds import Schedule, rounds
 from distkern.solvers._simba.state import SIMBAState
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import feature_parameters
+from distkern.solvers.risk import Risk
 
+_UNWEIGHTED = Risk(find_loss("hinge")())
 #: candidates of a search for nu
 SEARCHED = tuple(float(nu) for nu in np.geomspace(3e-4, 3e-2, 9))
 
@@ -66,11 +69,13 @@ class SIMBA(AbstractSolver[SIMBAState]):
     ----------
     features : "linear" features, of data with a feature-major copy, or "random" ones
     nus : one value in [0, 1], or several to choose among by the held-out rows
+    risk : the weights s of rows and classes, of mean 1; a row is then s rows: sum s xi <= n nu, p of s q
     and others, described in their declarations
     """
 
     features: AbstractFeatures
     nus: tuple[float, ...] = SEARCHED
+    risk: Risk = _UNWEIGHTED
     fit_intercept: bool = parameter(True, FLAG, help="learn b in [-1, 1], in units of the largest norm")
     max_rounds: int = parameter(20_000, Whole(), help="T, rounds")
     max_feature_accesses: float | None = parameter(
@@ -149,11 +154,6 @@ class SIMBA(AbstractSolver[SIMBAState]):
     def init(self, problem: Problem) -> Steps[SIMBAState]:
         landmarks, gamma = yield from self.features.begin(problem)
         basis, lanes = self._basis(problem, landmarks, gamma), len(self.nus) * problem.n_outputs
-        if self.features.reads_columns:
-            # refuses data without single columns before anything is computed
-            yield self._rounds(problem, self._operand(problem, basis))
-            zeros = np.zeros((lanes, 1))
-            yield Message(Ask(Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, None), None))
         size, outputs = basis.size, problem.n_outputs
         zero = LaneModel(
             basis,
@@ -162,18 +162,25 @@ class SIMBA(AbstractSolver[SIMBAState]):
             outputs,
             self._hold_out(problem),
             problem.block_rows,
+            self.risk,
         )
         norms: Norms = yield self._measuring(problem).norms(zero)
         norms.check(self.n_held_out(problem) if self.holds_out else None)
+        if self.features.reads_columns:
+            # refuses data without single columns before a round
+            yield self._rounds(problem, self._operand(problem, basis, norms.units))
+            zeros = np.zeros((lanes, 1))
+            yield Message(Ask(Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, None), None))
         test_error = None
         if problem.has_test:
             test: Mistakes = yield self._measuring(problem).errors(replace(zero, hold_out=None), "test")
-            test_error = int(test.active[0]) / test.n_active
+            test_error = float(test.active[0]) / test.n_active
         return SIMBAState(
             gamma=gamma,
             landmarks=np.asarray(landmarks),
             radius=math.sqrt(norms.largest),
             n_zero=norms.n_zero,
+            units=norms.units,
             u=np.zeros((lanes, size)),
             behind=np.zeros((lanes, size)),
             banked=np.zeros(lanes),
@@ -196,7 +203,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
 
     def stage(self, problem: Problem, state: SIMBAState) -> Steps[SIMBAState]:
         basis = self._basis(problem, state.landmarks, state.gamma)
-        yield self._rounds(problem, self._operand(problem, basis))
+        yield self._rounds(problem, self._operand(problem, basis, state.units))
         primal = Primal(basis, state.u, state.behind, state.banked, state.sums_of_b, state.weight)
         first, last = state.round + 1, min(state.round + self._rounds_per_stage, self.max_rounds)
         limit = math.inf if self.max_feature_accesses is None else self.max_feature_accesses
@@ -271,7 +278,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
     def _basis(self, problem: Problem, landmarks: Rows, gamma: float) -> AbstractBasis:
         return self.features.with_exact_sums().basis(problem, landmarks, gamma)
 
-    def _operand(self, problem: Problem, basis: AbstractBasis) -> Operand:
+    def _operand(self, problem: Problem, basis: AbstractBasis, units: int) -> Operand:
         return Operand(
             problem.n_outputs,
             len(self.nus),
@@ -280,12 +287,14 @@ class SIMBA(AbstractSolver[SIMBAState]):
             self._hold_out(problem),
             problem.seed,
             basis,
+            self.risk if units else None,
         )
 
     def _schedule(self, problem: Problem, state: SIMBAState) -> Schedule:
         return Schedule(
             np.repeat(self.nus, problem.n_outputs),
             problem.n_rows - self.n_held_out(problem),
+            state.units or problem.n_rows - self.n_held_out(problem),
             problem.n_rows,
             state.radius,
             self.columns_per_round * problem.n_outputs,
@@ -313,7 +322,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
             join,
             operand,
             n_rounds=self._rounds_per_stage,
-            state_bytes_per_row=9.0 * lanes + outputs + 8 + 2 * n_columns * share * (itemsize + 4),
+            state_bytes_per_row=9.0 * lanes + outputs + 24 + 2 * n_columns * share * (itemsize + 4),
             seconds_per_row=seconds,
             answer_bytes=groups * lanes * 16 + n_draws * (row_bytes + 8 * lanes) + lanes * BINS * 8,
             cost=Cost(
@@ -334,7 +343,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
         """The state with the best model so far and its figures."""
         outputs, candidates = problem.n_outputs, len(self.nus)
         n_held = self.n_held_out(problem)
-        n_active = problem.n_rows - n_held
+        weight = state.units / UNIT if state.units else float(problem.n_rows - n_held)
         w, b = primal.averaged()
         unscaled = LaneModel(
             basis,
@@ -343,9 +352,10 @@ class SIMBA(AbstractSolver[SIMBAState]):
             outputs,
             self._hold_out(problem),
             problem.block_rows,
+            self.risk,
         )
         found: Margins = yield self._measuring(problem).margins(unscaled)
-        slacks = np.repeat(self.nus, outputs) * n_active
+        slacks = np.repeat(self.nus, outputs) * weight
         gammas = np.array([found.best_margin(lane, slack) for lane, slack in enumerate(slacks.tolist())])
         scales = np.where(gammas > 0, gammas, 1.0)
         model = replace(
@@ -354,7 +364,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
         mistakes = found.mistakes
         if outputs > 1:
             mistakes = yield self._measuring(problem).errors(model, "train")
-        held = mistakes.held / n_held if n_held else np.full(candidates, math.nan)
+        held = mistakes.held / mistakes.n_held if n_held else np.full(candidates, math.nan)
         # of candidates that do as well, the one with the smallest norm
         best = int(np.flatnonzero(mistakes.held == mistakes.held.min())[-1])
         if n_held and state.stage > 1 and held[best] > state.held_error:
@@ -370,7 +380,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
         test_error = None
         if problem.has_test:
             test: Mistakes = yield self._measuring(problem).errors(chosen, "test")
-            test_error = int(test.active[0]) / test.n_active
+            test_error = float(test.active[0]) / test.n_active
         hinge = sum(found.hinge(lane, scales[lane]) / scales[lane] for lane in range(*lanes.indices(len(b))))
         return replace(
             state,
@@ -380,8 +390,8 @@ class SIMBA(AbstractSolver[SIMBAState]):
             margins=gammas[lanes],
             nu=self.nus[best],
             held_error=float(held[best]),
-            objective=hinge / n_active,
-            train_error=int(mistakes.active[best]) / n_active,
+            objective=hinge / weight,
+            train_error=float(mistakes.active[best]) / mistakes.n_active,
             test_error=test_error,
         )
 

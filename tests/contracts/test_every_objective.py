@@ -86,8 +86,6 @@ def test_the_reported_objective_is_the_documented_formula(name, n_classes, weigh
     regression, without = (KINDS[name].task == task for task in ("regression", "none"))
     if n_classes == 3 and (regression or without or most_classes(KINDS[name]) < 3):
         pytest.skip("it has not so many classes")
-    if name == "simba" and weighted:
-        pytest.skip("its rows have no weights")
     X, y, weights = data(0 if regression else n_classes, 3)
     if name.startswith(("auto", "cells")):
         # their machines compare rows in single precision
@@ -136,8 +134,6 @@ def test_the_reported_objective_is_the_documented_formula(name, n_classes, weigh
 def test_the_training_error_is_what_the_score_says(name, counted):
     """Of SIMBA with no rows held out; of DSG's sample, which is all of so few rows."""
     regression = KINDS[name].task == "regression"
-    if name == "simba" and counted == "weighted":
-        pytest.skip("its rows have no weights")
     n_classes = most_classes(KINDS[name])
     X, y, weights = data(0 if regression else n_classes, 3)
     if not regression:

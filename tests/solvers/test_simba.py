@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ from distkern.features.landmarks import Landmarks
 from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.landmarks.base import Layout
+from distkern.losses import find_loss
 from distkern.solvers._simba.messages import Ask
+from distkern.solvers.risk import Risk
 from simba_problems import margin_rows, optimum, plain_loop, run, signed, simba, value
 
 LANDMARKS = Landmarks(KernelChoice(find_kernel("rbf"), 1.0), 5)
@@ -93,16 +96,27 @@ def test_equals_algorithm_1_written_out(fit_intercept, averaging, batch):
     np.testing.assert_allclose(last.intercept[0] * last.margins[0], b, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_the_gap_to_the_optimum_is_what_the_rounds_promise(fit_intercept):
-    """eps = C sqrt(log n / T) with C = 0.25 for every one of 10 seeds, and half of that on average."""
+def test_the_gap_to_the_optimum_is_what_the_rounds_promise(fit_intercept, weighted):
+    """eps = C sqrt(log n / T) with C = 0.25 for every one of 10 seeds, and half of that on average.
+
+    With weights the optimum is that of rows repeated so often, some of them never.
+    """
     blocks = margin_rows(40, 5, noise=0.05, blocks=4)
     rows, y = signed(blocks)
+    times, risk = np.ones(40, dtype=int), Risk(find_loss("hinge")())
+    if weighted:
+        times = np.random.default_rng(1).choice([0, 1, 2, 5], 40)
+        own = np.split(times.astype(float), 4)
+        blocks = [replace(block, weights=part) for block, part in zip(blocks, own, strict=True)]
+        risk = replace(risk, mean_weight=times.mean())
+    rows, y = np.repeat(rows, times, axis=0), np.repeat(y, times)
     best = optimum(rows, y, 0.1, fit_intercept=fit_intercept)
     gaps = []
     for seed in range(10):
         states, _ = run(
-            simba(nus=(0.1,), max_rounds=800, stages=1, fit_intercept=fit_intercept, averaging=0),
+            simba(nus=(0.1,), risk=risk, max_rounds=800, stages=1, fit_intercept=fit_intercept, averaging=0),
             blocks,
             seed=seed,
         )
@@ -123,6 +137,7 @@ def test_the_gap_to_the_optimum_is_what_the_rounds_promise(fit_intercept):
     "settings",
     [
         {},
+        {"risk": Risk(find_loss("hinge")(), class_weights=np.array([0.3, 1.7]))},
         {"nus": (0.01, 0.05, 0.2), "validation_fraction": 0.2, "patience": 3},
         {"rows_per_round": 4, "columns_per_round": 4},
     ],

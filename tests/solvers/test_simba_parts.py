@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from distkern.bases.linear import LinearBasis
 from distkern.common.types import groups_of
-from distkern.solvers._simba.messages import Ask, HoldOut, Slacks, Update
+from distkern.losses import find_loss
+from distkern.solvers._simba.messages import UNIT, Ask, HoldOut, Slacks, Update
 from distkern.solvers._simba.primal import Primal
 from distkern.solvers._simba.resident import Operand, open_simba
 from distkern.solvers._simba.rounds import Schedule, rounds
 from distkern.solvers._simba.selection import select
+from distkern.solvers.risk import Risk
 from simba_problems import Group, margin_rows, signed
 
 
 class Exchange:
     """Residents of the groups of some blocks, dealt out to parties."""
 
-    def __init__(self, blocks, *, lanes=1, n_draws=1, q=None, parties=1, seed=0):
+    def __init__(self, blocks, *, lanes=1, n_draws=1, q=None, parties=1, seed=0, risk=None):
         groups = [[blocks[b] for b in group] for group in groups_of([block.n_rows for block in blocks])]
-        operand = Operand(1, lanes, n_draws, True, HoldOut(0.0, 0), seed, LinearBasis(1, float))
+        operand = Operand(1, lanes, n_draws, True, HoldOut(0.0, 0), seed, LinearBasis(1, float), risk)
         ends = np.cumsum([0, *(sum(block.n_rows for block in group) for group in groups)])
         self.ends = ends
         saved = {}
@@ -91,8 +95,9 @@ def test_selection_is_that_of_a_full_sort(kind, parties):
     exchange = Exchange(blocks, lanes=2, q=q, parties=parties)
     last = None
     for ranks in ([0, 0], [1, positive - 1], [positive // 3, 17], [2500, 2501], [positive - 1, 1]):
-        rests = generator.random(2) * 2
-        last = exchange.run(select(np.array(ranks), rests, 9000, last))
+        budgets = np.array(ranks) + generator.random(2)
+        rests = 2 * (budgets - ranks)
+        last = exchange.run(select(budgets, 9000, last))
         exchange(Ask(nothing(2, last), None))
         found = exchange.marked()
         for lane, rank in enumerate(ranks):
@@ -103,16 +108,43 @@ def test_selection_is_that_of_a_full_sort(kind, parties):
             np.testing.assert_array_equal(found[lane], wanted)
 
 
+@pytest.mark.parametrize("kind", ["spread", "tied", "equal"])
+@pytest.mark.parametrize("n", [900, 9000])
+def test_rows_of_unequal_weight_are_selected_as_by_a_full_sort(kind, n):
+    generator = np.random.default_rng(6)
+    own = generator.choice([0.0, 0.1, 0.7, 1.0, 3.1], n)
+    own *= n / own.sum()
+    blocks, start = [], 0
+    for block in margin_rows(n, 2, blocks=20):
+        blocks.append(replace(block, weights=own[start : start + block.n_rows]))
+        start += block.n_rows
+    q = weights(n, kind, generator)[None, :]
+    order, units = np.argsort(-q[0], kind="stable"), np.where(own > 0, np.rint(own * UNIT), 0.0)
+    ends = np.cumsum(units[order])
+    last = {1: None, 3: None}
+    for share in (0.0, 1e-4, 0.3, 0.5):
+        budget = np.array([share * units.sum()])
+        place = int(np.searchsorted(ends, budget[0], side="right"))
+        wanted = np.zeros(n)
+        wanted[order[:place]] = 2.0
+        wanted[order[place]] = 2 * (budget[0] - (ends[place] - units[order[place]])) / units[order[place]]
+        for parties in last:
+            exchange = Exchange(blocks, q=q, parties=parties, risk=Risk(find_loss("hinge")()))
+            last[parties] = exchange.run(select(budget, n, last[parties]))
+            exchange(Ask(nothing(1, last[parties]), None))
+            np.testing.assert_allclose(exchange.marked()[0] * (own > 0), wanted * (own > 0), rtol=1e-9)
+
+
 def test_the_threshold_of_before_saves_exchanges():
     generator = np.random.default_rng(0)
     blocks = margin_rows(30_000, 2, blocks=20)
     q = np.exp(generator.standard_normal((1, 30_000)) * 3)
     exchange = Exchange(blocks, q=q)
-    rank = np.array([300])
-    first = exchange.run(select(rank, np.ones(1), 30_000, None))
+    budget = np.array([300.5])
+    first = exchange.run(select(budget, 30_000, None))
     before = exchange.count
     assert before <= 4
-    again = exchange.run(select(rank, np.ones(1), 30_000, first))
+    again = exchange.run(select(budget, 30_000, first))
     assert exchange.count - before == 2
     assert isinstance(again, Slacks)
     np.testing.assert_array_equal(first.keys, again.keys)
@@ -158,7 +190,7 @@ def test_lanes_that_share_draws_have_unbiased_estimates():
     for seed in range(6000):
         exchange = Exchange(blocks, lanes=2, n_draws=1, q=q, seed=seed)
         primal = Primal(LinearBasis(4, float), u, np.zeros((2, 4)), np.zeros(2), np.zeros(2), 0.0)
-        schedule = Schedule(np.array([0.1, 0.1]), 50, 50, radius, 1, 16, 0, True, seed)
+        schedule = Schedule(np.array([0.1, 0.1]), 50, 50, 50, radius, 1, 16, 0, True, seed)
         exchange.run(rounds(schedule, primal, 1, 1, np.inf))
         steps.append(primal.u - u)
         update = exchange.last.update

@@ -15,7 +15,6 @@ from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
 from distkern.common.errors import InputError
 from distkern.estimators.newton import NewtonClassifier
-from distkern.estimators.simba import SIMBAClassifier
 from distkern.formats import _kinds, _lines, csv
 from distkern.storage import table_fit
 from distkern.storage.dataset import Dataset, Split, open_dataset
@@ -312,8 +311,6 @@ def test_weights(tmp_path: Path, kind: str) -> None:
     assert both.test is not None
     assert both.test.reader(0)().weights is None
     assert models[0].score(both.test) == models[0].score(data.train)
-    with pytest.raises(InputError, match="SIMBA takes no weights"):
-        SIMBAClassifier(features="random").fit(data)
     frame.loc[7, "half"] = -1
     frame.to_csv(tmp_path / "bad.csv", index=False)
     message = r"bad\.csv, row 8 \(line 9\), column 'half': the weight -1\.0 is not a number above 0"

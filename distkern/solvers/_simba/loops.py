@@ -30,19 +30,22 @@ class Segment(NamedTuple):
     q : (lanes, n)
     keys : the bits of q, (lanes, n) int64
     signs : y, (outputs, n) int8
+    weights, units : (n,) of the rows, times the mean and in whole units; (0,) where all weigh the same
     marks : (lanes, n) uint8, xi = 2 where they are 1
     rest_rows, rests : (lanes,) the row with another xi (-1: none), and that xi
     offsets : (groups + 1,) where the rows of each begin
     numbers : (groups,) of the data set's groups
     strips : (strips + 1,) where the rows of each begin
     group_strips : (groups + 1,) where the strips of each begin
-    sums : (lanes, strips, 2) of q, and of q y if ``signed``
+    sums : (lanes, strips, 2) of the weighted q, and of q y if ``signed``
     signed : whether sums of q y are wanted
     """
 
     q: NDArray[np.float64]
     keys: NDArray[np.int64]
     signs: NDArray[np.int8]
+    weights: NDArray[np.float64]
+    units: NDArray[np.int64]
     marks: NDArray[np.uint8]
     rest_rows: NDArray[np.int64]
     rests: NDArray[np.float64]
@@ -61,7 +64,7 @@ class Drawn(NamedTuple):
     ----------
     sums : (groups, lanes, 2) of q and of q y
     keys, groups : (draws,) when the race was won, and by which group (-1: none)
-    masses, signs : (draws, lanes) and (draws, outputs), q and y of the rows
+    masses, signs : (draws, lanes) and (draws, outputs), weighted q and y of the rows
     places : (draws,) of the rows in their groups
     """
 
@@ -131,13 +134,27 @@ def strip_sums(q: Any, signs: Any, signed: bool) -> tuple[float, float]:
     return total, ((a + b) + (c + d)) + ((e + f) + (g + h))
 
 
+def weighted_sums(q: Any, signs: Any, weights: Any) -> tuple[float, float]:
+    """Sums of the weighted q, and of q y, over the rows of a strip."""
+    total = difference = 0.0
+    for i in range(q.shape[0]):
+        mass = weights[i] * q[i]
+        total += mass
+        difference += mass * signs[i]
+    return total, difference
+
+
 def _add_up(segment):  # type: ignore[no-untyped-def]
     q, signs, strips, sums = segment.q, segment.signs, segment.strips, segment.sums
+    weights, weighted = segment.weights, segment.weights.shape[0] > 0
     for lane in range(q.shape[0]):
         own = signs[lane % signs.shape[0]]
         for strip in range(strips.shape[0] - 1):
             start, stop = strips[strip], strips[strip + 1]
-            total, difference = strip_sums(q[lane, start:stop], own[start:stop], segment.signed)
+            if weighted:
+                total, difference = weighted_sums(q[lane, start:stop], own[start:stop], weights[start:stop])
+            else:
+                total, difference = strip_sums(q[lane, start:stop], own[start:stop], segment.signed)
             sums[lane, strip, 0] = total
             sums[lane, strip, 1] = difference
 
@@ -145,6 +162,7 @@ def _add_up(segment):  # type: ignore[no-untyped-def]
 def _update(segment, columns, coefficients, b, eta):  # type: ignore[no-untyped-def]
     q, signs, marks, strips, sums = segment.q, segment.signs, segment.marks, segment.strips, segment.sums
     data, places, starts, dense = columns.data, columns.places, columns.starts, columns.dense
+    weights, weighted = segment.weights, segment.weights.shape[0] > 0
     n_columns = starts.shape[0] - 1
     cursors = starts[:-1].copy()
     dots = np.empty(STRIP)
@@ -185,7 +203,10 @@ def _update(segment, columns, coefficients, b, eta):  # type: ignore[no-untyped-
                 q_strip[i] *= (x * x - x) + 1.0
             if 0 <= rest < stop - start:
                 q_strip[rest] = special
-            total, difference = strip_sums(q_strip, y, segment.signed)
+            if weighted:
+                total, difference = weighted_sums(q_strip, y, weights[start:stop])
+            else:
+                total, difference = strip_sums(q_strip, y, segment.signed)
             sums[lane, strip, 0] = total
             sums[lane, strip, 1] = difference
         if not dense:
@@ -203,8 +224,9 @@ def _rescale(q, factors, floor):  # type: ignore[no-untyped-def]
                 q[lane, i] = max(q[lane, i] * factors[lane], floor)
 
 
-def row_at(q: Any, sums: Any, strips: Any, first: int, last: int, left: float) -> int:
-    """The row of strips ``first`` to ``last`` at which the sum of q passes ``left``."""
+def row_at(q: Any, weights: Any, sums: Any, strips: Any, first: int, last: int, left: float) -> int:
+    """The row of strips ``first`` to ``last`` at which the sum of the weighted q passes ``left``."""
+    weighted = weights.shape[0] > 0
     strip = first
     # sums may end a rounding error short of the mass, so the last that is not empty takes what is left
     for candidate in range(first, last):
@@ -215,11 +237,12 @@ def row_at(q: Any, sums: Any, strips: Any, first: int, last: int, left: float) -
             left -= sums[candidate, 0]
     place = int(strips[strip])
     for i in range(strips[strip], strips[strip + 1]):
-        if q[i] > 0.0:
+        mass = q[i] * weights[i] if weighted else q[i]
+        if mass > 0.0:
             place = i
-            if left < q[i]:
+            if left < mass:
                 break
-            left -= q[i]
+            left -= mass
     return place
 
 
@@ -253,24 +276,30 @@ def _draw(segment, seed, purpose, t, drawn):  # type: ignore[no-untyped-def]
             drawn.groups[draw] = numbers[best]
             start = segment.offsets[best]
             first, last = group_strips[best], group_strips[best + 1]
-            place = row_at(q[lane], sums[lane], strips, first, last, share * totals[best, lane, 0])
+            left = share * totals[best, lane, 0]
+            place = row_at(q[lane], segment.weights, sums[lane], strips, first, last, left)
         drawn.places[draw] = place - start
         for lane in range(n_lanes):
             drawn.masses[draw, lane] = q[lane, place]
+            if segment.weights.shape[0] > 0:
+                drawn.masses[draw, lane] *= segment.weights[place]
         for output in range(segment.signs.shape[0]):
             drawn.signs[draw, output] = segment.signs[output, place]
 
 
 def segment_type() -> Any:
     """numba's type of :class:`Segment`."""
-    lanes = "f8[:, :]! i8[:, :]! i1[:, :]! u1[:, :]! i8[:]! f8[:]!"
+    lanes = "f8[:, :]! i8[:, :]! i1[:, :]! f8[:]! i8[:]! u1[:, :]! i8[:]! f8[:]!"
     return tuple_type(Segment, f"{lanes} i8[:]! i8[:]! i8[:]! i8[:]! f8[:, :, :]! b1")
+
+
+_SUMS: dict[str, Callable[..., Any]] = {"strip_sums": strip_sums, "weighted_sums": weighted_sums}
 
 
 @cache
 def add_up_loop() -> Callable[[Segment], None]:
     """The sums of a segment."""
-    return compile_loop(_add_up, (segment_type(),), helpers={"strip_sums": strip_sums}, exact=True)
+    return compile_loop(_add_up, (segment_type(),), helpers=_SUMS, exact=True)
 
 
 @cache
@@ -282,7 +311,7 @@ def update_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
     """
     columns = tuple_type(Columns, "x[:]! i4[:]! i8[:]! b1 i8", x=dtype)
     arguments = (segment_type(), columns, *argument_types("f8[:, :] f8[:] f8"))
-    return compile_loop(_update, arguments, helpers={"strip_sums": strip_sums}, exact=True)
+    return compile_loop(_update, arguments, helpers=_SUMS, exact=True)
 
 
 @cache

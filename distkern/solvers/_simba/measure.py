@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,8 @@ from distkern.bases.base import AbstractBasis
 from distkern.common.errors import InputError
 from distkern.common.tiles import apply
 from distkern.common.types import Block, groups_of
-from distkern.solvers._simba.messages import HoldOut
+from distkern.solvers._simba.messages import HoldOut, in_units
+from distkern.solvers.risk import Risk
 
 #: bins of the margins of rows of norm at most 1, which lie in [-2, 2]
 BINS = 2**13
@@ -35,6 +37,7 @@ class LaneModel:
     n_outputs : 1: f > 0 means code 1; more: the largest f tells the code
     hold_out : which training rows are held out; None for rows that are all alike
     block_rows : of the training split
+    risk : the weights of rows and classes
     """
 
     basis: AbstractBasis
@@ -43,6 +46,7 @@ class LaneModel:
     n_outputs: int
     hold_out: HoldOut | None
     block_rows: tuple[int, ...]
+    risk: Risk
 
     def strips(self, block: Block) -> Iterator[tuple[Block, NDArray[np.float64], NDArray[np.bool_]]]:
         """Rows of a block, their f (n_rows, n_lanes), and which of them are held out."""
@@ -93,18 +97,23 @@ class Norms:
     ----------
     largest : the largest squared norm
     n_zero : rows without features
-    active : (n_classes,) int64: rows that take part, by the code of their class
+    active : (n_classes,) rows that take part, by the code of their class, each with its weight
+    units : what they weigh with their classes, 0 where all weigh the same
     """
 
     largest: float
     n_zero: int
-    active: NDArray[np.int64]
+    active: NDArray[Any]
+    units: int = 0
 
     @staticmethod
     def join(first: Norms, second: Norms) -> Norms:
         """Of the rows of both."""
         return Norms(
-            max(first.largest, second.largest), first.n_zero + second.n_zero, first.active + second.active
+            max(first.largest, second.largest),
+            first.n_zero + second.n_zero,
+            first.active + second.active,
+            first.units + second.units,
         )
 
     def check(self, n_held: int | None) -> None:
@@ -139,30 +148,39 @@ def measure_norms(block: Block, model: LaneModel) -> Norms:
     """Of the features of a block; of the model only the basis and who is held out matter."""
     found = model.basis.row_squares(block.features)
     assert block.targets is not None
-    codes = np.asarray(block.targets)[~model.held(block)].astype(np.int64)
-    active = np.bincount(codes, minlength=max(2, model.n_outputs))
-    return Norms(float(found.max(initial=0.0)), int(np.count_nonzero(found == 0)), active)
+    takes_part = ~model.held(block)
+    codes = np.asarray(block.targets)[takes_part].astype(np.int64)
+    own = None if block.weights is None else block.weights[takes_part]
+    active = np.bincount(codes, own, minlength=max(2, model.n_outputs))
+    units = 0
+    if own is not None or model.risk.class_weights is not None:
+        units = int(in_units(model.risk, block)[takes_part].sum())
+    return Norms(float(found.max(initial=0.0)), int(np.count_nonzero(found == 0)), active, units)
 
 
 @dataclass(frozen=True)
 class Mistakes:
-    """Of every candidate, (n_candidates,) int64.
+    """Of every candidate, (n_candidates,); rows have their weights, but not those of their classes.
 
     Attributes
     ----------
     active, held : among the rows that take part, and among the held-out ones
-    n_active : rows that take part
+    n_active, n_held : rows that take part, and held-out ones
     """
 
-    active: NDArray[np.int64]
-    held: NDArray[np.int64]
-    n_active: int
+    active: NDArray[Any]
+    held: NDArray[Any]
+    n_active: float
+    n_held: float
 
     @staticmethod
     def add(first: Mistakes, second: Mistakes) -> Mistakes:
         """Of the rows of both."""
         return Mistakes(
-            first.active + second.active, first.held + second.held, first.n_active + second.n_active
+            first.active + second.active,
+            first.held + second.held,
+            first.n_active + second.n_active,
+            first.n_held + second.n_held,
         )
 
 
@@ -172,11 +190,11 @@ class Margins:
 
     Attributes
     ----------
-    counts, sums : (n_lanes, BINS) margins in each bin of [-2, 2], and their sum
+    counts, sums : (n_lanes, BINS) margins in each bin of [-2, 2], and their sum, each with its weight
     mistakes : of the candidates, right only where there is one output
     """
 
-    counts: NDArray[np.int64]
+    counts: NDArray[Any]
     sums: NDArray[np.float64]
     mistakes: Mistakes
 
@@ -190,7 +208,7 @@ class Margins:
         )
 
     def best_margin(self, lane: int, slack: float) -> float:
-        """max{g : sum_i [g - m_i]_+ <= slack}: the value of (3) at this (w, b) with the best slacks.
+        """max{g : sum_i s_i [g - m_i]_+ <= slack}: the value of (3) at this (w, b) with the best slacks.
 
         The rows of the bin in which g lies are taken to be at their mean, those of other bins count exactly.
         """
@@ -209,7 +227,7 @@ class Margins:
         return float((slack + sum_below[place]) / below[place])
 
     def hinge(self, lane: int, margin: float) -> float:
-        """sum_i [margin - m_i]_+, by the means of bins."""
+        """sum_i s_i [margin - m_i]_+, by the means of bins."""
         counts, sums = self.counts[lane], self.sums[lane]
         means = apply(np.divide, sums, counts, into=np.full(BINS, np.inf), where=counts > 0)
         below = means < margin
@@ -219,20 +237,22 @@ class Margins:
 def measure_margins(block: Block, model: LaneModel) -> Margins:
     """A block's share of the histograms; with one output, of the mistakes as well."""
     lanes = len(model.intercepts)
-    counts, sums = np.zeros((lanes, BINS), np.int64), np.zeros((lanes, BINS))
+    counts, sums = np.zeros((lanes, BINS)), np.zeros((lanes, BINS))
     mistakes = _none(model)
     for strip, values, held in model.strips(block):
         assert strip.targets is not None
         if model.n_outputs == 1:
-            mistakes = Mistakes.add(mistakes, _mistakes(strip.targets, values, held, model))
+            mistakes = Mistakes.add(mistakes, _mistakes(strip, values, held, model))
         active = values[~held]
         codes = strip.targets[~held]
+        weights = model.risk.weights(strip)
+        own = None if weights is None else weights[~held]
         for lane in range(lanes):
             wanted = 1 if model.n_outputs == 1 else lane % model.n_outputs
             margins = np.where(codes == wanted, active[:, lane], -active[:, lane])
             places = np.clip((margins + _REACH) * (BINS / (2 * _REACH)), 0, BINS - 1).astype(np.int64)
-            counts[lane] += np.bincount(places, minlength=BINS)
-            sums[lane] += np.bincount(places, margins, minlength=BINS)
+            counts[lane] += np.bincount(places, own, minlength=BINS)
+            sums[lane] += np.bincount(places, margins if own is None else own * margins, minlength=BINS)
     return Margins(counts, sums, mistakes)
 
 
@@ -240,25 +260,29 @@ def measure_mistakes(block: Block, model: LaneModel) -> Mistakes:
     """A block's mistakes."""
     found = _none(model)
     for strip, values, held in model.strips(block):
-        assert strip.targets is not None
-        found = Mistakes.add(found, _mistakes(strip.targets, values, held, model))
+        found = Mistakes.add(found, _mistakes(strip, values, held, model))
     return found
 
 
 def _none(model: LaneModel) -> Mistakes:
     candidates = len(model.intercepts) // model.n_outputs
-    return Mistakes(np.zeros(candidates, np.int64), np.zeros(candidates, np.int64), 0)
+    return Mistakes(np.zeros(candidates), np.zeros(candidates), 0.0, 0.0)
 
 
 def _mistakes(
-    codes: NDArray[np.int32], values: NDArray[np.float64], held: NDArray[np.bool_], model: LaneModel
+    strip: Block, values: NDArray[np.float64], held: NDArray[np.bool_], model: LaneModel
 ) -> Mistakes:
+    codes, weights = strip.targets, strip.weights
+    assert codes is not None
     outputs = values.reshape(len(values), -1, model.n_outputs)
     right = (
         (outputs[:, :, 0] > 0) == (codes == 1)[:, None]
         if model.n_outputs == 1
         else outputs.argmax(axis=2) == codes[:, None]
     )
-    wrong = ~right
+    own = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
+    wrong = ~right * own[:, None]
     active = ~held
-    return Mistakes(wrong[active].sum(axis=0), wrong[held].sum(axis=0), int(np.count_nonzero(active)))
+    return Mistakes(
+        wrong[active].sum(axis=0), wrong[held].sum(axis=0), float(own[active].sum()), float(own[held].sum())
+    )

@@ -10,11 +10,16 @@ from numpy.typing import NDArray
 
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows
+from distkern.common.types import Block
 from distkern.solvers._simba.loops import Drawn
+from distkern.solvers.risk import Risk
 
 #: bins of a histogram of keys, and the candidates that are sorted
 N_BINS = 1024
 MOST_CANDIDATES = 2048
+
+#: of a weight
+UNIT = 2.0**20
 
 #: what is asked of a lane in a :class:`Select`
 IDLE, COUNT, GATHER, TIES = 0, 1, 2, 3
@@ -22,19 +27,18 @@ IDLE, COUNT, GATHER, TIES = 0, 1, 2, 3
 
 @dataclass(frozen=True)
 class Slacks:
-    """Which rows have slack: 2 before a place in the order (key falling, group, row), ``rests`` at it.
+    """Which rows have slack: 2 before a place in the order (key falling, group, row), what is left at it.
 
     Attributes
     ----------
     keys, groups : (n_lanes,) int64 of the row at the place; keys are the bits of q
-    ties : (n_lanes,) int64, rows of that group with that key before the place
-    rests : (n_lanes,) slack of the row at the place
+    lefts : (n_lanes,) what the rows of that group with that key may weigh that have slack, in units: of the
+        row at the place a part
     """
 
     keys: NDArray[np.int64]
     groups: NDArray[np.int64]
-    ties: NDArray[np.int64]
-    rests: NDArray[np.float64]
+    lefts: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -113,14 +117,15 @@ class Selected:
 
     Attributes
     ----------
-    above : (n_lanes,) keys above all bins
-    counts : (n_lanes, N_BINS)
-    ties : (n_groups, n_lanes)
-    candidates : (n, 4) int64: lane, key, group, row
+    above : (n_lanes,) what rows with keys above all bins weigh, in units
+    counts, units : (n_lanes, N_BINS) rows of a bin, and what they weigh
+    ties : (n_groups, n_lanes) what they weigh
+    candidates : (n, 5) int64: lane, key, group, row, units
     """
 
     above: NDArray[np.int64]
     counts: NDArray[np.int64]
+    units: NDArray[np.int64]
     ties: NDArray[np.int64]
     candidates: NDArray[np.int64]
 
@@ -129,9 +134,18 @@ class Selected:
         return Selected(
             self.above + other.above,
             self.counts + other.counts,
+            self.units + other.units,
             np.concatenate([self.ties, other.ties]),
             np.concatenate([self.candidates, other.candidates]),
         )
+
+
+def in_units(risk: Risk, block: Block) -> NDArray[np.int64]:
+    """(n_rows,) weights, whose mean is 1, in whole units, whose sums are exact; none but 0 becomes 0."""
+    weights = risk.weights(block)
+    if weights is None:
+        return np.full(block.n_rows, int(UNIT))
+    return np.where(weights > 0, np.maximum(np.rint(weights * UNIT), 1.0), 0.0).astype(np.int64)
 
 
 def join(first: Any, second: Any) -> Any:

@@ -30,13 +30,16 @@ from distkern.solvers._simba.messages import (
     MOST_CANDIDATES,
     N_BINS,
     TIES,
+    UNIT,
     Answer,
     Ask,
     HoldOut,
     Select,
     Selected,
     Update,
+    in_units,
 )
+from distkern.solvers.risk import Risk
 
 #: q is kept above this; q adds up to about n
 FLOOR = 1e-60
@@ -58,6 +61,7 @@ class Operand:
     hold_out : rows that never take part
     seed : of the draws
     basis : phi, whose functions are the columns
+    risk : the weights of rows and classes; None where all weigh the same
     """
 
     n_outputs: int
@@ -67,10 +71,16 @@ class Operand:
     hold_out: HoldOut
     seed: int
     basis: AbstractBasis
+    risk: Risk | None = None
 
     @property
     def n_lanes(self) -> int:
         return self.n_outputs * self.n_candidates
+
+
+def _units_of(group: AbstractGroup, risk: Risk) -> NDArray[np.int64]:
+    """(n_rows,) of the rows of a group."""
+    return np.concatenate([in_units(risk, block) for block in group.blocks()])
 
 
 class _Segment:
@@ -93,6 +103,9 @@ class _Segment:
         n_rows, lanes = int(offsets[-1]), operand.n_lanes
         q = np.empty((lanes, n_rows))
         signs = np.empty((operand.n_outputs, n_rows), dtype=np.int8)
+        units = np.empty(0, dtype=np.int64)
+        if operand.risk is not None:
+            units = np.concatenate([_units_of(group, operand.risk) for group in groups.values()])
         for (number, group), start in zip(groups.items(), offsets.tolist(), strict=False):
             stop = start + group.n_rows
             if number in saved:
@@ -106,6 +119,8 @@ class _Segment:
             q=q,
             keys=q.view(np.int64),
             signs=signs,
+            weights=units / UNIT,
+            units=units,
             marks=np.zeros((lanes, n_rows), dtype=np.uint8),
             rest_rows=np.full(lanes, -1, dtype=np.int64),
             rests=np.zeros(lanes),
@@ -130,8 +145,7 @@ class _Segment:
         """Change q; the numbers of the columns that were read."""
         arrays, columns = self.arrays, self._no_columns
         if (slacks := update.slacks) is not None:
-            selection.mark_loop()(arrays, *aligned(slacks.keys, slacks.groups, slacks.ties))
-            arrays.rests[:] = slacks.rests
+            selection.mark_loop()(arrays, *aligned(slacks.keys, slacks.groups, slacks.lefts))
         if update.factors is not None:
             loops.rescale_loop()(arrays.q, *aligned(update.factors), FLOOR)
         if len(update.columns):
@@ -143,17 +157,19 @@ class _Segment:
 
     def select(self, message: Select) -> Selected:
         keys, offsets, group_numbers = self.arrays.keys, self.arrays.offsets, self.arrays.numbers
+        own_units = self.arrays.units
         lanes = len(message.modes)
         # copies: loops take tuples of arrays that may be written only
         bins = selection.Bins(*map(np.array, (message.modes, message.lows, message.shifts)))
-        above, counts = np.zeros(lanes, np.int64), np.zeros((lanes, N_BINS), np.int64)
+        above, (counts, units) = np.zeros(lanes, np.int64), np.zeros((2, lanes, N_BINS), np.int64)
         if (bins.modes == COUNT).any():
-            selection.count_loop()(keys, bins, above, counts)
+            selection.count_loop()(keys, own_units, bins, above, counts, units)
         ties = np.zeros((len(group_numbers), lanes), np.int64)
         for lane in np.flatnonzero(bins.modes == TIES):
-            equal = np.cumsum(np.concatenate([[0], keys[lane] == bins.lows[lane]]))
-            ties[:, lane] = np.diff(equal[offsets])
-        candidates = np.empty((0, 4), np.int64)
+            equal = keys[lane] == bins.lows[lane]
+            ends = np.cumsum(np.concatenate([[0], equal * own_units if len(own_units) else equal]))
+            ties[:, lane] = np.diff(ends[offsets])
+        candidates = np.empty((0, 5), np.int64)
         if (gathered := np.count_nonzero(bins.modes == GATHER)) > 0:
             found, rows = np.empty((2, gathered * MOST_CANDIDATES), np.int64)
             ends = np.empty(lanes, np.int64)
@@ -161,10 +177,11 @@ class _Segment:
             total = int(ends[-1])
             own = np.searchsorted(offsets, rows[:total], side="right") - 1
             numbers = np.repeat(np.arange(lanes), np.diff(ends, prepend=0))
+            weights = own_units[rows[:total]] if len(own_units) else np.ones(total, np.int64)
             candidates = np.stack(
-                [numbers, found[:total], group_numbers[own], rows[:total] - offsets[own]], axis=1
+                [numbers, found[:total], group_numbers[own], rows[:total] - offsets[own], weights], axis=1
             )
-        return Selected(above, counts, ties, candidates)
+        return Selected(above, counts, units, ties, candidates)
 
 
 class SimbaResident(AbstractResident):

@@ -26,6 +26,7 @@ class Schedule:
     ----------
     nus : (n_lanes,)
     n_active : rows that take part
+    units : what they weigh
     n_rows : of all groups
     radius : the largest norm of a row, which all rows are divided by
     n_columns : of a round
@@ -37,6 +38,7 @@ class Schedule:
 
     nus: NDArray[np.float64]
     n_active: int
+    units: int
     n_rows: int
     radius: float
     n_columns: int
@@ -97,7 +99,5 @@ def rounds(schedule: Schedule, primal: Primal, first: int, last: int, most_acces
 
 
 def _selected(schedule: Schedule, before: Slacks | None) -> Steps[Slacks]:
-    """Slack 2 for the rows of largest q, and what is left of n nu for one more."""
-    full = np.floor(schedule.nus * schedule.n_active / 2.0).astype(np.int64)
-    rests = schedule.nus * schedule.n_active - 2.0 * full
-    return (yield from select(full, rests, schedule.n_rows, before))
+    """Slack 2 for the rows of largest q, and what is left of nu times all weights for one more."""
+    return (yield from select(schedule.nus * schedule.units / 2.0, schedule.n_rows, before))

@@ -1,4 +1,8 @@
-"""Finds, for every lane, the row of a given rank in the order (q falling, group, row), by a few exchanges.
+"""Finds, for every lane, the rows of largest q that weigh so much together, by a few exchanges.
+
+In the order (q falling, group, row) they end at a place, whose row may be one of them with a part of its
+weight. Weights are whole numbers of units, so that their sums do not depend on who adds them up; without
+weights every row is one unit.
 
 Positive numbers are ordered as the integers that their bits are. A histogram of these around the last
 threshold is refined until few enough rows are left to be sorted, or until they all have the same q.
@@ -9,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,69 +45,69 @@ _EVERYTHING = 63
 
 @dataclass
 class _Search:
-    """Where the row of a rank is looked for in one lane; ``before`` rows are known to come earlier."""
+    """Where the place is looked for in one lane, before which all rows weigh at most ``budget``; rows that
+    weigh ``before`` are known to come earlier."""
 
-    rank: int
+    budget: float
     low: int
     shift: int
     mode: int
     before: int = 0
 
-    def counted(self, above: int, counts: NDArray[np.int64]) -> None:
-        """Narrow the window to the bin of the row, or widen it to all numbers."""
-        ends = above + np.cumsum(counts[::-1])
-        if self.rank < above or self.rank >= ends[-1]:
+    def counted(self, above: int, counts: NDArray[np.int64], units: NDArray[np.int64]) -> None:
+        """Narrow the window to the bin of the place, or widen it to all numbers."""
+        ends = above + np.cumsum(units[::-1])
+        if self.budget < above or self.budget >= ends[-1]:
             self.low, self.shift = 0, _ALL
             return
-        place = int(np.searchsorted(ends, self.rank, side="right"))
-        count = int(counts[::-1][place])
-        self.before = int(ends[place]) - count
+        place = int(np.searchsorted(ends, self.budget, side="right"))
+        self.before = int(ends[place] - units[::-1][place])
         self.low += (N_BINS - 1 - place) << self.shift
-        if count <= MOST_CANDIDATES:
+        if counts[::-1][place] <= MOST_CANDIDATES:
             self.mode = GATHER
         elif self.shift == 0:
             self.mode = TIES
         else:
             self.shift = max(self.shift - _BITS, 0)
 
-    def gathered(self, candidates: NDArray[np.int64]) -> tuple[int, int, int]:
-        """Key, group and ties before it of the row, from (n, 3) keys, groups and rows."""
+    def gathered(self, candidates: NDArray[np.int64]) -> tuple[int, int, float]:
+        """Key and group of the place, and what is left there, from (n, 4) keys, groups, rows and units."""
         order = np.lexsort((candidates[:, 2], candidates[:, 1], -candidates[:, 0]))
         ranked = candidates[order]
-        place = self.rank - self.before
-        key, group, _ = ranked[place].tolist()
-        same = (ranked[:place, 0] == key) & (ranked[:place, 1] == group)
-        return key, group, int(np.count_nonzero(same))
+        units = ranked[:, 3]
+        left = self.budget - self.before
+        place = min(int(np.searchsorted(np.cumsum(units), left, side="right")), len(ranked) - 1)
+        key, group = ranked[place, :2].tolist()
+        others = (ranked[:place, 0] != key) | (ranked[:place, 1] != group)
+        return key, group, left - int(units[:place][others].sum())
 
-    def tied(self, ties: NDArray[np.int64]) -> tuple[int, int, int]:
-        """As :meth:`gathered`, from the (n_groups,) rows that share the key."""
+    def tied(self, ties: NDArray[np.int64]) -> tuple[int, int, float]:
+        """As :meth:`gathered`, from what the rows that share the key weigh in each group."""
         ends = np.cumsum(ties)
-        place = self.rank - self.before
-        group = int(np.searchsorted(ends, place, side="right"))
-        return self.low, group, place - int(ends[group] - ties[group])
+        left = self.budget - self.before
+        group = min(int(np.searchsorted(ends, left, side="right")), len(ties) - 1)
+        return self.low, group, left - int(ends[group] - ties[group])
 
 
-def select(
-    ranks: NDArray[np.int64], rests: NDArray[np.float64], n_rows: int, last: Slacks | None
-) -> Steps[Slacks]:
-    """The slacks with the rows of the given ranks (from 0) at their places.
+def select(budgets: NDArray[np.float64], n_rows: int, last: Slacks | None) -> Steps[Slacks]:
+    """The slacks of rows that weigh so much.
 
     Parameters
     ----------
-    ranks : (n_lanes,), each below the number of rows with q > 0
-    rests : (n_lanes,) slack of the row of the rank
+    budgets : (n_lanes,) in units, less than what all rows with q > 0 weigh
     n_rows : of all groups
     last : slacks of a while ago, near which the new ones are looked for
     """
-    lanes = len(ranks)
+    lanes = len(budgets)
     ones = np.full(lanes, np.array(1.0).view(np.int64))
     near = np.maximum((ones if last is None else last.keys) - _TWO_OCTAVES, 0)
     few = n_rows <= MOST_CANDIDATES
     searches = [
-        _Search(rank, 0, _EVERYTHING, GATHER) if few else _Search(rank, low, _NEAR, COUNT)
-        for rank, low in zip(ranks.tolist(), near.tolist(), strict=True)
+        _Search(budget, 0, _EVERYTHING, GATHER) if few else _Search(budget, low, _NEAR, COUNT)
+        for budget, low in zip(budgets.tolist(), near.tolist(), strict=True)
     ]
-    found = np.zeros((lanes, 3), dtype=np.int64)
+    keys, groups = np.zeros((2, lanes), dtype=np.int64)
+    lefts = np.zeros(lanes)
     while any(search.mode != IDLE for search in searches):
         modes = np.array([search.mode for search in searches], dtype=np.int8)
         lows = np.array([search.low for search in searches])
@@ -112,15 +116,16 @@ def select(
         lane_of = answer.candidates[:, 0]
         for lane, search in enumerate(searches):
             if search.mode == COUNT:
-                search.counted(int(answer.above[lane]), answer.counts[lane])
-            elif search.mode == GATHER:
-                found[lane] = search.gathered(answer.candidates[lane_of == lane, 1:])
-                search.mode = IDLE
+                search.counted(int(answer.above[lane]), answer.counts[lane], answer.units[lane])
+                continue
+            if search.mode == GATHER:
+                keys[lane], groups[lane], lefts[lane] = search.gathered(
+                    answer.candidates[lane_of == lane, 1:]
+                )
             elif search.mode == TIES:
-                found[lane] = search.tied(answer.ties[:, lane])
-                search.mode = IDLE
-    keys, groups, ties = np.ascontiguousarray(found.T)
-    return Slacks(keys, groups, ties, rests)
+                keys[lane], groups[lane], lefts[lane] = search.tied(answer.ties[:, lane])
+            search.mode = IDLE
+    return Slacks(keys, groups, lefts)
 
 
 class Bins(NamedTuple):
@@ -131,7 +136,8 @@ class Bins(NamedTuple):
     shifts: NDArray[np.int64]
 
 
-def _count(keys, bins, above, counts):  # type: ignore[no-untyped-def]
+def _count(keys, weights, bins, above, counts, units):  # type: ignore[no-untyped-def]
+    weighted = weights.shape[0] > 0
     for lane in range(keys.shape[0]):
         if bins.modes[lane] == 1:
             low, shift = bins.lows[lane], bins.shifts[lane]
@@ -139,10 +145,12 @@ def _count(keys, bins, above, counts):  # type: ignore[no-untyped-def]
                 key = keys[lane, i]
                 if key > 0 and key >= low:
                     place = (key - low) >> shift
+                    own = weights[i] if weighted else 1
                     if place < counts.shape[1]:
                         counts[lane, place] += 1
+                        units[lane, place] += own
                     else:
-                        above[lane] += 1
+                        above[lane] += own
 
 
 def _gather(keys, bins, found, rows, ends):  # type: ignore[no-untyped-def]
@@ -159,48 +167,53 @@ def _gather(keys, bins, found, rows, ends):  # type: ignore[no-untyped-def]
         ends[lane] = end
 
 
-def _mark(segment, thresholds, groups, ties):  # type: ignore[no-untyped-def]
+def _mark(segment, thresholds, groups, lefts):  # type: ignore[no-untyped-def]
     keys, offsets, numbers = segment.keys, segment.offsets, segment.numbers
-    marks, rest_rows = segment.marks, segment.rest_rows
+    marks, rest_rows, units = segment.marks, segment.rest_rows, segment.units
+    weighted = units.shape[0] > 0
     for lane in range(keys.shape[0]):
         threshold = thresholds[lane]
         rest_rows[lane] = -1
         for group in range(numbers.shape[0]):
             start, stop = offsets[group], offsets[group + 1]
             if numbers[group] == groups[lane]:
-                left = ties[lane]
+                left = lefts[lane]
                 for i in range(start, stop):
                     marks[lane, i] = keys[lane, i] > threshold
-                    if keys[lane, i] == threshold:
-                        if left > 0:
+                    if keys[lane, i] == threshold and rest_rows[lane] < 0:
+                        own = float(units[i]) if weighted else 1.0
+                        if own <= left:
                             marks[lane, i] = 1
-                        elif left == 0:
+                            left -= own
+                        else:
                             rest_rows[lane] = i
-                        left -= 1
+                            segment.rests[lane] = 2.0 * left / own
             else:
                 least = threshold if numbers[group] < groups[lane] else threshold + 1
                 for i in range(start, stop):
                     marks[lane, i] = keys[lane, i] >= least
 
 
-def _types(text: str) -> tuple[Any, ...]:
-    bins = tuple_type(Bins, "i1[:]! i8[:]! i8[:]!")
-    return (*argument_types("i8[:, :]!"), bins, *argument_types(text))
-
-
 @cache
 def count_loop() -> Callable[..., None]:
-    """Histogram of positive keys: bins of 2^shift from low on, and how many lie above them."""
-    return compile_loop(_count, _types("i8[:]! i8[:, :]!"), exact=True)
+    """Histograms of positive keys: bins of 2^shift from low on, rows and units; and the units above them.
+
+    Takes keys, units or none, bins, and what it fills.
+    """
+    bins = tuple_type(Bins, "i1[:]! i8[:]! i8[:]!")
+    arguments = (*argument_types("i8[:, :]! i8[:]!"), bins, *argument_types("i8[:]! i8[:, :]! i8[:, :]!"))
+    return compile_loop(_count, arguments, exact=True)
 
 
 @cache
 def gather_loop() -> Callable[..., None]:
     """Positive keys of the first bin with their rows, lane after lane, and where each lane ends."""
-    return compile_loop(_gather, _types("i8[:]! i8[:]! i8[:]!"), exact=True)
+    bins = tuple_type(Bins, "i1[:]! i8[:]! i8[:]!")
+    arguments = (*argument_types("i8[:, :]!"), bins, *argument_types("i8[:]! i8[:]! i8[:]!"))
+    return compile_loop(_gather, arguments, exact=True)
 
 
 @cache
 def mark_loop() -> Callable[..., None]:
     """Mark the rows before a place in the order (key falling, group, row), and find the row at the place."""
-    return compile_loop(_mark, (segment_type(), *argument_types("i8[:] i8[:] i8[:]")), exact=True)
+    return compile_loop(_mark, (segment_type(), *argument_types("i8[:] i8[:] f8[:]")), exact=True)

@@ -23,6 +23,8 @@ class SIMBAState(MeasuredState):
     n_zero : training rows without features
     u, behind : (n_lanes, size) float64, ``banked`` and ``sums_of_b`` (n_lanes,), and ``weight``: see
         :class:`~distkern.solvers._simba.primal.Primal`
+    units : what the rows that take part weigh, in those of :data:`~distkern.solvers._simba.messages.UNIT`; 0
+        where all weigh the same
     round : rounds done
     stale : stages since the fewest held-out rows were mistaken
     accesses, accesses_nonzero : features looked at by the rounds, size a row and n a column; the rows' and
@@ -43,6 +45,7 @@ class SIMBAState(MeasuredState):
     banked: NDArray[np.float64]
     sums_of_b: NDArray[np.float64]
     weight: float
+    units: int
     round: int
     stale: int
     accesses: int
