@@ -25,7 +25,7 @@ def by_name(records: Records, prefix: str, names: Iterable[str]) -> dict[str, Se
 def failed(records: Records) -> Section:
     """Every run that failed, which no mean has in it."""
     rows = [(key, str(one["failed"])) for key, one in records.under("") if "failed" in one]
-    words = "Runs that ended with a message; means are those of the other seeds."
+    words = "Runs that ended with a message: they are in no mean, and no step is chosen that made one."
     return Table("What failed", words, ("run", "what it said"), rows), ()
 
 

@@ -332,3 +332,21 @@ def test_the_minimum_is_found_over_the_features_of_each_form(tmp_path):
         given = {"algorithm": algorithm, "settings": settings, "seed": 3, "fingerprint": ""}
         least = exactness.liblinear(data=str(data), **given)["objective"]
         assert model.history_[-1]["objective"] == pytest.approx(least, rel=1e-4), name
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_neural_net_and_libsvm_learn_from_the_same_rows(tmp_path, task):
+    X, _ = synthetic.drawn(600, 0)
+    targets = 1000 + 50 * X[:, 0] if task == "regression" else (X[:, 0] > 0).astype(int)
+    data = tmp_path / "rows.zarr"
+    write_dataset(iter([(X, targets)]), data, test_fraction=0.3, scale="none", task=task)
+    curve = peers.neural_net(data=str(data), seed=0, passes=60, fingerprint="")["curve"]
+    assert len(curve) == 60
+    if task == "regression":
+        # in the units of the targets, whose standard deviation is about 144
+        assert curve[-1]["test_rmse"] < 15
+        return
+    assert curve[-1]["test_error"] < 0.05
+    machine = peers.libsvm(data=str(data), gamma="median", fingerprint="")
+    assert machine["train_error"] < 0.02
+    assert machine["test_error"] < 0.05

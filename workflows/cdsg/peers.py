@@ -57,7 +57,7 @@ def neural_net(*, data: str, seed: int, passes: int, fingerprint: str) -> Record
     regression = distkern.open_dataset(data).task == "regression"
     level, unit = (float(y.mean()), float(y.std())) if regression else (0.0, 1.0)
     kind = MLPRegressor if regression else MLPClassifier
-    net = kind(LAYERS, random_state=seed, early_stopping=False)
+    net = kind(hidden_layer_sizes=LAYERS, random_state=seed, early_stopping=False)
     order, seconds, curve = np.random.default_rng(seed), 0.0, []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -61,9 +61,8 @@ def main(
     subsets = subsets or [digits(folder, n_rows, n_test, (8, 6))]
     for one in subsets:
         if one.n_classes != 2:
-            raise click.UsageError(
-                f"{one.name} has {one.n_classes} classes: name two of them, {one.name}.zarr:A,B"
-            )
+            there = f"has {one.n_classes} classes" if one.n_classes else "has real targets"
+            raise click.UsageError(f"{one.name} {there}, and two classes are wanted: PATH.zarr:A,B takes two")
     asked = []
     if "rates" in chosen:
         asked += synthetic.questions(n_seeds, quick, n_drawn, jobs)
