@@ -29,6 +29,13 @@ def failed(records: Records) -> Section:
     return Table("What failed", words, ("run", "what it said"), rows), ()
 
 
+def of_seeds(n_seeds: int) -> str:
+    """What the figures of a report are of."""
+    if n_seeds == 1:
+        return "seed 0 alone"
+    return f"seeds 0 to {n_seeds - 1}, mean ± standard deviation, bands from the least to the greatest"
+
+
 def text(values: Sequence[float], scale: float = 1.0, significant: int = 3) -> str:
     """Mean and standard deviation, to so many digits of the mean; empty where there is none."""
     known = [scale * value for value in values if math.isfinite(value)]

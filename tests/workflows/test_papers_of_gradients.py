@@ -218,6 +218,8 @@ def test_means_and_bands_are_of_the_seeds():
     assert not averages.is_wide({"a": [(1, 1.0), (2, 4.0)]})
     assert averages.text([0.1, 0.3], 100) == "20.0 ± 14.1"
     assert averages.text([math.nan]) == ""
+    assert averages.of_seeds(1) == "seed 0 alone"
+    assert averages.of_seeds(3).startswith("seeds 0 to 2, mean")
     assert averages.text([2e-6, 4e-6]) == "3.00e-06 ± 1e-06"
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from workflows import report
-from workflows.averages import failed
+from workflows.averages import failed, of_seeds
 from workflows.cdsg import peers, tables, variants
 from workflows.pool import answer
 from workflows.records import Records
@@ -78,10 +78,9 @@ def main(
         failed(records),
     ]
     words = (
-        f"{report.made()}{note and f' ({note})'}; processes of one thread, CPU seconds; seeds 0 to "
-        f"{n_seeds - 1}, mean ± standard deviation, bands from the least to the greatest; "
-        f"{'quick, ' if quick else ''}at most {n_rows:,} rows of a data set, {n_steps} steps, kernel width "
-        f"`{gamma}`.\n\n"
+        f"{report.made()}{note and f' ({note})'}; processes of one thread, CPU seconds; "
+        f"{of_seeds(n_seeds)}; {'quick, ' if quick else ''}at most {n_rows:,} rows of a data set, "
+        f"{n_steps} steps, kernel width `{gamma}`.\n\n"
         'The experiments of Li and Póczos, "Utilize old coordinates: faster doubly stochastic gradients '
         "for kernel methods\" (2016), with this package's algorithms. Its CIFAR-10, Epsilon, Year, "
         "MNIST-8M and ImageNet are replaced by the data sets given."

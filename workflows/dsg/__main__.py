@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from workflows import report
-from workflows.averages import failed
+from workflows.averages import failed, of_seeds
 from workflows.dsg import costs, exactness, figures, machines, posterior, synthetic, tables
 from workflows.pool import answer
 from workflows.records import Records
@@ -87,9 +87,8 @@ def main(
         failed(records),
     ]
     words = (
-        f"{report.made()}{note and f' ({note})'}; processes of one thread, CPU seconds; seeds 0 to "
-        f"{n_seeds - 1}, mean ± standard deviation, bands from the least to the greatest; "
-        f"{'quick, ' if quick else ''}at most {n_rows:,} rows of a data set.\n\n"
+        f"{report.made()}{note and f' ({note})'}; processes of one thread, CPU seconds; "
+        f"{of_seeds(n_seeds)}; {'quick, ' if quick else ''}at most {n_rows:,} rows of a data set.\n\n"
         'The experiments of Dai, Xie, He, Liang, Raj, Balcan and Song, "Scalable kernel methods via doubly '
         "stochastic gradients\" (2014), with this package's algorithms. Its neural nets of Figure 7 are "
         "in `workflows/cdsg`; its MNIST-8M, ImageNet, CIFAR-10 and molecules are not here."
