@@ -38,7 +38,7 @@ def measured(tmp_path):
                 ]
             else:
                 end = 0.06 if curve.parameter == "nu = 0.01" else 0.08
-                jobs = [[line(5, 0.5), line(50, end + off)]]
+                jobs = [[line(1, 0.5)], [line(5, 0.5), line(50, end + off)]]
             for number, found in enumerate(jobs):
                 records.put(key("text", curve, number, seed), {"asked": {}, "curve": found})
     return Plan([Path("text.zarr")], SCALE, tmp_path), records
@@ -59,7 +59,7 @@ def test_parameters_are_chosen_by_the_mean_over_the_seeds(measured):
     curve, runs = sections.chosen(plan, "text", FAMILIES[0], records)
     assert curve.parameter == "nu = 0.01"
     assert sections.least(runs) == pytest.approx(0.06)
-    (_, first, _), (place, mean, deviation) = sections.averaged(runs, "feature_accesses")
+    _, (_, first, _), (place, mean, deviation) = sections.averaged(runs, "feature_accesses")
     assert (first, place, mean) == (50.0, 50.0, pytest.approx(6.0))
     assert deviation == pytest.approx(np.std([5.0, 7.0], ddof=1))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dask
@@ -18,7 +18,8 @@ from workflows.subsets import gathered
 SEARCH_ROWS = 2000
 _HELD_OUT = 0.2
 _GAMMAS, _COSTS = (2**-6, 2**-4, 2**-2, 1.0, 4.0), (1.0, 10.0, 100.0)
-_NETWORK = {"hidden_layer_sizes": (100,), "early_stopping": True, "max_iter": 50}
+#: fixed: nothing of it is searched
+_NETWORK: dict[str, Any] = {"hidden_layer_sizes": (100,), "early_stopping": True, "max_iter": 50}
 
 
 def _cells(loss: str) -> Any:
@@ -46,7 +47,7 @@ def _linear(settings: Mapping[str, Any], n_rows: int, seed: int) -> Any:
 def _network(settings: Mapping[str, Any], n_rows: int, seed: int) -> Any:
     from sklearn.neural_network import MLPClassifier
 
-    return MLPClassifier(random_state=seed, **_NETWORK)
+    return MLPClassifier(random_state=seed, **settings)
 
 
 #: name -> how it is made, what it is searched over, and whether it is too dear for all rows
@@ -55,13 +56,15 @@ METHODS: dict[str, tuple[Any, list[dict[str, Any]], bool]] = {
     "exact SVM": (_cells("hinge"), grid(gamma=_GAMMAS, C=_COSTS), True),
     "SVC of scikit-learn": (_svc, grid(gamma=_GAMMAS, C=_COSTS), True),
     "LinearSVC": (_linear, grid(C=(0.01, 0.1, 1.0, 10.0)), False),
-    "MLPClassifier": (_network, [{}], False),
+    "MLPClassifier": (_network, [_NETWORK], False),
 }
 
 
-def searched(*, method: str, rows: int, data: str, fingerprint: str) -> Record:
+def searched(
+    *, method: str, candidates: Sequence[dict[str, Any]], rows: int, data: str, fingerprint: str
+) -> Record:
     """The settings of least error on held-out training rows."""
-    make, candidates, _ = METHODS[method]
+    make = METHODS[method][0]
     if len(candidates) == 1:
         return {"settings": candidates[0]}
     X, y = gathered(distkern.open_dataset(data).train, rows)

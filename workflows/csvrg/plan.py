@@ -138,8 +138,9 @@ class Plan:
                     asked.append(
                         self._question(f"search/{source.name}/{name}", machines.searched, searched, given)
                     )
-            for method in exact.METHODS:
-                own = {"method": method, "rows": min(scale.exact_rows, exact.SEARCH_ROWS)}
+            for method, (_, candidates, _) in exact.METHODS.items():
+                least = min(scale.exact_rows, exact.SEARCH_ROWS)
+                own = {"method": method, "candidates": candidates, "rows": least}
                 asked.append(
                     self._question(f"exact-search/{source.name}/{method}", exact.searched, own, given)
                 )

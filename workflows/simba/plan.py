@@ -23,8 +23,8 @@ FAMILIES = ("SIMBA, 1 x 1 (the paper's)", "SIMBA, 16 x 16", "Pegasos")
 _COSTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 #: rows and columns of a round of the batched SIMBA, and the share of the rounds that it gets
 _BATCH, _ROUNDS_SHARE = 16, 10
-#: Pegasos has a run of this share of the passes too, for the beginning of the curve
-_SHORT = 50
+#: for the beginning of a curve there is a run of this share of the rounds, or of the passes, too
+_SHORT_ROUNDS, _SHORT_PASSES = 10, 50
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Scale:
     @classmethod
     def quick(cls, seeds: int) -> Scale:
         """Minutes."""
-        return cls(seeds, 10_000, 6.0, 30, (0.001, 0.002, 0.004), (1e-4, 1e-5), (1000, 10_000, 2000))
+        return cls(seeds, 20_000, 6.0, 30, (0.002, 0.004), (1e-4, 1e-5), (1000, 10_000, 2000))
 
 
 @dataclass(frozen=True)
@@ -137,15 +137,18 @@ def curves(scale: Scale) -> Iterator[Curve]:
     for nu in scale.nus:
         # nothing is held out: as in the paper, the parameter is chosen by the test rows
         own = {"nu": nu, "stages": scale.stages, "patience": "none", "validation_fraction": 0.0}
-        single = {**own, "max_rounds": scale.rounds, "rows_per_round": 1}
-        batched = {"rows_per_round": _BATCH, "columns_per_round": _BATCH}
-        batched = {**own, "max_rounds": scale.rounds // _ROUNDS_SHARE, **batched}
-        yield Curve(FAMILIES[0], f"nu = {nu:g}", "simba", (single,))
-        yield Curve(FAMILIES[1], f"nu = {nu:g}", "simba", (batched,))
+        for family, batch, rounds in (
+            (FAMILIES[0], 1, scale.rounds),
+            (FAMILIES[1], _BATCH, scale.rounds // _ROUNDS_SHARE),
+        ):
+            shape = {**own, "rows_per_round": batch, "columns_per_round": batch}
+            numbers = (max(scale.stages, rounds // _SHORT_ROUNDS), rounds)
+            jobs = tuple({**shape, "max_rounds": number} for number in numbers)
+            yield Curve(family, f"nu = {nu:g}", "simba", jobs)
     for lam in scale.lams:
         jobs = tuple(
             {"lam": lam, "stages": scale.stages, "steps_per_stage": passes / scale.stages}
-            for passes in (scale.passes / _SHORT, scale.passes)
+            for passes in (scale.passes / _SHORT_PASSES, scale.passes)
         )
         yield Curve(FAMILIES[2], f"lam = {lam:g}", "pegasos", jobs)
 
