@@ -31,7 +31,7 @@ class Table:
     title: str
     text: str
     header: tuple[str, ...] = ()
-    rows: list[tuple[str, ...]] = field(default_factory=list)
+    rows: Sequence[tuple[str, ...]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

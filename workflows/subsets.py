@@ -130,7 +130,8 @@ def _reduced(X: Any, fresh: Any, components: int) -> tuple[np.ndarray, np.ndarra
 
     kind = TruncatedSVD if sp.issparse(X) else PCA
     made = kind(components, random_state=0).fit(X)
-    return tuple(made.transform(part).astype(np.float32) for part in (X, fresh))  # type: ignore[return-value]
+    first, second = (made.transform(part).astype(np.float32) for part in (X, fresh))
+    return first, second
 
 
 def digits(folder: Path, n_rows: int, n_test: int, classes: Sequence[int] | None = None) -> Subset:

@@ -162,4 +162,5 @@ def exponent(x: list[float], y: list[float]) -> float:
     kept = [(math.log(a), math.log(b)) for a, b in zip(x, y, strict=True) if a > 0 and b > 0]
     if len({a for a, _ in kept}) < 2:
         return math.nan
-    return float(np.polyfit(*zip(*kept, strict=True), 1)[0])
+    across, up = np.array(kept).T
+    return float(np.polyfit(across, up, 1)[0])

@@ -20,7 +20,7 @@ from workflows.averages import failed, of_seeds
 from workflows.cdsg import peers, tables, variants
 from workflows.pool import answer
 from workflows.records import Records
-from workflows.subsets import digits, subset
+from workflows.subsets import Subset, digits, subset
 
 _QUICK_ROWS, _ROWS, _TEST_ROWS = 2**12, 50_000, 20_000
 #: as the paper: principal components of data of more columns
@@ -90,7 +90,7 @@ def main(
         click.echo(f"written: {path}")
 
 
-def losses_of(data: variants.Subset) -> list[str]:
+def losses_of(data: Subset) -> list[str]:
     """That of the figures and, where LIBSVM is run, its own."""
     own = [variants.loss_of(data)]
     return [*own, "hinge"] if data.n_classes and data.n_rows <= peers.MOST_EXACT else own

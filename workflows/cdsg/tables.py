@@ -26,7 +26,7 @@ _NEAR = 0.01
 def chosen(records: Records, data: Subset, loss: str) -> tuple[dict[str, Seeds], dict[str, float]]:
     """Runs of each variant at its step, and the steps."""
     steps = {name: step[0] for name, step in variants.best_steps(records, data, loss).items()}
-    found = {}
+    found: dict[str, Seeds] = {}
     for name, step in steps.items():
         found |= by_name(records, f"variants/{data.name}/{loss}/{name}", [f"{step:g}"])
         found[name] = found.pop(f"{step:g}", [])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ def key(data: Subset, loss: str, name: str, step: float, seed: int) -> str:
 def runs(
     data: Subset,
     loss: str,
-    steps: dict[str, Sequence[float]],
+    steps: Mapping[str, Sequence[float]],
     seeds: Sequence[int],
     n_steps: int,
     gamma: str,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
 from workflows.averages import Seeds, by_name, curves, is_wide, text
 from workflows.dsg import machines, posterior, synthetic
-from workflows.records import Records
+from workflows.records import Record, Records
 from workflows.report import Plot, Section, Table
 from workflows.subsets import Subset
 from workflows.training import at, exponent
@@ -219,7 +218,7 @@ def side_by_side(records: Records, data: Subset) -> Section:
     return Table(f"Figure 6: kernel machines on {data.name}", words, header, rows), [plot] if lines else []
 
 
-def _passes(record: Mapping[str, list[dict[str, float]]]) -> list[dict[str, float]]:
+def _passes(record: Record) -> list[dict[str, float]]:
     """The curve with passes of steps alone: DSG ends after one, of others a stage is a pass or half of "
     "one."""
     curve = record["curve"]

@@ -35,7 +35,8 @@ def drawn(n_rows: int, seed: int) -> tuple[Array, Array]:
 def function(X: Array) -> Array:
     """What the targets are drawn around."""
     distance = np.linalg.norm(X.astype(float), axis=1)
-    return np.cos(0.5 * math.pi * distance) * np.exp(-0.1 * math.pi * distance)
+    values: Array = np.cos(0.5 * math.pi * distance) * np.exp(-0.1 * math.pi * distance)
+    return values
 
 
 def gamma_of(X: Array, width: float) -> float:
@@ -47,14 +48,16 @@ def gamma_of(X: Array, width: float) -> float:
 def kernel(X: Array, Y: Array, gamma: float) -> Array:
     """exp(-gamma |x - y|^2)."""
     squares = np.square(X.astype(float)).sum(1)[:, None] + np.square(Y.astype(float)).sum(1)
-    return np.exp(-gamma * np.maximum(squares - 2.0 * X.astype(float) @ Y.T.astype(float), 0.0))
+    values: Array = np.exp(-gamma * np.maximum(squares - 2.0 * X.astype(float) @ Y.T.astype(float), 0.0))
+    return values
 
 
 def ridge(X: Array, y: Array, fresh: Array, gamma: float, nu: float) -> Array:
     """Predictions of the minimiser of mean 1/2 (f - y)^2 + nu/2 |f|^2, of targets that are centred."""
     matrix = kernel(X, X, gamma)
     matrix[np.diag_indices_from(matrix)] += nu * len(X)
-    return y.mean() + kernel(fresh, X, gamma) @ np.linalg.solve(matrix, y - y.mean())
+    predicted: Array = y.mean() + kernel(fresh, X, gamma) @ np.linalg.solve(matrix, y - y.mean())
+    return predicted
 
 
 def run(
