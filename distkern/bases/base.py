@@ -119,6 +119,18 @@ class AbstractBasis(ABC):
             pass
         return values
 
+    def cheap_values(self, features: Rows) -> Rows:
+        """P of a few rows with Phi = P F: the functions themselves, F = I, unless those of P cost less."""
+        return self.values(features)
+
+    def outward(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """F coef, so that Phi coef = P F coef."""
+        return coefficients
+
+    def inward(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """F' sums, so that Phi' g = F' P' g."""
+        return sums
+
     def transposed(self, features: Rows, weights: Floats) -> NDArray[np.float64]:
         """Phi' weights, (size, n_outputs) for weights (n_rows, n_outputs); summed over tiles in float64."""
         narrow = np.asarray(weights, dtype=self.dtype)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis, Tile
+from distkern.bases.base import AbstractBasis, SlopesAt, Tile
 from distkern.bases.base import row_bytes as row_bytes_of_kernels
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.common.errors import InputError
@@ -111,6 +111,26 @@ class NystroemBasis(AbstractBasis):
                 values: Floats = scratch("nystroem columns", shape, self.dtype)
                 yield number, Tile(tile.rows, matmul(tile.values, self._narrow[:, run], into=values))
 
+    def cheap_values(self, features: Rows) -> Rows:
+        self.kernel.check_domain(features)
+        return self.kernel_values.values(features)
+
+    def outward(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = self._factor @ coefficients
+        return found
+
+    def inward(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        # the root is symmetric
+        return self.outward(sums)
+
+    def gradient(
+        self, features: Rows, coefficients: Floats, slopes: SlopesAt, n_slopes: int | None = None
+    ) -> NDArray[np.float64]:
+        """As in the base class, by kernels at the landmarks: r and not r^2 operations a row."""
+        self.kernel.check_domain(features)
+        plain = self.landmark_coefficients(coefficients) if len(coefficients) else coefficients
+        return self.inward(self.kernel_values.gradient(features, plain, slopes, n_slopes))
+
     def combine(self, features: Rows, coefficients: Floats) -> Floats:
         """f = z(X) coef, as a combination of kernels at the landmarks: r and not r^2 operations a row."""
         self.kernel.check_domain(features)
@@ -118,8 +138,7 @@ class NystroemBasis(AbstractBasis):
 
     def landmark_coefficients(self, coefficients: Floats) -> NDArray[np.float64]:
         """beta (r, n_outputs) with sum_k beta_k k(l_k, x) = z(x) . coef."""
-        exact: NDArray[np.float64] = self._factor @ coefficients.astype(np.float64)
-        return exact
+        return self.outward(coefficients.astype(np.float64))
 
     @cached_property
     def _narrow(self) -> Floats:

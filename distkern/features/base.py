@@ -42,6 +42,8 @@ class Footprint:
         features are the rows themselves
     driver_bytes : what the driver makes them by
     gram_flops_per_row : of making those whose Gram matrix is summed, beside
+    factor_flops_per_row : of ``flops_per_row``, what gradients and
+        :meth:`~distkern.bases.base.AbstractBasis.cheap_values` do without
     """
 
     size: int
@@ -56,6 +58,12 @@ class Footprint:
     entries_per_row: float
     driver_bytes: int = 0
     gram_flops_per_row: float = 0.0
+    factor_flops_per_row: float = 0.0
+
+    @property
+    def cheap_flops_per_row(self) -> float:
+        """Of what gradients are made of."""
+        return self.flops_per_row - self.factor_flops_per_row
 
     @property
     def tile_bytes(self) -> int:

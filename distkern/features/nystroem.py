@@ -66,4 +66,5 @@ def whitened(plain: Footprint, layout: Layout) -> Footprint:
         tile_rows=min(rows_of_wide_tile(size, itemsize), layout.most_rows),
         row_bytes=row_bytes(size, layout.row_numbers, itemsize),
         flops_per_row=plain.flops_per_row + 2.0 * size * size,
+        factor_flops_per_row=2.0 * size * size,
     )

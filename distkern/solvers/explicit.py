@@ -154,7 +154,10 @@ def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:
         + footprint.operand_bytes,
         result_bytes=size * outputs * 8,
         driver_bytes=footprint.driver_bytes,
-        flops_per_row=times * footprint.flops_per_row + 2.0 * uses * size * outputs,
+        flops_per_row=times * footprint.cheap_flops_per_row
+        # norms of the features themselves
+        + (footprint.factor_flops_per_row if uses > 2 else 0.0)
+        + 2.0 * uses * size * outputs,
         entries_per_row=times * footprint.entries_per_row,
         process_bytes=footprint.process_bytes,
         compiled=footprint.is_compiled,

@@ -216,7 +216,7 @@ class SVRG(AbstractExplicit[SVRGState]):
         )
         eta = self.eta(basis.size, batch, largest)
         ends = batch_ends(sum(visit.n_draws for visit in visits), batch)
-        inner = InnerLoop(risk, state.coefficients, state.gradient, self.nu, eta, solve, basis.dtype, ends)
+        inner = InnerLoop(risk, state.coefficients, state.gradient, self.nu, eta, solve, basis, ends)
         with np.errstate(all="ignore"):
             for piece in pieces:
                 inner.consume(piece)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import add_transposed, product
+from distkern.bases.base import AbstractBasis, add_transposed, product
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import Block, Floats
 from distkern.features import Footprint
@@ -29,7 +29,8 @@ class Piece:
 
     Attributes
     ----------
-    values : (n, r) features
+    values : (n, r) functions that the features are made of, see
+        :meth:`~distkern.bases.base.AbstractBasis.cheap_values`
     predictions : (n, k) at the snapshot
     targets : (n, k)
     weights : (n,) float64
@@ -47,9 +48,9 @@ class Piece:
 
 def prepare_piece(block: Block, model: Model) -> Piece:
     """Features of a piece and what the steps need beside them; ``model`` is the snapshot."""
-    values, dtype = model.basis.values(block.features), model.basis.dtype
+    values, dtype = model.basis.cheap_values(block.features), model.basis.dtype
     predictions = np.empty((block.n_rows, model.coefficients.shape[1]), dtype=dtype)
-    product(values, model.coefficients.astype(dtype), predictions)
+    product(values, model.basis.outward(model.coefficients.astype(np.float64)).astype(dtype), predictions)
     weights = model.risk.weights(block)
     return Piece(
         values, predictions, model.risk.targets(block), np.ones(block.n_rows) if weights is None else weights
@@ -82,14 +83,16 @@ def inner_pass(
     rows = piece_rows(problem, numbers)
     # measured: two products of r numbers a row and output, one of r^2 / 2 numbers a batch and output
     loop_seconds = numbers * (0.3e-9 + 0.1e-9 * outputs) + 2e-7
-    solve_seconds = size * size * 1.2e-10 * outputs / batch_size
+    # and two of r^2 numbers where there is a factor
+    numbers_of_step = size * size / 2 * preconditioned + footprint.factor_flops_per_row
+    step_seconds = numbers_of_step * 2.4e-10 * outputs / batch_size
     cost = Cost(
         workspace_bytes=footprint.tile_bytes + 2 * size * outputs * (8 + itemsize) + footprint.operand_bytes,
-        driver_bytes=size * size * 8 if preconditioned else 0,
+        driver_bytes=(size * size * 8 if preconditioned else 0) + footprint.operand_bytes,
         result_bytes=numbers * itemsize + 2 * outputs * itemsize + 8,
-        flops_per_row=footprint.flops_per_row + 2.0 * size * outputs,
+        flops_per_row=footprint.cheap_flops_per_row + 2.0 * size * outputs,
         entries_per_row=footprint.entries_per_row,
-        driver_seconds_per_row=loop_seconds + (solve_seconds if preconditioned else 0.0),
+        driver_seconds_per_row=loop_seconds + step_seconds,
         process_bytes=footprint.process_bytes,
         compiled=footprint.is_compiled,
     )
@@ -103,7 +106,8 @@ class InnerLoop:
 
         v = Z' (s (l'(f) - l'(f~))) / B + mu + nu w,    w <- w - eta P^-1 v.
 
-    Slopes are taken in float64 at f~ and at f~ plus the change, so that their difference vanishes with
+    Where features are products with a matrix, Z = K F, rows have K alone and F is in the steps, so that it
+    takes r^2 operations a batch and not a row. Slopes are taken in float64 at f~ and at f~ plus the change, so that their difference vanishes with
     w - w~ whatever the precision of the features.
     """
 
@@ -115,16 +119,17 @@ class InnerLoop:
         nu: float,
         eta: float,
         solve: Solve | None,
-        dtype: np.dtype[np.floating],
+        basis: AbstractBasis,
         ends: Sequence[int],
     ) -> None:
         self._risk, self._start, self._gradient = risk, start, gradient
-        self._nu, self._eta, self._solve, self._dtype = float(nu), float(eta), solve, dtype
+        self._nu, self._eta, self._solve, self._basis = float(nu), float(eta), solve, basis
+        self._dtype = basis.dtype
         self._ends = deque(ends)
         self._rows = self._in_batch = 0
         self._sum = np.zeros_like(start)
         self.coefficients = start.copy()
-        self._moved = np.zeros(start.shape, dtype=dtype)
+        self._moved = np.zeros(start.shape, dtype=self._dtype)
 
     def consume(self, piece: Piece) -> None:
         """Do the steps that a piece completes."""
@@ -153,10 +158,11 @@ class InnerLoop:
         self._in_batch += len(part.weights)
 
     def _step(self) -> None:
-        direction = self._sum / self._in_batch + self._gradient + self._nu * self.coefficients
+        change = self._basis.inward(self._sum) / self._in_batch
+        direction = change + self._gradient + self._nu * self.coefficients
         if self._solve is not None:
             direction = self._solve(direction)
         self.coefficients -= self._eta * direction
-        self._moved = (self.coefficients - self._start).astype(self._dtype)
+        self._moved = self._basis.outward(self.coefficients - self._start).astype(self._dtype)
         self._sum[...] = 0.0
         self._in_batch = 0
