@@ -107,8 +107,8 @@ class InnerLoop:
         v = Z' (s (l'(f) - l'(f~))) / B + mu + nu w,    w <- w - eta P^-1 v.
 
     Where features are products with a matrix, Z = K F, rows have K alone and F is in the steps, so that it
-    takes r^2 operations a batch and not a row. Slopes are taken in float64 at f~ and at f~ plus the change, so that their difference vanishes with
-    w - w~ whatever the precision of the features.
+    takes r^2 operations a batch and not a row. Slopes are taken in float64 at f~ and at f~ plus the change,
+    so that their difference vanishes with w - w~ whatever the precision of the features.
     """
 
     def __init__(
