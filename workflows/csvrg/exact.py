@@ -14,9 +14,8 @@ from workflows.benchmarks.methods import grid
 from workflows.records import Record
 from workflows.subsets import gathered
 
-#: settings are chosen on a fifth of so many training rows, held out of the others
+#: settings are chosen by folds of so many training rows
 SEARCH_ROWS = 2000
-_HELD_OUT = 0.2
 _GAMMAS, _COSTS = (2**-6, 2**-4, 2**-2, 1.0, 4.0), (1.0, 10.0, 100.0)
 #: fixed: nothing of it is searched
 _NETWORK: dict[str, Any] = {"hidden_layer_sizes": (100,), "early_stopping": True, "max_iter": 50}
@@ -61,18 +60,22 @@ METHODS: dict[str, tuple[Any, list[dict[str, Any]], bool]] = {
 
 
 def searched(
-    *, method: str, candidates: Sequence[dict[str, Any]], rows: int, data: str, fingerprint: str
+    *, method: str, candidates: Sequence[dict[str, Any]], rows: int, folds: int, data: str, fingerprint: str
 ) -> Record:
-    """The settings of least error on held-out training rows."""
+    """The settings of least error over folds of the training rows."""
     make = METHODS[method][0]
     if len(candidates) == 1:
         return {"settings": candidates[0]}
     X, y = gathered(distkern.open_dataset(data).train, rows)
-    cut = int((1 - _HELD_OUT) * len(y))
     errors = []
     for settings in candidates:
-        model = _fit(make(settings, cut, 0), X[:cut], y[:cut])
-        errors.append(float(np.mean(model.predict(X[cut:]) != y[cut:])))
+        wrong = 0
+        for fold in range(folds):
+            # rows lie in random order
+            held_out = np.arange(len(y)) % folds == fold
+            model = _fit(make(settings, len(y), 0), X[~held_out], y[~held_out])
+            wrong += int(np.sum(model.predict(X[held_out]) != y[held_out]))
+        errors.append(wrong / len(y))
     best = int(np.argmin(errors))
     return {"settings": candidates[best], "error": errors[best], "rows": len(y)}
 

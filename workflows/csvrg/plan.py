@@ -140,7 +140,12 @@ class Plan:
                     )
             for method, (_, candidates, _) in exact.METHODS.items():
                 least = min(scale.exact_rows, exact.SEARCH_ROWS)
-                own = {"method": method, "candidates": candidates, "rows": least}
+                own = {
+                    "method": method,
+                    "candidates": candidates,
+                    "rows": least,
+                    "folds": max(3, scale.folds),
+                }
                 asked.append(
                     self._question(f"exact-search/{source.name}/{method}", exact.searched, own, given)
                 )

@@ -51,8 +51,9 @@ def introduction(plan: Plan, command: str) -> tuple[str, str]:
         f"the test rows (at most {scale.test_rows:,}) stay the same. ± is the standard deviation over the "
         f"seeds; the paper's is over ten repeats. Settings: {settings}. Exact machines learn from the first "
         f"{scale.exact_rows:,} rows of a seed, in one cell that holds them all, at the best gamma and C of a "
-        "grid on held-out rows.\n\nCSVRG+ODM is the paper's algorithm, at stages of one pass (up to five "
-        "where the step size asks for them) and eta = 0.5 / L: the paper does not say its own."
+        f"grid by {max(3, scale.folds)} folds of {exact.SEARCH_ROWS:,} of them.\n\nCSVRG+ODM is the paper's "
+        "algorithm, at stages of one pass (up to five where the step size asks for them) and eta = 0.5 / L: "
+        "the paper does not say its own."
     )
 
 
