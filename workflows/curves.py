@@ -9,6 +9,8 @@ from pathlib import Path
 
 WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 64, 190, 30, 44
+#: width of a letter of a label, about
+_LETTER = 7
 COLOURS = ("#2f6fb7", "#c2571a", "#4c8c2b", "#7a4fa3", "#b03060", "#5f6b76", "#1b9e9e", "#a07900")
 DASHES = ("", "7 4", "2 3", "9 3 2 3")
 
@@ -58,10 +60,12 @@ def draw(
             share = (y - y_low) / (y_high - y_low)
         return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
 
+    # labels as long as they are
+    width = max(WIDTH, WIDTH - RIGHT + 48 + _LETTER * max(map(len, lines)))
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT}" font-family="sans-serif"'
         ' font-size="12" fill="#333">',
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
+        f'<rect width="{width}" height="{HEIGHT}" fill="#fff"/>',
         f'<text x="{LEFT}" y="18" font-size="14" font-weight="bold">{html.escape(title)}</text>',
     ]
     for tick in y_ticks:
