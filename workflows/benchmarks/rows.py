@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import distkern
-from workflows.subsets import plain
+from workflows.subsets import gathered
 
 #: of the training rows, what settings are chosen on, at most
 _VALIDATION_SHARE, _MOST_VALIDATION = 0.1, 20_000
@@ -63,14 +63,11 @@ def export(data: Path, folder: Path, most_rows: int | None = None) -> Facts:
     if dataset.test is None:
         raise SystemExit(f"{data}: it has no test rows; shard it with --test or --test-fraction")
     folder.mkdir(parents=True, exist_ok=True)
-    X, y = _gathered(dataset.train, most_rows)
+    X, y = gathered(dataset.train, most_rows)
     order = np.random.default_rng(0).permutation(len(y))
     n_valid = min(int(_VALIDATION_SHARE * len(y)), _MOST_VALIDATION)
-    test = _gathered(dataset.test, None)
-    if most_rows is not None and most_rows < len(test[1]):
-        # these lie as the file had them, by class perhaps
-        some = np.sort(np.random.default_rng(2).permutation(len(test[1]))[:most_rows])
-        test = test[0][some], test[1][some]
+    # test rows lie as the file had them, by class perhaps
+    test = gathered(dataset.test, most_rows)
     parts = {
         "valid": (X[order[:n_valid]], y[order[:n_valid]]),
         "train": (X[order[n_valid:]], y[order[n_valid:]]),
@@ -103,19 +100,6 @@ def load(folder: Path, part: str) -> Part:
     sparse = folder / f"{part}.npz"
     X = sp.load_npz(sparse).tocsr() if sparse.exists() else np.load(folder / f"{part}.npy")
     return Part(X, np.load(folder / f"{part}_y.npy"))
-
-
-def _gathered(split: Any, most_rows: int | None) -> tuple[Any, np.ndarray]:
-    features, targets, n_rows = [], [], 0
-    for index in range(split.n_blocks):
-        block = split.reader(index)()
-        features.append(plain(block.features))
-        targets.append(block.targets)
-        n_rows += len(block.targets)
-        if most_rows is not None and n_rows >= most_rows:
-            break
-    stacked = sp.vstack(features).tocsr() if sp.issparse(features[0]) else np.concatenate(features)
-    return stacked[:most_rows], np.concatenate(targets)[:most_rows]
 
 
 def _median_square(X: Any) -> float:
