@@ -50,13 +50,13 @@ def simulate(
 def _measured(folder: Path, workers: int) -> Record:
     path = folder / f"tiny-{workers}.zarr"
     n_rows = workers * _BLOCKS_OF_WORKER * _ROWS_OF_BLOCK
+    # as many groups of rows as there are workers: of rows so few there would be 8 for all
+    types._LEAST_GROUPS = max(workers, types._LEAST_GROUPS)
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         chunks = dense(n_rows, _FEATURES)
         write_dataset(chunks, path, scale="none", rows_per_shard=_ROWS_OF_BLOCK, columns=True)
     train = distkern.open_dataset(path).train
-    # as many groups of rows as there are workers: of rows so few there would be 8 for all
-    types._LEAST_GROUPS = max(workers, types._LEAST_GROUPS)
     start = time.perf_counter()
     with open_executor("local", workers=workers) as executor:
         opened = time.perf_counter() - start
