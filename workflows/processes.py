@@ -26,8 +26,14 @@ def environment(threads: int) -> dict[str, str]:
     return {**os.environ, **limits, "PYTHONPATH": path}
 
 
-def run(arguments: Sequence[str], *, threads: int, limit: float) -> tuple[Record, str]:
+def run(
+    arguments: Sequence[str], *, threads: int, limit: float, cache: Path | None = None
+) -> tuple[Record, str]:
     """Run a process to its end, or kill it and its children when its seconds are over.
+
+    Parameters
+    ----------
+    cache : where the package keeps what past runs took; None: where it always does
 
     Returns
     -------
@@ -37,7 +43,7 @@ def run(arguments: Sequence[str], *, threads: int, limit: float) -> tuple[Record
     start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     process = subprocess.Popen(
         arguments,
-        env=environment(threads),
+        env=environment(threads) | ({} if cache is None else {"DISTKERN_CACHE": str(cache)}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -64,9 +70,9 @@ def run(arguments: Sequence[str], *, threads: int, limit: float) -> tuple[Record
     return found, output
 
 
-def distkern(*arguments: str, threads: int, limit: float) -> tuple[Record, str]:
+def distkern(*arguments: str, threads: int, limit: float, cache: Path | None = None) -> tuple[Record, str]:
     """A command of the package, as a user would run it."""
-    return run([sys.executable, "-m", "distkern", *arguments], threads=threads, limit=limit)
+    return run([sys.executable, "-m", "distkern", *arguments], threads=threads, limit=limit, cache=cache)
 
 
 def peak_bytes() -> int:

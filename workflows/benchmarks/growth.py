@@ -56,8 +56,8 @@ class Growth:
             self.folder.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(data, ignore_errors=True)
             _write(source, n_rows)
-            flags = ("--target", "y", "--test-fraction", "0.02", "--scale", "none")
-            found, _ = distkern("shard", str(source), "--out", str(data), *flags, threads=1, limit=self.limit)
+            flags = ("--target", "y", "--test-fraction", "0.02", "--scale", "none", "--columns")
+            found, _ = self._distkern("shard", str(source), "--out", str(data), *flags)
             found["bytes"] = source.stat().st_size
             source.unlink()
             return found
@@ -79,18 +79,16 @@ class Growth:
         def measure() -> Record:
             self.tell(f"{name}, {n_rows:,} rows, {workers} workers ...")
             shutil.rmtree(out, ignore_errors=True)
-            planned, text = distkern("plan", *job, "--json", threads=1, limit=self.limit)
+            planned, text = self._distkern("plan", *job, "--json")
             if "failed" in planned:
                 return planned
-            found, _ = distkern(
-                "train", *job, "--out", str(out), "--no-dashboard", threads=1, limit=self.limit
-            )
+            found, _ = self._distkern("train", *job, "--out", str(out), "--no-dashboard")
             if "failed" in found:
                 return found
             lines = (out / "metrics.jsonl").read_text().splitlines()
             last, plan = json.loads(lines[-1]), json.loads(text)
             predicted = out.parent / f"{out.name}.npy"
-            prediction, _ = distkern(
+            prediction, _ = self._distkern(
                 "predict",
                 str(out),
                 "--data",
@@ -101,8 +99,6 @@ class Growth:
                 str(workers),
                 "--out",
                 str(predicted),
-                threads=1,
-                limit=self.limit,
             )
             predicted.unlink(missing_ok=True)
             return {
@@ -124,6 +120,10 @@ class Growth:
 
         asked = {"rows": n_rows, "workers": workers, "settings": ALGORITHMS[name], "features": N_FEATURES}
         return self.records.measured(f"growth/{name}/{n_rows}-{workers}", asked, measure)
+
+    def _distkern(self, *arguments: str) -> tuple[Record, str]:
+        # plans know what the runs of this benchmark took, and no others
+        return distkern(*arguments, threads=1, limit=self.limit, cache=self.folder / "cache")
 
 
 def _write(path: Path, n_rows: int) -> None:
