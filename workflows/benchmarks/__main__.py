@@ -49,6 +49,7 @@ _QUICK_METHODS = (
 @click.option(
     "--reasons", type=click.Path(path_type=Path, exists=True), help="JSON: data set -> why it is lost."
 )
+@click.option("--note", default="", help="How it was measured, for the report.")
 @click.option("--report-only", is_flag=True, help="Measure nothing.")
 @click.option("--quick", is_flag=True, help="Few rows and methods.")
 def main(
@@ -64,6 +65,7 @@ def main(
     sizes: str,
     workers: str,
     reasons: Path | None,
+    note: str,
     report_only: bool,
     quick: bool,
 ) -> None:
@@ -102,7 +104,7 @@ def main(
                     grown.run(size, number, algorithms)
         if "simulation" in chosen:
             simulate(records, out / "simulation", numbers, limit, click.echo)
-    for path in report.write(records, folder, out / "report", reasons):
+    for path in report.write(records, folder, out / "report", reasons, note):
         click.echo(f"written: {path}")
 
 

@@ -19,17 +19,18 @@ _HOW = (
 )
 
 
-def write(records: Records, rows: Path, out: Path, reasons: Path | None = None) -> list[Path]:
+def write(records: Records, rows: Path, out: Path, reasons: Path | None = None, note: str = "") -> list[Path]:
     """Write ``report.md``, ``report.html`` and the plots of what has been measured into ``out``.
 
     Parameters
     ----------
     rows : the folder of exported rows
     reasons : a JSON object of data set -> why it is lost and what was tried
+    note : how this was measured, beside what is always so
     """
     given = json.loads(reasons.read_text()) if reasons is not None else {}
     sections = [section for section in _sections(records, rows, given) if section[0].rows]
-    return report.write(_TITLE, _HOW, sections, out)
+    return report.write(_TITLE, f"{_HOW} {note}".strip(), sections, out)
 
 
 def _sections(records: Records, rows: Path, reasons: dict[str, str]) -> list[Section]:
