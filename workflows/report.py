@@ -20,7 +20,10 @@ from workflows.curves import Band, Points, draw
 _STYLE = (
     VARIABLES + f"body {{ margin: 0 auto; max-width: 72rem; padding: 1.2rem; font: 15px/1.5 {FONT};"
     " color: var(--ink); background: var(--paper); }"
-    " svg { max-width: 44rem; width: 100%; height: auto; }" + ELEMENTS
+    " svg { max-width: 44rem; width: 100%; height: auto; }"
+    + ELEMENTS
+    # names are not broken
+    + "table.dense td:nth-child(-n+2) { overflow-wrap: normal; word-break: normal; white-space: nowrap; }"
 )
 
 
