@@ -41,7 +41,6 @@ class SIMBAClassifier(AbstractFeatureClassifier):
 
     name = "simba"
     draws_any_row = True
-    merges_rows = False
     hyperparameters = hyperparameters_of(
         SIMBA, class_weight=CLASS_WEIGHT, scale=SCALE, random_state=RANDOM_STATE
     )
