@@ -88,8 +88,6 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
     task: ClassVar[str] = "classification"
     #: single rows are drawn from all of them at any time, so it does not matter where they are
     draws_any_row: ClassVar[bool] = False
-    #: equal rows may be made one that carries their weights
-    merges_rows: ClassVar[bool] = True
     table_: Table | None = None
     #: whether indices of svmlight files start at 0, where it was fitted on a data set
     zero_based_: bool | None = None
@@ -147,7 +145,7 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
         """Validated arrays as training data."""
         if self.task == "classification":
             check_classification_targets(targets)
-        return from_arrays(features, targets, weights, self.task, merge=self.merges_rows)
+        return from_arrays(features, targets, weights, self.task)
 
     def _data_of_split(self, split: Split) -> TrainingData:
         """A split of a data set as training data."""

@@ -105,26 +105,19 @@ def from_split(split: Split, task: str) -> TrainingData:
 
 
 def from_arrays(
-    features: Rows,
-    targets: NDArray[Any],
-    weights: NDArray[np.float64] | None,
-    task: str = "classification",
-    *,
-    merge: bool = True,
+    features: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None, task: str = "classification"
 ) -> TrainingData:
     """Validated arrays; rows of weight 0 are left out.
 
-    With few rows, identical ones are merged into one that carries their weights, in sorted order, unless
-    ``merge`` says that rows have none: the objective is the same, and weighting a row is then exactly the
-    same as repeating it.
+    With few rows, identical ones are merged into one that carries their weights, in sorted order: the
+    objective is the same, and weighting a row is then exactly the same as repeating it.
     """
     numbers = task == "regression"
     features, targets, weights = of_positive_weight(features, targets, weights)
     values = np.asarray(targets, dtype=np.float64) if numbers else targets
     classes, inverse = np.unique(values, return_inverse=True)
     codes: NDArray[np.int32] = inverse.astype(np.int32)
-    if merge:
-        features, codes, weights = merged(features, codes, weights)
+    features, codes, weights = merged(features, codes, weights)
     totals, largest = _by_class(None if numbers else codes, len(classes), weights, len(codes))
     rows = converted(features, sparse=isinstance(features, SparseRows))
     source = ArraySource(rows, classes[codes] if numbers else codes, weights)
