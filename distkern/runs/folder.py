@@ -114,7 +114,10 @@ def clear(folder: Place) -> None:
 
 
 def tidy(folder: Place) -> None:
-    """Remove what a run that failed before its first checkpoint has left: nobody can use it."""
+    """Remove what a run that failed before its first checkpoint has left: nobody can use it.
+
+    A model that is there stays with its metrics: what failed was its evaluation.
+    """
     if isinstance(folder, URLPlace):
         with suppress(DistkernError, OSError):
             _tidy_store(folder)
@@ -122,7 +125,7 @@ def tidy(folder: Place) -> None:
     if CheckpointFolder(folder / "checkpoints", {}).stages():
         return
     # of a job, another driver may be at work here, or have finished
-    if (folder / "job.json").exists():
+    if (folder / "job.json").exists() or (folder / "model.json").exists():
         return
     with suppress(OSError):
         (folder / "metrics.jsonl").unlink(missing_ok=True)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from distkern.cli.main import main
-from distkern.common.errors import MemoryBudgetError
+from distkern.common.errors import InputError, MemoryBudgetError
 from distkern.demo.digits import VirtualDigits
 from distkern.engine.budget import PAGES_BYTES
 from distkern.storage.dataset import open_dataset
@@ -106,6 +106,37 @@ def test_the_plan_knows_the_evaluation_and_a_model_outlives_too_little_memory_fo
     assert main(["train", "--data", str(data), "--out", str(tmp_path / "m"), *SMALL]) == 0
     assert "does not show what the model makes of the test rows" in capsys.readouterr().err
     assert "Test rows" not in (tmp_path / "m" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, InputError("gone", where="the test rows")])
+def test_a_model_outlives_an_evaluation_that_does_not_end(
+    data: Path,
+    model: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    error: Any,
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise error
+
+    out = tmp_path / "m"
+    train = ["train", "--data", str(data), "--out", str(out), *SMALL]
+    with monkeypatch.context() as patched:
+        patched.setattr("distkern.runs.evaluation.evaluate_split", fail)
+        assert main(train) != 0
+    if error is KeyboardInterrupt:
+        assert f"the model is in {out}, for its report run the same command with --resume" in (
+            capsys.readouterr().err
+        )
+    assert {entry.name for entry in out.iterdir()} == {"model.json", "arrays", "metrics.jsonl"}
+    assert main([*train, "--resume"]) == 0
+    history, whole = (
+        [json.loads(line)["objective"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
+        for folder in (out, model)
+    )
+    assert history == whole
+    assert (out / "report.html").exists()
 
 
 def test_a_job_file_and_the_same_flags_give_the_same_model(

@@ -14,7 +14,7 @@ from distkern.bases.base import AbstractBasis
 from distkern.common.compiled import aligned
 from distkern.common.rng import Purpose
 from distkern.common.sparse import Rows
-from distkern.common.types import AbstractGroup, GroupOpener
+from distkern.common.types import AbstractGroup, Block, GroupOpener
 from distkern.passes import AbstractResident
 from distkern.solvers._simba import loops, selection
 from distkern.solvers._simba.columns import (
@@ -80,7 +80,12 @@ class Operand:
 
 def _units_of(group: AbstractGroup, risk: Risk) -> NDArray[np.int64]:
     """(n_rows,) of the rows of a group."""
-    return np.concatenate([in_units(risk, block) for block in group.blocks()])
+    blocks = group.blocks()
+    first = next(blocks)
+    if first.weights is None:
+        # classes alone weigh: their rows need not be read
+        return in_units(risk, Block(np.empty((group.n_rows, 0)), group.targets, None, 0))
+    return np.concatenate([in_units(risk, block) for block in (first, *blocks)])
 
 
 class _Segment:
