@@ -116,15 +116,18 @@ def sums_and_slopes(
 
 def measure_gradient(block: Block, model: Model) -> Sums:
     """The losses, errors and gradient of a block; models with an intercept have it among the functions."""
-    sums = Sums.none(model.risk)
+    risk, n_outputs = model.risk, model.coefficients.shape[1]
+    sums, gradient = Sums.none(risk), np.zeros((model.basis.size, n_outputs))
+    for strip in model.strips(block):
+        targets, weights = risk.targets(strip), risk.weights(strip)
+        predictions = np.empty((strip.n_rows, n_outputs), dtype=model.basis.dtype)
 
-    def slopes_at(rows: slice, predictions: Floats) -> Floats:
-        nonlocal sums
-        share, slopes = sums_and_slopes(model.risk, block.take(rows), predictions)
-        sums = Sums.add(sums, share)
-        return slopes
+        def slopes_at(rows: slice, found: Floats) -> Floats:
+            predictions[rows] = found  # noqa: B023
+            return risk.slopes(found, targets[rows], None if weights is None else weights[rows])  # noqa: B023
 
-    gradient = model.basis.gradient(block.features, model.coefficients, slopes_at)
+        gradient += model.basis.gradient(strip.features, model.coefficients, slopes_at)
+        sums = Sums.add(sums, sums_and_slopes(risk, strip, predictions, slopes=False)[0])
     return replace(sums, gradient=gradient)
 
 

@@ -21,6 +21,7 @@ from distkern.losses import SUPERVISED, curved_loss_names
 from distkern.passes import Derived
 from distkern.solvers._newton.preconditioner import Sampled, rows_of, sampled_rows
 from distkern.solvers._newton.products import product_outlines, truncated_step
+from distkern.solvers._newton.schedule import Schedule
 from distkern.solvers._newton.state import NewtonState
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.descent import BoundedMetric, Descent, Point, descend
@@ -34,7 +35,7 @@ from distkern.solvers.explicit import (
 from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_slopes
 from distkern.solvers.hyperparameters import MEMORY_LIMIT, a_loss, feature_parameters
 from distkern.solvers.measuring import Model, Sums, figures_of, measured
-from distkern.solvers.sample import Sample, sample_of
+from distkern.solvers.sample import Sample
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 Array = NDArray[np.float64]
@@ -43,26 +44,15 @@ Array = NDArray[np.float64]
 _STRIP_BYTES = 128 * 2**20
 #: strips that fit a memory limit
 _STRIPS_OF_LIMIT = 64
-#: of a sample, at least, and for each function
-_LEAST_SAMPLE, _ROWS_PER_FEATURE = 8192, 4
-#: a sample is taken of so many times its rows, or more
-_PAYS = 4
-#: steps that a matrix of a sample is expected to take to the minimum of a parabola
-_PARABOLA_PASSES = 8
 #: of the mean bent |z|^2 by the rows of a matrix, what is added to it: of directions of which it has seen few
 #: rows, or few that are bent, it knows too little, and steps would be too long
 _DAMPING = 0.3
 #: of it from stage to stage, with matrices of all rows
 _LESS_DAMPING = 0.3
-#: on the sample
-_SAMPLE_STEPS = 4
-#: steps from a matrix on, and how much of its time they may take: each makes the next ones better
-_LEAST_STEPS, _MOST_STEPS = 4, 12
-_WORTH = 1.5
+#: on the sample, and to which share of the tolerance
+_SAMPLE_STEPS, _SAMPLE_TOLERANCE = 8, 0.3
 #: of the mean of a matrix's diagonal, what its rounding is at least, by the bytes of a number
 _LEAST = {4: 1e-8, 8: 1e-15}
-#: products that take the time of an exponential (measured)
-_FLOPS_OF_ENTRY = 90.0
 _STUCK = "no step lowers the objective any more, in the precision of the features: set a larger nu, or tol"
 
 
@@ -79,13 +69,14 @@ class Newton(AbstractExplicit[NewtonState]):
     the squared hinge), and factorises it. From there on it takes steps w <- w - t B g, B made of H^-1 and of
     the steps since by BFGS, each of which is one more pass that makes no matrix; t = 1 unless that is too
     long, see :func:`~distkern.solvers.descent.descend`. They end with the tolerance, or when there were as
-    many as take 1.5 times as long as the next matrix, at least 4 and at most 12. Products are in the
+    many as take 1.5 times as long as the next matrix, at least 8 and at most 12. Products are in the
     precision of the rows, sums in float64.
 
-    From 4 max(8192, 4 r) rows on matrices are of a sample S of a quarter of these (Erdogdu and Montanari
-    2015), of the square loss where that takes less time; and so that no direction of which S has seen too
-    little is followed too far, they are those of a larger nu, by 0.3 / |S| times the mean of l'' |z|^2 at
-    w = 0. The first stage begins at the minimum of that objective on the sample. The same is added to
+    From 4 max(8192, 4 r) rows on matrices are of a sample S (Erdogdu and Montanari 2015): of as many rows as
+    take half the operations of a pass, of at least max(8192, 4 r) and at most n / 4; of the square loss where
+    that takes less time. So that no direction of which S has seen too little is followed too far, they are
+    those of a larger nu, by 0.3 / |S| times the mean of l'' |z|^2 at w = 0. The first stage begins at the
+    minimum of that objective on the sample, with what its steps there have shown BFGS. The same is added to
     matrices of all rows in the second stage, where few rows may be bent, and then less each time. Steps of
     the square loss that have not met the tolerance are followed by one with the matrix of all rows.
 
@@ -248,18 +239,21 @@ class Newton(AbstractExplicit[NewtonState]):
         of_matrix = replace(footprint, size=own.size)
         # what samples leave of a parabola its matrix of all rows finds
         again = state.stage > 0 and self.risk.loss.is_quadratic
-        sample = None if again else self.sample(problem, footprint)
+        schedule = self.schedule(problem, footprint)
+        sample = None if again else schedule.sample(state.stage)
         grams = self._grams(state.stage, own.size, sample)
         matrices, sums = yield from grams.matrices(problem, Model(own, at, risk), of_matrix)
         for matrix in matrices:
             matrix *= self._bend(state.stage) / sums.n_rows
         damping = state.damping or _DAMPING * coordinates.trace(matrices[0]) / sums.n_rows
         exact = sample is None and (state.stage == 0 or self.risk.loss.is_quadratic)
-        nu = self.nu if exact else self.nu + damping
+        # the fewer rows, the more
+        fewer = 1.0 if sample is None else schedule.rows(0) / schedule.rows(state.stage)
+        nu = self.nu if exact else self.nu + damping * fewer
         if sample is None and state.stage:
             # nearer to the minimum it is known which rows are bent
             damping *= _LESS_DAMPING
-        solve = self._inverse(own, matrices, nu)
+        metric = BoundedMetric(self._inverse(own, matrices, nu))
         if sample is None:
             start = self._point(coordinates, at, sums, sums.mean_gradient)
         elif state.stage:
@@ -272,12 +266,11 @@ class Newton(AbstractExplicit[NewtonState]):
                 return self._point(coordinates, at, sums, coordinates.gradient(sums.mean_gradient), nu)
 
             zero = self._point(coordinates, at, sums, sums.mean_gradient, nu)
-            of_sample = yield from descend(
-                measure_sample, zero, BoundedMetric(solve), _SAMPLE_STEPS, self.tol
-            )
+            # what steps on the sample have shown of the curvature holds for all rows
+            tolerance = _SAMPLE_TOLERANCE * self.tol
+            of_sample = yield from descend(measure_sample, zero, metric, _SAMPLE_STEPS, tolerance)
             start = yield from measure(of_sample.point.at)
-        most = self.most_steps(problem, footprint)
-        found = yield from descend(measure, start, BoundedMetric(solve), most, self.tol)
+        found = yield from descend(measure, start, metric, schedule.most_steps, self.tol)
         return found, coordinates.outward(found.point.at), sample is not None, damping
 
     def finished(self, state: NewtonState) -> bool:
@@ -300,7 +293,8 @@ class Newton(AbstractExplicit[NewtonState]):
 
     def outline(self, problem: Problem) -> list[Outline]:
         footprint = self.footprint(problem, self.expected_size(problem))
-        quadratic, sample = self.risk.loss.is_quadratic, self.sample(problem, footprint)
+        schedule, quadratic = self.schedule(problem, footprint), self.risk.loss.is_quadratic
+        sample = schedule.sample(0)
         passes = [
             *self.features.outline(problem),
             *target_outline(problem),
@@ -311,7 +305,7 @@ class Newton(AbstractExplicit[NewtonState]):
         if self.takes_products:
             return passes + product_outlines(problem, footprint, self.risk, self.stages, self.memory_limit)
         stages = min(self.stages, 1 + (sample is not None)) if quadratic else self.stages
-        steps = self.most_steps(problem, footprint) + (sample is not None)
+        steps = schedule.most_steps + (sample is not None)
         passes += [
             self._grams(0, footprint.size, sample).outline(problem, footprint),
             Outline(gradient_pass(problem, None, footprint), stages * steps),
@@ -319,31 +313,16 @@ class Newton(AbstractExplicit[NewtonState]):
         if sample is not None:
             passes.append(Outline(sampled_gradient_pass(problem, None, footprint, sample), _SAMPLE_STEPS))
         if stages > 1:
-            later = self._grams(1, footprint.size, None if quadratic else sample).outline(problem, footprint)
+            rest = None if quadratic else schedule.sample(1)
+            later = self._grams(1, footprint.size, rest).outline(problem, footprint)
             passes.append(replace(later, times=later.times * (stages - 1)))
         if problem.has_test:
             passes.append(Outline(held_out_pass(problem, None, footprint), stages))
         return passes
 
-    def most_steps(self, problem: Problem, footprint: Footprint) -> int:
-        """Steps from a matrix on: about as many as their passes take the time of making the next one."""
-        if self.risk.loss.is_quadratic:
-            return _MOST_STEPS
-        share = 1.0 if self.sample(problem, footprint) is None else _wanted(footprint) / problem.n_rows
-        worth = _WORTH * share * self.risk.n_outputs * self._matrix_by_pass(footprint)
-        return int(np.clip(worth, _LEAST_STEPS, _MOST_STEPS))
-
-    def sample(self, problem: Problem, footprint: Footprint) -> Sample | None:
-        """The rows that matrices are of; None for all, of which a parabola needs but one matrix."""
-        rows = _wanted(footprint)
-        cheap = self.risk.loss.is_quadratic and self._matrix_by_pass(footprint) < _PARABOLA_PASSES
-        return None if cheap or problem.n_rows < _PAYS * rows else sample_of(problem, rows)
-
-    def _matrix_by_pass(self, footprint: Footprint) -> float:
-        """The time that a row of a matrix takes, by that of a pass."""
-        size = footprint.size
-        features = footprint.flops_per_row + _FLOPS_OF_ENTRY * footprint.entries_per_row
-        return size**2 / (features + 4.0 * size * self.risk.n_outputs)
+    def schedule(self, problem: Problem, footprint: Footprint) -> Schedule:
+        """How many rows matrices are of, and how many steps follow."""
+        return Schedule(problem, footprint, self.risk.n_outputs, self.risk.loss.is_quadratic)
 
     def _grams(self, stage: int, size: int, sample: Sample | None) -> Grams:
         """The matrices of a stage: one for each output, at first one for all, which are bent alike there."""
@@ -393,8 +372,3 @@ class Newton(AbstractExplicit[NewtonState]):
         metric, nu = coordinates.basis.metric_product(at), self.nu if nu is None else nu
         regulariser = 0.5 * nu * float(np.einsum("ij,ij->", at, metric))
         return Point(at, sums.losses / sums.n_rows + regulariser, gradient + nu * metric, sums)
-
-
-def _wanted(footprint: Footprint) -> int:
-    """Rows of a sample."""
-    return max(_LEAST_SAMPLE, _ROWS_PER_FEATURE * footprint.size)

@@ -1,0 +1,68 @@
+"""How many rows Newton's matrices are of, and how many steps follow each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from distkern.features import Footprint
+from distkern.solvers.base import Problem
+from distkern.solvers.sample import Sample, sample_of
+
+#: of a sample, at least, and for each function
+_LEAST_SAMPLE, _ROWS_PER_FEATURE = 8192, 4
+#: a sample is taken of so many times its rows, or more
+_PAYS = 4
+#: passes over all rows whose operations are as many as a sample's matrices take, which have the better rate
+_SAMPLE_PASSES = 0.5
+#: steps that a matrix of a sample is expected to take to the minimum of a parabola
+_PARABOLA_PASSES = 8
+#: steps from a matrix on, and how much of its time they may take: each makes the next ones better
+_LEAST_STEPS, _MOST_STEPS = 8, 12
+_WORTH = 1.5
+#: products that take the time of an exponential (measured)
+_FLOPS_OF_ENTRY = 90.0
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What follows from the sizes of a problem alone, so that a plan knows it.
+
+    Attributes
+    ----------
+    n_outputs : k; matrices are one for all outputs in the first stage, later one for each
+    is_quadratic : the loss is the square loss, of which a matrix of all rows is needed once
+    """
+
+    problem: Problem
+    footprint: Footprint
+    n_outputs: int
+    is_quadratic: bool
+
+    def sample(self, stage: int) -> Sample | None:
+        """The rows that a stage's matrices are of; None for all, of which a parabola needs but one matrix."""
+        rows = self.rows(stage)
+        cheap = self.is_quadratic and self._matrix_by_pass < _PARABOLA_PASSES
+        return None if cheap or self.problem.n_rows < _PAYS * rows else sample_of(self.problem, rows)
+
+    def rows(self, stage: int) -> int:
+        """Rows of a sample: as many as take half a pass, and no fewer than show all directions."""
+        worth = _SAMPLE_PASSES * self.problem.n_rows / self._matrix_by_pass
+        most = min(worth / (self.n_outputs if stage else 1), self.problem.n_rows / _PAYS)
+        return max(_LEAST_SAMPLE, _ROWS_PER_FEATURE * self.footprint.size, int(most))
+
+    @property
+    def most_steps(self) -> int:
+        """Steps from a matrix on: about as many as their passes take the time of making the next one."""
+        if self.is_quadratic:
+            return _MOST_STEPS
+        share = 1.0 if self.sample(1) is None else self.rows(1) / self.problem.n_rows
+        return int(np.clip(_WORTH * share * self.n_outputs * self._matrix_by_pass, _LEAST_STEPS, _MOST_STEPS))
+
+    @property
+    def _matrix_by_pass(self) -> float:
+        """The time that a row of a matrix takes, by that of a pass."""
+        size = self.footprint.size
+        features = self.footprint.flops_per_row + _FLOPS_OF_ENTRY * self.footprint.entries_per_row
+        return size**2 / (features + 4.0 * size * self.n_outputs)
