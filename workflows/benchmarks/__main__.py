@@ -96,7 +96,7 @@ def main(
         if "centres" in chosen:
             for facts in exported:
                 if facts.name in named:
-                    comparison.at_centres(facts, centres)
+                    comparison.at_centres(facts, centres, methods)
         if "growth" in chosen:
             grown = Growth(records, out / "growth", limit, click.echo)
             for size in sized:

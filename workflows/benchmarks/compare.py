@@ -68,13 +68,17 @@ class Comparison:
             f"choose/{facts.name}/{method.name}", facts, method, {"candidates": candidates, "rows": rows}
         )
 
-    def at_centres(self, facts: Facts, centres: Sequence[int] = CENTRES) -> list[Record]:
-        """The machines over the same number of landmarks, all of the width that is best for the equations."""
+    def at_centres(
+        self, facts: Facts, centres: Sequence[int] = CENTRES, names: Sequence[str] = ()
+    ) -> list[Record]:
+        """The machines over the same number of landmarks, all of the width that is best for the equations;
+        those of the names only, if there are any."""
         best = self.settings(facts, METHODS["normal_equations"])
         if "failed" in best:
             return [best]
         gamma, found = best["settings"]["gamma"], []
-        for method in self.methods([name for name in AT_CENTRES if METHODS[name].takes(facts)]):
+        asked = [name for name in AT_CENTRES if not names or name in names]
+        for method in self.methods([name for name in asked if METHODS[name].takes(facts)]):
             chosen = self.settings(facts, method)
             if "failed" in chosen:
                 continue

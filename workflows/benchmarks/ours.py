@@ -9,6 +9,8 @@ from typing import Any
 from workflows.benchmarks.methods import Facts, Given, Method, Predict, Settings, grid, widths
 
 _CENTRES = 1024
+#: as the normal equations have them
+_NU = {"nu": [1e-7, 1e-6]}
 
 
 def _fit(classifier: str, regressor: str | None) -> Callable[[Settings, Given], Predict]:
@@ -31,10 +33,13 @@ def _nothing(facts: Facts) -> list[Settings]:
     return [{}]
 
 
-def _kernel(**given: Any) -> Callable[[Facts], list[Settings]]:
+def _kernel(lists: dict[str, list[float]], **given: Any) -> Callable[[Facts], list[Settings]]:
+    """All widths with all of the lists; what is not given the algorithm searches itself, within its seconds."""
+
     def candidates(facts: Facts) -> list[Settings]:
         own = {name: value for name, value in given.items() if name != "loss" or facts.task != "regression"}
-        return [{**own, "n_landmarks": _CENTRES, **one} for one in grid(gamma=widths(facts))]
+        tried = grid(gamma=widths(facts), **lists)
+        return [{**own, "n_landmarks": _CENTRES, **one} for one in tried]
 
     return candidates
 
@@ -55,9 +60,9 @@ def _method(
 OURS = (
     _method("cells", "CellClassifier", "CellRegressor", _nothing),
     _method("cells_quick", "CellClassifier", "CellRegressor", lambda facts: [{"search": "quick"}]),
-    _method("newton", "NewtonClassifier", "NewtonRegressor", _kernel(loss="squared_hinge"), sparse=True),
-    _method("svrg", "SVRGClassifier", "SVRGRegressor", _kernel(features="nystroem"), sparse=True),
-    _method("csvrg", "CSVRGClassifier", None, _kernel()),
+    _method("newton", "NewtonClassifier", "NewtonRegressor", _kernel(_NU, loss="squared_hinge"), sparse=True),
+    _method("svrg", "SVRGClassifier", "SVRGRegressor", _kernel(_NU, features="nystroem"), sparse=True),
+    _method("csvrg", "CSVRGClassifier", None, _kernel({})),
     _method("dsg", "DSGClassifier", "DSGRegressor", lambda facts: grid(gamma=widths(facts)), sparse=True),
     _method("pegasos", "PegasosClassifier", None, lambda facts: grid(lam=[1e-6, 1e-5, 1e-4]), sparse=True),
 )
