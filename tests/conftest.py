@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import signal
 import sys
@@ -11,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import scipy.linalg  # noqa: F401  (its BLAS must be loaded before it can be limited)
+import threadpoolctl
 from hypothesis import settings
 
 import distkern
@@ -39,6 +42,10 @@ os.fsync = lambda fd: None
 # a shell that starts the tests in the background has them ignore Ctrl-C, which several of them send
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# two processes share the tests, where a BLAS thread for each core would wait for those of the other process;
+# programs they start have their own, and tests of the limits of this package take `several_blas_threads`
+threadpoolctl.threadpool_limits(1, user_api="blas")
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -65,6 +72,19 @@ def local_workers() -> Iterator[AbstractExecutor]:
     """
     with open_executor("local", workers=2) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def several_blas_threads() -> Iterator[None]:
+    """BLAS as users have it, so that what does not limit it shows in the bits."""
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        yield
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: it need not be looked through for garbage again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

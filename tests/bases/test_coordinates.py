@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -19,6 +20,12 @@ RBF = find_kernel("rbf")
 ROWS = np.random.default_rng(0).standard_normal((700, 3))
 
 
+@cache
+def table_of(gamma, dtype):
+    """The kernel of all rows with the first 300."""
+    return reference.gram("rbf", ROWS.astype(dtype), ROWS[:300].astype(dtype), gamma=gamma)
+
+
 def span(gamma, dtype=np.float64, size=300, form=np.asarray, copies=0):
     points = np.vstack([ROWS[:size], ROWS[:copies]]).astype(dtype)
     return KernelSpan(RBF(gamma), form(points))
@@ -33,7 +40,7 @@ def test_functions_are_combinations_of_the_kernels(gamma, dtype, form):
     coordinates = KernelCoordinates(kernels)
     own, rows = coordinates.basis, form(ROWS.astype(dtype))
     c = np.random.default_rng(1).standard_normal((own.size, 2))
-    table = reference.gram("rbf", ROWS.astype(dtype), ROWS[:300].astype(dtype), gamma=gamma)
+    table = table_of(gamma, dtype)
     expected = table @ coordinates.outward(c)
     values = np.asarray(own.values(rows), dtype=np.float64)
     digits = 1e-6 if dtype == np.float64 else 2e-2
@@ -44,7 +51,7 @@ def test_functions_are_combinations_of_the_kernels(gamma, dtype, form):
     assert np.sum(pulled * c) == pytest.approx(np.sum(g * coordinates.outward(c)), rel=1e-6)
     np.testing.assert_allclose(coordinates.inward(coordinates.outward(c)), c, atol=1e-6)
     # the norm is that of the kernel's space
-    K = reference.gram("rbf", ROWS[:300].astype(dtype), ROWS[:300].astype(dtype), gamma=gamma)
+    K = table[:300]
     coefficients = coordinates.outward(c)
     norms = np.einsum("ij,ik,kj->j", coefficients, K, coefficients)
     np.testing.assert_allclose(np.einsum("ij,ij->j", c, own.metric_product(c)), norms, rtol=1e-5)

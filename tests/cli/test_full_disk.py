@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,11 +77,18 @@ def test_train(disk: Path, data: Path, free_pages: int, capsys: pytest.CaptureFi
     assert main([*train(data, disk / "m"), *resumed]) == 0
 
 
+@pytest.fixture(scope="module")
+def model(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model") / "m"
+    assert main(train(data, folder)) == 0
+    return folder
+
+
 @pytest.mark.parametrize("name", ["p.csv", "p.npy", "p.zarr"])
-def test_predict(disk: Path, data: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(train(data, disk / "m")) == 0
-    model = sum(file.stat().st_size + PAGE for file in (disk / "m").rglob("*"))
-    leave(disk, model + 20 * PAGE)
+def test_predict(disk: Path, data: Path, model: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(model, disk / "m")
+    taken = sum(file.stat().st_size + PAGE for file in (disk / "m").rglob("*"))
+    leave(disk, taken + 20 * PAGE)
     arguments = ["predict", str(disk / "m"), "--data", str(data), "--split", "train", "--decision"]
     refused(capsys, [*arguments, "--scheduler", "synchronous", "--out", str(disk / name)], disk / name)
     assert sorted(os.listdir(disk)) == ["fill", "m"]

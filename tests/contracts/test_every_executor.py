@@ -47,6 +47,7 @@ from toy import (
 )
 
 NAMES = executor_names()
+pytestmark = pytest.mark.usefixtures("several_blas_threads")
 
 
 @pytest.fixture(scope="module", params=[pytest.param(name, id=name) for name in NAMES])

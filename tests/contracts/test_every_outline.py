@@ -8,6 +8,7 @@ import pytest
 
 from distkern.common.parameters import AUTO, FLAG
 from distkern.engine.drive import Driver
+from distkern.engine.executors import open_executor
 from distkern.passes import Stream
 from distkern.runs.algorithms import algorithms
 from distkern.runs.scaled import spreading
@@ -82,7 +83,8 @@ def compare(model, data, test, monkeypatch):
         outlined.setdefault((outline.step.name, outline.step.split), []).append(outline)
     with monkeypatch.context() as patch:
         patch.setattr(Driver, "_execute", lambda self, step: made.append(step) or execute(self, step))
-        model.fit_with(data.train, test=test)
+        with open_executor("synchronous") as executor:
+            model.fit_with(data.train, test=test, executor=executor)
     counts = Counter((step.name, step.split) for step in made)
     assert counts.keys() == outlined.keys(), model
     for key, count in counts.items():

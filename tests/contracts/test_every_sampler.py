@@ -87,12 +87,12 @@ def rows_of(kernel, n, d=5, seed=0, dtype=np.float64):
     return rows.astype(dtype)
 
 
-def deviations(kernel, sampler, *, n_seeds=300, n_features=128):
+def deviations(kernel, sampler, *, n_seeds=100, n_features=384):
     """Mean of products of features, their standard errors and the closed form, of 4 pairs of rows."""
     rows = rows_of(kernel, 8)
     products = np.empty((n_seeds, 4))
     for seed in range(n_seeds):
-        basis = RandomFeatureBasis(kernel, 5, n_features, seed, sampler, np.float64)
+        basis = RandomFeatureBasis(kernel, 5, n_features, 1000 + seed, sampler, np.float64)
         values = np.empty((8, n_features))
         basis.fill(rows, values)
         products[seed] = np.einsum("ij,ij->i", values[:4], values[4:])

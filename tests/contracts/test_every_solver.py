@@ -19,6 +19,7 @@ from distkern.solvers.base import AbstractSolver
 from small import most_classes, small
 
 ALGORITHMS = algorithms()
+pytestmark = pytest.mark.usefixtures("several_blas_threads")
 STAGES = 3
 
 

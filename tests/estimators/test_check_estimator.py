@@ -10,20 +10,15 @@ from small import taken
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 
 #: a hundred fits to a handful of rows each need few features and rounds
-SMALL = {
-    "n_features": 64,
-    "block_size": 32,
-    "n_landmarks": 32,
-    "max_rounds": 100,
-    "search": None,
-    "stages": 3,
-}
+SMALL = {"n_features": 32, "block_size": 16, "n_landmarks": 16, "max_rounds": 50, "search": None, "stages": 2}
 #: thousands of passes over a handful of rows are as good after some hundred, and few stages suffice one block
 STEPS = {
-    "csvrg": {"steps_per_stage": 500},
+    "csvrg": {"steps_per_stage": 300},
     "pegasos": {"steps_per_stage": 1000, "lam": 0.01, "stages": 5},
+    "dsg_gaussian_process": {"n_features": 64, "block_size": 32},
+    "newton_regressor": {"n_landmarks": 32},
     "rbcd": {"block_size": 64},
-    "sbmd_regressor": {"batch_size": 4, "stages": 20},
+    "sbmd_regressor": {"batch_size": 4, "stages": 10},
     "sdca_regressor": {"nu": 0.01},
 }
 

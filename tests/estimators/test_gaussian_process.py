@@ -63,7 +63,7 @@ def test_deviations_hold_what_they_say():
     generator = np.random.default_rng(0)
     X = generator.uniform(0, 4, (400, 1))
     kernel = np.exp(-((X - X.T) ** 2))
-    drawn = np.linalg.cholesky(kernel + 1e-8 * np.eye(400)) @ generator.standard_normal((400, 30))
+    drawn = np.linalg.cholesky(kernel + 1e-8 * np.eye(400)) @ generator.standard_normal((400, 20))
     inside = []
     for f in drawn.T:
         y = f + 0.3 * generator.standard_normal(400)

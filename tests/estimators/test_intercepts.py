@@ -14,7 +14,7 @@ from distkern.storage.ingest import write_dataset
 
 LINEAR = [
     (PegasosClassifier, {"stages": 10}),
-    (SIMBAClassifier, {"max_rounds": 8000}),
+    (SIMBAClassifier, {"max_rounds": 4000}),
     (SVRGClassifier, {"features": "linear"}),
     (NewtonClassifier, {"features": "linear"}),
 ]

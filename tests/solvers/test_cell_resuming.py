@@ -20,10 +20,14 @@ from problems import waves
 PASSES = ("sample", "search 1", "search 2", "probe", "tune 1", "count", "move", "solve", "calibrate")
 
 
+def made(folder: Path, n_rows: int) -> Dataset:
+    given = {"scale": "none", "test_fraction": 0.1, "rows_per_shard": n_rows // 10}
+    return write_dataset([waves(n_rows, 2)], folder / "d.zarr", **given)
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    path = tmp_path_factory.mktemp("resuming") / "d.zarr"
-    return write_dataset([waves(2000, 2)], path, scale="none", test_fraction=0.1, rows_per_shard=200)
+    return made(tmp_path_factory.mktemp("resuming"), 1200)
 
 
 @pytest.fixture(autouse=True)
@@ -94,8 +98,9 @@ def test_tasks_that_were_done_are_not_done_again(
     assert sorted({*done}) == sorted([*done[:2], *done[3:]])
 
 
-def test_a_given_metric_is_learned_on_a_worker(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_given_metric_is_learned_on_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its matrices of all pairs are in no plan of the driver."""
+    data = made(tmp_path, 2000)
     monkeypatch.setattr(sizes, "SAMPLE_ROWS", 9216)
     model = CellClassifier(search=None, metric="full", max_cell_rows=100)
     planned = {one.name: one for one in plan(model, data.train, workers=2, scheduler="local").passes}
