@@ -55,16 +55,20 @@ def model_of(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return model.coef_, model.landmarks_
 
 
-def test_the_bits_do_not_depend_on_scheduler_or_workers(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "places",
+    [
+        [("threads", 1), ("threads", 4), ("processes", 2)],
+        pytest.param([("local", 1), ("local", 2)], marks=pytest.mark.slow),
+    ],
+    ids=["pools", "clusters"],
+)
+def test_the_bits_do_not_depend_on_scheduler_or_workers(
+    places: list[tuple[str, int]], tmp_path: Path
+) -> None:
+    """Clusters: those of one and the same size are in the default tests of executors and of estimators."""
     data, found = made(tmp_path, 1000), []
-    for scheduler, workers in [
-        ("synchronous", 1),
-        ("threads", 1),
-        ("threads", 4),
-        ("processes", 2),
-        ("local", 1),
-        ("local", 2),
-    ]:
+    for scheduler, workers in [("synchronous", 1), *places]:
         model = CSVRGClassifier(n_landmarks=60, stages=2, lam=64.0, random_state=3)
         out = tmp_path / f"{scheduler}-{workers}"
         train(model, data.train, test=data.test, scheduler=scheduler, workers=workers, out=out)

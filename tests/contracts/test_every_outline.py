@@ -21,10 +21,16 @@ FUNCTIONS = {"features", "loss", "kernel", "sampler"}
 NUMBERS = ({"diameter": 0.5, "n_landmarks": None, "landmarks": "coverage"},)
 #: sweeps until a radius is found, Newton steps until the minimum: how many is not known before
 ESTIMATED = {"coverage", "gradient", "Hessian product"}
+ALGORITHMS = algorithms()
 
 
-def variants(kind):
-    """Short runs of an estimator, each with one choice made."""
+def classifier_of(name):
+    """The classifier that has the solver of a regressor, or nothing."""
+    return ALGORITHMS.get(name.removesuffix("_regressor")) if name.endswith("_regressor") else None
+
+
+def variants(kind, known=()):
+    """Short runs of an estimator, each with one choice made, but of settings that are ``known``."""
     parameters = kind.hyperparameters
     for features in parameters["features"].words if "features" in parameters else [None]:
         chosen = {} if features is None else {"features": features}
@@ -35,7 +41,7 @@ def variants(kind):
             for numbers in NUMBERS
             if numbers.keys() <= set(taken(kind, chosen | numbers))
         )
-        for name in sorted(names - FUNCTIONS):
+        for name in sorted(names - FUNCTIONS - set(known)):
             values = (True, False) if FLAG in parameters[name].kinds else parameters[name].words
             for value in values:
                 if value != parameters[name].default:
@@ -45,18 +51,30 @@ def variants(kind):
 @pytest.mark.parametrize(
     "sparse", [pytest.param(False, id="dense"), pytest.param(True, id="sparse", marks=pytest.mark.slow)]
 )
-@pytest.mark.parametrize("kind", [pytest.param(kind, id=name) for name, kind in algorithms().items()])
-def test_the_outline_lists_the_passes_that_are_made(kind, sparse, few_rows, monkeypatch):
+@pytest.mark.parametrize(
+    ("kind", "known"),
+    [
+        pytest.param(kind, getattr(classifier_of(name), "hyperparameters", ()), id=name)
+        for name, kind in ALGORITHMS.items()
+    ]
+    + [
+        pytest.param(kind, (), id=f"{name}-all settings", marks=pytest.mark.slow)
+        for name, kind in ALGORITHMS.items()
+        if classifier_of(name)
+    ],
+)
+def test_the_outline_lists_the_passes_that_are_made(kind, known, sparse, few_rows, monkeypatch):
+    """Of regressors, settings that the classifier over the same solver has too are for the slow tests."""
     data = few_rows(kind.task, sparse=sparse, n_classes=most_classes(kind))
     filling = {"standard", "minmax"} if sparse and kind.hyperparameters.get("scale") is SCALE else {}
-    cases = [(given, data.test) for given in variants(kind) if given.get("scale") not in filling]
+    cases = [(given, data.test) for given in variants(kind, known) if given.get("scale") not in filling]
     # without test rows, once
     cases.append((cases[0][0], None))
     for given, test in cases:
         compare(kind(**given), data, test, monkeypatch)
 
 
-@pytest.mark.parametrize("kind", [pytest.param(kind, id=name) for name, kind in algorithms().items()])
+@pytest.mark.parametrize("kind", [pytest.param(kind, id=name) for name, kind in ALGORITHMS.items()])
 def test_the_outline_lists_the_passes_of_a_search(kind, more_rows, monkeypatch):
     given = small(kind)
     searched = [name for name in taken(kind, {}) if kind.hyperparameters[name].default == AUTO]

@@ -112,8 +112,8 @@ def test_weights_and_several_classes() -> None:
     ("landmarks", "machines"),
     [
         ("uniform", (("threads", 3), ("shared", 2))),
-        ("coverage", (("processes", 2), ("threads", 2))),
-        pytest.param("coverage", (("local", 1), ("local", 3)), marks=pytest.mark.slow),
+        ("coverage", (("threads", 2),)),
+        pytest.param("coverage", (("processes", 2), ("local", 1), ("local", 3)), marks=pytest.mark.slow),
     ],
 )
 def test_the_same_bits_on_every_scheduler(

@@ -143,9 +143,11 @@ def test_the_gap_to_the_optimum_is_what_the_rounds_promise(fit_intercept, weight
     ],
 )
 def test_the_same_bits_however_the_rows_are_dealt_out_and_stored(settings):
+    # whoever takes over goes through all messages again: the time is the square of the rounds
+    settings = {"max_rounds": 80, **settings}
     dense, _ = run(simba(**settings), margin_rows(dtype="float32"))
     sparse_blocks = margin_rows(dtype="float32", sparse=True)
-    for parties, rebuild in ((1, False), (2, False), (3, True)):
+    for parties, rebuild in ((2, False), (3, True)):
         sparse, _ = run(simba(**settings), sparse_blocks, parties=parties, rebuild=rebuild)
         same(dense[-1], sparse[-1], but=("accesses_nonzero",))
     assert sparse[-1].accesses_nonzero < dense[-1].accesses_nonzero

@@ -187,7 +187,7 @@ def test_lanes_that_share_draws_have_unbiased_estimates():
     q[0, :25] *= 0.05
     u = generator.standard_normal((2, 4)) * 3
     steps, products = [], []
-    for seed in range(6000):
+    for seed in range(3000):
         exchange = Exchange(blocks, lanes=2, n_draws=1, q=q, seed=seed)
         primal = Primal(LinearBasis(4, float), u, np.zeros((2, 4)), np.zeros(2), np.zeros(2), 0.0)
         schedule = Schedule(np.array([0.1, 0.1]), 50, 50, 50, radius, 1, 16, 0, True, seed)

@@ -259,7 +259,7 @@ def test_few_files_are_open_and_threads_do_not_mind(data: Dataset, monkeypatch: 
         return same and np.array_equal(dense(group.columns(position % 31)), rows[:, position % 31].T)
 
     with ThreadPoolExecutor(4) as pool:
-        assert all(pool.map(look, range(800)))
+        assert all(pool.map(look, range(300)))
     assert len(os.listdir("/proc/self/fd")) <= before + 3
     groups.clear()
     gc.collect()
