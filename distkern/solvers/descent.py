@@ -37,11 +37,18 @@ class Point:
 
 
 class BoundedMetric:
-    """The inverse Hessian as far as it is known: that of a bound, and what the last steps have shown."""
+    """The inverse Hessian as far as it is known: that of a bound, and what the last steps have shown.
 
-    def __init__(self, inverse: Solve) -> None:
-        self._inverse = inverse
-        self._pairs: list[tuple[Array, Array]] = []
+    Parameters
+    ----------
+    inverse : of the bound
+    apart : the objective is a sum over outputs, and what is shown of one says nothing of another
+    """
+
+    def __init__(self, inverse: Solve, *, apart: bool = False) -> None:
+        self._inverse, self.apart = inverse, apart
+        self._axes = "ij,ij->j" if apart else "ij,ij->"
+        self._pairs: list[tuple[Array, Array, Array]] = []
 
     @property
     def is_plain(self) -> bool:
@@ -54,19 +61,21 @@ class BoundedMetric:
 
     def learn(self, step: Array, change: Array) -> None:
         """That the gradient changed so over a step; passed over where it shows no curvature."""
-        if np.einsum("ij,ij->", step, change) > 0:
-            self._pairs = [*self._pairs, (step, change)][-_MEMORY:]
+        bent = np.asarray(np.einsum(self._axes, step, change))
+        if np.any(bent > 0):
+            weights = np.divide(1.0, bent, out=np.zeros_like(bent), where=bent > 0)
+            self._pairs = [*self._pairs, (step, change, weights)][-_MEMORY:]
 
     def solve(self, gradient: Array) -> Array:
         """The inverse Hessian times the gradient, by the two loops of Nocedal."""
         q, shares = gradient.copy(), []
-        for step, change in reversed(self._pairs):
-            share = np.einsum("ij,ij->", step, q) / np.einsum("ij,ij->", step, change)
+        for step, change, weights in reversed(self._pairs):
+            share = weights * np.einsum(self._axes, step, q)
             q -= share * change
             shares.append(share)
         q = self._inverse(q)
-        for (step, change), share in zip(self._pairs, reversed(shares), strict=True):
-            q += (share - np.einsum("ij,ij->", change, q) / np.einsum("ij,ij->", step, change)) * step
+        for (step, change, weights), share in zip(self._pairs, reversed(shares), strict=True):
+            q += (share - weights * np.einsum(self._axes, change, q)) * step
         return q
 
 
@@ -97,7 +106,7 @@ def descend(
     best, steps = start, 0
     direction = -metric.solve(best.gradient)
     while steps < most and (steps == 0 or -0.5 * _inner(best.gradient, direction) > tolerance * best.value):
-        tried = yield from low_enough(measure, best, direction)
+        tried = yield from low_enough(measure, best, direction, apart=metric.apart)
         if tried is None:
             if metric.is_plain:
                 break
@@ -110,21 +119,34 @@ def descend(
 
 
 def low_enough(
-    measure: Callable[[Array], Steps[Point]], start: Point, direction: Array
+    measure: Callable[[Array], Steps[Point]], start: Point, direction: Array, *, apart: bool = False
 ) -> Steps[Point | None]:
     """The first point in a direction that is as much lower as its length promises; None if there is none.
 
     The whole length is tried first, then the minimum of the cubic through the values and slopes at both ends.
+    Of several outputs that hang together by nothing (``apart``) those go on less far that went too far, to
+    where the line through both slopes is 0.
     """
-    slope, length = _inner(start.gradient, direction), 1.0
-    while length >= _SHORTEST:
-        tried = yield from measure(start.at + length * direction)
-        if tried.value <= start.value + _DESCENT * length * slope + _ROUNDING * abs(start.value):
+    slopes = _inner_of_outputs(start.gradient, direction)
+    lengths = np.ones_like(slopes)
+    while lengths.any():
+        tried = yield from measure(start.at + lengths * direction)
+        slope = float(lengths @ slopes)
+        if tried.value <= start.value + _DESCENT * slope + _ROUNDING * abs(start.value):
             return tried
-        length *= _shorter(
-            start.value, tried.value, length * slope, length * _inner(tried.gradient, direction)
-        )
+        ends = _inner_of_outputs(tried.gradient, direction)
+        far = ends > 0
+        if apart and len(ends) > 1 and far.any() and np.isfinite(ends).all():
+            lengths[far] *= np.clip(slopes[far] / (slopes[far] - ends[far]), *_SHORTER)
+        else:
+            lengths *= _shorter(start.value, tried.value, slope, float(lengths @ ends))
+        lengths[lengths < _SHORTEST] = 0.0
     return None
+
+
+def _inner_of_outputs(left: Array, right: Array) -> Array:
+    found: Array = np.einsum("ij,ij->j", left, right)
+    return found
 
 
 def _inner(left: Array, right: Array) -> float:

@@ -67,8 +67,8 @@ class Newton(AbstractExplicit[NewtonState]):
 
     with the generalised second derivative where l' has kinks (Mangasarian 2002; Keerthi and DeCoste 2005 for
     the squared hinge), and factorises it. From there on it takes steps w <- w - t B g, B made of H^-1 and of
-    the steps since by BFGS, each of which is one more pass that makes no matrix; t = 1 unless that is too
-    long, see :func:`~distkern.solvers.descent.descend`. They end with the tolerance, or when there were as
+    the steps since by BFGS, each of which is one more pass that makes no matrix (B of each output by itself, but of softmax);
+    t = 1 unless that is too long, see :func:`~distkern.solvers.descent.descend`. They end with the tolerance, or when there were as
     many as take 1.5 times as long as the next matrix, at least 8 and at most 12. Products are in the
     precision of the rows, sums in float64.
 
@@ -253,7 +253,9 @@ class Newton(AbstractExplicit[NewtonState]):
         if sample is None and state.stage:
             # nearer to the minimum it is known which rows are bent
             damping *= _LESS_DAMPING
-        metric = BoundedMetric(self._inverse(own, matrices, nu))
+        # outputs of one against the rest, or of quantiles, have each its own objective
+        apart = self.risk.loss.target_kind != "classes"
+        metric = BoundedMetric(self._inverse(own, matrices, nu), apart=apart)
         if sample is None:
             start = self._point(coordinates, at, sums, sums.mean_gradient)
         elif state.stage:
