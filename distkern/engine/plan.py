@@ -177,9 +177,11 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
     )
     groups = tuple(blocks[start : start + per_task] for start in range(0, len(blocks), per_task))
     cost, kept = step.cost, extent.reader_bytes + extent.kept_bytes(machine)
-    # results that wait for each other and what they are combined to; the driver combines the last ones
+    # results that wait for each other, and those that earlier ones were combined to; the driver has the last
     waiting = cost.waiting_bytes(min(FAN_IN, len(groups)))
+    earlier = _combined_before(len(groups)) * cost.result_bytes
     combined = 0 if len(groups) <= FAN_IN and per_task == 1 else cost.result_bytes
+    combined = max(combined, -(-earlier // machine.processes))
     task_bytes = extent.block_bytes(machine) + cost.workspace_bytes
     driver = DRIVER_BASE_BYTES + extent.reader_bytes + len(groups) * TASK_BYTES + waiting + cost.result_bytes
     worker = machine.worker_base_bytes + loaded_bytes(cost) + kept + machine.tasks_of_process * task_bytes
@@ -188,7 +190,7 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
         # they come through the scheduler, which is in the driver's process or beside it
         driver += waiting
     if machine.in_process:
-        driver += extent.kept_bytes(machine) + machine.n_workers * task_bytes + cost.process_bytes
+        driver += extent.kept_bytes(machine) + machine.n_workers * task_bytes + cost.process_bytes + earlier
         worker = 0
     compiles = cost.driver_compiled or (machine.in_process and cost.compiled)
     return ReducePlan(
@@ -203,6 +205,16 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
         compiles,
         groups=groups,
     )
+
+
+def _combined_before(n_results: int) -> int:
+    """Results of earlier runs of 8 that are there when the last run of them is combined: of a run itself, and
+    of the runs of runs."""
+    found = 0
+    while n_results > FAN_IN:
+        n_results = -(-n_results // FAN_IN)
+        found += min(FAN_IN, n_results)
+    return found
 
 
 def plan_each(step: Each, extent: Extent, machine: Machine) -> EachPlan:

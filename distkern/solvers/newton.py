@@ -67,10 +67,10 @@ class Newton(AbstractExplicit[NewtonState]):
 
     with the generalised second derivative where l' has kinks (Mangasarian 2002; Keerthi and DeCoste 2005 for
     the squared hinge), and factorises it. From there on it takes steps w <- w - t B g, B made of H^-1 and of
-    the steps since by BFGS, each of which is one more pass that makes no matrix (B of each output by itself, but of softmax);
-    t = 1 unless that is too long, see :func:`~distkern.solvers.descent.descend`. They end with the tolerance, or when there were as
-    many as take 1.5 times as long as the next matrix, at least 8 and at most 12. Products are in the
-    precision of the rows, sums in float64.
+    the steps since by BFGS (of each output by itself, but of softmax), each of which is one more pass that
+    makes no matrix; t = 1 unless that is too long, see :func:`~distkern.solvers.descent.descend`. They end
+    with the tolerance, or when there were as many as take 1.5 times as long as the next matrix, at least 8
+    and at most 12. Products are in the precision of the rows, sums in float64.
 
     From 4 max(8192, 4 r) rows on matrices are of a sample S (Erdogdu and Montanari 2015): of as many rows as
     take half the operations of a pass, of at least max(8192, 4 r) and at most n / 4; of the square loss where
