@@ -204,10 +204,12 @@ def memory_line(history: list[dict[str, Any]], limit: int | None) -> str:
 
 
 def hyperparameters(estimator: Any) -> dict[str, str]:
-    """An estimator's parameters, as text, by name."""
+    """An estimator's parameters that files have, as text, by name."""
+    stored = estimator.stored_params()
     return {
         name: f"{value:g}" if isinstance(value, float) else str(value)
         for name, value in sorted(estimator.get_params().items())
+        if name in stored
     }
 
 

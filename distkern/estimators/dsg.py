@@ -33,6 +33,7 @@ from distkern.solvers._dsg.settings import DSGState
 from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG
 from distkern.solvers.hyperparameters import hyperparameters_of
+from distkern.storage.preparation import Preparation
 
 
 class AbstractDSG(AbstractFunctionalEstimator):
@@ -84,9 +85,8 @@ class AbstractDSG(AbstractFunctionalEstimator):
             )
         before: DSGState | None = getattr(self, "_state", None)
         if before is None:
-            self.scaling_ = None
-        elif self.scaling_ is not None:
-            rows = self.scaling_.apply_rows(rows, rows.dtype)
+            self.scaling_ = self.dtype_ = None
+        rows = Preparation(scaling=self.scaling_, dtype=self.precision_of_batch(rows)).apply_rows(rows)
         self.mean_weight_ = 1.0 if weights is None else float(weights.mean())
         source = ArraySource(converted(rows, sparse=isinstance(rows, SparseRows)), targets, weights)
         outputs = self._batch_outputs()

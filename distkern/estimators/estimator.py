@@ -41,7 +41,7 @@ from distkern.engine.stopping import Callback, Stopping
 from distkern.engine.workplace import RunWorkplace
 from distkern.estimators.given import training_data
 from distkern.estimators.held_out import held_out_rows
-from distkern.estimators.hyperparameters import Hyperparameters
+from distkern.estimators.precision import OfPrecision
 from distkern.monitor.history import History
 from distkern.monitor.shown import shown
 from distkern.runs.data import TrainingData, describing, from_arrays, from_described, from_split
@@ -60,7 +60,7 @@ from distkern.storage.preparation import Preparation
 from distkern.storage.table import Table
 
 
-class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
+class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
     """A model f(x) = basis(x) @ coef_ + intercept_ that a solver fits.
 
     Fitted attributes
@@ -81,6 +81,7 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
         callback"
     scaling_ : of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. Coefficients are those of scaled rows. None where nothing is scaled
+    and those of :class:`~distkern.estimators.precision.OfPrecision`
     """
 
     name: ClassVar[str]
@@ -259,9 +260,11 @@ class AbstractEstimator(Hyperparameters, BaseEstimator):  # type: ignore[misc]
             if not self.draws_any_row:
                 data = in_random_order(data, executor, stack, events)
             has_test = test is not None or eval_set is not None
-            solver, problem = self.run_of(data, has_test=has_test)
-            rows = rescaled(data, self.row_scale(), executor)
-            data, problem = rows.data, replace(problem, notes=(*problem.notes, *rows.notes))
+            solver, problem = self.problem(data, has_test=has_test)
+            rows = rescaled(data, self.row_scale(), self.value("dtype"), executor)
+            data, self.dtype_ = rows.data, rows.data.source.dtype
+            problem = replace(problem, dtype=self.dtype_, notes=(*problem.notes, *rows.notes))
+            solver = searched(solver, self.open_names(), problem)
             self.n_features_in_ = problem.n_features if self.table_ is None else len(self.table_.columns)
             self.scaling_ = data.scaling
             sources = {"train": data.source}

@@ -12,6 +12,7 @@ from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.runs.data import TrainingData
 from distkern.runs.feature_names import learn_names, learn_names_of_dataset
 from distkern.runs.frames import is_mixed, rows_of_frame
+from distkern.runs.scaled import check_stored
 from distkern.storage.dataset import Dataset, Split
 
 _FEW_BYTES = 16 * 2**20
@@ -35,6 +36,7 @@ def training_data(
             raise InputError(
                 "a data set's split has its own labels", where="fit", mend="give the split alone"
             )
+        check_stored(estimator.value("dtype"), X.dtype, "data sets, and of Dask frames that become some,")
         learn_names_of_dataset(estimator, X.dataset)
         return estimator._data_of_split(X), executor or stack.enter_context(open_executor())
     if is_dask(X, y, sample_weight):

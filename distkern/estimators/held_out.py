@@ -54,9 +54,7 @@ def held_out_rows(estimator: Any, data: TrainingData, given: Any) -> AbstractSou
     X, y = given
     if is_dask(X, y):
         raise InputError("Dask arrays are not in memory", where=_WHERE, mend="compute them first")
-    prepared: Callable[[Preparation | None], Callable[[Rows], Rows]] = partial(
-        _prepared_by, data.source.dtype
-    )
+    prepared: Callable[[Preparation | None], Callable[[Rows], Rows]] = partial(_prepared_by, estimator.dtype_)
     rows = at_rows(estimator, X, prepared, None)
     if estimator.task == "none":
         return ArraySource(converted(rows, sparse=data.source.is_sparse), None, None)

@@ -13,6 +13,7 @@ from distkern.estimators.features import AbstractFeatureClassifier
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
 from distkern.runs.data import TrainingData
+from distkern.runs.scaled import check_stored
 from distkern.runs.spooled import spooled
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE, hyperparameters_of
 from distkern.solvers.risk import Risk
@@ -48,6 +49,7 @@ class SIMBAClassifier(AbstractFeatureClassifier):
     def _data_of_lazy(
         self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack
     ) -> TrainingData:
+        check_stored(self.value("dtype"), np.dtype(np.float32), "Dask arrays that single columns are read of")
         return self._data_of_split(spooled(raw, executor, stack, columns=self.feature_choice().reads_columns))
 
     def _data_of_split(self, split: Split) -> TrainingData:

@@ -14,7 +14,8 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, SparseRows, count_nonzero
 from distkern.common.types import AbstractGroup, AbstractSource, Block, GroupOpener, Indices, Reader
 
-_BLOCK_BYTES = 4 * 2**20
+#: of a block in single precision, and of a number in it
+_BLOCK_BYTES, _SINGLE = 4 * 2**20, 4
 #: of a block
 _LEAST_ROWS = 1024
 
@@ -39,7 +40,8 @@ class ArraySource(AbstractSource):
         self._row_numbers = self.n_features
         if isinstance(features, SparseRows):
             self._row_numbers = 2 + 2 * features.n_entries // max(n_rows, 1)
-        size = int(np.clip(_BLOCK_BYTES // (self._row_numbers * self.dtype.itemsize), _LEAST_ROWS, 65_536))
+        # the same rows in a block whatever the precision, which they may be cast to
+        size = int(np.clip(_BLOCK_BYTES // (self._row_numbers * _SINGLE), _LEAST_ROWS, 65_536))
         self._starts = list(range(0, n_rows, size))
         self.block_rows = tuple(min(size, n_rows - start) for start in self._starts)
         self.fingerprint = ""

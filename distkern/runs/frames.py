@@ -108,11 +108,13 @@ def at_rows(
     if isinstance(X, Split):
         function, own = function_after(preparation_of(estimator, X.dataset)), X.dtype
         return map_source(function, X, own if dtype is None else dtype, n_columns)
-    own = np.dtype(np.float32)
+    own, wanted = np.dtype(np.float32), getattr(estimator, "dtype_", None)
     if estimator.table_ is not None:
-        function, X = function_after(None), encoded_frame(estimator, estimator.table_, X)
+        encoded = None if wanted is None else Preparation(dtype=wanted)
+        function, X = function_after(encoded), encoded_frame(estimator, estimator.table_, X)
     else:
-        function, X = function_after(Preparation(scaling=estimator.scaling_)), put_in_order(estimator, X)
+        function = function_after(Preparation(scaling=estimator.scaling_, dtype=wanted))
+        X = put_in_order(estimator, X)
         own = own if getattr(X, "dtype", None) == own else np.dtype(np.float64)
         if is_dask(X):
             check_dask_names(estimator, X)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,7 @@ class _Model:
     found: dict[str, Any] = field(default_factory=dict)
     table: Table | None = None
     zero_based: bool | None = None
+    dtype: Literal["float32", "float64"] | None = None
 
     def __post_init__(self) -> None:
         columns = self.n_features if self.table is None else len(self.table.columns)
@@ -75,6 +76,7 @@ def save_model(model: Any, path: Place) -> None:
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])] or None,
         "target_name": getattr(model, "target_name_", None),
         **({} if model.zero_based_ is None else {"zero_based": model.zero_based_}),
+        **({} if model.dtype_ is None else {"dtype": model.dtype_.name}),
         **({} if model.table_ is None else {"table": model.table_.to_json()}),
         "n_iter": int(model.n_iter_),
         "ended": model.ended_,
@@ -153,6 +155,7 @@ def _restored(
     model.n_features_in_ = described.n_features if described.table is None else len(described.table.columns)
     if described.feature_names is not None:
         model.feature_names_in_ = np.asarray(described.feature_names, dtype=object)
+    model.dtype_ = None if described.dtype is None else np.dtype(described.dtype)
     model.target_name_ = described.target_name
     model.n_iter_, model.ended_ = described.n_iter, described.ended
     model.found_ = described.found

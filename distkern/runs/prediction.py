@@ -76,6 +76,7 @@ def _prepared(
         )
     if preparation is not None:
         values = preparation.apply_rows(values, dtype)
+        dtype = values.dtype
     basis = single if dtype == np.float32 else double
     return basis, converted(values.astype(dtype), sparse=isinstance(values, SparseRows))
 

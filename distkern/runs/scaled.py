@@ -20,25 +20,32 @@ from distkern.engine.executors import AbstractExecutor
 from distkern.passes import Cost, Outline, Reduce
 from distkern.runs.data import TrainingData
 from distkern.storage.dataset import Split
+from distkern.storage.preparation import TOO_LARGE
 from distkern.storage.scaling import SPARSE_KINDS, Scaling, ScalingKind
 from distkern.storage.spreads import TILE_BYTES, Spreads
 
 #: what scaling a block takes beside it: a tile in float64, and what is computed of it
 _SCALING_TILES = 4
+#: from which on time matters more than the last digits
+_MANY_ROWS = 4000
 
 
 class ScaledSource(AbstractSource):
-    """The rows of another source, scaled whenever they are read."""
+    """The rows of another source, scaled in float64 whenever they are read, and then of ``dtype``: its own,
+    unless one is given."""
 
-    def __init__(self, source: AbstractSource, scaling: Scaling) -> None:
+    def __init__(self, source: AbstractSource, scaling: Scaling, dtype: np.dtype[Any] | None = None) -> None:
         self.source, self.scaling = source, scaling
-        self.block_rows, self.n_features, self.dtype = source.block_rows, source.n_features, source.dtype
+        self.block_rows, self.n_features = source.block_rows, source.n_features
+        self.dtype = source.dtype if dtype is None else dtype
         self.fingerprint, self.is_sparse = source.fingerprint, source.is_sparse
         self.is_shuffled, self.is_graph = source.is_shuffled, source.is_graph
         self.reader_bytes = source.reader_bytes + _SCALING_TILES * TILE_BYTES
+        if self.dtype != source.dtype:
+            self.reader_bytes += max(source.block_rows) * source.row_bytes
         self.kept_as = source.kept_as
         # scaled in the same way, the blocks of equal parts are the same
-        self._name = f"{self.kept_as}-{scaling.kind}" if self.kept_as else uuid4().hex
+        self._name = f"{self.kept_as}-{scaling.kind}-{self.dtype}" if self.kept_as else uuid4().hex
 
     @property
     def row_numbers(self) -> int:
@@ -47,16 +54,18 @@ class ScaledSource(AbstractSource):
     @property
     def n_nonzero(self) -> int | None:
         # a shift makes numbers of zeros
-        return self.source.n_nonzero if self.is_sparse else None
+        return self.source.n_nonzero if self.is_sparse or self.scaling.kind == "none" else None
 
     def reader(self, index: int) -> ScaledReader:
-        return ScaledReader(self._name, index, self.source.reader(index), self.scaling)
+        return ScaledReader(self._name, index, self.source.reader(index), self.scaling, self.dtype)
 
     def graph(self, index: int) -> tuple[dict[Any, Any], Any]:
-        return followed(*self.source.graph(index), partial(scaled_block, self.scaling), self._name)
+        return followed(
+            *self.source.graph(index), partial(scaled_block, self.scaling, self.dtype), self._name
+        )
 
     def group(self, index: int) -> GroupOpener:
-        return ScaledOpener(self.source.group(index), self.scaling)
+        return ScaledOpener(self.source.group(index), self.scaling, self.dtype)
 
 
 @dataclass(frozen=True)
@@ -67,9 +76,10 @@ class ScaledReader:
     index: int
     reader: Reader = field(compare=False)
     scaling: Scaling = field(compare=False)
+    dtype: np.dtype[Any] = field(compare=False)
 
     def __call__(self) -> Block:
-        return scaled_block(self.scaling, self.reader())
+        return scaled_block(self.scaling, self.dtype, self.reader())
 
 
 @dataclass(frozen=True)
@@ -78,47 +88,47 @@ class ScaledOpener:
 
     opener: GroupOpener
     scaling: Scaling
+    dtype: np.dtype[Any]
 
     def __call__(self) -> ScaledGroup:
-        return ScaledGroup(self.opener(), self.scaling)
+        return ScaledGroup(self.opener(), self.scaling, self.dtype)
 
 
 class ScaledGroup(AbstractGroup):
     """Single rows and columns of a group, scaled."""
 
-    def __init__(self, group: AbstractGroup, scaling: Scaling) -> None:
-        self._group, self._scaling = group, scaling
+    def __init__(self, group: AbstractGroup, scaling: Scaling, dtype: np.dtype[Any]) -> None:
+        self._group, self._scaling, self._dtype = group, scaling, dtype
         self.n_rows, self.n_features, self.targets = group.n_rows, group.n_features, group.targets
 
     def rows(self, positions: Indices) -> Rows:
-        rows = self._group.rows(positions)
-        return self._scaling.apply_rows(rows, rows.dtype)
+        return self._scaling.apply_rows(self._group.rows(positions), self._dtype)
 
     def columns(self, columns: Indices) -> Rows:
         found, wanted = self._group.columns(columns), np.asarray(columns)
         shift, factor = self._scaling.shift, self._scaling.factor
-        assert shift is not None
-        assert factor is not None
+        if shift is None or factor is None:
+            return found.astype(self._dtype)
         # the operations of rows, so that a number is the same in its row and in its column
         if isinstance(found, SparseRows):
             entries = found.data.astype(np.float64) * factor[wanted][found.row_of_entries]
-            return found.with_data(entries.astype(found.dtype))
+            return found.with_data(entries.astype(self._dtype))
         values = found.astype(np.float64)
         values -= shift[wanted][:, None]
         values *= factor[wanted][:, None]
-        return values.astype(found.dtype)
+        return values.astype(self._dtype)
 
     def column_bytes(self) -> int | None:
         return self._group.column_bytes()
 
     def blocks(self) -> Iterator[Block]:
         for block in self._group.blocks():
-            yield scaled_block(self._scaling, block)
+            yield scaled_block(self._scaling, self._dtype, block)
 
 
-def scaled_block(scaling: Scaling, block: Block) -> Block:
-    """The rows of a block, scaled."""
-    return replace(block, features=scaling.apply_rows(block.features, block.features.dtype))
+def scaled_block(scaling: Scaling, dtype: np.dtype[Any], block: Block) -> Block:
+    """The rows of a block, scaled, and then of ``dtype``."""
+    return replace(block, features=scaling.apply_rows(block.features, dtype))
 
 
 @dataclass(frozen=True)
@@ -136,41 +146,64 @@ class Rescaled:
     found: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    @property
-    def scaling(self) -> Scaling | None:
-        """What is done to rows when they are read; None if nothing is."""
-        source = self.data.source
-        return source.scaling if isinstance(source, ScaledSource) else None
-
     def held_out(self, source: AbstractSource) -> AbstractSource:
         """A split of the same data set, scaled as the training rows are; other rows are already."""
-        scaled = self.scaling is not None and isinstance(source, Split)
-        return ScaledSource(source, self.scaling) if scaled and self.scaling is not None else source
+        own = self.data.source
+        if isinstance(own, ScaledSource) and isinstance(source, Split):
+            return ScaledSource(source, own.scaling, own.dtype)
+        return source
 
 
-def rescaled(data: TrainingData, wanted: str, executor: AbstractExecutor) -> Rescaled:
-    """Training data with its columns scaled as ``wanted``: "auto", "none" or a kind, by one pass.
+def rescaled(data: TrainingData, wanted: str, dtype: str, executor: AbstractExecutor) -> Rescaled:
+    """Training data with its columns scaled as ``wanted``: "auto", "none" or a kind, by one pass, and then in
+    the precision ``dtype``: "auto", "float32" or "float64".
 
     "auto" leaves data sets that were scaled when they were sharded as they are, and others whose columns have
-    about the same unit, see :meth:`~distkern.storage.spreads.Spreads.chosen`.
+    about the same unit, see :meth:`~distkern.storage.spreads.Spreads.chosen`. Of precisions it takes the one
+    of :func:`precision_of`, unless :meth:`~distkern.storage.spreads.Spreads.suit_single` says no.
 
     Raises
     ------
     InputError
-        If a kind is wanted of rows that are scaled already, or one that sparse rows cannot have.
+        If a kind is wanted of rows that are scaled already, or one that sparse rows cannot have; or numbers
+        are too large for the precision that is wanted.
     """
-    if not spreading(data, wanted):
-        return Rescaled(data)
-    source = data.source
-    spreads: Spreads = Driver({"train": source}, executor).measure(_spreading(source))
-    kind = spreads.chosen() if wanted == AUTO else cast(ScalingKind, wanted)
+    source, scales = data.source, bool(spreading(data, wanted))
+    precision = precision_of(source, dtype)
+    narrows = precision.itemsize < source.dtype.itemsize
+    kind: ScalingKind = "none"
+    if scales or narrows:
+        spreads: Spreads = Driver({"train": source}, executor).measure(_spreading(source))
+        if scales:
+            kind = spreads.chosen() if wanted == AUTO else cast(ScalingKind, wanted)
+        if narrows and dtype == AUTO and not spreads.suit_single(kind):
+            precision = source.dtype
+        elif narrows and kind == "none" and spreads.largest > float(np.finfo(precision).max):
+            raise InputError(TOO_LARGE, where="X", mend="scale the columns, or give dtype='float64'")
     if kind == "none":
-        return Rescaled(data)
+        same = precision == source.dtype
+        return Rescaled(data if same else replace(data, source=ScaledSource(source, Scaling(), precision)))
     scaling, chosen = spreads.scaling(kind), {"scale": kind} if wanted == AUTO else {}
     ranges = spreads.ranges[spreads.ranges > 0]
     found = f"{ranges.min(initial=np.inf):.3g} to {ranges.max(initial=0.0):.3g}" if ranges.size else "0"
     note = f"columns scaled ({kind}): their ranges were {found}"
-    return Rescaled(replace(data, source=ScaledSource(source, scaling), scaling=scaling), chosen, (note,))
+    scaled = ScaledSource(source, scaling, precision)
+    return Rescaled(replace(data, source=scaled, scaling=scaling), chosen, (note,))
+
+
+def precision_of(source: AbstractSource, wanted: str) -> np.dtype[Any]:
+    """What rows are trained in; "auto": their own, but single precision from 4,000 of them on."""
+    if wanted != AUTO:
+        return np.dtype(wanted)
+    return source.dtype if source.n_rows < _MANY_ROWS else np.dtype(np.float32)
+
+
+def check_stored(wanted: str, dtype: np.dtype[Any], of: str) -> None:
+    """Refuse another precision than the one that rows are stored in."""
+    if wanted not in (AUTO, dtype.name):
+        raise InputError(
+            f"is {wanted!r}, and rows of {of} are stored as {dtype.name}", where="dtype", mend="leave it out"
+        )
 
 
 def spreading(data: TrainingData, wanted: str) -> list[Outline]:

@@ -59,6 +59,15 @@ SCALE = Parameter(
     "none, as of data sets that were scaled when they were sharded, and kernels of numbers of at least 0",
 )
 
+DTYPE = Parameter(
+    AUTO,
+    (Words(AUTO, "float32", "float64"),),
+    "precision in which rows of arrays and frames are trained and predicted, to which they are cast once "
+    "scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns that are not "
+    "centred lie so far from 0 that it would not tell their numbers apart, else float64. Data sets have the "
+    "precision that they are stored in",
+)
+
 #: of classifiers whose loss is no likelihood
 PROBABILITY = Parameter(
     False, (FLAG,), "whether probabilities of classes are fitted, on rows that are held out of some cells"

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.names import order_by_name
-from distkern.common.sparse import Rows, with_columns
+from distkern.common.sparse import Rows, SparseRows, with_columns
 from distkern.storage.dataset import Dataset
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
+
+#: what is said of numbers that would become infinite
+TOO_LARGE = "there are numbers too large for single precision"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +47,31 @@ class Preparation:
     ----------
     order : (n_features,) which column of the rows is each column of the model; None if they are in order
     scaling : None for rows that are scaled already
+    dtype : of the prepared rows; None for what the caller asks for
     """
 
     order: NDArray[np.intp] | None = None
     scaling: Scaling | None = None
+    dtype: np.dtype[Any] | None = None
 
     def apply_rows(self, rows: Rows, out_dtype: DTypeLike = np.float32) -> Rows:
-        """Prepared rows of ``out_dtype``; raises as :meth:`Scaling.apply_rows`."""
+        """Prepared rows of :attr:`dtype` or else ``out_dtype``; raises as :meth:`Scaling.apply_rows`.
+
+        Raises
+        ------
+        InputError
+            If numbers are too large for a :attr:`dtype` that is narrower than theirs.
+        """
         if self.order is not None:
             rows = with_columns(rows, self.order)
-        return rows.astype(out_dtype) if self.scaling is None else self.scaling.apply_rows(rows, out_dtype)
+        scaling = Scaling() if self.scaling is None else self.scaling
+        if self.dtype is None:
+            return scaling.apply_rows(rows, out_dtype)
+        found = scaling.apply_rows(rows, self.dtype)
+        numbers = found.data if isinstance(found, SparseRows) else found
+        if self.dtype.itemsize < rows.dtype.itemsize and np.isinf(numbers).any():
+            raise InputError(TOO_LARGE, where="X", mend="leave such rows out, or fit with dtype='float64'")
+        return found
 
 
 def preparation_for(

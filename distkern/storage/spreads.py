@@ -20,6 +20,9 @@ UNEQUAL, UNEQUAL_AT_ALL = 30.0, 1000.0
 _MOST = 0.1, 0.9
 #: numbers larger than this, or columns all narrower than its inverse, are in units far from 1
 FAR = 100.0
+#: numbers this many times as large as their range have half of their digits left in single precision, and
+#: squares of numbers up to this, or from its inverse on, are numbers of it
+_DIGITS, _SQUARED = 2.0**12, 2.0**48
 
 
 @dataclass(frozen=True)
@@ -106,12 +109,32 @@ class Spreads:
         # numbers that are there, so that they are not rounded
         few, most = np.quantile(ranges, _MOST, method="nearest")
         differ = most > UNEQUAL * few or ranges.max() > UNEQUAL_AT_ALL * ranges.min()
-        largest = max(float(self.high.max()), -float(self.low.min()))
         away = np.maximum(self.low, -self.high)[varies] > ranges
-        far = largest > FAR or ranges.max() < 1.0 / FAR or bool(away.any())
+        far = self.largest > FAR or ranges.max() < 1.0 / FAR or bool(away.any())
         if not (differ or far):
             return "none"
         return "maxabs" if self.is_sparse else "standard" if differ else "minmax"
+
+    def suit_single(self, kind: ScalingKind) -> bool:
+        """Whether single precision, of 24 bits, tells the rows apart once they are scaled so.
+
+        Not where a column that is not centred has numbers more than 2^12 times as large as its range, nor
+        where squares of what is not scaled come near the ends of what it has numbers for.
+        """
+        if kind in ("standard", "minmax"):
+            return True
+        ranges, largest = self.ranges, np.maximum(self.high, -self.low)
+        varies = ranges > 0
+        tells = bool((largest <= _DIGITS * ranges)[varies].all())
+        if kind != "none":
+            return tells
+        least = float(ranges[varies].min(initial=1.0))
+        return tells and self.largest <= _SQUARED and least >= 1.0 / _SQUARED
+
+    @property
+    def largest(self) -> float:
+        """The largest modulus."""
+        return max(float(self.high.max()), -float(self.low.min()))
 
     def scaling(self, kind: ScalingKind) -> Scaling:
         """The scaling of that kind that is fitted on these rows.

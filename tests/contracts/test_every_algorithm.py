@@ -7,6 +7,7 @@ import pytest
 
 from distkern.losses import find_loss
 from distkern.runs.algorithms import algorithms
+from small import small as small_settings
 
 WITH_LOSSES = {name: kind for name, kind in algorithms().items() if "loss" in kind.hyperparameters}
 
@@ -52,3 +53,18 @@ def test_a_likelihood_gives_probabilities_with_every_algorithm_that_takes_it(nam
             chances = model.fit(features, labels).predict_proba(features)
             expected = 1 / (1 + np.exp(-model.decision_function(features)))
             np.testing.assert_allclose(chances, np.stack([1 - expected, expected], axis=1), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", algorithms())
+def test_rows_that_are_cast_give_what_rows_of_that_precision_give(name):
+    kind = algorithms()[name]
+    X = np.random.default_rng(0).normal(size=(120, 3)).astype(np.float32)
+    y = X[:, 0] + X[:, 1] ** 2 if kind.task == "regression" else (X[:, 0] + X[:, 1] ** 2 > 1).astype(int)
+    settings = small_settings(kind)
+    cast = kind(**settings, dtype="float32").fit(X.astype(np.float64), y)
+    given = kind(**settings).fit(X, y)
+    exact = kind(**settings, dtype="float64").fit(X, y)
+    assert (cast.dtype_, given.dtype_, exact.dtype_) == (np.float32, np.float32, np.float64)
+    assert kind(**settings).fit(X.astype(np.float64), y).dtype_ == np.float64
+    found = [getattr(model, "decision_function", model.predict)(X) for model in (cast, given)]
+    np.testing.assert_array_equal(*found)
