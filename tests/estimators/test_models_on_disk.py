@@ -28,6 +28,7 @@ KEYS = {
     "target_name",
     "gamma",
     "n_iter",
+    "dtype",
     "scaling",
     "class_weights",
     "mean_weight",
