@@ -15,8 +15,8 @@ from distkern.runs.scaled import spreading
 from distkern.solvers.hyperparameters import SCALE
 from small import most_classes, small, taken
 
-#: words that choose functions, and no passes
-FUNCTIONS = {"features", "loss", "kernel", "sampler"}
+#: words that choose functions, and no passes, and what is of arrays alone
+FUNCTIONS = {"features", "loss", "kernel", "sampler", "dtype"}
 #: settings that decide which passes there are, beside words and switches
 NUMBERS = ({"diameter": 0.5, "n_landmarks": None, "landmarks": "coverage"},)
 #: sweeps until a radius is found, Newton steps until the minimum: how many is not known before
