@@ -178,7 +178,7 @@ def test_names_are_known_without_an_import() -> None:
         solver = name.removesuffix("_regressor")
         known = {*CHOICE, "probability"} if solver == CHOSEN else hyperparameters_of(solvers[solver])
         names = {*known, "class_weight", "scale"}
-        assert {*kind().get_params()} - {"random_state"} <= names
+        assert {*kind().get_params()} - {"random_state", "dtype"} <= names
 
 
 def test_unknown_names_are_refused_before_the_estimators_are_imported(tmp_path: Path) -> None:
