@@ -63,7 +63,7 @@ class BoundedMetric:
         """That the gradient changed so over a step; passed over where it shows no curvature."""
         bent = np.asarray(np.einsum(self._axes, step, change))
         if np.any(bent > 0):
-            weights = np.divide(1.0, bent, out=np.zeros_like(bent), where=bent > 0)
+            weights = np.where(bent > 0, 1.0 / np.where(bent > 0, bent, 1.0), 0.0)
             self._pairs = [*self._pairs, (step, change, weights)][-_MEMORY:]
 
     def solve(self, gradient: Array) -> Array:
