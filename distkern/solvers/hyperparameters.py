@@ -64,8 +64,8 @@ DTYPE = Parameter(
     (Words(AUTO, "float32", "float64"),),
     "precision in which rows of arrays and frames are trained and predicted, to which they are cast once "
     "scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns that are not "
-    "centred lie so far from 0 that it would not tell their numbers apart, else float64. Data sets have the "
-    "precision that they are stored in",
+    "centred lie so far from 0 that it would not tell their numbers apart, else float64; of partial_fit that "
+    "of the first batch. Data sets have the precision that they are stored in",
 )
 
 #: of classifiers whose loss is no likelihood

@@ -45,7 +45,7 @@ class Model:
         return values if self.intercept is None else values.astype(np.float64) + self.intercept
 
     def strips(self, block: Block) -> Iterator[Block]:
-        """The rows of a block, as many at a time as are predicted at once."""
+        """The rows of a block, as many at a time as are predicted at once: whole tiles of its gradient."""
         rows = self.basis.strip_rows(self.coefficients.shape[1])
         for start in range(0, block.n_rows, rows):
             yield block.take(slice(start, start + rows))
@@ -116,19 +116,39 @@ def sums_and_slopes(
 
 def measure_gradient(block: Block, model: Model) -> Sums:
     """The losses, errors and gradient of a block; models with an intercept have it among the functions."""
-    risk, n_outputs = model.risk, model.coefficients.shape[1]
-    sums, gradient = Sums.none(risk), np.zeros((model.basis.size, n_outputs))
-    for strip in model.strips(block):
-        targets, weights = risk.targets(strip), risk.weights(strip)
-        predictions = np.empty((strip.n_rows, n_outputs), dtype=model.basis.dtype)
+    found = _Strips(block, model)
+    gradient = model.basis.gradient(block.features, model.coefficients, found.slopes)
+    return replace(found.sums, gradient=gradient)
 
-        def slopes_at(rows: slice, found: Floats) -> Floats:
-            predictions[rows] = found  # noqa: B023
-            return risk.slopes(found, targets[rows], None if weights is None else weights[rows])  # noqa: B023
 
-        gradient += model.basis.gradient(strip.features, model.coefficients, slopes_at)
-        sums = Sums.add(sums, sums_and_slopes(risk, strip, predictions, slopes=False)[0])
-    return replace(sums, gradient=gradient)
+class _Strips:
+    """Slopes of the tiles of a block, in order, and sums of losses of as many of them as make a strip.
+
+    A tile is short: losses summed by themselves in each take as long as the products.
+    """
+
+    def __init__(self, block: Block, model: Model) -> None:
+        self._risk, self._strips = model.risk, model.strips(block)
+        self.sums = Sums.none(model.risk)
+        self._begin = self._end = 0
+
+    def slopes(self, rows: slice, predictions: Floats) -> Floats:
+        """s_i dl/df of the next rows, (n_rows, k)."""
+        if rows.start == self._end:
+            self._next(predictions)
+        own = slice(rows.start - self._begin, rows.stop - self._begin)
+        self._predictions[own] = predictions
+        if rows.stop == self._end:
+            share, _ = sums_and_slopes(self._risk, self._strip, self._predictions, slopes=False)
+            self.sums = Sums.add(self.sums, share)
+        weights = None if self._weights is None else self._weights[own]
+        return self._risk.slopes(predictions, self._targets[own], weights)
+
+    def _next(self, predictions: Floats) -> None:
+        self._strip = next(self._strips)
+        self._begin, self._end = self._end, self._end + self._strip.n_rows
+        self._targets, self._weights = self._risk.targets(self._strip), self._risk.weights(self._strip)
+        self._predictions = np.empty((self._strip.n_rows, predictions.shape[1]), dtype=predictions.dtype)
 
 
 def measure(block: Block, model: Model) -> Sums:
