@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from workflows.orphans import end_with_parent
 from workflows.processes import environment
 from workflows.records import Record, Records
 
@@ -54,7 +55,7 @@ def answer(
     *,
     fresh: bool = False,
 ) -> None:
-    """Answer what is not answered yet, in processes of one thread.
+    """Answer what is not answered yet, in processes of one thread, which end with this one.
 
     Parameters
     ----------
@@ -68,7 +69,10 @@ def answer(
     with (
         _one_thread(),
         ProcessPoolExecutor(
-            min(processes, len(missing)), mp_context=context, max_tasks_per_child=1 if fresh else None
+            min(processes, len(missing)),
+            mp_context=context,
+            initializer=end_with_parent,
+            max_tasks_per_child=1 if fresh else None,
         ) as pool,
     ):
         asked: dict[Future[Record], Question] = {pool.submit(one.answer): one for one in missing}

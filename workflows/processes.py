@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from workflows.orphans import killed_with_this
 from workflows.records import Record
 
 ROOT = Path(__file__).parents[1]
@@ -27,12 +28,13 @@ def environment(threads: int) -> dict[str, str]:
 
 
 def run(
-    arguments: Sequence[str], *, threads: int, limit: float, cache: Path | None = None
+    arguments: Sequence[str], *, threads: int, limit: float | None, cache: Path | None = None
 ) -> tuple[Record, str]:
-    """Run a process to its end, or kill it and its children when its seconds are over.
+    """Run a process to its end, or kill it and its children when its seconds are over, or this one ends.
 
     Parameters
     ----------
+    limit : its seconds; None: as many as it takes
     cache : where the package keeps what past runs took; None: where it always does
 
     Returns
@@ -50,7 +52,8 @@ def run(
         start_new_session=True,
     )
     try:
-        output, errors = process.communicate(timeout=limit)
+        with killed_with_this(process.pid):
+            output, errors = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
         # its own group: workers that it has started go with it
         os.killpg(process.pid, signal.SIGKILL)
@@ -70,7 +73,9 @@ def run(
     return found, output
 
 
-def distkern(*arguments: str, threads: int, limit: float, cache: Path | None = None) -> tuple[Record, str]:
+def distkern(
+    *arguments: str, threads: int, limit: float | None, cache: Path | None = None
+) -> tuple[Record, str]:
     """A command of the package, as a user would run it."""
     return run([sys.executable, "-m", "distkern", *arguments], threads=threads, limit=limit, cache=cache)
 

@@ -12,9 +12,6 @@ from __future__ import annotations
 
 import json
 import math
-import resource
-import subprocess
-import sys
 import tempfile
 import tomllib
 from pathlib import Path
@@ -22,6 +19,8 @@ from typing import Any
 
 import click
 import numpy as np
+
+from workflows.processes import distkern
 
 
 @click.command(help=__doc__)
@@ -45,25 +44,19 @@ def main(jobs: tuple[Path, ...], data: Path, out: Path, seeds: int, settings: tu
 def run(job: Path, data: Path, seed: int, options: list[str]) -> dict[str, float]:
     """The last figures of a run, and its CPU seconds with those of its workers."""
     name = tomllib.loads(job.read_text())["data"]
-    before = cpu_seconds()
     with tempfile.TemporaryDirectory() as folder:
-        program = [sys.executable, "-m", "distkern", "train", str(job), f"--seed={seed}"]
-        program += [f"--data={data / name}", f"--out={folder}/model", *options]
-        subprocess.run(program, check=True, stdout=subprocess.DEVNULL)
+        job_options = [f"--seed={seed}", f"--data={data / name}", f"--out={folder}/model", *options]
+        found, _ = distkern("train", str(job), *job_options, threads=0, limit=None)
+        if "failed" in found:
+            raise click.ClickException(f"{job}: {found['failed']}")
         lines = (Path(folder) / "model" / "metrics.jsonl").read_text().splitlines()
     last: dict[str, Any] = json.loads(lines[-1])
     is_real = "test_rmse" in last
     return {
         "error": last["test_rmse" if is_real else "test_error"],
         "is_real": float(is_real),
-        "seconds": cpu_seconds() - before,
+        "seconds": found["cpu_seconds"],
     }
-
-
-def cpu_seconds() -> float:
-    """Of all processes that were started and have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def table(found: dict[str, list[dict[str, float]]]) -> str:
