@@ -171,6 +171,7 @@ def test_training_gives_the_curve_of_the_command(tmp_path):
 def test_all_settings_are_ones_that_the_algorithms_take(n_rows):
     data = a_subset(n_rows)
     named = [*machines.methods(data).values(), *exactness.methods(True, 64).values()]
+    named += exactness.kernels(True, n_rows).values()
     named += [costs.settings(name, n_rows) for name in costs.PAPER]
     named += [
         ("dsg", variants.settings(data, variant, 0.5, 32, "median", "logistic"))
@@ -249,8 +250,45 @@ def test_distances_are_to_the_minimum_of_the_same_seed(tmp_path):
         )
     table, _ = tables.exact(records, data)
     rows = {row[0]: row[1:] for row in table.rows}
-    assert rows["r-SDCA"] == ("1.00e-04 ± 0e+00", "2.00 ± 0.00", "2", "0.500 ± 0.000")
-    assert rows["r-RBCD"][:2] == ("5.00e-05 ± 0e+00", "1.00 ± 0.00")
+    near = "1.00e-04 ± 0e+00"
+    assert rows["r-SDCA"] == (near, near, "2.00 ± 0.00", "2.00 ± 0.00", "0.500 ± 0.000")
+    assert rows["r-RBCD"][::2][:2] == ("5.00e-05 ± 0e+00", "1.00 ± 0.00")
+
+
+def test_distances_with_the_kernel_itself_are_to_what_the_dual_certifies_or_to_the_exact_minimum(tmp_path):
+    records, data = Records(tmp_path), a_subset()
+    asked = {"seed": 0}
+    certified = [{"objective": 3.0, "gap": 2.0}, {"objective": 2.0004, "gap": 4e-4}]
+    found = [{"objective": value} for value in (3.0, 2.1, 2.05)]
+    for suffix in ("", exactness.OF_HINGE):
+        records.put(f"exactness/tiny/k-SDCA{suffix}/0", {"asked": asked, "curve": certified})
+        records.put(f"exactness/tiny/k-NORMA{suffix}/0", {"asked": asked, "curve": found})
+    records.put("exactness/tiny/k-LIBLINEAR, hinge/0", {"asked": asked, "objective": 1.95})
+    table, (plot,) = tables.exact(records, data)
+    rows = {row[0]: row[1:] for row in table.rows}
+    # D = 2 after the last pass
+    assert rows["k-SDCA"] == ("2.00e-04", "2.00e-04", "1.00", "1.00", "2.00e-04")
+    assert rows["k-NORMA"] == ("0.0250", "0.0250", "not reached", "2.00", "")
+    assert rows["k-NORMA, hinge"][0] == "0.0513"
+    assert plot.lines["k-NORMA"] == [(1.0, pytest.approx(0.05)), (2.0, pytest.approx(0.025))]
+
+
+@pytest.mark.parametrize("name", ["k-SDCA", "k-SDCA, hinge"])
+def test_the_exact_minimum_with_a_kernel_lies_between_what_dual_coordinates_find(tmp_path, name):
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((250, 3))
+    y = (np.abs(X).sum(axis=1) + generator.standard_normal(250) > 2.5).astype(int)
+    # so far apart that they are scaled
+    X *= [1.0, 1.0, 100.0]
+    data = tmp_path / "rows.zarr"
+    write_dataset(iter([(X, y)]), data, test_fraction=0.2, scale="none")
+    algorithm, settings = exactness.kernels(True, 200)[name]
+    given = {"algorithm": algorithm, "settings": settings, "seed": 3, "fingerprint": ""}
+    least = exactness.liblinear(data=str(data), **given)["objective"]
+    model = dk.SDCAClassifier(random_state=3, **{**settings, "stages": 400, "tol": 1e-5})
+    last = model.fit(dk.open_dataset(data).train).history_[-1]
+    assert last["gap"] < 1e-5 * last["objective"]
+    assert last["objective"] - last["gap"] - 1e-6 < least < last["objective"] + 1e-6
 
 
 def test_exponents_of_costs_are_fitted_over_the_rows(tmp_path):
