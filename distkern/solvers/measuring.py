@@ -45,7 +45,7 @@ class Model:
         return values if self.intercept is None else values.astype(np.float64) + self.intercept
 
     def strips(self, block: Block) -> Iterator[Block]:
-        """The rows of a block, as many at a time as are predicted at once: whole tiles of its gradient."""
+        """The rows of a block, as many at a time as are predicted at once."""
         rows = self.basis.strip_rows(self.coefficients.shape[1])
         for start in range(0, block.n_rows, rows):
             yield block.take(slice(start, start + rows))
@@ -124,31 +124,49 @@ def measure_gradient(block: Block, model: Model) -> Sums:
 class _Strips:
     """Slopes of the tiles of a block, in order, and sums of losses of as many of them as make a strip.
 
-    A tile is short: losses summed by themselves in each take as long as the products.
+    A tile is short: losses summed by themselves in each take as long as the products. Tiles of a basis need
+    not end where strips of its predictions do: one that would reach beyond a strip begins the next.
     """
 
     def __init__(self, block: Block, model: Model) -> None:
-        self._risk, self._strips = model.risk, model.strips(block)
-        self.sums = Sums.none(model.risk)
-        self._begin = self._end = 0
+        self._block, self._risk = block, model.risk
+        self._rows = model.basis.strip_rows(model.coefficients.shape[1])
+        self._sums = Sums.none(model.risk)
+        # of the strip that is filled: its first row, how many there are already, and how many fit
+        self._first = self._filled = self._room = 0
+
+    @property
+    def sums(self) -> Sums:
+        """Of all rows, when the slopes of all have been asked for."""
+        self._close()
+        return self._sums
 
     def slopes(self, rows: slice, predictions: Floats) -> Floats:
         """s_i dl/df of the next rows, (n_rows, k)."""
-        if rows.start == self._end:
-            self._next(predictions)
-        own = slice(rows.start - self._begin, rows.stop - self._begin)
+        if rows.stop > self._first + self._room:
+            self._close()
+            self._open(rows, predictions)
+        own = slice(rows.start - self._first, rows.stop - self._first)
         self._predictions[own] = predictions
-        if rows.stop == self._end:
-            share, _ = sums_and_slopes(self._risk, self._strip, self._predictions, slopes=False)
-            self.sums = Sums.add(self.sums, share)
+        self._filled = own.stop
         weights = None if self._weights is None else self._weights[own]
         return self._risk.slopes(predictions, self._targets[own], weights)
 
-    def _next(self, predictions: Floats) -> None:
-        self._strip = next(self._strips)
-        self._begin, self._end = self._end, self._end + self._strip.n_rows
+    def _open(self, rows: slice, predictions: Floats) -> None:
+        end = min(max(rows.start + self._rows, rows.stop), self._block.n_rows)
+        self._first, self._room = rows.start, end - rows.start
+        self._strip = self._block.take(slice(rows.start, end))
         self._targets, self._weights = self._risk.targets(self._strip), self._risk.weights(self._strip)
-        self._predictions = np.empty((self._strip.n_rows, predictions.shape[1]), dtype=predictions.dtype)
+        self._predictions = np.empty((self._room, predictions.shape[1]), dtype=predictions.dtype)
+
+    def _close(self) -> None:
+        if not self._filled:
+            return
+        whole = self._filled == self._room
+        strip = self._strip if whole else self._strip.take(slice(0, self._filled))
+        share, _ = sums_and_slopes(self._risk, strip, self._predictions[: self._filled], slopes=False)
+        self._sums = Sums.add(self._sums, share)
+        self._filled = 0
 
 
 def measure(block: Block, model: Model) -> Sums:

@@ -10,6 +10,9 @@ import pytest
 
 from distkern.bases import random_features
 from distkern.bases.base import add_transposed, product, rows_of_wide_tile
+from distkern.bases.landmarks import LandmarkBasis
+from distkern.bases.linear import LinearBasis
+from distkern.bases.nystroem import NystroemBasis
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common import tiles
 from distkern.common.errors import InputError
@@ -63,6 +66,44 @@ def test_features_by_blocks_are_those_of_whole_tiles(monkeypatch):
     assert by_blocks.largest == pytest.approx(whole.largest, rel=1e-12)
     held_out = measure(block, model)
     assert (held_out.losses, held_out.errors) == (pytest.approx(whole.losses), pytest.approx(whole.errors))
+
+
+def landmarks_of(r):
+    return np.random.default_rng(1).standard_normal((r, 4)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "basis",
+    [
+        LinearBasis(4, np.float32),
+        LinearBasis(200, np.float32, constant=True),
+        features(300, np.float32),
+        features(2**16, np.float32),
+        LandmarkBasis(RBF(0.5), landmarks_of(600)),
+        NystroemBasis(RBF(0.5), landmarks_of(127)),
+        NystroemBasis(RBF(0.5), landmarks_of(600)),
+    ],
+    ids=["linear", "wide", "random", "by blocks", "landmarks", "nystroem", "large"],
+)
+@pytest.mark.parametrize("k", [1, 26])
+def test_losses_beside_a_gradient_do_not_depend_on_where_its_tiles_end(basis, k):
+    d = basis.size - 1 if isinstance(basis, LinearBasis) and basis.constant else 4
+    generator, n = np.random.default_rng(2), 515 if basis.size == 2**16 else 5003
+    x = generator.standard_normal((n, d)).astype(np.float32)
+    labels = generator.integers(0, max(k, 2), n).astype(np.int32)
+    risk = Risk(find_loss("logistic")(), n_outputs=k)
+    block = Block(x, labels, generator.random(n))
+    coefficients = generator.normal(0.0, 0.1, (basis.size, k))
+    found = measure_gradient(block, Model(basis, coefficients, risk))
+    expected = measure(block, Model(basis, coefficients, risk))
+    assert found.n_rows == n
+    assert found.weight == pytest.approx(expected.weight, rel=1e-12)
+    assert found.losses == pytest.approx(expected.losses, rel=1e-5)
+    np.testing.assert_allclose(found.errors, expected.errors, rtol=1e-3)
+    predictions = basis.combine(x, coefficients)
+    slopes = risk.slopes(predictions, risk.targets(block), risk.weights(block))
+    scale = np.abs(found.gradient).max()
+    np.testing.assert_allclose(found.gradient, basis.transposed(x, slopes), atol=1e-4 * scale)
 
 
 def peak_bytes(n, r):
