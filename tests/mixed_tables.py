@@ -1,6 +1,14 @@
-"""A table like the Adult data: 14 mixed columns and a label, some values missing."""
+"""A table like the Adult data: 14 mixed columns and a label, some values missing.
+
+    python tests/mixed_tables.py adult.csv --rows 1000000
+
+writes one as CSV, some rows at a time.
+"""
 
 from __future__ import annotations
+
+import argparse
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -58,3 +66,20 @@ def adult(n_rows: int, seed: int = 0, *, missing: float = 0.01) -> pandas.DataFr
     frame = frame.astype(object).mask(holes)
     frame["income"] = label
     return frame
+
+
+def write(path: Path, n_rows: int, seed: int = 0, piece: int = 100_000) -> None:
+    """Write a CSV file of so many rows, in memory that does not grow with them."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for number, start in enumerate(range(0, n_rows, piece)):
+            part = adult(min(piece, n_rows - start), seed=seed + 1000 * number)
+            part.to_csv(file, index=False, header=start == 0)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    write(given.out, given.rows, given.seed)

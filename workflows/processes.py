@@ -8,8 +8,10 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from workflows.orphans import killed_with_this
@@ -88,6 +90,45 @@ def peak_bytes() -> int:
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+@contextmanager
+def peaks() -> Iterator[Record]:
+    """The largest resident memory that any process of the command ever has, by the kernel's own count."""
+    found: Record = {"worker_peak": 0, "driver_peak": 0}
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(1.0):
+            for process in Path("/proc").iterdir():
+                if process.name.isdigit():
+                    with suppress(OSError, ValueError):
+                        _look(process, found)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield found
+    finally:
+        done.set()
+        thread.join()
+
+
+def _look(process: Path, found: Record) -> None:
+    command = (process / "cmdline").read_bytes()
+    # a driver is a child of this process and leads a group of its own, which its workers stay in
+    stat = (process / "stat").read_text().rsplit(")", 1)[1].split()
+    parent, group = int(stat[1]), int(stat[2])
+    mine = Path("/proc/self").resolve().name
+    if parent == int(mine):
+        kind, found["group"] = "driver_peak", group
+    elif group == found.get("group") and b"spawn_main" in command:
+        kind = "worker_peak"
+    else:
+        return
+    for line in (process / "status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            found[kind] = max(found[kind], int(line.split()[1]) * 1024)
 
 
 def question(module: str, asked: Mapping[str, object], *, limit: float, threads: int) -> Record:

@@ -25,6 +25,7 @@ from distkern.estimators.svrg import SVRGClassifier, SVRGRegressor
 from distkern.estimators.trial import Sample
 from distkern.losses.base import AbstractLoss
 from distkern.runs.data import TrainingData
+from distkern.solvers._cells.sizes import auto_cell_rows
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.hyperparameters import CHOICE, CLASS_WEIGHT, PROBABILITY, RANDOM_STATE
 from distkern.solvers.risk import Risk
@@ -34,6 +35,8 @@ from distkern.storage.places import Place
 _NARROW = 1024
 #: columns from which on sparse rows are about as good as separable, and kernels of them gain little
 _WIDE = 2**14
+#: rows of cells where those of the usual number do not fit the memory limit
+_SMALLER_CELLS = (4000, 2000, 1000)
 
 
 @dataclass(frozen=True)
@@ -101,15 +104,28 @@ class AbstractKernelMachine(AbstractEstimator):
         limit = self.value("memory_limit")
         if limit is None:
             return first
-        frugal = [Candidate(self.cells, {"max_cell_rows": 1000})] if first.kind is self.cells else []
-        others = [*frugal, Candidate(self.svrg), Candidate(self.dsg)]
-        for candidate in (first, *others):
+        others = [Candidate(self.svrg), Candidate(self.dsg)]
+        for candidate in (first, *self._smaller(first, data), *others):
             if self._fits(candidate, data, limit, has_test=has_test):
                 if candidate is first:
                     return first
                 because = f"{first.spoken} does not fit the memory limit"
                 return replace(candidate, because=because)
         return first
+
+    def _smaller(self, first: Candidate, data: TrainingData) -> list[Candidate]:
+        """Cells of fewer rows, then ones that are searched on fewer rows: their metrics take most of all."""
+        if first.kind is not self.cells:
+            return []
+        usual = auto_cell_rows(
+            data.source.n_rows, data.source.n_features, quadratic=self.task == "regression"
+        )
+        sizes = [rows for rows in _SMALLER_CELLS if rows < usual]
+        found = [Candidate(self.cells, {"max_cell_rows": rows}) for rows in sizes]
+        if self.value("search") == "full":
+            quick = Candidate(self.cells, {"search": "quick"})
+            found += [quick, *(replace(one, settings={**one.settings, **quick.settings}) for one in found)]
+        return found
 
     def _made(self, chosen: Candidate) -> AbstractEstimator:
         own = {name: getattr(self, name) for name in self.hyperparameters}
@@ -215,7 +231,7 @@ class AbstractKernelMachine(AbstractEstimator):
         given = {
             name: value
             for name, value in self.machine_.get_params().items()
-            if name not in self.hyperparameters
+            if name not in self.hyperparameters or value != getattr(self, name)
         }
         chosen = {"name": self.algorithm_, "because": self.chosen_because_, "params": given}
         return {**self.machine_._facts(), "chosen": chosen}
@@ -237,8 +253,8 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
     Rows of up to 1,024 columns get exact machines in cells (:class:`~distkern.CellClassifier`), sparse rows
     of 16,384 columns or more a linear machine (:class:`~distkern.PegasosClassifier`); between them a trial on
     a sample of the rows decides between that and kernels at landmarks (:class:`~distkern.NewtonClassifier`).
-    What does not fit ``memory_limit`` gives way to smaller cells, to SVRG or to DSG. The choice depends on
-    the data, the seed and the limit alone.
+    What does not fit ``memory_limit`` gives way to smaller cells, to a search on fewer rows, to SVRG or to
+    DSG. The choice depends on the data, the seed and the limit alone.
 
     Examples
     --------

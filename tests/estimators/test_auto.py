@@ -119,9 +119,31 @@ def test_what_does_not_fit_the_limit_gives_way():
             else "of 50 dense columns"
         )
     assert found[4096] == ("cells", "auto")
-    assert found[256][0] in ("svrg", "dsg") or found[256][1] == 1000
+    assert found[512] == ("cells", 4000)
+    assert found[256][0] in ("svrg", "dsg") or found[256][1] in (1000, 2000)
     # nothing fits: the plan says what is missing of the best
     assert found[64] == ("cells", "auto")
+
+
+def test_a_search_that_does_not_fit_the_limit_gives_way_to_a_quick_one(tmp_path: Path, monkeypatch):
+    # a metric that is learned from 9,216 rows takes more than half of the limit
+    X, y = rows(20_000, 50)
+    model = KernelClassifier(memory_limit=512 * 2**20, random_state=0)
+    assert chosen(model, X, y) == ("cells", "cells does not fit the memory limit")
+    assert (model.machine_.search, model.machine_.max_cell_rows) == ("quick", 4000)
+    assert chosen(model.set_params(search="quick"), X, y)[0] == "cells"
+    assert (model.machine_.search, model.machine_.max_cell_rows) == ("quick", 4000)
+    # what was chosen is kept where it is not what was given
+    X, y = rows(500, 10)
+    monkeypatch.setattr(
+        KernelClassifier,
+        "_fits",
+        lambda self, candidate, *_, has_test: candidate.settings == {"search": "quick"},
+    )
+    model = KernelClassifier(memory_limit=2**30, random_state=0).fit(X, y)
+    assert (model.search, model.machine_.search) == ("full", "quick")
+    model.save(tmp_path / "m")
+    assert load_model(tmp_path / "m").machine_.get_params() == model.machine_.get_params()
 
 
 def test_a_saved_model_is_the_same(tmp_path: Path):

@@ -13,10 +13,8 @@ import argparse
 import json
 import shutil
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +23,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from distkern.storage.ingest import write_dataset
-from workflows.processes import distkern
+from workflows.processes import distkern, peaks
 from workflows.records import Record, Records
 
 N_NUMBERS, KINDS = 10, (4, 40)
@@ -135,45 +133,6 @@ def measure(folder: Path, n_rows: int, settings: list[str], workers: int, limit:
         "predict": predicted,
         "evaluate": {**evaluated, **json.loads(text)},
     }
-
-
-@contextmanager
-def peaks() -> Iterator[Record]:
-    """The largest resident memory that any process of the command ever has, by the kernel's own count."""
-    found: Record = {"worker_peak": 0, "driver_peak": 0}
-    done = threading.Event()
-
-    def watch() -> None:
-        while not done.wait(1.0):
-            for process in Path("/proc").iterdir():
-                if process.name.isdigit():
-                    with suppress(OSError, ValueError):
-                        _look(process, found)
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        yield found
-    finally:
-        done.set()
-        thread.join()
-
-
-def _look(process: Path, found: Record) -> None:
-    command = (process / "cmdline").read_bytes()
-    # a driver is a child of this process and leads a group of its own, which its workers stay in
-    stat = (process / "stat").read_text().rsplit(")", 1)[1].split()
-    parent, group = int(stat[1]), int(stat[2])
-    mine = Path("/proc/self").resolve().name
-    if parent == int(mine):
-        kind, found["group"] = "driver_peak", group
-    elif group == found.get("group") and b"spawn_main" in command:
-        kind = "worker_peak"
-    else:
-        return
-    for line in (process / "status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            found[kind] = max(found[kind], int(line.split()[1]) * 1024)
 
 
 def table(found: list[tuple[int, str, Record]]) -> str:
