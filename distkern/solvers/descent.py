@@ -88,11 +88,13 @@ class Descent:
     decrement : -g . d / 2 there, d the next step: what it would lower the objective by if that were a
         parabola and the metric its Hessian
     steps : taken
+    passes : made for them, of which those that are more were too long
     """
 
     point: Point
     decrement: float
     steps: int
+    passes: int
 
 
 def descend(
@@ -103,10 +105,16 @@ def descend(
     Each step is a pass, unless it is too long: then shorter ones are tried, at the minimum of the cubic
     through the values and slopes at both ends, and at last those of the metric alone.
     """
-    best, steps = start, 0
+    best, steps, passes = start, 0, 0
+
+    def counted(at: Array) -> Steps[Point]:
+        nonlocal passes
+        passes += 1
+        return (yield from measure(at))
+
     direction = -metric.solve(best.gradient)
     while steps < most and (steps == 0 or -0.5 * _inner(best.gradient, direction) > tolerance * best.value):
-        tried = yield from low_enough(measure, best, direction, apart=metric.apart)
+        tried = yield from low_enough(counted, best, direction, apart=metric.apart)
         if tried is None:
             if metric.is_plain:
                 break
@@ -115,7 +123,7 @@ def descend(
             metric.learn(tried.at - best.at, tried.gradient - best.gradient)
             best, steps = tried, steps + 1
         direction = -metric.solve(best.gradient)
-    return Descent(best, -0.5 * _inner(best.gradient, direction), steps)
+    return Descent(best, -0.5 * _inner(best.gradient, direction), steps, passes)
 
 
 def low_enough(

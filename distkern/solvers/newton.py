@@ -47,8 +47,10 @@ _STRIPS_OF_LIMIT = 64
 #: of the mean bent |z|^2 by the rows of a matrix, what is added to it: of directions of which it has seen few
 #: rows, or few that are bent, it knows too little, and steps would be too long
 _DAMPING = 0.3
-#: of it from stage to stage, with matrices of all rows
-_LESS_DAMPING = 0.3
+#: of it from stage to stage, with matrices of all rows; and where many steps were too long
+_LESS_DAMPING, _MORE_DAMPING = 0.3, 3.0
+#: passes of a step
+_MANY = 1.5
 #: on the sample, and to which share of the tolerance
 _SAMPLE_STEPS, _SAMPLE_TOLERANCE = 8, 0.3
 #: of the mean of a matrix's diagonal, what its rounding is at least, by the bytes of a number
@@ -250,9 +252,6 @@ class Newton(AbstractExplicit[NewtonState]):
         # the fewer rows, the more
         fewer = 1.0 if sample is None else schedule.rows(0) / schedule.rows(state.stage)
         nu = self.nu if exact else self.nu + damping * fewer
-        if sample is None and state.stage:
-            # nearer to the minimum it is known which rows are bent
-            damping *= _LESS_DAMPING
         # outputs of one against the rest, or of quantiles, have each its own objective
         apart = self.risk.loss.target_kind != "classes"
         metric = BoundedMetric(self._inverse(own, matrices, nu), apart=apart)
@@ -273,6 +272,11 @@ class Newton(AbstractExplicit[NewtonState]):
             of_sample = yield from descend(measure_sample, zero, metric, _SAMPLE_STEPS, tolerance)
             start = yield from measure(of_sample.point.at)
         found = yield from descend(measure, start, metric, schedule.most_steps, self.tol)
+        if found.passes > _MANY * found.steps:
+            damping *= _MORE_DAMPING
+        elif sample is None and state.stage:
+            # nearer to the minimum it is known which rows are bent
+            damping *= _LESS_DAMPING
         return found, coordinates.outward(found.point.at), sample is not None, damping
 
     def finished(self, state: NewtonState) -> bool:

@@ -159,8 +159,8 @@ class Layout(Sizes):
                 (trial_bytes(trial, *sizes, quadratic=quadratic) for trial in trials), default=0
             ),
             process_bytes=sample,
-            # as it was drawn, shuffled and sent
-            driver_bytes=3 * sample + 2 * self.map_bytes,
+            # as it was drawn and shuffled; sent, or mapped beside what it is mapped from
+            driver_bytes=4 * sample + 2 * self.map_bytes,
             # of each setting the losses of the rows that are held out
             result_bytes=MIB
             + self.map_bytes

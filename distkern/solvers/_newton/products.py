@@ -137,5 +137,5 @@ def truncated_step(
     )
     after = yield from low_enough(measure, start, found.step)
     if after is None:
-        return Descent(start, found.gained, 0)
-    return Descent(after, found.left if is_quadratic else found.gained, found.products)
+        return Descent(start, found.gained, 0, found.products)
+    return Descent(after, found.left if is_quadratic else found.gained, found.products, found.products)
