@@ -222,7 +222,7 @@ def nets(records: Records, every: Sequence[Subset]) -> Section:
         f"MLPRegressor with layers of {peers.LAYERS[0]} and {peers.LAYERS[1]}, Adam, on columns of mean 0 "
         "and variance 1. Its "
         '"joint" net, which '
-        "learns the convolutions as well, has no counterpart here. The paper's numbers are of MNIST-8M on "
+        "learns the convolutions as well, is in `workflows/dsg`. The paper's numbers are of MNIST-8M on "
         "features of such a net, which is why they are another matter than errors on these inputs. "
         "dsg.txt's Figure 7 is the same comparison: 0.5 % for DSG and 0.6 % for the joint net on "
         "MNIST-8M, 44.5 % and 42 % on ImageNet."

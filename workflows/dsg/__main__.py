@@ -3,10 +3,11 @@
     python -m workflows.dsg --out figures --data a9a.zarr --data covtype.zarr --data mnist.zarr:8,6
     python -m workflows.dsg --out figures --quick
 
-Figures 4 to 6 and Tables 2 and 3 with the paper's numbers beside ours, and how near every method comes to an
+Figures 4 to 7 and Tables 2 and 3 with the paper's numbers beside ours, and how near every method comes to an
 exact solution. Every run is a job, left in ``OUT/jobs``, and a file in ``OUT/records`` when it ends: the same
-command again does what is missing and writes the report anew. Without ``--data``, the machines of Figure 6
-are compared on virtual handwritten digits, 8 against 6.
+command again does what is missing and writes the report anew. Without ``--data`` and ``--images``, the
+machines of Figure 6 are compared on virtual handwritten digits, 8 against 6, and the nets of Figure 7 on all
+of them. The jointly trained net needs PyTorch, ``pip install 'distkern[torch]'``, and is skipped without it.
 """
 
 from __future__ import annotations
@@ -17,15 +18,27 @@ import click
 
 from workflows import report
 from workflows.averages import failed, of_seeds
-from workflows.dsg import costs, exactness, figures, machines, posterior, synthetic, tables
-from workflows.pool import answer
+from workflows.dsg import (
+    convolutional,
+    costs,
+    exactness,
+    figures,
+    machines,
+    nets,
+    posterior,
+    synthetic,
+    tables,
+)
+from workflows.pool import Question, answer
 from workflows.records import Records
 from workflows.subsets import Subset, digits, subset
 
-PARTS = ("rates", "process", "machines", "costs", "exactness")
+PARTS = ("rates", "process", "machines", "costs", "exactness", "nets")
 _QUICK_ROWS, _ROWS, _TEST_ROWS = 2**12, 50_000, 20_000
 #: columns, from which on principal components are taken, and how many: the paper's for MNIST
 _MOST_COLUMNS, _COMPONENTS = 200, 50
+#: images are taken as they are
+_ANY_COLUMNS = 10**9
 #: of the synthetic rows
 _QUICK_DRAWN, _DRAWN = 2**12, 2**17
 
@@ -33,6 +46,7 @@ _QUICK_DRAWN, _DRAWN = 2**12, 2**17
 @click.command(help=__doc__.replace("::\n", ":\n\n\b"))
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Of records and report.")
 @click.option("--data", multiple=True, help="PATH.zarr, of two classes; PATH.zarr:8,6 or :2 takes some.")
+@click.option("--images", multiple=True, help="PATH.zarr of square images, for neural nets.")
 @click.option("--part", "parts", type=click.Choice(PARTS), multiple=True, help="What is measured [all].")
 @click.option("--seeds", type=click.IntRange(1), help="Of every random choice, 0, 1, ... [5, quick 3].")
 @click.option("--rows", type=click.IntRange(256), help="Of each data set at most [50000, quick 4096].")
@@ -43,6 +57,7 @@ _QUICK_DRAWN, _DRAWN = 2**12, 2**17
 def main(
     out: Path,
     data: tuple[str, ...],
+    images: tuple[str, ...],
     parts: tuple[str, ...],
     seeds: int | None,
     rows: int | None,
@@ -63,6 +78,16 @@ def main(
         if one.n_classes != 2:
             there = f"has {one.n_classes} classes" if one.n_classes else "has real targets"
             raise click.UsageError(f"{one.name} {there}, and two classes are wanted: PATH.zarr:A,B takes two")
+    pictures = [subset(one, folder, n_rows, n_test, 0, _ANY_COLUMNS) for one in images]
+    if not data and not images and "nets" in chosen:
+        pictures = [digits(folder, n_rows, n_test)]
+    for one in pictures:
+        if one.n_classes == 0:
+            raise click.UsageError(f"{one.name} has real targets, and nets want classes here")
+        try:
+            convolutional.side_of(one.n_features, one.name)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
     asked = []
     if "rates" in chosen:
         asked += synthetic.questions(n_seeds, quick, n_drawn, jobs)
@@ -75,6 +100,8 @@ def main(
         asked += costs.questions(n_seeds, quick)
     if "exactness" in chosen:
         asked += exactness.questions(_largest(subsets), n_seeds, quick, jobs)
+    if "nets" in chosen:
+        asked += _nets(pictures, n_seeds, quick, jobs)
     if not report_only:
         answer(records, asked, processes, click.echo)
     sections = [
@@ -82,6 +109,7 @@ def main(
         figures.ridge(records, n_drawn),
         figures.process(records),
         *(figures.side_by_side(records, one) for one in subsets),
+        *(nets.compared(records, one) for one in pictures),
         *tables.requirements(records),
         tables.exact(records, _largest(subsets)),
         failed(records),
@@ -90,12 +118,25 @@ def main(
         f"{report.made()}{note and f' ({note})'}; processes of one thread, CPU seconds; "
         f"{of_seeds(n_seeds)}; {'quick, ' if quick else ''}at most {n_rows:,} rows of a data set.\n\n"
         'The experiments of Dai, Xie, He, Liang, Raj, Balcan and Song, "Scalable kernel methods via doubly '
-        "stochastic gradients\" (2014), with this package's algorithms. Its neural nets of Figure 7 are "
-        "in `workflows/cdsg`; its MNIST-8M, ImageNet, CIFAR-10 and molecules are not here."
+        "stochastic gradients\" (2014), with this package's algorithms. Its MNIST-8M, ImageNet, "
+        "CIFAR-10 and molecules are not here."
     )
     title = "Doubly stochastic gradients: the paper's experiments"
     for path in report.write(title, words, [one for one in sections if one[0].rows], out / "report"):
         click.echo(f"written: {path}")
+
+
+def _nets(pictures: list[Subset], seeds: int, quick: bool, jobs: Path) -> list[Question]:
+    """What is asked of nets, and a line on what is not."""
+    joint = convolutional.is_installed()
+    if not pictures:
+        click.echo("nets: left out, for --images names no data set of square images")
+    elif not joint:
+        click.echo("nets: joint net skipped, torch is not installed (pip install 'distkern[torch]')")
+    asked = []
+    for one in pictures:
+        asked += nets.questions(one, seeds, quick, jobs, joint=joint)
+    return asked
 
 
 def _largest(subsets: list[Subset]) -> Subset:
