@@ -1,7 +1,8 @@
 """Parties of Rounds as Dask actors, one in each worker process.
 
-Messages go from the client straight to the workers, to all at once, in one coroutine on the client's loop: an
-actor's own proxy wakes a thread for every call, and through the scheduler every message would travel twice.
+Messages go from the client straight to the workers, to all at once (to many by way of some), in one coroutine
+on the client's loop: an actor's own proxy wakes a thread for every call, and through the scheduler every
+message would travel twice.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from numpy.typing import NDArray
 from distkern.common.errors import ClusterError
 from distkern.common.types import AbstractSource
 from distkern.engine.dask.calls import LOST, Calls
+from distkern.engine.dask.relays import RelayingParty, Target
 from distkern.engine.dask.workers import explain_errors, on_worker, versions
-from distkern.engine.party import Party
 from distkern.engine.plan import RoundsPlan
 from distkern.engine.rounds import AbstractParties, Lost, Saved
 from distkern.passes import Rounds
@@ -42,6 +43,11 @@ class _Place:
         self.key = ""
         self.epoch = ""
         self.future: Any = None
+
+    @property
+    def target(self) -> Target:
+        """Whom calls are meant for."""
+        return Target(self.address, self.key, self.epoch)
 
     def release(self) -> None:
         """Let the worker forget the actor."""
@@ -105,9 +111,7 @@ class ActorParties(AbstractParties):
             return self._answers(places, function, arguments)
 
     def _answers(self, places: list[_Place], function: str, arguments: tuple[Any, ...]) -> list[Any]:
-        answers = self._calls.all(
-            [(place.address, place.key, function, (place.epoch, *arguments)) for place in places]
-        )
+        answers = self._calls.all([place.target for place in places], function, arguments)
         for position, place in enumerate(places):
             for _ in range(_ATTEMPTS):
                 if answers[position] is not LOST:
@@ -123,7 +127,7 @@ class ActorParties(AbstractParties):
         return answers
 
     def _again(self, place: _Place, function: str, arguments: tuple[Any, ...]) -> Any:
-        return self._calls.all([(place.address, place.key, function, (place.epoch, *arguments))])[0]
+        return self._calls.all([place.target], function, arguments)[0]
 
     def _settle(self, place: _Place, patience: float) -> None:
         """Make a party on a living worker, in the state after the last answered message."""
@@ -133,7 +137,7 @@ class ActorParties(AbstractParties):
             place.epoch = uuid.uuid4().hex
             place.key = f"distkern-party-{place.epoch}"
             place.future = self._client.submit(
-                Party,
+                RelayingParty,
                 place.epoch,
                 key=place.key,
                 actor=True,
