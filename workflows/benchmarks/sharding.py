@@ -1,7 +1,7 @@
-"""`distkern shard` of a CSV file beside pyarrow's reader and a plain write of the same rows to zarr, in turns.
+"""`distkern shard` of a CSV file beside pyarrow's reader and a plain write of its rows to zarr, in turns.
 
     python workflows/benchmarks/sharding.py --rows 1000000 --columns 54
-    python workflows/benchmarks/sharding.py --csv covtype.csv --target cover_type --shard "--test-fraction 0.2"
+    python workflows/benchmarks/sharding.py --csv covtype.csv --target cover_type --shard "--test-fraction .2"
 
 Each is a process of its own on the same file. The peer reads the whole file into memory with all threads,
 makes one float32 array of it and writes that, with zarr's default codec and chunks of as many rows as ours
@@ -32,7 +32,8 @@ table = csv.read_csv(sys.argv[1])
 rows = np.empty((table.num_rows, table.num_columns), dtype=np.float32)
 for number, column in enumerate(table.columns):
     rows[:, number] = column.to_numpy()
-array = zarr.create_array(sys.argv[2], shape=rows.shape, dtype=rows.dtype, chunks=(int(sys.argv[3]), rows.shape[1]))
+chunks = int(sys.argv[3]), rows.shape[1]
+array = zarr.create_array(sys.argv[2], shape=rows.shape, dtype=rows.dtype, chunks=chunks)
 array[:] = rows
 """
 _ROWS_PER_CHUNK = 16_384
@@ -62,8 +63,8 @@ def main() -> None:
             )
             ratios.append(plain / seconds)
             print(
-                f"shard {seconds:.1f} s ({cpu:.1f} CPU s), {_mib(ours):.0f} MiB; pyarrow and zarr {plain:.1f} s "
-                f"({plain_cpu:.1f}), {_mib(theirs):.0f} MiB; theirs / ours {ratios[-1]:.2f}"
+                f"shard {seconds:.1f} s ({cpu:.1f} CPU s), {_mib(ours):.0f} MiB; pyarrow and zarr "
+                f"{plain:.1f} s ({plain_cpu:.1f}), {_mib(theirs):.0f} MiB; theirs / ours {ratios[-1]:.2f}"
             )
         print(f"{_mib(source):.0f} MiB of CSV; median theirs / ours {statistics.median(ratios):.2f}")
 
