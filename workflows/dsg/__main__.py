@@ -100,7 +100,7 @@ def main(
         asked += costs.questions(n_seeds, quick)
     if "exactness" in chosen:
         asked += exactness.questions(_largest(subsets), n_seeds, quick, jobs)
-    if "nets" in chosen:
+    if "nets" in chosen and not report_only:
         asked += _nets(pictures, n_seeds, quick, jobs)
     if not report_only:
         answer(records, asked, processes, click.echo)

@@ -142,4 +142,6 @@ def _words(data: Subset, found: dict[str, Seeds]) -> str:
         "best for so few rows and features; the median distance with nu = 1e-6 was the best of six settings "
         "tried, by the test error of seed 0."
     )
-    return about + joint + common + paper
+    n_seeds = len(found[JOINT])
+    seeds = " What has to do with the joint net is of seed 0 alone." if n_seeds == 1 else ""
+    return about + joint + common + seeds + paper

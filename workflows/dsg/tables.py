@@ -94,23 +94,30 @@ def _words(data: Subset, names: Sequence[str]) -> str:
     )
     if not any(name.startswith("k-") for name in names):
         return words
-    factorised = data.n_rows <= exactness.MOST_EXACT
     minimum = (
         "LinearSVC's over the rows of L, K = L L' the whole kernel matrix"
-        if factorised
+        if data.n_rows <= exactness.MOST_EXACT
         else f"what the dual variables of k-SDCA certify, for no {data.n_rows:,} x {data.n_rows:,} matrix "
-        "is made; seed 0 alone"
+        "is made; they are of seed 0 alone"
     )
-    return words + (
-        "\n\nThe k- forms have the kernel itself and nu/2 |f|²; with the hinge loss nu is 1/n, the paper's "
-        f"for Forest. Their minimum is {minimum}. NORMA's steps are its paper's, g/sqrt(t) on batches of 4 "
-        "rows, and its model is the last iterate: it has no dual, and its distance is of the order of the "
-        "last step, so that it falls like 1/sqrt(passes), not geometrically. A row's coefficient "
-        "shrinks e-fold within sqrt(t)/(g nu) steps. An expansion that is truncated to a quarter of the "
-        f"rows, {data.n_rows // 4:,}, loses them before, and stays far from the minimum however many passes "
-        "it makes. With nu = 1/n hardly anything is forgotten within these passes, and the errors of the "
-        "first and longest steps are in the model to its end."
+    words += (
+        f"\n\nThe k- forms have the kernel itself and nu/2 |f|². Their minimum is {minimum}. NORMA's steps "
+        "are its paper's, g/sqrt(t) on batches of 4 rows, and its model is the last iterate: it has no dual, "
+        "and its distance is of the order of the last step, so that it falls like 1/sqrt(passes), not "
+        "geometrically."
     )
+    if "k-NORMA, truncated" in names:
+        words += (
+            " A row's coefficient shrinks e-fold within sqrt(t)/(g nu) steps. An expansion that is truncated "
+            f"to a quarter of the rows, {data.n_rows // 4:,}, loses them before, and stays far from the "
+            "minimum however many passes it makes."
+        )
+    if any(name.endswith(exactness.OF_HINGE) for name in names):
+        words += (
+            " With the hinge loss nu is 1/n, the paper's for Forest: NORMA forgets hardly anything within "
+            "these passes, and the errors of its first and longest steps are in the model to its end."
+        )
+    return words
 
 
 def requirements(records: Records) -> list[Section]:
