@@ -7,7 +7,8 @@ import click
 from distkern.cli import known_jobs, options
 from distkern.storage.places import Place, copy_to_local
 
-_PARTS = ("model.json", "arrays", "metrics.jsonl", "report.html")
+#: the last is of a search: its trials and their page
+_PARTS = ("model.json", "arrays", "metrics.jsonl", "report.html", "tune")
 
 
 @click.command()

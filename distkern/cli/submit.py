@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from distkern.engine.dask.jobs import JobScheduler
     from distkern.jobs.folder import JobFolder
     from distkern.jobs.record import Record
+    from distkern.storage.dataset import Dataset
 
 
 @click.command(cls=options.JobCommand)
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
     type=options.PLACE,
     help="Where `distkern jobs` will look (default: DISTKERN_RUNS, else the folder that holds the model's).",
 )
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Candidates of a search that are tried at a time, each with a share of the workers' memory.",
+)
 @click.option("--wait", is_flag=True, help="Show the job until it is over; Ctrl-C does not stop it.")
 @options.as_json
 def submit(
@@ -41,15 +48,16 @@ def submit(
     resume: bool,
     retries: int,
     runs: Place | None,
+    jobs: int | None,
     wait: bool,
     as_json: bool,
     **flags: Any,
 ) -> None:
     """Train on a cluster, without this machine: its scheduler runs the driver too.
 
-    Takes what `distkern train` takes, and the address of a scheduler. The data set and the model's folder
-    must be on a place that this machine and all workers share: a common folder, or URLs of a store. Prints
-    the job's id last.
+    Takes what `distkern train` takes, and the address of a scheduler. A job with a table [search] searches as
+    `distkern tune` does, and then trains the best. The data set and the model's folder must be on a place
+    that this machine and all workers share: a common folder, or URLs of a store. Prints the job's id last.
 
     \b
     Example:
@@ -63,11 +71,9 @@ def submit(
     from distkern.jobs.folder import JobFolder
 
     job = resolve_job(job_file, flags, settings)
-    if job.search is not None:
+    if jobs is not None and job.search is None:
         raise InputError(
-            "has a table [search], which is for `distkern tune`",
-            where=str(job_file),
-            mend=f"search first: distkern tune {job_file}",
+            "is for searches, and the job has no table [search]", where="--jobs", mend="leave it out"
         )
     if "://" not in job.scheduler:
         raise InputError(
@@ -79,28 +85,44 @@ def submit(
     update = {"data": str(absolute(job.data)), "out": str(absolute(job.model_folder))}
     job = job.model_copy(update=update)
     estimator, dataset = prepare(job)
-
-    from distkern.runs.folder import check_folder, check_resumption
-
     folder = JobFolder(job.model_folder)
     try:
-        check_folder(folder.path, resume)
+        kind = _checked_search(job, dataset) if job.search else _checked_run(job, estimator, dataset, resume)
     except InputError:
         # what must not be touched while it is made has better advice
         folder.refuse_if_driven()
         raise
-    if resume:
-        check_resumption(estimator, dataset.train, folder.path, test=dataset.test)
-    record = _send(job, folder, retries, folder.path.parent if runs is None else runs)
+    record = _send(job, jobs, folder, retries, folder.path.parent if runs is None else runs)
     if not as_json:
         click.echo(f"see it with {record.command('logs', '--follow')}", err=True)
     facts = {"id": record.id, "out": record.out, "scheduler": record.scheduler}
-    text = f"{job.algorithm} on {place_of(job.data).name} to {job.scheduler}: job {record.id}"
+    text = f"{kind} on {place_of(job.data).name} to {job.scheduler}: job {record.id}"
     options.tell(as_json, facts, text)
     if wait:
         state = follow(folder, wait=True)
         if state != "finished":
             raise DistkernError(ending(folder, state))
+
+
+def _checked_run(job: Job, estimator: Any, dataset: Dataset, resume: bool) -> str:
+    """What is trained, in words, if the model's folder can be trained to."""
+    from distkern.runs.folder import check_folder, check_resumption
+
+    check_folder(job.model_folder, resume)
+    if resume:
+        check_resumption(estimator, dataset.train, job.model_folder, test=dataset.test)
+    return job.algorithm
+
+
+def _checked_search(job: Job, dataset: Dataset) -> str:
+    """What is searched, in words, if it can be and the folder holds no other search; one there goes on."""
+    from distkern.cli.tuning import check_search_folder, search_folder, search_of
+
+    search = search_of(job, dataset)
+    check_search_folder(job)
+    if (search_folder(job) / "search.json").exists():
+        search.folder.begin(search.identity())
+    return f"{search.n_trials} trials of {job.algorithm}"
 
 
 def _refuse_if_driven(folder: JobFolder, scheduler: JobScheduler) -> None:
@@ -116,16 +138,19 @@ def _refuse_if_driven(folder: JobFolder, scheduler: JobScheduler) -> None:
         folder.refuse_if_driven()
 
 
-def _send(job: Job, folder: JobFolder, retries: int, runs: Place) -> Record:
+def _send(job: Job, jobs: int | None, folder: JobFolder, retries: int, runs: Place) -> Record:
     """Write the job down and hand its driver to the scheduler."""
     from distkern.cli.training import train_described
+    from distkern.cli.tuning_job import JOBS, tune_described
     from distkern.engine.dask.jobs import JobScheduler
     from distkern.jobs.driver import drive
     from distkern.jobs.index import JobIndex
     from distkern.jobs.probe import check_store
     from distkern.jobs.record import Record, new_id
 
-    description = job.model_dump()
+    description, train = job.model_dump(), train_described
+    if job.search is not None:
+        description[JOBS], train = jobs or 1, tune_described
     with JobScheduler(job.scheduler) as scheduler:
         _refuse_if_driven(folder, scheduler)
         fresh = not folder.path.exists()
@@ -156,7 +181,7 @@ def _send(job: Job, folder: JobFolder, retries: int, runs: Place) -> Record:
             drive,
             record.out,
             description,
-            train_described,
+            train,
             name=record.id,
             submission=record.submission,
             retries=retries,

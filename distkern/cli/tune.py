@@ -63,36 +63,22 @@ def tune(
     _, dataset = prepare(job)
 
     from distkern.cli.supervision import driving
-    from distkern.cli.training import has_dashboard, run_job
-    from distkern.cli.tuning import ShownSearch, search_folder, search_of, with_settings
-    from distkern.cli.tuning_page import tuning_page
+    from distkern.cli.training import has_dashboard
+    from distkern.cli.tuning import ShownSearch, check_search_folder, search_of, searched, train_best
     from distkern.monitor.terminal import Terminal
-    from distkern.storage.atomic import write_text_atomic
     from distkern.tuning.workshop import Where
 
     search = search_of(job, dataset)
-    _refuse_other_model(job)
+    check_search_folder(job)
     where = Where(job.scheduler, job.workers, job.memory_limit, has_dashboard(job, dashboard), jobs)
-    page = search_folder(job) / "report.html"
     with driving(job, resume=True) as guards, Terminal() as terminal:
-        ranked = search.run(where, ShownSearch(search, terminal, guards))
-        write_text_atomic(page, tuning_page(job, dataset, search, ranked))
+        ranked = searched(job, dataset, search, where, ShownSearch(search, terminal, guards))
         terminal.clear()
-        best = with_settings(job, ranked[0].settings)
-        begun = any((job.model_folder / name).exists() for name in ("checkpoints", "model.json"))
-        _, history = run_job(best, dataset, listeners=[*guards, terminal], resume=begun, dashboard=dashboard)
+        _, history = train_best(job, dataset, ranked, listeners=[*guards, terminal], dashboard=dashboard)
     if as_json:
         click.echo(json.dumps(_facts(job, search, ranked, history[-1])))
     else:
         _show(job, search, ranked, history[-1])
-
-
-def _refuse_other_model(job: Job) -> None:
-    """Refuse a folder with a model or an unfinished run that no search has made."""
-    from distkern.cli.tuning import search_folder
-    from distkern.runs.folder import check_folder
-
-    check_folder(job.model_folder, resume=(search_folder(job) / "search.json").exists())
 
 
 def _facts(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +105,7 @@ def _facts(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any])
 
 def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any]) -> None:
     from distkern.cli.tables import console, table
-    from distkern.cli.tuning import at_an_end, compared_on, in_metric, search_folder, within_chance
+    from distkern.cli.tuning import at_an_end, chosen_words, in_metric, search_folder, within_chance
     from distkern.monitor.text import error_name, in_error, in_time
     from distkern.tuning.candidate import in_words
 
@@ -131,11 +117,7 @@ def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any]) 
     console().print(table(("candidate", metric, "rows", "time"), rows))
     if len(ranked) > _MOST_ROWS:
         click.echo(f"the best {_MOST_ROWS} of {len(ranked)}; the page has all")
-    seconds = sum(one.seconds for one in ranked)
-    click.echo(
-        f"chosen: {in_words(ranked[0].settings)} ({metric} {in_metric(metric, ranked[0].value)} on "
-        f"{compared_on(search, ranked[0])}; {search.n_trials} trials, {in_time(seconds)})"
-    )
+    click.echo(chosen_words(search, ranked))
     if chance := within_chance(search, ranked):
         click.echo(chance)
     for text in at_an_end(ranked):

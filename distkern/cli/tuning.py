@@ -15,7 +15,7 @@ from distkern.tuning.candidate import Candidate, in_words
 from distkern.tuning.record import SearchFolder, Task, Trial
 from distkern.tuning.search import Ranked, Search
 from distkern.tuning.space import Range, settings_of
-from distkern.tuning.workshop import Watcher
+from distkern.tuning.workshop import Watcher, Where
 
 if TYPE_CHECKING:
     from distkern.monitor.terminal import Terminal
@@ -148,6 +148,54 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def trial_words(search: Search, candidate: Candidate, trial: Trial, n_done: int, n_all: int) -> Sequence[str]:
+    """A line about a trial that has finished, and one about why it failed."""
+    metric = search.metric.name
+    value = "failed" if trial.value is None else f"{metric} {in_metric(metric, trial.value)}"
+    line = (
+        f"{n_done:>{len(str(n_all))}} of {n_all}: {value} after {in_time(trial.seconds)} on "
+        f"{trial.n_learned:,} rows: {in_words(candidate.settings)}"
+    )
+    return [line, f"  {trial.failed}"] if trial.failed else [line]
+
+
+def chosen_words(search: Search, ranked: Sequence[Ranked]) -> str:
+    """A line about what is the best, by how much, and what it took to find it."""
+    metric, best = search.metric.name, ranked[0]
+    seconds = sum(one.seconds for one in ranked)
+    return (
+        f"chosen: {in_words(best.settings)} ({metric} {in_metric(metric, best.value)} on "
+        f"{compared_on(search, best)}; {search.n_trials} trials, {in_time(seconds)})"
+    )
+
+
+def searched(job: Job, dataset: Dataset, search: Search, where: Where, watcher: Watcher) -> list[Ranked]:
+    """Make the trials that have not been made and the page of all; the candidates, the best first."""
+    from distkern.cli.tuning_page import tuning_page
+    from distkern.storage.atomic import write_text_atomic
+
+    ranked = search.run(where, watcher)
+    write_text_atomic(search_folder(job) / "report.html", tuning_page(job, dataset, search, ranked))
+    return ranked
+
+
+def train_best(
+    job: Job, dataset: Dataset, ranked: Sequence[Ranked], **given: Any
+) -> tuple[Any, list[dict[str, Any]]]:
+    """:func:`~distkern.cli.training.run_job` of the best settings, from where it was interrupted."""
+    from distkern.cli.training import run_job
+
+    begun = any((job.model_folder / name).exists() for name in ("checkpoints", "model.json"))
+    return run_job(with_settings(job, ranked[0].settings), dataset, resume=begun, **given)
+
+
+def check_search_folder(job: Job) -> None:
+    """Refuse a folder with a model or an unfinished run that no search has made."""
+    from distkern.runs.folder import check_folder
+
+    check_folder(job.model_folder, resume=(search_folder(job) / "search.json").exists())
+
+
 class ShownSearch(Watcher):
     """A search in the terminal: a bar, and a line for every trial that has finished."""
 
@@ -161,14 +209,8 @@ class ShownSearch(Watcher):
 
     def finished(self, candidate: Candidate, trial: Trial, n_done: int, n_all: int) -> None:
         self._done = n_done
-        metric = self._search.metric.name
-        value = "failed" if trial.value is None else f"{metric} {in_metric(metric, trial.value)}"
-        self._terminal.line(
-            f"{n_done:>{len(str(n_all))}} of {n_all}: {value} after {in_time(trial.seconds)} on "
-            f"{trial.n_learned:,} rows: {in_words(candidate.settings)}"
-        )
-        if trial.failed:
-            self._terminal.line(f"  {trial.failed}")
+        for line in trial_words(self._search, candidate, trial, n_done, n_all):
+            self._terminal.line(line)
 
     def resumed(self, n_found: int) -> None:
         self._done += n_found

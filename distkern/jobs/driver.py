@@ -11,7 +11,6 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 from distkern.common.errors import DistkernError, FencedError
-from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.events import Event, Listener
 from distkern.jobs.faults import is_fault_of_cluster
 from distkern.jobs.fence import Fence
@@ -164,8 +163,9 @@ def drive(
         if record.state != CANCELLED:
             folder.write(record := record.changed(state=CANCELLED, finished=time.time()))
         return _told(record)
-    stages = CheckpointFolder(folder.path / "checkpoints", {}).stages()
-    progress = (record.submission, stages[-1] if stages else -1)
+    n_trials, stage = folder.progress()
+    # of a run that is no search as it was before there were searches
+    progress = (record.submission, stage, *([n_trials] if n_trials else []))
     hopeless = folder.starts_at(progress) >= MOST_STARTS
     fence = folder.claim(progress)
     record = record.changed(
@@ -189,13 +189,14 @@ def drive(
     with Heartbeat(folder, fence, {"stages": folder.pulse().get("stages")}) as heartbeat:
         try:
             if hopeless:
+                at = f"after trial {n_trials}" if n_trials and stage < 0 else f"in stage {stage + 1}"
                 raise DistkernError(
-                    f"its driver died {MOST_STARTS} times in a row in stage {progress[1] + 1} (out of "
+                    f"its driver died {MOST_STARTS} times in a row {at} (out of "
                     "memory?): see `distkern plan`, give the workers more memory, and submit it with --resume"
                 )
             # what happened to the hosts before this start is no sign of what the job does to this one
             progressed()
-            train(description, (Guard(folder, fence, asked_to_stop), log, heartbeat, saved), bool(stages))
+            train(description, (Guard(folder, fence, asked_to_stop), log, heartbeat, saved), stage >= 0)
             record = _finish(folder, record)
         except FencedError as error:
             # the newer driver owns the record

@@ -12,6 +12,7 @@ from typing import Any
 
 from distkern.common.errors import CorruptDataError, InputError, StoreError
 from distkern.common.processes import birth, is_running
+from distkern.engine.checkpoint import CheckpointFolder
 from distkern.jobs.fence import Fence, claim, starts_at
 from distkern.jobs.record import LOST_SECONDS, OVER, RUNNING, Record, from_json, state_of
 from distkern.storage.atomic import explain_errors, write_text_atomic
@@ -20,6 +21,8 @@ from distkern.storage.places import Location, place_of, remove_tree
 
 #: what a job leaves in the folder of its run, beside what the run leaves
 RECORD, LOG, CANCEL, OWN = "job.json", "log.jsonl", "cancel", ".job"
+#: what a search leaves there of each trial
+TRIALS = "tune/trials"
 #: key of a sign of life: the driver is a process that somebody waits for, and no job of a scheduler
 ATTACHED = "attached"
 
@@ -53,6 +56,15 @@ class JobFolder:
     def has_model(self) -> bool:
         """Whether training has finished: ``model.json`` is written last, once, and whole."""
         return (self.path / "model.json").is_file()
+
+    def progress(self) -> tuple[int, int]:
+        """How far the run is: the trials of a search that are kept, and the last stage or -1."""
+        try:
+            n_trials = sum(file.name[:1] != "." for file in (self.path / TRIALS).iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            n_trials = 0
+        stages = CheckpointFolder(self.path / "checkpoints", {}).stages()
+        return n_trials, stages[-1] if stages else -1
 
     def record(self) -> Record:
         """What the folder says of its job.

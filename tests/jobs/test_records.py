@@ -233,3 +233,14 @@ def test_only_the_cluster_s_faults_are_tried_again() -> None:
         with_retries(run, 0, said.append, sleep=slept.append)
     for error in (InputError("wrong"), DivergenceError("inf"), OSError(28, "full"), ZeroDivisionError()):
         assert not is_fault_of_cluster(error)
+
+
+def test_trials_of_a_search_are_progress_of_its_job(tmp_path: Path) -> None:
+    folder = JobFolder(tmp_path / "m")
+    assert folder.progress() == (0, -1)
+    trials = folder.path / "tune" / "trials"
+    trials.mkdir(parents=True)
+    for name in ("0000-0-0.json", "0001-0-0.json", ".0002-0-0.json.partial"):
+        (trials / name).touch()
+    (folder.path / "checkpoints" / "stage-00003").mkdir(parents=True)
+    assert folder.progress()[0] == 2
