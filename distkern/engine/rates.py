@@ -1,26 +1,18 @@
-"""Seconds that passes are predicted to take, from rates that are measured once on a machine and kept.
+"""Seconds that passes are predicted to take, from rates that are measured on a machine.
 
 What is predicted is told and nothing else: no choice of the planner depends on it, since a choice that
-depends on a clock would change the bits. How far past predictions were off is kept beside the rates, corrects
-the next ones, and is told with them.
+depends on a clock would change the bits.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import platform
 import socket
 import tempfile
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from statistics import median
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,17 +22,11 @@ from distkern.engine.batches import as_rounds
 from distkern.engine.budget import EXCHANGE_SECONDS, Machine
 from distkern.engine.plan import PassPlan, RoundsPlan, StreamPlan
 from distkern.passes import Batches, Pass, Rounds, Stream
-from distkern.storage.atomic import write_text_atomic
 
 #: seconds of a task beside its work, by the kind of the machine (two cores, 2026)
 _TASK_SECONDS = {"synchronous": 2e-4, "threads": 3e-4, "processes": 5e-3, "distributed": 5e-3}
 #: a kernel pass beside its product and exponentials: rows read, scaled, cut and summed
 _PASS_SHARE = 1.3
-_KEPT_RUNS = 20
-#: changes where plans count other work: what runs took against older ones says nothing of these
-_PLANS = 3
-#: of a run: the compiled loops are loaded, in the driver and on the workers
-START_SECONDS = 2.5
 _SIZE = 2**22
 
 
@@ -102,57 +88,6 @@ def seconds_of(step: Pass, plan: PassPlan, machine: Machine, rates: Rates) -> fl
     task = _PASS_SHARE * (cost.flops_per_task / rates.flops + cost.entries_per_task / rates.entries)
     at_once = min(machine.n_workers, max(plan.tasks, 1))
     return tasks + (plan.rows * row + reading) / at_once + task * math.ceil(plan.tasks / at_once)
-
-
-@dataclass
-class Experience:
-    """The rates of this machine, and how long past runs took against what had been predicted.
-
-    Attributes
-    ----------
-    file : where both are kept; nothing is lost if it cannot be written
-    rates : of this machine
-    runs : algorithm and kind of machine -> measured by predicted seconds of the last runs
-    """
-
-    file: Path
-    rates: Rates
-    runs: dict[str, list[float]]
-
-    @classmethod
-    def of_this_machine(cls) -> Experience:
-        """What is kept in DISTKERN_CACHE (``~/.cache/distkern``), or new rates if nothing is."""
-        base = os.environ.get("DISTKERN_CACHE") or Path.home() / ".cache" / "distkern"
-        file = Path(base) / f"rates-{_PLANS}-{platform.node() or 'here'}-{os.cpu_count()}.json"
-        with suppress(OSError, ValueError, TypeError, KeyError):
-            kept = json.loads(file.read_text())
-            runs = {str(key): [float(ratio) for ratio in ratios] for key, ratios in kept["runs"].items()}
-            return cls(file, Rates(**{name: float(value) for name, value in kept["rates"].items()}), runs)
-        found = cls(file, Rates.measure(), {})
-        found._keep()
-        return found
-
-    def seen(self, of: tuple[str, str]) -> list[float]:
-        """Measured seconds by those of the rates, of past runs of the same algorithm and kind of machine."""
-        return self.runs.get(" ".join(of), [])
-
-    def likely(self, of: tuple[str, str], by_rates: float) -> float:
-        """Seconds by the rates, corrected by the median of what past runs took against theirs."""
-        seen = self.seen(of)
-        return by_rates * median(seen) if seen else by_rates
-
-    def add(self, of: tuple[str, str], by_rates: float, measured: float) -> None:
-        """Keep what a run took against what the rates said."""
-        if by_rates > 0:
-            self.runs[" ".join(of)] = [*self.seen(of), measured / by_rates][-_KEPT_RUNS:]
-            self._keep()
-
-    def _keep(self) -> None:
-        kept: dict[str, Any] = {"rates": asdict(self.rates), "runs": self.runs}
-        # a home that is read-only or full changes no run
-        with suppress(Exception):
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            write_text_atomic(self.file, json.dumps(kept) + "\n")
 
 
 def _fastest(

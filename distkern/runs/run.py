@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -16,9 +16,10 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor
+from distkern.engine.experience import Experience, PassSeconds
 from distkern.engine.plan import Extent, PassPlan
 from distkern.engine.plan_run import fitted, needed_bytes
-from distkern.engine.rates import START_SECONDS, Experience, seconds_of
+from distkern.engine.rates import seconds_of
 from distkern.monitor import metrics
 from distkern.monitor.text import in_bytes
 from distkern.runs.folder import check_folder, check_resumption, checkpointed_history, clear, farewell, tidy
@@ -49,13 +50,21 @@ _DEFAULT_SIZE = 512
 
 Trained = TypeVar("Trained", bound=Learner)
 
+#: of a run beside its passes: the compiled loops are loaded, in the driver and on the workers
+START_SECONDS = 2.5
+_BESIDE = "beside"
+
 
 @dataclass(frozen=True)
 class PlannedPass(PassPlan):
-    """A pass of a run, how often it is made and the seconds that it takes each time."""
+    """A pass of a run, how often it is made and the seconds that it takes each time.
+
+    ``by_rates`` are those by the rates of the machine, ``seconds`` as past runs took against such.
+    """
 
     times: float
     seconds: float
+    by_rates: float
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,6 @@ class Plan:
     worker_bytes, driver_bytes : predicted peaks of resident memory of a worker and of the driver
     memory_limit : of a worker (of the driver, when tasks run in its process), or None
     advice : the knob that would make it fit; empty if it fits
-    by_rates : seconds of the run by the rates of the machine
     of : algorithm and kind of machine
     experience : of this machine
     machine : where the run fits, which may do less at a time than the one that is there
@@ -80,7 +88,6 @@ class Plan:
     driver_bytes: int
     memory_limit: int | None
     advice: str
-    by_rates: float
     of: tuple[str, str]
     experience: Experience
     machine: Machine
@@ -88,13 +95,17 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """Of the run, as past runs of the kind took against what the rates said."""
-        return self.experience.likely(self.of, self.by_rates)
+        """Of the run."""
+        return self._start + sum(step.times * step.seconds for step in self.passes)
+
+    @property
+    def _start(self) -> float:
+        return START_SECONDS * self.experience.factor(*self.of, _BESIDE)
 
     @property
     def past(self) -> list[float]:
-        """What those runs took, divided by what the rates said."""
-        return self.experience.seen(self.of)
+        """What past runs of the kind took, divided by what the rates said."""
+        return self.experience.seen(*self.of)
 
     @property
     def event(self) -> Event:
@@ -102,9 +113,14 @@ class Plan:
         passes = [(step.name, step.times, step.seconds) for step in self.passes]
         return Event("run_planned", {"seconds": self.seconds, "passes": passes})
 
-    def learn(self, seconds: float) -> None:
-        """Keep what the run took for the predictions to come."""
-        self.experience.add(self.of, self.by_rates, seconds)
+    def learn(self, seconds: float, of_passes: Mapping[str, float]) -> None:
+        """Keep what the run took, and what of it its passes, by name, for the predictions to come."""
+        by_rates = {_BESIDE: START_SECONDS}
+        for step in self.passes:
+            by_rates[step.name] = by_rates.get(step.name, 0.0) + step.times * step.by_rates
+        measured = {name: of_passes.get(name, 0.0) for name in by_rates}
+        measured[_BESIDE] = max(seconds - sum(measured.values()), 0.0)
+        self.experience.add(self.of, by_rates, measured)
 
     @property
     def fits(self) -> bool:
@@ -155,14 +171,17 @@ def plan_on(
         outlines += _evaluation(outlines)
     parts, used = fitted([outline.step for outline in outlines], extents, machine)
     saved, machine = savings(machine, used), used
-    passes = tuple(
-        PlannedPass(
-            **{field.name: getattr(part, field.name) for field in fields(PassPlan)},
-            times=outline.times,
-            seconds=seconds_of(outline.step, part, machine, experience.rates),
+    kind, passes = (solver.name, machine.kind), []
+    for outline, part in zip(outlines, parts, strict=True):
+        by_rates = seconds_of(outline.step, part, machine, experience.rates)
+        passes.append(
+            PlannedPass(
+                **{field.name: getattr(part, field.name) for field in fields(PassPlan)},
+                times=outline.times,
+                seconds=by_rates * experience.factor(*kind, outline.step.name),
+                by_rates=by_rates,
+            )
         )
-        for outline, part in zip(outlines, parts, strict=True)
-    )
     worker = max(step.worker_bytes for step in passes)
     driver = max(step.driver_bytes for step in passes)
     limited = needed_bytes(passes, machine)
@@ -180,15 +199,13 @@ def plan_on(
         names = estimator.open_names()
         if names and any(step.name == "search 1" for step in passes):
             advice += f", or give {' and '.join(names)}, so that nothing is tried"
-    seconds = START_SECONDS + sum(step.times * step.seconds for step in passes)
     return Plan(
-        passes,
+        tuple(passes),
         0 if machine.in_process else worker,
         driver,
         machine.memory_limit,
         advice,
-        seconds,
-        (solver.name, machine.kind),
+        kind,
         experience,
         machine,
         saved,
@@ -300,7 +317,8 @@ def train(
             raise MemoryBudgetError(planned[-1].advice, where=whose_limit(machine, memory_limit))
         return planned[-1].machine
 
-    heard: list[Listener] = [*listeners, stop_if_asked]
+    taken = PassSeconds()
+    heard: list[Listener] = [*listeners, stop_if_asked, taken]
     if folder is not None:
         if resume and not CheckpointFolder(folder / "checkpoints", {}).stages():
             nothing = Event("message", {"text": f"no checkpoint in {folder}: starting from the beginning"})
@@ -327,7 +345,7 @@ def train(
                 finished(estimator, executor)
         # some algorithms always make all of their stages
         if not resume and (estimator.ended_ == "stages used up" or not hasattr(estimator, "stages")):
-            planned[-1].learn(estimator.history_[-1]["seconds"])
+            planned[-1].learn(estimator.history_[-1]["seconds"], taken)
     except BaseException as error:
         if folder is not None:
             if not isinstance(error, StoreError | FencedError):

@@ -11,9 +11,10 @@ import pytest
 
 from distkern.engine import rates
 from distkern.engine.budget import Machine
+from distkern.engine.experience import Experience
 from distkern.engine.plan import Extent
 from distkern.engine.plan_run import plan_pass
-from distkern.engine.rates import Experience, Rates, seconds_of
+from distkern.engine.rates import Rates, seconds_of
 from distkern.passes import Cost, Reduce, Rounds, Stream, Visit
 
 RATES = Rates(flops=1e10, entries=1e9, read_bytes=1e9, wire_bytes=1e9)
@@ -63,20 +64,27 @@ def test_rates_are_measured_once_and_runs_correct_what_they_say(tmp_path, monkey
     assert all(math.isfinite(rate) and rate > 1e6 for rate in vars(first.rates).values())
     monkeypatch.setattr(Rates, "measure", lambda: pytest.fail("measured twice"))
     kind = ("csvrg", "threads")
-    assert first.likely(kind, 10.0) == 10.0
+    assert first.seen(*kind) == []
+    assert first.factor(*kind, "snapshot") == 1.0
     for ratio in (1.5, 2.0, 8.0):
-        Experience.of_this_machine().add(kind, 10.0, 10.0 * ratio)
+        said = {"snapshot": 10.0, "landmarks": 0.1, "evaluate": 5.0}
+        taken = {"snapshot": 10.0 * ratio, "landmarks": 0.5, "evaluate": 0.0}
+        Experience.of_this_machine().add(kind, said, taken)
     again = Experience.of_this_machine()
-    assert again.seen(kind) == [1.5, 2.0, 8.0]
-    assert again.likely(kind, 10.0) == 20.0
-    assert again.likely(("svrg", "threads"), 10.0) == 10.0
+    # what was not measured says nothing
+    assert again.seen(*kind) == pytest.approx([15.5 / 10.1, 20.5 / 10.1, 80.5 / 10.1])
+    assert again.factor(*kind, "evaluate") == 1.0
+    # 30 seconds were predicted; of 0.3 little is believed
+    assert again.factor(*kind, "snapshot") == pytest.approx(2.0 ** (30 / 31))
+    assert again.factor(*kind, "landmarks") == pytest.approx(5.0 ** (0.3 / 1.3))
+    assert again.factor("svrg", "threads", "snapshot") == 1.0
 
 
 def test_a_damaged_or_unwritable_cache_changes_no_run(tmp_path, monkeypatch):
     monkeypatch.setenv("DISTKERN_CACHE", str(tmp_path / "file"))
     Path(tmp_path / "file").write_text("in the way")
     experience = Experience.of_this_machine()
-    experience.add(("csvrg", "threads"), 1.0, 2.0)
+    experience.add(("csvrg", "threads"), {"snapshot": 1.0}, {"snapshot": 2.0})
     monkeypatch.setenv("DISTKERN_CACHE", str(tmp_path))
     kept = Experience.of_this_machine().file
     kept.write_text("{")

@@ -228,7 +228,7 @@ def test_the_plan_counts_the_work_of_the_search_and_of_the_cells(tmp_path):
 
     def planned(**given):
         found = plan(CellClassifier(**given), data, workers=1, scheduler="local")
-        return {one.name: one.times * one.seconds for one in found.passes}, found.by_rates
+        return {one.name: one.times * one.by_rates for one in found.passes}, found.seconds
 
     none, quick, full = (planned(search=how) for how in (None, "quick", "full"))
     assert none[1] < quick[1] < full[1]
