@@ -1,5 +1,5 @@
-"""Every solver at d = 20, 2,000 and 8,000, dense and sparse, two classes and ten: training, evaluation and
-prediction take no more memory than is planned."""
+"""Every solver at d = 20, 2,000 and 8,000, dense and sparse, two classes, ten and real targets: training,
+evaluation and prediction take no more memory than is planned."""
 
 from __future__ import annotations
 
@@ -27,7 +27,13 @@ SETTINGS = {
     "SDCAClassifier": {"n_features": 512, "stages": 1},
     "SBMDClassifier": {"n_features": 512, "stages": 1},
     "NORMAClassifier": {"max_support": 1000, "stages": 1},
+    "DSGNoveltyDetector": {"n_features": 1024, "stages": 1},
+    "DSGDensityRatio": {"n_features": 1024, "stages": 1},
+    "DSGGaussianProcessRegressor": {"n_features": 1024, "stages": 1},
+    "SDCARegressor": {"features": "kernel", "max_support": 20_000, "stages": 1, "nu": 0.01},
 }
+#: what these learn from instead of classes: two of them, and real targets
+TWO, REAL = {"DSGDensityRatio"}, {"DSGGaussianProcessRegressor", "SDCARegressor"}
 #: what is done, in a process of its own: prints the peaks that were planned and those that were there
 DO = """
 import json, sys
@@ -74,8 +80,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         features = rng.standard_normal((rows, columns), dtype=np.float32)
         if share < 1:
             features = sp.random_array((rows, columns), density=share, rng=rng, dtype=np.float32).tocsr()
-        labels = np.asarray(features[:, :4] @ np.ones(4) * 7).round().astype(int) % classes
+        targets = np.asarray(features[:, :4] @ np.ones(4) * 7)
+        labels = targets.round().astype(int) % classes
         write_dataset([(features, labels)], folder / f"{name}.zarr", columns=True)
+        write_dataset([(features, labels % 2)], folder / f"{name}-two.zarr")
+        write_dataset([(features, targets)], folder / f"{name}-real.zarr", task="regression")
     return folder
 
 
@@ -84,6 +93,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("algorithm", SETTINGS)
 def test_peaks_are_below_the_plan(folder: Path, algorithm: str, data: str) -> None:
     model, settings = folder / f"{algorithm}-{data}", json.dumps([algorithm, SETTINGS[algorithm]])
+    data += "-two" if algorithm in TWO else "-real" if algorithm in REAL else ""
     for what, scheduler in (("train", "local"), ("evaluate", "synchronous"), ("predict", "synchronous")):
         printed = run(DO, what, str(folder / f"{data}.zarr"), str(model), scheduler, settings, folder=folder)
         planned, peaks = json.loads(printed.splitlines()[-1])
