@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -24,7 +23,6 @@ from workflows.benchmarks.simulation import line
 from workflows.processes import run
 from workflows.records import Records
 
-ROOT = Path(__file__).parents[2]
 PROGRAM = """#!{python}
 import json, sys, pathlib
 import numpy as np
@@ -279,15 +277,15 @@ def test_a_billion_rows_take_what_the_rates_say(measured):
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_the_command_measures_and_goes_on(tmp_path, program):
+def test_the_command_measures_and_goes_on(tmp_path, program, command):
     X, y = points(1500)
     write_dataset(iter([(X, y)]), tmp_path / "tiny.zarr", test_fraction=0.2, scale="none")
-    command = [sys.executable, "-m", "workflows.benchmarks", "--quick", "--out", str(tmp_path / "out")]
-    command += ["--data", str(tmp_path / "tiny.zarr"), "--adapter", f"mine={program}"]
-    command += ["--method", "newton", "--method", "normal_equations"]
-    command += ["--part", "compare", "--part", "growth", "--part", "simulation"]
-    first = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    assert "compare/tiny/mine" in first.stdout
+    asked = ["benchmarks", "--quick", "--out", str(tmp_path / "out")]
+    asked += ["--data", str(tmp_path / "tiny.zarr"), "--adapter", f"mine={program}"]
+    asked += ["--method", "newton", "--method", "normal_equations"]
+    asked += ["--part", "compare", "--part", "growth", "--part", "simulation"]
+    first = command(*asked)
+    assert "compare/tiny/mine" in first
     records = Records(tmp_path / "out" / "records")
     every = {path: json.loads(path.read_text()) for path in records.folder.rglob("*.json")}
     failed = {path.name: record["failed"] for path, record in every.items() if "failed" in record}
@@ -297,7 +295,7 @@ def test_the_command_measures_and_goes_on(tmp_path, program):
     assert records.get("compare/tiny/newton")["error"] < 0.1
     lost = records.folder / "compare" / "tiny" / "newton.json"
     lost.unlink()
-    again = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    again = command(*asked)
     # what is missing alone
-    assert [part for part in again.stdout.splitlines() if part.endswith("...")] == ["compare/tiny/newton ..."]
+    assert [part for part in again.splitlines() if part.endswith("...")] == ["compare/tiny/newton ..."]
     assert lost.exists()

@@ -140,13 +140,12 @@ def test_what_is_behind_is_told_with_its_reason(tmp_path):
     assert ("LR", "2.0 ± 0.0") in found["CPU seconds of the fit"]
 
 
-def test_the_command_measures_and_writes_a_report_of_what_there_is(tmp_path):
+def test_the_command_measures_and_writes_a_report_of_what_there_is(tmp_path, command):
     made(tmp_path / "two.zarr")
-    command = [sys.executable, "-m", "workflows.defaults", "--out", str(tmp_path / "out"), "--rows", "256"]
-    command += ["--data", str(tmp_path / "two.zarr"), "--seeds", "1"]
+    asked = ["--out", str(tmp_path / "out"), "--rows", "256", "--seeds", "1"]
+    asked += ["--data", str(tmp_path / "two.zarr")]
     for more in (["--method", "LR", "--method", "HGB"], ["--report-only"]):
-        ran = subprocess.run([*command, *more], capture_output=True, text=True, cwd=ROOT)
-        assert ran.returncode == 0, ran.stderr
+        command("defaults", *asked, *more)
         text = (tmp_path / "out" / "report" / "report.md").read_text()
         assert "## Scores" in text
         assert "seed 0 alone" in text

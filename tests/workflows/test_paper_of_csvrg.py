@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -16,8 +12,6 @@ from workflows.csvrg.paper import TABLE_2
 from workflows.csvrg.plan import METHODS, Plan, Scale, Source, accuracies, size_of
 from workflows.records import Records
 from workflows.subsets import gathered
-
-ROOT = Path(__file__).parents[2]
 
 
 def wave(n=400, d=3, seed=0):
@@ -175,10 +169,10 @@ def test_the_report_has_means_spreads_and_the_papers_figures(planned, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_the_command_measures_what_is_missing(data, tmp_path):
-    command = [sys.executable, "-m", "workflows.csvrg", "--quick", "--seeds", "2", "--candidates", "2"]
-    command += ["--data", str(data), "--out", str(tmp_path / "out"), "--processes", "1"]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+def test_the_command_measures_what_is_missing(data, tmp_path, command):
+    asked = ["csvrg", "--quick", "--seeds", "2", "--candidates", "2"]
+    asked += ["--data", str(data), "--out", str(tmp_path / "out"), "--processes", "1"]
+    command(*asked)
     records = Records(tmp_path / "out" / "records")
     failed = [key for key, record in records.under("") if "failed" in record]
     assert not failed
@@ -187,5 +181,5 @@ def test_the_command_measures_what_is_missing(data, tmp_path):
     assert str(tmp_path) not in text
     gone = "table/wave/AVM-coverage/seed-1"
     (records.folder / f"{gone}.json").unlink()
-    again = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    assert [line for line in again.stdout.splitlines() if line[0].isdigit()] == [f"1/1 {gone}"]
+    again = command(*asked)
+    assert [line for line in again.splitlines() if line[0].isdigit()] == [f"1/1 {gone}"]

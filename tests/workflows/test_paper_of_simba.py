@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +14,6 @@ from workflows.simba import generate, sections
 from workflows.simba.plan import FAMILIES, Plan, Scale, curves, key, points
 from workflows.subsets import gathered
 
-ROOT = Path(__file__).parents[2]
 SCALE = Scale(2, 100, 1.0, 3, (0.001, 0.01), (1e-4,), None)
 
 
@@ -119,12 +116,12 @@ def test_data_without_columns_is_copied_and_left_alone(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_the_command_measures_what_is_missing(tmp_path):
+def test_the_command_measures_what_is_missing(tmp_path, command):
     generate.made(rows=200, features=150, test_rows=60, seed=3, out=str(tmp_path / "own.zarr"))
-    command = [sys.executable, "-m", "workflows.simba", "--quick", "--seeds", "2", "--rounds", "300"]
-    command += ["--passes", "1", "--data", str(tmp_path / "own.zarr"), "--no-generated"]
-    command += ["--out", str(tmp_path / "out"), "--processes", "1"]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    asked = ["simba", "--quick", "--seeds", "2", "--rounds", "300"]
+    asked += ["--passes", "1", "--data", str(tmp_path / "own.zarr"), "--no-generated"]
+    asked += ["--out", str(tmp_path / "out"), "--processes", "1"]
+    command(*asked)
     records = Records(tmp_path / "out" / "records")
     assert not [name for name, record in records.under("") if "failed" in record]
     text = (tmp_path / "out" / "report" / "report.md").read_text()
@@ -132,5 +129,5 @@ def test_the_command_measures_what_is_missing(tmp_path):
     assert str(tmp_path) not in text
     gone = next(name for name, _ in records.under("runs") if name.endswith("seed-1"))
     (records.folder / "runs" / f"{gone}.json").unlink()
-    again = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    assert [row for row in again.stdout.splitlines() if row[0].isdigit()] == [f"1/1 runs/{gone}"]
+    again = command(*asked)
+    assert [row for row in again.splitlines() if row[0].isdigit()] == [f"1/1 runs/{gone}"]

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 import tomllib
-from pathlib import Path
 
 import click
 import numpy as np
@@ -23,7 +20,6 @@ from workflows.pool import Question
 from workflows.records import Records
 from workflows.subsets import Subset, digits, parse, subset
 
-ROOT = Path(__file__).parents[2]
 CLASSES = {
     "dsg": dk.DSGClassifier,
     "norma": dk.NORMAClassifier,
@@ -341,21 +337,20 @@ def test_each_variant_has_its_own_best_step_and_is_held_against_dsg(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["dsg", "cdsg"])
-def test_a_tiny_run_ends_in_a_report_and_is_not_run_again(tmp_path, name, three):
-    arguments = [sys.executable, "-m", f"workflows.{name}", "--out", str(tmp_path), "--quick", "--seeds=1"]
+def test_a_tiny_run_ends_in_a_report_and_is_not_run_again(tmp_path, name, three, command):
+    arguments = [name, "--out", str(tmp_path), "--quick", "--seeds=1"]
     arguments += ["--rows=512", "--data", f"{three}:8,3"]
     if name == "dsg":
         arguments += ["--part=machines", "--part=exactness"]
-    done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "failed" not in done.stdout
+    assert "failed" not in command(*arguments)
     text = (tmp_path / "report" / "report.md").read_text()
     assert "three-8-3" in text
     assert str(tmp_path) not in text + (tmp_path / "report" / "report.html").read_text()
     kept = {path: json.loads(path.read_text()) for path in (tmp_path / "records").rglob("*.json")}
     assert kept
     assert not [path for path, one in kept.items() if "failed" in one]
-    again = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert all(line.startswith("written") for line in again.stdout.splitlines())
+    again = command(*arguments)
+    assert all(line.startswith("written") for line in again.splitlines())
 
 
 def test_the_minimum_is_found_over_the_features_of_each_form(tmp_path):
