@@ -27,7 +27,7 @@ GIVEN = settings_of(search="none", metric="full", kernel="rbf", scale="standard"
 PHASES = {
     "search": "search/search 1/*",
     "search on": "search/search 2/*",
-    "probe": "search/probed/*.rows",
+    "probe": "search/probe/*.rows",
     "tune": "search/tune 1/*",
     "learn": "search/metric/*",
     "partition": "checkpoints/stage-00000",

@@ -10,9 +10,9 @@ from scipy.spatial.distance import cdist
 
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
+from distkern.solvers._cells import finals, trials
 from distkern.solvers._cells import ranking as rankings
 from distkern.solvers._cells import search as searches
-from distkern.solvers._cells import trials
 from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.machine import CellSettings, kernel_matrix, solve_costs
 from distkern.solvers._cells.mapping import CellMap, MapChoice
@@ -42,7 +42,7 @@ def test_what_has_no_whole_matrix_goes_on_in_the_1_norm_too():
         for width in (0.3, 3.0)
     }
     ranking = rankings.Ranking(Space(tuple(maps.values())), 2, outcomes)
-    last = ranking.finalists((1.0,), (1.0,))
+    last = ranking.finalists((1.0,), (1.0,), ("mixed", False))
     found = {(trial.map.metric, trial.points[0][0].name): trial for trial in last}
     assert set(found) == {
         ("mixed", "matern"),
@@ -153,3 +153,52 @@ def test_machines_that_are_not_solved_count_as_more_work():
         assert machine.converged == is_solved
         _, work = trials.tried(trial, mapping, hinge, rows, rows, 0)
         assert work == (1 if is_solved else 16) * machine.work
+
+
+@pytest.mark.parametrize(
+    ("plain", "own", "chosen", "passes"),
+    [
+        # what a metric gains is not seen in cells that it has cut, and is where there is none
+        (0.10, 0.20, "diagonal", ["tune 1", "tune 2", "tune 3"]),
+        (0.10, 0.11, "none", ["tune 1", "tune 2", "tune 3"]),
+        (0.30, 0.20, "diagonal", ["tune 1", "tune 2"]),
+    ],
+)
+def test_what_is_chosen_is_as_good_in_cells_that_its_own_map_cuts(monkeypatch, plain, own, chosen, passes):
+    maps = {kind: MapChoice("standard", kind) for kind in ("none", "diagonal")}
+    whole = {"diagonal": 0.10, "none": plain}
+    begun, cut_by = [], []
+
+    def found(share):
+        losses = (np.arange(2000) % 100 < 100 * share).astype(float)
+        return rankings.Outcome(share, 1.0, lambda: losses, lambda: None)
+
+    class Probing:
+        def __init__(self, *_):
+            pass
+
+        def cut(self, mapping, number):
+            cut_by.append(number)
+            return None, []
+            yield
+
+        def tried(self, name, items, tuning):
+            begun.append(name)
+            of_kind = {"none": own} if name == "tune 3" else whole
+            settings = [setting for trial in tuning.trials for setting in trial.settings]
+            return {setting: found(of_kind[setting.map.metric]) for setting in settings}
+            yield
+
+    monkeypatch.setattr(finals, "_Probing", Probing)
+    layout = SimpleNamespace(is_tuned=True, learns_again=False, tuned_items=lambda number, counts: ([], 1))
+    sample = {
+        Setting(maps[kind], MATERN, 1.0, 10.0): found(share)
+        for kind, share in (("diagonal", 0.1), ("none", 0.2))
+    }
+    ranking = rankings.Ranking(Space(tuple(maps.values())), 2, sample)
+    steps = finals.on_cells(layout, None, None, None, ranking, None)
+    with pytest.raises(StopIteration) as ended:
+        next(steps)
+    assert ended.value.value.choice().setting.map.metric == chosen
+    assert begun == passes
+    assert cut_by == list(range(len(passes) - 1))

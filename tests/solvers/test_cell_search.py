@@ -202,7 +202,7 @@ def test_an_edge_that_whole_cells_turn_away_from_is_not_told(best, edge):
 
     space = Space((setting.map,), MATERN, (0.02, 0.5), (1.0,))
     ranking = rankings.Ranking(space, 1, {setting: outcome(0.5)})
-    (trial,) = ranking.finalists(*rankings.CELL_ROUNDS[0])
+    (trial,) = ranking.finalists(*rankings.CELL_ROUNDS[0], setting.map.family)
     assert [width for _, width in trial.points] == [0.5, 0.29, 0.1667, 0.05556]
     outcomes = {each: outcome(float(abs(each.width - best) > 1e-3)) for each in trial.settings}
     choice = replace(ranking, outcomes=outcomes).choice()
@@ -211,11 +211,13 @@ def test_an_edge_that_whole_cells_turn_away_from_is_not_told(best, edge):
 
 
 def test_no_more_settings_are_tried_on_whole_cells_than_are_outlined():
-    """The simpler ones come beside the best, and the plain setting beside them."""
+    """The simpler ones and the one that cuts cells come beside the best, in the 1-norm too, and the plain."""
     city_block = KernelSpec("laplacian")
-    kinds = [(MapChoice("none", kind), city_block) for kind in ("none", "diagonal", "full", "mixed")]
-    kinds += [(MapChoice("ranks", kind), city_block) for kind in ("full", "mixed")]
-    kinds += [(MapChoice("none", kind), MATERN[0]) for kind in ("full", "diagonal", "none")]
+    kinds = [(MapChoice("none", "full", rounds), MATERN[0]) for rounds in (1, 2, 3)]
+    kinds += [(MapChoice("ranks", "full", rounds), MATERN[0]) for rounds in (1, 2, 3)]
+    kinds += [(MapChoice("none", "mixed"), MATERN[0])]
+    for kernel in (MATERN[0], city_block):
+        kinds += [(MapChoice("none", kind), kernel) for kind in ("diagonal", "none")]
     space = Space(tuple(dict.fromkeys(kind for kind, _ in kinds)), (*MATERN, city_block))
     settings = [*(Setting(*kind, 3.0, 30.0) for kind in kinds), space.plain]
     outcomes = {
@@ -223,7 +225,8 @@ def test_no_more_settings_are_tried_on_whole_cells_than_are_outlined():
         for place, each in enumerate(settings)
     }
     ranking = rankings.Ranking(space, 6, outcomes)
-    assert len(ranking.finalists((1.0,), (1.0,))) == MOST_TRIALS
+    assert ranking.cutting.map.metric == "mixed"
+    assert len(ranking.finalists((1.0,), (1.0,), ranking.cutting.map.family)) == MOST_TRIALS
 
 
 def test_cells_are_not_cut_by_a_whole_metric_where_there_is_another():
@@ -238,9 +241,9 @@ def test_cells_are_not_cut_by_a_whole_metric_where_there_is_another():
         }
         return rankings.Ranking(Space(tuple(maps.values())), 3, outcomes)
 
-    assert ranking("full", "mixed", "diagonal").cutting == "mixed"
-    assert ranking("diagonal", "full").cutting == "diagonal"
-    assert ranking("full").cutting == "full"
+    assert ranking("full", "mixed", "diagonal").cutting.map.metric == "mixed"
+    assert ranking("diagonal", "full").cutting.map.metric == "diagonal"
+    assert ranking("full").cutting.map.metric == "full"
 
 
 def test_a_diagonal_is_taken_unless_a_whole_metric_is_surely_better():

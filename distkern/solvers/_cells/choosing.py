@@ -38,7 +38,7 @@ _COST, ROUNDS = 10.0, 3
 #: fewer rows are not divided
 FEW = 30
 #: maps that are tried on whole cells, at most
-MOST_TRIALS = 10
+MOST_TRIALS = 12
 #: columns up to which metrics are tried that are whole matrices, and distances that are no matrix product
 _FULL_COLUMNS, _CITY_BLOCK_COLUMNS = 1024, 128
 

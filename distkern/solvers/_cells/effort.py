@@ -102,10 +102,12 @@ def rungs(
 def on_cells(
     space: Space, n_rows: int, n_cells: float, n_features: int, n_outputs: int, *, quadratic: bool
 ) -> list[Effort]:
-    """All maps that are tried on some cells of so many rows, of each round."""
+    """All maps that are tried on some cells of so many rows, of each round; of one more what was chosen."""
     filled = _FILLED * n_rows
     found = []
-    for n_kinds, (widths, costs) in zip((_FINALISTS, CELL_KINDS + 1), CELL_ROUNDS, strict=True):
+    for n_kinds, (widths, costs) in zip(
+        (_FINALISTS, CELL_KINDS + 1, 1), (*CELL_ROUNDS, ((1.0,), (1.0,))), strict=True
+    ):
         n_points = len(widths) if len(space.widths) > 1 else 1
         n_costs = len(costs) if len(space.costs) > 1 else 1
         point = machine(0.8 * filled, n_features, n_outputs, n_costs, quadratic=quadratic)

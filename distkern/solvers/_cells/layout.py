@@ -242,7 +242,7 @@ class Layout(Sizes):
         sizes = self.row_bytes, self.problem.n_features, self.problem.n_outputs, n_costs
         return most_bytes(cell_rows, self.bucket_rows, *sizes, quadratic=self.quadratic)
 
-    def probing(self, operand: Moving | None, store: SliceStore | None) -> Each:
+    def probing(self, name: str, operand: Moving | None, store: SliceStore | None) -> Each:
         """The rows of some buckets, with their own features."""
         moving = self.moving(None, None)
         share = self.n_tuned * self.bucket_rows * self.row_bytes * self.problem.dtype.itemsize // 4
@@ -254,7 +254,7 @@ class Layout(Sizes):
             driver_bytes=moving.cost.driver_bytes + 2 * self._sample_bytes,
         )
         items = range(len(self.parts))
-        return Each("probe", move_rows, items, store, self.parts, operand, record_bytes=4096, cost=cost)
+        return Each(name, move_rows, items, store, self.parts, operand, record_bytes=4096, cost=cost)
 
     def tuned_items(self, number: int, counts: list[tuple[int, int]]) -> tuple[list[tuple[int, int]], int]:
         """The buckets that are tried in a round, of all with their rows, and of how many cells each.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -17,6 +17,8 @@ from distkern.solvers._cells.metric import MetricKind, learn_metric, learning_by
 from distkern.solvers._cells.transform import N_QUANTILES, TRANSFORMS, Transform, TransformKind
 
 Array = NDArray[np.float64]
+#: a metric, and whether quantiles are kept before it
+Family: TypeAlias = tuple[MetricKind, bool]
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,11 @@ class MapChoice:
     def has_quantiles(self) -> bool:
         """Whether it keeps quantiles of the columns."""
         return self.transform in ("normal", "ranks")
+
+    @property
+    def family(self) -> Family:
+        """The metric, and whether lines stay lines before it: which of these transforms is better is luck."""
+        return self.metric, self.has_quantiles
 
 
 @dataclass(frozen=True)

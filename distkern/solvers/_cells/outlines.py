@@ -12,7 +12,14 @@ from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.mapping import MapChoice
 from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS
 from distkern.solvers._cells.ranking import MOST_METRICS
-from distkern.solvers._cells.search import first_trials, round_name, rung_name, second_trials, sizes_of
+from distkern.solvers._cells.search import (
+    first_trials,
+    probe_name,
+    round_name,
+    rung_name,
+    second_trials,
+    sizes_of,
+)
 
 
 def choosing(layout: Layout, given: Given, loss: AbstractDualLoss) -> list[Outline]:
@@ -34,14 +41,21 @@ def choosing(layout: Layout, given: Given, loss: AbstractDualLoss) -> list[Outli
     ]
     if layout.is_tuned:
         buckets = min(layout.n_tuned, layout.n_full)
-        passes.append(Outline(layout.probing(None, None), 1))
+        passes.append(Outline(layout.probing(probe_name(0), None, None), 1))
         tried = layout.tuned_rows, layout.n_tuned / buckets
-        for number, work in enumerate(effort.on_cells(space, *tried, *of_row, quadratic=quadratic)):
+        *rounds, last = effort.on_cells(space, *tried, *of_row, quadratic=quadratic)
+        for number, work in enumerate(rounds):
             if number and space.has_metrics and layout.learns_again:
                 passes.append(_metric(layout, [space.largest_map] * MOST_METRICS))
             items, n_cells = layout.tuned_items(number, [(0, 0)] * buckets)
             work *= n_cells / tried[1]
             passes.append(Outline(work.of(layout.tuning(round_name(number), items, None, None)), 1))
+        if len({choice.family for choice in space.maps}) > 1:
+            # one setting, if its map is not the one by which cells were cut
+            number = len(rounds)
+            items, _ = layout.tuned_items(number, [(0, 0)] * buckets)
+            own = last.of(layout.tuning(round_name(number), items, None, None))
+            passes += [Outline(layout.probing(probe_name(1), None, None), 0.5), Outline(own, 0.5)]
     return passes
 
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.solvers._cells.mapping import CellMap, MapChoice
+from distkern.solvers._cells.mapping import CellMap, Family, MapChoice
 from distkern.solvers._cells.space import Space
 from distkern.solvers._cells.trials import KernelSpec, Setting, Trial, worth_its_work
 from distkern.solvers.comparison import mean_difference
 
 Array = NDArray[np.float64]
 
-#: standard errors by which a metric must be better than none
+#: standard errors that are not chance: by which a metric must be better than none, say
 _CERTAIN = 2.0
 #: factors of the widths and costs of trials on whole cells: around what was best on the sample, whose rows
 #: are farther apart, and of the best kinds of these around what was best there
@@ -57,11 +57,18 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The settings of some trials, and what they achieved."""
+    """The settings of some trials, and what they achieved.
+
+    Attributes
+    ----------
+    n_kept : maps with their kernels that go on
+    refused : of maps that are not chosen
+    """
 
     space: Space
     n_kept: int
     outcomes: dict[Setting, Outcome]
+    refused: Family | None = None
 
     def choice(self) -> Choice:
         """The best, or what is as good and simpler."""
@@ -71,8 +78,9 @@ class Ranking:
         reached = math.nan if plain is None else plain.score
         return Choice(chosen, found.map(), found.score, reached, self._edges(chosen))
 
-    def finalists(self, widths: Sequence[float], costs: Sequence[float]) -> list[Trial]:
-        """Trials of the best maps with their kernels, and of the plain setting.
+    def finalists(self, widths: Sequence[float], costs: Sequence[float], cutting: Family) -> list[Trial]:
+        """Trials of the best maps with their kernels, those that cut the cells among them, and of the plain
+        setting.
 
         Those without whole matrices go on with distances in the 1-norm too, if these were tried: the nearer
         the rows, the better they are beside others.
@@ -86,6 +94,8 @@ class Ranking:
         leaders = leaders_of(self._searched, self.n_kept, by_kernel)
         others = [setting for setting in self._searched if not is_euclidean(setting)]
         best = sorted(others, key=lambda setting: self.outcomes[setting].score)
+        if not any(setting.map.family == cutting for setting in leaders):
+            leaders.append(self.best_of(cutting))
         known = {by_kernel(leader) for leader in leaders}
         for leader in filter(_is_diagonal, tuple(leaders)):
             mine = [each for each in best if each.map == leader.map and by_kernel(each) not in known]
@@ -104,19 +114,28 @@ class Ranking:
         return trials
 
     @property
-    def cutting(self) -> CellMap:
-        """The best map, but for whole metrics where there are others: they are good on few rows by luck."""
+    def cutting(self) -> Setting:
+        """That of the best map, but for whole metrics where there are others: they are good on few rows by
+        luck.
+        """
         found = self._searched
         others = {setting: found[setting] for setting in found if setting.map.metric != "full"} or found
-        return others[leaders_of(others, 1, by_kernel)[0]].map()
+        return leaders_of(others, 1, by_kernel)[0]
+
+    def best_of(self, family: Family) -> Setting:
+        """The best setting with such a map."""
+        mine = [setting for setting in self._searched if setting.map.family == family]
+        return min(mine, key=lambda setting: self.outcomes[setting].score)
 
     @property
     def _searched(self) -> dict[Setting, Outcome]:
         """Those that may be chosen."""
-        maps = self.space.maps
-        if self.space.plain.map in maps:
-            return self.outcomes
-        return {setting: found for setting, found in self.outcomes.items() if setting != self.space.plain}
+        barred = () if self.space.plain.map in self.space.maps else (self.space.plain,)
+        return {
+            setting: found
+            for setting, found in self.outcomes.items()
+            if setting not in barred and setting.map.family != self.refused
+        }
 
     def _edges(self, chosen: Setting) -> tuple[int, int]:
         near = [each for each in self.outcomes if by_kernel(each) == by_kernel(chosen)]
@@ -142,8 +161,14 @@ def _is_plain(setting: Setting) -> bool:
 _METRICS = {"none": 0, "diagonal": 1, "full": 2, "mixed": 2}
 #: kinds of settings that are less work or learn fewer numbers, each of the one before
 SIMPLE = (is_euclidean, _is_diagonal, _is_plain)
-#: metrics of the second round on whole cells, at most: plain settings have none
-MOST_METRICS = CELL_KINDS + len(SIMPLE) - 1
+#: metrics of the second round on whole cells, at most: plain settings have none, what cuts them may have one
+MOST_METRICS = CELL_KINDS + len(SIMPLE)
+
+
+def is_worse(losses: Array, others: Array) -> bool:
+    """Whether losses are greater on average than those of other rows, by more than chance makes them."""
+    variance = sum(each.var() / len(each) for each in (losses, others))
+    return bool(losses.mean() - others.mean() > _CERTAIN * math.sqrt(variance))
 
 
 def by_kernel(setting: Setting) -> tuple[MapChoice, KernelSpec]:

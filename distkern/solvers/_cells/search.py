@@ -113,8 +113,8 @@ def search(
     best = yield from _rung(0, trials, passes)
     leaders: list[Setting] = []
     for _ in range(first.n_maps):
-        known = {_family(leader) for leader in leaders}
-        rest = {setting: found for setting, found in best.items() if _family(setting) not in known}
+        known = {leader.map.family for leader in leaders}
+        rest = {setting: found for setting, found in best.items() if setting.map.family not in known}
         leaders += leaders_of(rest, first.n_kept, lambda setting: setting.map.metric)
     trials = _variants(best, leaders[0], space, second)
     maps = {trial.map for trial in trials}
@@ -149,6 +149,11 @@ def second_trials(space: Space, sizes: Sequence[Size]) -> list[Trial]:
 def rung_name(number: int) -> str:
     """Of the pass that makes the trials of a rung, from 0."""
     return f"search {number + 1}"
+
+
+def probe_name(number: int) -> str:
+    """Of the pass that gathers the rows of some cells: cut by the sample's best map, or by what is chosen."""
+    return ("probe", "probe 2")[number]
 
 
 def round_name(number: int) -> str:
@@ -211,11 +216,6 @@ def _nearby(settings: list[Setting], space: Space, size: Size) -> Trial:
     )
     costs = tuple(_around(settings[0].cost, space.costs, size.costs))
     return Trial(settings[0].map, points, costs, *size.rows)
-
-
-def _family(setting: Setting) -> tuple[str, bool]:
-    """The metric, and whether lines stay lines before it: which of these transforms is better is luck."""
-    return setting.map.metric, setting.map.has_quantiles
 
 
 def _coarse(values: Sequence[float]) -> list[float]:
