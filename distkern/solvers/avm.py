@@ -61,7 +61,7 @@ class AVM(AbstractCoresetSolver[AVMState]):
     """
 
     parts: CoresetProblem
-    stages: int = parameter(2, Whole(), help="passes over the rows, measured after each")
+    stages: int = parameter(10, Whole(), help="passes over the rows, measured after each")
     steps_per_stage: int | float | None = rows_of_stage("one pass")
     order: str = order_of_rows()
     projection: bool = parameter(True, FLAG, help="keep w in the ball that holds the optimum")
@@ -72,11 +72,7 @@ class AVM(AbstractCoresetSolver[AVMState]):
     name = "avm"
     cost_of_pass = "n r (d + k)"
     memory = "r (d + k) numbers and a tile of kernel values"
-    # with larger weights of the losses its few stages do not converge
-    searched: ClassVar[Mapping[str, Choices]] = {
-        "lam": replace(SEARCHED_LAM, values=(0.1, 0.4, 1.6)),
-        "gamma": SEARCHED_GAMMA,
-    }
+    searched: ClassVar[Mapping[str, Choices]] = {"lam": SEARCHED_LAM, "gamma": SEARCHED_GAMMA}
     choices: ClassVar[Mapping[str, Parameter]] = {"loss": a_loss("hinge", margin_loss_names), **CORESET}
     # up to 11 times that of the model 0 it was seen to come back
     explosion = 100.0

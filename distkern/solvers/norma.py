@@ -29,6 +29,17 @@ from distkern.solvers.sdca import measuring_pass
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 
+@dataclass(frozen=True)
+class RootSteps:
+    """gamma_t = first / sqrt(1 + decay (t - 1)) for t = 1, 2, ..."""
+
+    first: float
+    decay: float
+
+    def __call__(self, step: int) -> float:
+        return self.first / math.sqrt(1.0 + self.decay * (step - 1))
+
+
 @dataclass(frozen=True, kw_only=True)
 class NORMAState(ExplicitState):
     """The iterate after a stage.
@@ -36,9 +47,11 @@ class NORMAState(ExplicitState):
     Attributes
     ----------
     landmarks : of the kernel itself the rows of the expansion, the oldest first; of Nystroem features theirs
+    places : of the kernel itself the places of these rows among all
     step : t
     """
 
+    places: NDArray[np.int64]
     step: int
 
 
@@ -50,9 +63,11 @@ class NORMA(AbstractExplicit[NORMAState]):
 
         f <- (1 - gamma_t nu) f - (gamma_t / B) sum_i s_i l'(f(x_i), y_i) k(x_i, .),
 
-    gamma_t = gamma_1 / sqrt(t) (Kivinen, Smola and Williamson 2004, with batches). Over explicit features k
-    is their product, and w is what changes. A stage is one pass over all rows in random order, and the model
-    is the last iterate. With the kernel itself see :class:`~distkern.solvers._norma.kernel.KernelNORMA`.
+    gamma_t = gamma_1 / sqrt(1 + ``step_decay`` (t - 1)) (Kivinen, Smola and Williamson 2004, with batches and
+    with 1 for the decay, whose steps have fallen before several passes have brought anything). Over explicit
+    features k is their product, and w is what changes. A stage is one pass over all rows in random order, and
+    the model is the last iterate. With the kernel itself see
+    :class:`~distkern.solvers._norma.kernel.KernelNORMA`.
 
     Raises
     ------
@@ -67,6 +82,7 @@ class NORMA(AbstractExplicit[NORMAState]):
         NOTHING,
         help="gamma_1; none: 2 / the loss's curvature, or 4 where its slope jumps, for k(x, x) <= 1",
     )
+    step_decay: float = parameter(0.005, NOT_NEGATIVE, help="how fast steps fall: 1 is the paper's")
     batch_size: int = parameter(4, Whole(), help="B, rows of a step; the paper has 1")
     stages: int = parameter(5, Whole(), help="passes over the rows; the model is measured after each")
 
@@ -82,26 +98,25 @@ class NORMA(AbstractExplicit[NORMAState]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.first_step * self.nu > 1.0:
+        if self.rule.first * self.nu > 1.0:
             raise InputError(
-                f"{self.first_step:g} times nu {self.nu:g} exceeds 1: the first step would turn f round",
+                f"{self.rule.first:g} times nu {self.nu:g} exceeds 1: the first step would turn f round",
                 where="step_size",
                 mend=f"use {1.0 / self.nu:.3g} or less",
             )
 
     @property
-    def first_step(self) -> float:
-        """gamma_1: by default a step of a single row does not overshoot by more than it was off."""
-        if self.step_size is not None:
-            return self.step_size
+    def rule(self) -> RootSteps:
+        """gamma_t: by default a first step of a single row does not overshoot by more than it was off."""
         curvature = self.risk.loss.curvature
-        return 2.0 / curvature if math.isfinite(curvature) else 4.0
+        first = 2.0 / curvature if math.isfinite(curvature) else 4.0
+        return RootSteps(first if self.step_size is None else self.step_size, self.step_decay)
 
     def state_type(self) -> type[NORMAState]:
         return NORMAState
 
     def step_hint(self) -> str:
-        return f"step_size={self.first_step / 10:.3g}"
+        return f"step_size={self.rule.first / 10:.3g}"
 
     def mend(self, trouble: Trouble) -> str:
         if trouble is Trouble.UNFINISHED:
@@ -119,6 +134,7 @@ class NORMA(AbstractExplicit[NORMAState]):
             landmarks=landmarks,
             gamma=gamma,
             coefficients=np.zeros((self.first_size(problem, landmarks, gamma), risk.n_outputs)),
+            places=np.zeros(0, np.int64),
             step=0,
             center=targets.center,
             target_scale=targets.scale,
@@ -159,7 +175,7 @@ class NORMA(AbstractExplicit[NORMAState]):
         predictions = np.empty(piece.signs[rows].shape, dtype=dtype)
         product(values, w.astype(dtype), predictions)
         slopes = risk.slopes(predictions, piece.signs[rows], piece.weights[rows])
-        size = self.first_step / math.sqrt(step)
+        size = self.rule(step)
         w *= 1.0 - size * self.nu
         add_transposed(values, (-size / len(predictions) * slopes).astype(dtype), w)
 

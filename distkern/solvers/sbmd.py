@@ -74,8 +74,8 @@ class SBMD(AbstractExplicit[SBMDState]):
     """
 
     nu: float = parameter(1e-5, NOT_NEGATIVE, help="weight of |w|^2 / 2 against the mean loss")
-    batch_size: int = parameter(64, Whole(), help="B, rows of a step")
-    block_size: int = parameter(256, Whole(), help="coefficients of a step")
+    batch_size: int = parameter(4, Whole(), help="B, rows of a step")
+    block_size: int = parameter(512, Whole(), help="coefficients of a step")
     step_size: float | None = parameter(
         None, POSITIVE, NOTHING, help="gamma_0; none: by the loss and the features"
     )

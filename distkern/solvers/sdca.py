@@ -75,7 +75,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         If a number is out of range, or the dual of the loss has no exact steps in single coordinates.
     """
 
-    nu: float = parameter(1e-4, POSITIVE, help="weight of |w|^2 / 2 against the mean loss")
+    nu: float = parameter(1e-5, POSITIVE, help="weight of |w|^2 / 2 against the mean loss")
     stages: int = parameter(50, Whole(), help="at most this many passes over the rows")
     tol: float = parameter(
         1e-3, NOT_NEGATIVE, help="stop once the duality gap is less than this share of the objective"

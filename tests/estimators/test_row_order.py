@@ -31,9 +31,9 @@ SETTINGS = {
     "pegasos": {"stages": 1},
     "simba": {"max_rounds": 300, "nu": 0.2, "stages": 1, "patience": None},
     "rbcd": {"n_features": 64, "block_size": 64, "stages": 2, "gamma": 0.2},
-    "sdca": {"n_features": 64, "stages": 2, "gamma": 0.2},
+    "sdca": {"nu": 1e-4, "n_features": 64, "stages": 2, "gamma": 0.2},
     "sbmd": {"n_features": 64, "stages": 1, "gamma": 0.2},
-    "norma": {"max_support": 200, "stages": 1, "gamma": 0.2},
+    "norma": {"step_decay": 1.0, "max_support": 200, "stages": 1, "gamma": 0.2},
     "dsg_density_ratio": {"n_features": 128, "block_size": 32, "batch_size": 256, "gamma": 0.2},
     "svrg": {"n_features": 64, "batch_size": 32, "stages": 1, "precondition": False, "gamma": 0.2},
 }

@@ -56,7 +56,7 @@ def settings(name: str, n_rows: int) -> tuple[str, dict[str, Any]]:
     pegasos = {name: value for name, value in fixed.items() if name != "nu"} | {"lam": 1e-4}
     every: dict[str, tuple[str, dict[str, Any]]] = {
         "DSG": ("dsg", {**fixed, "batch_size": 64, "block_size": 16, "n_features": n_rows // 4, "stages": 1}),
-        "NORMA": ("norma", {**fixed, "batch_size": 64, "stages": 1}),
+        "NORMA": ("norma", {**fixed, "batch_size": 64, "step_decay": 1.0, "stages": 1}),
         "k-SDCA": ("sdca", {**fixed, "features": "kernel", "stages": 1}),
         "r-SDCA": ("sdca", {**fixed, **random, "stages": 1}),
         # of two passes, the first makes the features as well

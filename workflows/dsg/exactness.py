@@ -66,14 +66,14 @@ def methods(quick: bool, rank: int) -> dict[str, tuple[str, dict[str, Any]]]:
             f"{letter}-SDCA": ("sdca", {**given, "stages": passes, "tol": 1e-5}),
             f"{letter}-RBCD": ("rbcd", {**given, "block_size": rank // 2, "stages": passes, "tol": 1e-6}),
             f"{letter}-SBMD": ("sbmd", {**given, **drawn, "block_size": rank // 2}),
-            f"{letter}-NORMA": ("norma", {**given, **steps}),
+            f"{letter}-NORMA": ("norma", {**given, **steps, "step_decay": 1.0}),
             f"{letter}-Pegasos": ("pegasos", {**pegasos, **drawn, "fit_intercept": False}),
         }
     return found
 
 
 def kernels(quick: bool, n_rows: int) -> dict[str, tuple[str, dict[str, Any]]]:
-    """The k- forms, where rows may all be in the model; NORMA adds them again in every pass."""
+    """The k- forms, where rows may all be in the model."""
     found: dict[str, tuple[str, dict[str, Any]]] = {}
     passes = 4 if quick else 2
     for suffix, objective, tol in (
@@ -81,11 +81,11 @@ def kernels(quick: bool, n_rows: int) -> dict[str, tuple[str, dict[str, Any]]]:
         (OF_HINGE, {**_FIXED, "loss": "hinge", "nu": 1.0 / n_rows}, NEAR),
     ):
         own = {**objective, "features": "kernel"}
-        norma = {**own, "batch_size": 4, "stages": passes}
+        norma = {**own, "batch_size": 4, "step_decay": 1.0, "stages": passes}
         found[f"k-SDCA{suffix}"] = ("sdca", {**own, "max_support": n_rows, "stages": 50, "tol": tol})
         if not suffix:
             found["k-NORMA, truncated"] = ("norma", {**norma, "max_support": n_rows // 4})
-        found[f"k-NORMA{suffix}"] = ("norma", {**norma, "max_support": passes * n_rows})
+        found[f"k-NORMA{suffix}"] = ("norma", {**norma, "max_support": n_rows})
     return found
 
 

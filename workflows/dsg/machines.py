@@ -37,7 +37,7 @@ def methods(data: Subset) -> dict[str, tuple[str, dict[str, Any]]]:
     found: dict[str, tuple[str, dict[str, Any]]] = {
         "DSG, Algorithm 1": ("dsg", {**fixed, **growing, **plain}),
         "DSG, preconditioned": ("dsg", {**fixed, **growing, "damping": 1e-2, "step_decay": 0.05}),
-        "NORMA": ("norma", {**fixed, "batch_size": 4, "stages": 2}),
+        "NORMA": ("norma", {**fixed, "batch_size": 4, "step_decay": 1.0, "stages": 2}),
         "k-SDCA": ("sdca", {**fixed, "features": "kernel", "stages": 3, "tol": 0.0}),
     }
     pegasos = {name: value for name, value in fixed.items() if name != "nu"} | {"lam": nu}

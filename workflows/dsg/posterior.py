@@ -90,7 +90,7 @@ def means(quick: bool) -> dict[str, tuple[str, dict[str, Any]]]:
     return {
         "DSG, Algorithm 1": ("dsg", {**fixed, **growing, **plain}),
         "DSG, preconditioned": ("dsg", {**fixed, **growing}),
-        "NORMA": ("norma", {**fixed, "step_size": 8.0, "stages": 8 if quick else 32}),
+        "NORMA": ("norma", {**fixed, "step_size": 8.0, "step_decay": 1.0, "stages": 8 if quick else 32}),
     }
 
 

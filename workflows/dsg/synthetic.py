@@ -111,7 +111,7 @@ def methods(n_rows: int) -> dict[str, tuple[str, dict[str, Any]]]:
     return {
         "DSG, Algorithm 1": ("dsg", {**grown, "precondition": False, "step_size": 10.0}),
         "DSG, preconditioned": ("dsg", {**grown, "block_size": batch // 4, "n_features": n_rows}),
-        "NORMA": ("norma", {"loss": "square", "nu": PAPERS, "batch_size": 4, "stages": 4}),
+        "NORMA": ("norma", {"loss": "square", "nu": PAPERS, "batch_size": 4, "step_decay": 1.0, "stages": 4}),
         "k-SDCA": ("sdca", {"loss": "square", "nu": PAPERS, "features": "kernel", "stages": 8, "tol": 0.0}),
         "r-SDCA": ("sdca", {**rank, "features": "random", "stages": 16, "tol": 0.0}),
         "n-SDCA": ("sdca", {**landmarks, "stages": 16, "tol": 0.0}),

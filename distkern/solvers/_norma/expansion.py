@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,33 +27,53 @@ _PIECE_ROWS = 256
 
 @dataclass(frozen=True)
 class Expansion:
-    """f = sum_i c_i k(x_i, .), the oldest rows first.
+    """f = sum_i c_i k(x_i, .), those rows first that have not changed for longest.
 
     Attributes
     ----------
     rows : (m, n_features)
     coefficients : (m, k)
+    places : (m,) of the rows among all, each once
     """
 
     rows: Rows
     coefficients: Array
+    places: NDArray[np.int64]
 
     def last(self, most: int) -> Expansion:
         """Without the oldest rows, so that at most so many are left."""
-        surplus = max(len(self.coefficients) - most, 0)
-        return Expansion(self.rows[surplus:], self.coefficients[surplus:]) if surplus else self
+        surplus = max(len(self.places) - most, 0)
+        return self._of(slice(surplus, None)) if surplus else self
+
+    def without(self, places: NDArray[np.int64]) -> Expansion:
+        """Without the rows at these places."""
+        others = ~np.isin(self.places, places)
+        return self if others.all() else self._of(others)
+
+    def of(self, places: NDArray[np.int64]) -> Array:
+        """The coefficients of the rows at these places, 0 of those that are not here, (n, k)."""
+        found = np.zeros((len(places), self.coefficients.shape[1]))
+        _, mine, wanted = np.intersect1d(self.places, places, assume_unique=True, return_indices=True)
+        found[wanted] = self.coefficients[mine]
+        return found
 
     def grown(self, change: Change, most: int) -> Expansion:
         """With what a turn has changed."""
-        if not len(change.added.coefficients):
-            return Expansion(self.rows, change.factor * self.coefficients)
-        rows = stacked([self.rows, change.added.rows]) if len(self.coefficients) else change.added.rows
-        coefficients = np.concatenate([change.factor * self.coefficients, change.added.coefficients])
-        return Expansion(rows, coefficients).last(most)
+        added = change.added
+        kept = self.without(added.places)
+        coefficients = change.factor * kept.coefficients
+        if not len(added.places):
+            return Expansion(kept.rows, coefficients, kept.places)
+        rows = stacked([kept.rows, added.rows]) if len(kept.places) else added.rows
+        coefficients = np.concatenate([coefficients, added.coefficients])
+        return Expansion(rows, coefficients, np.concatenate([kept.places, added.places])).last(most)
+
+    def _of(self, some: slice | NDArray[np.bool_]) -> Expansion:
+        return Expansion(self.rows[some], self.coefficients[some], self.places[some])
 
     def at(self, features: Rows, kernel: AbstractKernel, dtype: np.dtype[Any]) -> Array:
         """f at some rows, (n_rows, k)."""
-        if not len(self.coefficients):
+        if not len(self.places):
             return np.zeros((features.shape[0], self.coefficients.shape[1]))
         basis = LandmarkBasis(kernel, self.rows.astype(dtype))
         return basis.combine(features, self.coefficients).astype(np.float64)
@@ -61,7 +81,10 @@ class Expansion:
 
 @dataclass(frozen=True)
 class Change:
-    """What a turn has changed: earlier coefficients times ``factor``, rows ``added``, and t after it."""
+    """What a turn has changed: earlier coefficients times ``factor``, rows ``added``, and t after it.
+
+    Rows that were there before are among those with all that they have now.
+    """
 
     factor: float
     added: Expansion
@@ -93,10 +116,12 @@ class Operand:
 
     Attributes
     ----------
-    kernel, risk, nu, first_step : of the problem
+    kernel, risk, nu : of the problem
+    step_size : gamma_t, by t
     batch_size : B
     seed : of the order of rows
     block_rows : of each group, the rows of its blocks
+    starts : of each group, the place of the first row of each of its blocks
     dtype : of kernel values
     most : rows of the expansion
     """
@@ -104,10 +129,11 @@ class Operand:
     kernel: AbstractKernel
     risk: Risk
     nu: float
-    first_step: float
+    step_size: Callable[[int], float]
     batch_size: int
     seed: int
     block_rows: tuple[tuple[int, ...], ...]
+    starts: tuple[tuple[int, ...], ...]
     dtype: np.dtype[Any]
     most: int
 
@@ -147,7 +173,8 @@ class Machine(AbstractResident):
         for place in order.permutation(len(block_rows)).tolist():
             block, rows = self._groups[number].block(place), order.permutation(block_rows[place])
             for start in range(0, len(rows), piece):
-                steps.take(block.take(rows[start : start + piece]))
+                chosen = rows[start : start + piece]
+                steps.take(operand.starts[number][place] + chosen, block.take(chosen))
         return Change(steps.factor, steps.added, steps.step)
 
 
@@ -157,9 +184,9 @@ class _Steps:
     def __init__(self, operand: Operand, before: Expansion, step: int) -> None:
         self._operand, self._before, self.step = operand, before, step
         self.factor = 1.0
-        self.added = Expansion(before.rows[:0], before.coefficients[:0])
+        self.added = before.last(0)
 
-    def take(self, piece: Block) -> None:
+    def take(self, places: NDArray[np.int64], piece: Block) -> None:
         """The steps of some rows, batch after batch, and then what leaves the expansion."""
         operand, risk, n_rows = self._operand, self._operand.risk, piece.n_rows
         kernel, dtype = operand.kernel, operand.dtype
@@ -174,19 +201,21 @@ class _Steps:
             f = factor * known[rows] + kernels[rows, :start] @ coefficients[:start]
             slopes = risk.slopes(f, targets[rows], None if weights is None else weights[rows])
             self.step += 1
-            size = operand.first_step / np.sqrt(self.step)
+            size = operand.step_size(self.step)
             shrink = 1.0 - size * operand.nu
             coefficients[:start] *= shrink
             factor *= shrink
             coefficients[rows] = -size / (rows.stop - rows.start) * slopes
         self.factor *= factor
         (kept,) = np.nonzero(coefficients.any(axis=1))
-        if not len(kept) + len(self.added.coefficients) + len(self._before.coefficients):
+        if not len(kept) + len(self.added.places) + len(self._before.places):
             # a model that needs no row has one
             kept = np.zeros(1, np.intp)
-        fresh = Change(factor, Expansion(piece.features[kept], coefficients[kept]), self.step)
-        self.added = self.added.grown(fresh, operand.most)
-        self._before = self._before.last(operand.most - len(self.added.coefficients))
+        # a row has its turn once a stage, so that what is added has none of these
+        coefficients += self.factor * self._before.of(places)
+        fresh = Expansion(piece.features[kept], coefficients[kept], places[kept])
+        self.added = self.added.grown(Change(factor, fresh, self.step), operand.most)
+        self._before = self._before.without(fresh.places).last(operand.most - len(self.added.places))
 
 
 def open_expansion(

@@ -28,8 +28,8 @@ _PIECE_ROWS = 256
 class KernelNORMA(NORMA):
     """The same steps on f = sum_i c_i k(x_i, .).
 
-    A step adds the rows of its batch to the expansion, but for those whose slope is 0; a row that is met
-    again is added again. Of more than ``max_support`` rows the oldest leave it, whose coefficients have
+    A step changes the coefficients of the rows of its batch, but for those whose slope is 0. Of more than
+    ``max_support`` rows those leave the expansion that have not changed for longest, whose coefficients have
     shrunk most (the paper's truncation), after at most 256 rows or a batch. The expansion is known to all
     processes; the groups of rows have their turns in random order, and within a group its blocks and rows.
     """
@@ -42,19 +42,21 @@ class KernelNORMA(NORMA):
         assert isinstance(features, Support)
         risk = scaled_risk(self.risk, state.center, state.target_scale)
         groups = groups_of(problem.block_rows)
+        starts = np.concatenate([[0], np.cumsum(problem.block_rows)]).tolist()
         operand = Operand(
             features.kernel.with_gamma(state.gamma),
             risk,
             self.nu,
-            self.first_step,
+            self.rule,
             self.batch_size,
             problem.seed,
             tuple(tuple(problem.block_rows[block] for block in group) for group in groups),
+            tuple(tuple(starts[block] for block in group) for group in groups),
             problem.dtype,
             features.max_support,
         )
         yield self._rows(problem, state.stage, operand)
-        expansion = Expansion(state.landmarks, state.coefficients)
+        expansion = Expansion(state.landmarks, state.coefficients, state.places)
         step, change = state.step, None
         whole: Expansion | None = expansion
         order = stream(problem.seed, Purpose.VISIT_ORDER, _ORDER, state.stage)
@@ -71,14 +73,9 @@ class KernelNORMA(NORMA):
             figures,
             landmarks=expansion.rows,
             coefficients=np.ascontiguousarray(expansion.coefficients),
+            places=np.ascontiguousarray(expansion.places),
             step=step,
         )
-
-    def expected_size(self, problem: Problem) -> int:
-        # rows are added again by every pass
-        features = self.features
-        assert isinstance(features, Support)
-        return min(features.max_support, self.stages * problem.n_rows)
 
     def _rows(self, problem: Problem, stage: int, operand: Any) -> Any:
         footprint = self.footprint(problem, self.expected_size(problem))
