@@ -227,6 +227,7 @@ def measured(tmp_path):
     for workers in (2, 10):
         record = {"asked": {}, "tasks": 4 * workers, "pass_seconds": 0.01 * workers, "round_seconds": 0.001}
         extra = {"driver_cpu_seconds_of_pass": 0.1, "round_driver_seconds": 0.0, "round_mode": "here"}
+        extra["round_driver_cpu_seconds"] = 0.0005 * workers
         records.put(f"simulation/{workers}", {**record, **extra})
     return records
 
@@ -272,6 +273,11 @@ def test_a_billion_rows_take_what_the_rates_say(measured):
     assert few["total"] == pytest.approx(
         sum(few[part] for part in ("reading", "computing", "moving", "driver"))
     )
+    # a message of every worker takes half a millisecond of the driver, beside a round of two workers
+    simba = billion.WAYS["simba, 20,000 rounds"]
+    tasks = simba.passes * n * 200 / 2**24
+    driver = tasks * 0.0025 + simba.rounds * (0.001 + 0.0005 * 500)
+    assert found["simba, 20,000 rounds", 500]["driver"] == pytest.approx(driver)
     assert few[few["largest"]] == max(few[part] for part in ("reading", "computing", "moving", "driver"))
 
 

@@ -83,6 +83,13 @@ def _passes(train: Any, executor: Any) -> Record:
 def _rounds(train: Any, executor: Any) -> Record:
     """Seconds of a round, and what of it the driver takes itself."""
     events: list[Any] = []
+    cpu: list[float] = []
+
+    def listen(event: Any) -> None:
+        if event.kind in ("pass_started", "pass_finished") and event["name"] == "rounds":
+            events.append(event)
+            cpu.append(time.process_time())
+
     model = distkern.SIMBAClassifier(
         nu=0.01,
         max_rounds=_ROUNDS,
@@ -93,14 +100,15 @@ def _rounds(train: Any, executor: Any) -> Record:
         columns_per_round=1,
         random_state=0,
     )
-    model.fit_with(train, executor=executor, listeners=[events.append])
-    last = [e.fields for e in events if e.kind == "pass_finished" and e.fields["name"] == "rounds"][-1]
+    model.fit_with(train, executor=executor, listeners=[listen])
+    last = events[-1].fields
     count = _ROUNDS / 2
     split = last["split_seconds"]
     return {
         "round_mode": last["mode"],
         "round_seconds": last["seconds"] / count,
         "round_driver_seconds": split["driver"] / count,
+        "round_driver_cpu_seconds": (cpu[-1] - cpu[-2]) / count,
         "round_waiting_seconds": split["wait"] / count,
     }
 

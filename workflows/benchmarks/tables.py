@@ -211,6 +211,7 @@ def simulation(records: Records) -> tuple[Table, list[Plot]]:
             f"{1e3 * one['driver_cpu_seconds_of_pass']:.1f}",
             f"{1e3 * one['round_seconds']:.2f}",
             f"{1e3 * one['round_driver_seconds']:.2f}",
+            f"{1e3 * one['round_driver_cpu_seconds']:.2f}",
             one["round_mode"],
         )
         for number, one in found
@@ -223,7 +224,8 @@ def simulation(records: Records) -> tuple[Table, list[Plot]]:
         "ms a task",
         "driver CPU ms of a pass",
         "round ms",
-        "driver ms of a round",
+        "solver's ms of a round",
+        "driver CPU ms of a round",
         "mode",
     )
     if found:
