@@ -36,7 +36,10 @@ def methods(data: Subset) -> dict[str, tuple[str, dict[str, Any]]]:
     plain = {"precondition": False, "step_size": 5.0, "step_decay": 0.02}
     found: dict[str, tuple[str, dict[str, Any]]] = {
         "DSG, Algorithm 1": ("dsg", {**fixed, **growing, **plain}),
-        "DSG, preconditioned": ("dsg", {**fixed, **growing, "damping": 1e-2, "step_decay": 0.05}),
+        "DSG, preconditioned": (
+            "dsg",
+            {**fixed, **growing, "damping": 1e-2, "step_size": 0.5, "step_decay": 0.05},
+        ),
         "NORMA": ("norma", {**fixed, "batch_size": 4, "step_decay": 1.0, "stages": 2}),
         "k-SDCA": ("sdca", {**fixed, "features": "kernel", "stages": 3, "tol": 0.0}),
     }

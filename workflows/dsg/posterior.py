@@ -89,7 +89,7 @@ def means(quick: bool) -> dict[str, tuple[str, dict[str, Any]]]:
     plain = {"precondition": False, "step_size": 2.0, "step_decay": 0.02}
     return {
         "DSG, Algorithm 1": ("dsg", {**fixed, **growing, **plain}),
-        "DSG, preconditioned": ("dsg", {**fixed, **growing}),
+        "DSG, preconditioned": ("dsg", {**fixed, **growing, "step_size": 0.5, "damping": 10.0 / N_ROWS}),
         "NORMA": ("norma", {**fixed, "step_size": 8.0, "step_decay": 1.0, "stages": 8 if quick else 32}),
     }
 

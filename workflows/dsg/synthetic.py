@@ -108,9 +108,10 @@ def methods(n_rows: int) -> dict[str, tuple[str, dict[str, Any]]]:
     # four passes
     grown["n_features"] = 4 * n_rows
     block = {"batch_size": batch, "block_size": 256}
+    divided = {"step_size": 0.5, "damping": min(max(10.0 / n_rows, 1e-5), 1e-2)}
     return {
         "DSG, Algorithm 1": ("dsg", {**grown, "precondition": False, "step_size": 10.0}),
-        "DSG, preconditioned": ("dsg", {**grown, "block_size": batch // 4, "n_features": n_rows}),
+        "DSG, preconditioned": ("dsg", {**grown, **divided, "block_size": batch // 4, "n_features": n_rows}),
         "NORMA": ("norma", {"loss": "square", "nu": PAPERS, "batch_size": 4, "step_decay": 1.0, "stages": 4}),
         "k-SDCA": ("sdca", {"loss": "square", "nu": PAPERS, "features": "kernel", "stages": 8, "tol": 0.0}),
         "r-SDCA": ("sdca", {**rank, "features": "random", "stages": 16, "tol": 0.0}),
