@@ -251,6 +251,11 @@ class AbstractBasis(ABC):
         return 0
 
     @property
+    def norm_bytes(self) -> int:
+        """What the norm of a combination takes, tiles of values apart."""
+        return 0
+
+    @property
     def is_compiled(self) -> bool:
         """Whether compiled loops evaluate it."""
         return False

@@ -49,6 +49,10 @@ class LandmarkBasis(AbstractBasis):
         return comparing_bytes(self.landmarks.shape[1]) if self.is_sparse else 0
 
     @property
+    def norm_bytes(self) -> int:
+        return 0 if self.dtype == np.float64 else 2 * self.landmarks.nbytes
+
+    @property
     def is_compiled(self) -> bool:
         return self.is_sparse or self.kernel.is_compiled
 

@@ -230,7 +230,7 @@ def _counting_pass(model: Any, split: Split, found: Found | None = None) -> Stre
         workspace_bytes=cost.workspace_bytes + rows * (32 * n_outputs + 128),
         # of a row: a score, its class and a weight; of a block the confusion as well
         result_bytes=(17 if len(known) == 2 else 0) + -(-8 * len(labels) * len(known) // rows),
-        driver_bytes=RANKING_BYTES if len(known) == 2 else 0,
+        driver_bytes=(RANKING_BYTES if len(known) == 2 else 0) + applied.basis.norm_bytes,
     )
     visits = whole_visits(split.block_rows)
     return Stream("evaluate", visits, _evaluate, operand, piece_rows=rows, split="test", cost=cost)

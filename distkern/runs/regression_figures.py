@@ -90,7 +90,9 @@ def residuals_pass(model: Any, split: Split, found: Found | None = None) -> Redu
     applied, rows = Applied.to(split, model, found), max(split.block_rows)
     cost = applied.cost(split.row_numbers, rows)
     workspace = cost.workspace_bytes + rows * (56 * model.n_outputs() + 128)
-    cost = replace(cost, workspace_bytes=workspace, result_bytes=GRID_BYTES)
+    cost = replace(
+        cost, workspace_bytes=workspace, result_bytes=GRID_BYTES, driver_bytes=applied.basis.norm_bytes
+    )
     operand = applied, quantiles_of(model)
     return Reduce("evaluate", _evaluate, Residuals.add, operand, "test", cost=cost)
 
