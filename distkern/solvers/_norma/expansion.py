@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 #: first index of the stream that orders the rows of a group
 _ORDER = 8
 #: rows whose kernels with each other are one matrix, unless a batch has more
-_PIECE_ROWS = 256
+PIECE_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class Machine(AbstractResident):
             operand.block_rows[number],
             stream(operand.seed, Purpose.ROW_ORDER, _ORDER, message.stage, number),
         )
-        piece = max(1, _PIECE_ROWS // operand.batch_size) * operand.batch_size
+        piece = max(1, PIECE_ROWS // operand.batch_size) * operand.batch_size
         for place in order.permutation(len(block_rows)).tolist():
             block, rows = self._groups[number].block(place), order.permutation(block_rows[place])
             for start in range(0, len(rows), piece):

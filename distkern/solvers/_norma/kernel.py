@@ -12,7 +12,7 @@ from distkern.common.sparse import Rows
 from distkern.common.types import groups_of
 from distkern.features.support import Support
 from distkern.passes import Cost, Message, Rounds
-from distkern.solvers._norma.expansion import Change, Expansion, Operand, Turn, open_expansion
+from distkern.solvers._norma.expansion import PIECE_ROWS, Change, Expansion, Operand, Turn, open_expansion
 from distkern.solvers._sdca.resident import either
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.measuring import Model
@@ -21,7 +21,6 @@ from distkern.solvers.targets import scaled_risk
 
 #: first index of the stream that orders groups
 _ORDER = 8
-_PIECE_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class KernelNORMA(NORMA):
         outputs, size, itemsize = self.risk.n_outputs, footprint.size, problem.dtype.itemsize
         groups = len(groups_of(problem.block_rows))
         row_bytes = problem.row_numbers * itemsize + 8 * outputs + 16
-        piece = max(_PIECE_ROWS, self.batch_size)
+        piece = max(PIECE_ROWS, self.batch_size)
         return Rounds(
             "functional steps",
             open_expansion,
