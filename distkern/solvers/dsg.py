@@ -72,7 +72,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     risk : loss, outputs, weights
     kernel : the kernel, with gamma or a rule for it
     sampler : of its random features
-    steps : gamma_t; None: 1 / (1 + t / 50) with a preconditioner, which suits every loss, and without one
+    steps : gamma_t; None: 0.5 / (1 + t / 50) with a preconditioner, which suits every loss, and without one
         20 / (1 + t / 50)
     least_steps : of a run, unless ``steps_per_stage`` is given
     and others, described in their declarations. "cdsg" takes an old block where cdsg.txt's inequality (9)
@@ -93,7 +93,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         "gamma": GAMMA,
         "sampler": SAMPLER,
         "step_size": Parameter(
-            None, (POSITIVE, NOTHING), "gamma_t = step_size / (1 + step_decay t); none: 1, or 20 plainly"
+            None, (POSITIVE, NOTHING), "gamma_t = step_size / (1 + step_decay t); none: 0.5, or 20 plainly"
         ),
         "step_decay": declared(StepRule)["step_decay"],
     }

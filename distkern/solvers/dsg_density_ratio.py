@@ -37,17 +37,12 @@ class DSGDensityRatio(UnpolishedDSG):
     block_size: int = redeclared(DSGSettings, "block_size", 256)
 
     # its losses grow like exp(f) where densities differ
-    first_step: ClassVar[float] = 0.5
     damping_rows: ClassVar[float] = 10.0
 
     name = "dsg_density_ratio"
     choices: ClassVar[Mapping[str, Parameter]] = {
         **UnpolishedDSG.choices,
         "gamma": replace(GAMMA, default="scale/0.5"),
-        "step_size": replace(
-            UnpolishedDSG.choices["step_size"],
-            help="gamma_t = step_size / (1 + step_decay t); none: 0.5, or 20 plainly",
-        ),
         "cap": declared(DensityRatio)["cap"],
     }
 

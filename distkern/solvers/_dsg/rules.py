@@ -21,7 +21,7 @@ class StepRule(Declared):
     an offset: without one the first steps explode unless theta is of the order of 1.
     """
 
-    step_size: float = parameter(1.0, POSITIVE, help="gamma_0")
+    step_size: float = parameter(0.5, POSITIVE, help="gamma_0")
     step_decay: float = parameter(0.02, NOT_NEGATIVE, help="how fast steps of a given size fall")
 
     def __call__(self, step: int) -> float:

@@ -112,7 +112,7 @@ class DSGSettings(Declared):
         None,
         NOT_NEGATIVE,
         NOTHING,
-        help="of that curvature; none: 1 / n (10 / n of a density ratio), from 1e-5 to 1e-2",
+        help="of that curvature; none: 0.3 / n (10 / n of a density ratio), from 1e-5 to 1e-2",
     )
     average: bool = parameter(
         True, FLAG, help="the model is the average of the iterates, late ones weighing most"
@@ -128,14 +128,13 @@ class DSGSettings(Declared):
     stages: int = parameter(10, Whole(), help="the steps are cut into so many, measured after each")
     steps_per_stage: int | float | None = rows_of_stage("until there are n_features, 32 steps at least")
     least_steps: int = 1
-    #: with a preconditioner; times n, of the damping
-    first_step: ClassVar[float] = 1.0
-    damping_rows: ClassVar[float] = 1.0
+    #: times n, of the damping
+    damping_rows: ClassVar[float] = 0.3
 
     @property
     def step_rule(self) -> StepRule:
         """gamma_t, the default included."""
-        return self.steps or StepRule(self.first_step if self.precondition else 20.0, 0.02)
+        return self.steps or StepRule(0.5 if self.precondition else 20.0, 0.02)
 
     def damping_for(self, n_rows: int) -> float:
         """The damping for so many training rows: what tells a direction from noise is 1 / n."""
