@@ -46,7 +46,7 @@ class LandmarkBasis(AbstractBasis):
 
     @property
     def process_bytes(self) -> int:
-        return comparing_bytes(self.landmarks.shape[1]) if self.is_sparse else 0
+        return self.landmarks.nbytes + (comparing_bytes(self.landmarks.shape[1]) if self.is_sparse else 0)
 
     @property
     def norm_bytes(self) -> int:
