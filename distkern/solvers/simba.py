@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.common.errors import InputError
@@ -28,9 +29,9 @@ from distkern.features import AbstractFeatures, feature_names
 from distkern.losses import find_loss
 from distkern.passes import Cost, Message, Rounds
 from distkern.solvers._simba.columns import COLUMN_BYTES, ROW_BYTES
-from distkern.solvers._simba.measure import BINS, LaneModel, Margins, Mistakes, Norms
-from distkern.solvers._simba.measuring import Measuring
-from distkern.solvers._simba.messages import UNIT, Ask, HoldOut, Update, join
+from distkern.solvers._simba.measure import BINS, LaneModel, Mistakes, Norms
+from distkern.solvers._simba.measuring import Measuring, measured
+from distkern.solvers._simba.messages import Ask, HoldOut, Update, join
 from distkern.solvers._simba.primal import Primal
 from distkern.solvers._simba.resident import Operand, open_simba
 from distkern.solvers._simba.rounds import Schedule, rounds
@@ -68,7 +69,8 @@ class SIMBA(AbstractSolver[SIMBAState]):
     Parameters
     ----------
     features : "linear" features, of data with a feature-major copy, or "random" ones
-    nus : one value in [0, 1], or several to choose among by the held-out rows
+    nus : one value in [0, 1], or several in order to choose among by the held-out rows: after each stage the best
+        and its neighbours go on, half of them
     risk : the weights s of rows and classes, of mean 1; a row is then s rows: sum s xi <= n nu, p of s q
     and others, described in their declarations
     """
@@ -95,7 +97,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
         0.1, Number(0, 1, open=(False, True)), help="of the training rows, held out for nu and patience"
     )
     patience: int | None = parameter(
-        3,
+        5,
         Whole(),
         NOTHING,
         help="stop after so many stages without fewer mistakes on them, keep the best model; none: go on",
@@ -110,7 +112,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
             (Number(0, 1), Words(AUTO, "search")),
             "how far rows may fall short, on average, mostly .0003 to .03: about the hinge loss of a good "
             "model by |w| and the largest norm; auto, or search: nine of that range at once, by the "
-            "held-out rows",
+            "held-out rows, of which the better half goes on after each stage",
         ),
         **feature_parameters("linear", with_columns=True),
     }
@@ -165,7 +167,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
             self.risk,
         )
         norms: Norms = yield self._measuring(problem).norms(zero)
-        norms.check(self.n_held_out(problem) if self.holds_out else None)
+        norms.check(self._measuring(problem).n_held_out if self.holds_out else None)
         if self.features.reads_columns:
             # refuses data without single columns before a round
             yield self._rounds(problem, self._operand(problem, basis, norms.units))
@@ -181,6 +183,8 @@ class SIMBA(AbstractSolver[SIMBAState]):
             radius=math.sqrt(norms.largest),
             n_zero=norms.n_zero,
             units=norms.units,
+            candidates=np.arange(len(self.nus)),
+            kept=np.arange(lanes),
             u=np.zeros((lanes, size)),
             behind=np.zeros((lanes, size)),
             banked=np.zeros(lanes),
@@ -207,7 +211,8 @@ class SIMBA(AbstractSolver[SIMBAState]):
         primal = Primal(basis, state.u, state.behind, state.banked, state.sums_of_b, state.weight)
         first, last = state.round + 1, min(state.round + self._rounds_per_stage, self.max_rounds)
         limit = math.inf if self.max_feature_accesses is None else self.max_feature_accesses
-        done = yield from rounds(self._schedule(problem, state), primal, first, last, limit - state.accesses)
+        schedule = self._schedule(problem, state)
+        done = yield from rounds(schedule, primal, first, last, limit - state.accesses, state.kept)
         after = replace(
             state,
             u=primal.u,
@@ -220,7 +225,12 @@ class SIMBA(AbstractSolver[SIMBAState]):
             accesses=state.accesses + done.accesses,
             accesses_nonzero=state.accesses_nonzero + done.entries,
         )
-        return (yield from self._measured(problem, after, primal, basis))
+        w, b = primal.averaged()
+        w = np.ascontiguousarray(w.T) / state.radius
+        hold_out, outputs = self._hold_out(problem), problem.n_outputs
+        models = LaneModel(basis, w, b, outputs, hold_out, problem.block_rows, self.risk)
+        measuring = self._measuring(problem, len(state.candidates))
+        return (yield from measured(measuring, models, self._nus(state), after))
 
     def finished(self, state: SIMBAState) -> bool:
         if self.max_feature_accesses is not None and state.accesses >= self.max_feature_accesses:
@@ -247,17 +257,21 @@ class SIMBA(AbstractSolver[SIMBAState]):
         return state.measures(size, extra, accesses=accesses, converged=stale, notes=notes)
 
     def outline(self, problem: Problem) -> list[Outline]:
-        stages = float(-(-self.max_rounds // self._rounds_per_stage))
-        passes = [
-            *self.features.outline(problem),
-            Outline(self._measuring(problem).norms(None), 1.0),
-            Outline(self._rounds(problem, None), stages + self.features.reads_columns),
-            Outline(self._measuring(problem).margins(None), stages),
-        ]
-        if problem.n_outputs > 1:
-            passes.append(Outline(self._measuring(problem).errors(None, "train"), stages))
+        stages, measuring = -(-self.max_rounds // self._rounds_per_stage), self._measuring(problem)
+        passes = [*self.features.outline(problem), Outline(measuring.norms(None), 1.0)]
+        if self.features.reads_columns:
+            passes.append(Outline(self._rounds(problem, None), 1.0))
+        candidates, left = len(self.nus), stages
+        while left:
+            times = 1 if candidates > 1 else left
+            measuring = self._measuring(problem, candidates)
+            passes.append(Outline(self._rounds(problem, None, candidates), times))
+            passes.append(Outline(measuring.margins(None), times))
+            if problem.n_outputs > 1:
+                passes.append(Outline(measuring.errors(None, "train"), times))
+            candidates, left = -(-candidates // 2), left - times
         if problem.has_test:
-            passes.append(Outline(self._measuring(problem).errors(None, "test"), stages + 1.0))
+            passes.append(Outline(measuring.errors(None, "test"), stages + 1.0))
         return passes
 
     # -- rounds
@@ -269,11 +283,9 @@ class SIMBA(AbstractSolver[SIMBAState]):
     def _hold_out(self, problem: Problem) -> HoldOut:
         return HoldOut(self.validation_fraction if self.holds_out else 0.0, problem.seed)
 
-    def n_held_out(self, problem: Problem) -> int:
-        """Training rows that never take part."""
-        hold_out = self._hold_out(problem)
-        groups = groups_of(problem.block_rows)
-        return sum(hold_out.count(sum(problem.block_rows[block] for block in group)) for group in groups)
+    def _nus(self, state: SIMBAState) -> NDArray[np.float64]:
+        """Of the candidates that are left."""
+        return np.array(self.nus)[state.candidates]
 
     def _basis(self, problem: Problem, landmarks: Rows, gamma: float) -> AbstractBasis:
         return self.features.with_exact_sums().basis(problem, landmarks, gamma)
@@ -291,10 +303,11 @@ class SIMBA(AbstractSolver[SIMBAState]):
         )
 
     def _schedule(self, problem: Problem, state: SIMBAState) -> Schedule:
+        n_active = problem.n_rows - self._measuring(problem).n_held_out
         return Schedule(
-            np.repeat(self.nus, problem.n_outputs),
-            problem.n_rows - self.n_held_out(problem),
-            state.units or problem.n_rows - self.n_held_out(problem),
+            np.repeat(self._nus(state), problem.n_outputs),
+            n_active,
+            state.units or n_active,
             problem.n_rows,
             state.radius,
             self.columns_per_round * problem.n_outputs,
@@ -304,10 +317,10 @@ class SIMBA(AbstractSolver[SIMBAState]):
             problem.seed,
         )
 
-    def _rounds(self, problem: Problem, operand: Operand | None) -> Rounds:
-        lanes, outputs = len(self.nus) * problem.n_outputs, problem.n_outputs
+    def _rounds(self, problem: Problem, operand: Operand | None, n_candidates: int = 0) -> Rounds:
+        lanes, outputs = (n_candidates or len(self.nus)) * problem.n_outputs, problem.n_outputs
         size, itemsize = self.features.expected_size(problem), problem.dtype.itemsize
-        n_columns, n_draws = self.columns_per_round * outputs, self.rows_per_round * outputs
+        n_columns, n_draws = min(self.columns_per_round * outputs, size), self.rows_per_round * outputs
         sparse = problem.is_sparse and self.features.reads_columns
         # of dense columns those of a group and their joint copy; of sparse ones what is expected to be there
         share = min(1.0, problem.row_numbers / problem.n_features) if sparse else 1.0
@@ -335,66 +348,6 @@ class SIMBA(AbstractSolver[SIMBAState]):
             ),
         )
 
-    # -- measuring
-
-    def _measured(
-        self, problem: Problem, state: SIMBAState, primal: Primal, basis: AbstractBasis
-    ) -> Steps[SIMBAState]:
-        """The state with the best model so far and its figures."""
-        outputs, candidates = problem.n_outputs, len(self.nus)
-        n_held = self.n_held_out(problem)
-        weight = state.units / UNIT if state.units else float(problem.n_rows - n_held)
-        w, b = primal.averaged()
-        unscaled = LaneModel(
-            basis,
-            np.ascontiguousarray(w.T) / state.radius,
-            b,
-            outputs,
-            self._hold_out(problem),
-            problem.block_rows,
-            self.risk,
-        )
-        found: Margins = yield self._measuring(problem).margins(unscaled)
-        slacks = np.repeat(self.nus, outputs) * weight
-        gammas = np.array([found.best_margin(lane, slack) for lane, slack in enumerate(slacks.tolist())])
-        scales = np.where(gammas > 0, gammas, 1.0)
-        model = replace(
-            unscaled, coefficients=unscaled.coefficients / scales, intercepts=unscaled.intercepts / scales
-        )
-        mistakes = found.mistakes
-        if outputs > 1:
-            mistakes = yield self._measuring(problem).errors(model, "train")
-        held = mistakes.held / mistakes.n_held if n_held else np.full(candidates, math.nan)
-        # of candidates that do as well, the one with the smallest norm
-        best = int(np.flatnonzero(mistakes.held == mistakes.held.min())[-1])
-        if n_held and state.stage > 1 and held[best] > state.held_error:
-            return replace(state, stale=state.stale + 1)
-        improved = not n_held or state.stage == 1 or held[best] < state.held_error
-        lanes = slice(best * outputs, (best + 1) * outputs)
-        chosen = replace(
-            model,
-            coefficients=np.ascontiguousarray(model.coefficients[:, lanes]),
-            intercepts=model.intercepts[lanes],
-            hold_out=None,
-        )
-        test_error = None
-        if problem.has_test:
-            test: Mistakes = yield self._measuring(problem).errors(chosen, "test")
-            test_error = float(test.active[0]) / test.n_active
-        hinge = sum(found.hinge(lane, scales[lane]) / scales[lane] for lane in range(*lanes.indices(len(b))))
-        return replace(
-            state,
-            stale=0 if improved else state.stale + 1,
-            coefficients=chosen.coefficients,
-            intercept=chosen.intercepts,
-            margins=gammas[lanes],
-            nu=self.nus[best],
-            held_error=float(held[best]),
-            objective=hinge / weight,
-            train_error=float(mistakes.active[best]) / mistakes.n_active,
-            test_error=test_error,
-        )
-
-    def _measuring(self, problem: Problem) -> Measuring:
+    def _measuring(self, problem: Problem, n_candidates: int = 0) -> Measuring:
         footprint = self.features.with_exact_sums().footprint(problem)
-        return Measuring(problem, footprint, len(self.nus), self._hold_out(problem))
+        return Measuring(problem, footprint, n_candidates or len(self.nus), self._hold_out(problem))

@@ -232,7 +232,9 @@ def test_batches_of_rows_and_columns_need_fewer_rounds() -> None:
     one = small(max_rounds=4000).fit(X[:1000], y[:1000])
     many = small(max_rounds=400, rows_per_round=10, columns_per_round=10).fit(X[:1000], y[:1000])
     assert many.score(X[1000:], y[1000:]) >= one.score(X[1000:], y[1000:]) - 0.02
-    assert many.history_[-1]["feature_accesses"] == one.history_[-1]["feature_accesses"]
+    # columns that a round draws twice are looked at once
+    accesses = many.history_[-1]["feature_accesses"] / one.history_[-1]["feature_accesses"]
+    assert 0.95 < accesses < 1.0
 
 
 def test_several_classes() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -153,22 +154,44 @@ def test_the_same_bits_however_the_rows_are_dealt_out_and_stored(settings):
     assert sparse[-1].accesses_nonzero < dense[-1].accesses_nonzero
 
 
-def test_a_resumed_run_has_the_same_bits():
-    whole, _ = run(simba(max_rounds=300, stages=4), margin_rows())
-    resumed, _ = run(simba(max_rounds=300, stages=4), margin_rows(), resume_after=2)
+@pytest.mark.parametrize(
+    "settings", [{}, {"nus": (0.01, 0.02, 0.05, 0.1, 0.2), "validation_fraction": 0.2, "patience": 5}]
+)
+@pytest.mark.parametrize("after", [1, 2])
+def test_a_resumed_run_has_the_same_bits(settings, after):
+    whole, _ = run(simba(max_rounds=300, stages=4, **settings), margin_rows())
+    resumed, _ = run(simba(max_rounds=300, stages=4, **settings), margin_rows(), resume_after=after)
     assert len(whole) == 5
     same(whole[-1], resumed[-1])
+
+
+def test_half_of_the_candidates_go_on_after_each_stage():
+    nus = (0.002, 0.01, 0.02, 0.05, 0.2)
+    solver = simba(nus=nus, max_rounds=300, stages=4, validation_fraction=0.2, patience=5)
+    states, runner = run(solver, margin_rows())
+    assert [len(state.candidates) for state in states] == [5, 3, 2, 1, 1]
+    assert [len(state.u) for state in states] == [5, 3, 2, 1, 1]
+    # rows hear of it with the next stage
+    assert [len(m.lanes) for m in runner.asked if isinstance(m, Ask) and m.lanes is not None] == [5, 3, 2, 1]
+    assert weights(runner).shape == (1, 300)
+    for before, after in pairwise(states[1:]):
+        assert set(after.candidates) <= set(before.candidates)
+        # neighbours
+        assert (np.diff(after.candidates) == 1).all()
+    assert all(state.nu in nus for state in states)
 
 
 def test_accesses_are_d_a_row_and_n_a_column():
     blocks = margin_rows(300, 12)
     batched = simba(rows_per_round=3, columns_per_round=2, max_rounds=50, stages=1)
     states, runner = run(batched, blocks)
-    assert states[-1].accesses == 50 * (3 * 12 + 2 * 300)
+    # a column that is drawn twice in a round is looked at once
+    read = [(rows, set(columns)) for rows, columns in draws_of(runner, blocks)]
+    assert states[-1].accesses == sum(3 * 12 + len(columns) * 300 for _, columns in read)
+    assert any(len(columns) == 1 for _, columns in read)
     x = np.concatenate([block.features for block in blocks])
     wanted = sum(
-        np.count_nonzero(x[rows]) + np.count_nonzero(x[:, columns])
-        for rows, columns in draws_of(runner, blocks)
+        np.count_nonzero(x[rows]) + np.count_nonzero(x[:, sorted(columns)]) for rows, columns in read
     )
     sparse, _ = run(
         simba(rows_per_round=3, columns_per_round=2, max_rounds=50, stages=1),
@@ -199,10 +222,9 @@ def test_held_out_rows_take_no_part():
 
 
 def test_a_search_takes_the_candidate_with_the_fewest_held_out_mistakes():
-    blocks = margin_rows(600, 10, noise=0.05)
-    states, _ = run(
-        simba(nus=(1e-4, 0.1, 1.0), max_rounds=1500, stages=3, validation_fraction=0.2, patience=5), blocks
-    )
+    blocks = margin_rows(1500, 10, noise=0.05)
+    search = {"max_rounds": 1500, "stages": 3, "validation_fraction": 0.3, "patience": 5}
+    states, _ = run(simba(nus=(1e-4, 1e-3, 0.1), **search), blocks)
     assert states[-1].nu == 0.1
     assert states[-1].held_error < 0.2
     alone, _ = run(simba(nus=(0.1,), max_rounds=1500), blocks)
@@ -222,13 +244,15 @@ def test_stops_when_the_held_out_error_stands_still():
 def test_several_classes_share_what_is_read():
     blocks = margin_rows(600, 10, classes=3, noise=0.02)
     test = margin_rows(300, 10, classes=3, noise=0.0)[:1]
-    states, _ = run(
+    states, runner = run(
         simba(nus=(0.02,), rows_per_round=1, max_rounds=4000, stages=2), blocks, outputs=3, test=test
     )
     assert states[-1].coefficients.shape == (10, 3)
     assert states[-1].train_error < 0.15
     assert states[-1].test_error is not None
-    assert states[-1].accesses == 4000 * 3 * (10 + 600)
+    columns = sum(len(set(columns)) for columns in columns_of(runner))
+    assert columns < 4000 * 3
+    assert states[-1].accesses == 4000 * 3 * 10 + columns * 600
 
 
 def test_random_features_are_those_of_the_basis():

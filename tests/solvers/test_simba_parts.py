@@ -74,6 +74,10 @@ def nothing(lanes, slacks=None):
     return Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, slacks)
 
 
+def resident_groups(resident):
+    return np.concatenate([segment.arrays.numbers for segment in resident._segments])
+
+
 def weights(n, kind, generator):
     if kind == "spread":
         return np.exp(generator.standard_normal(n) * 8)
@@ -148,6 +152,23 @@ def test_the_threshold_of_before_saves_exchanges():
     assert exchange.count - before == 2
     assert isinstance(again, Slacks)
     np.testing.assert_array_equal(first.keys, again.keys)
+
+
+@pytest.mark.parametrize("parties", [1, 3])
+def test_lanes_that_go_on_are_those_that_were(parties):
+    generator = np.random.default_rng(2)
+    blocks = margin_rows(90, 8, blocks=6)
+    q = generator.random((4, 90))
+    exchange = Exchange(blocks, lanes=4, q=q, parties=parties)
+    exchange(Ask(nothing(4, exchange.run(select(np.full(4, 7.5), 90, None))), None))
+    kept = np.array([1, 3])
+    answer = exchange(Ask(None, 1, kept))
+    signs = signed(blocks)[1]
+    np.testing.assert_allclose(answer.drawn.sums.sum(axis=0)[:, 0], q[kept].sum(axis=1))
+    np.testing.assert_allclose(answer.drawn.sums.sum(axis=0)[:, 1], (q * signs)[kept].sum(axis=1))
+    parts = [resident.saved(int(g)) for resident in exchange.residents for g in resident_groups(resident)]
+    np.testing.assert_array_equal(np.concatenate([part["q"] for part in parts], axis=1), q[kept])
+    assert not exchange.marked().any()
 
 
 @pytest.mark.parametrize("parties", [1, 3])

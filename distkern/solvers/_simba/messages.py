@@ -62,13 +62,26 @@ class Update:
     factors: NDArray[np.float64] | None
     slacks: Slacks | None
 
+    def by_column(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The columns, each once, and their coefficients added up."""
+        if len(set(self.columns.tolist())) == len(self.columns):
+            return self.columns, self.coefficients
+        once, places = np.unique(self.columns, return_inverse=True)
+        together = np.zeros((len(self.coefficients), len(once)))
+        np.add.at(together.T, places, self.coefficients.T)
+        return once, together
+
 
 @dataclass(frozen=True)
 class Ask:
-    """A round: an update, if any, and then the draw of the rows of round ``draw_for``, if not None."""
+    """A round: an update, if any, and then the draw of the rows of round ``draw_for``, if not None.
+
+    ``lanes`` : places of those that go on, before all else; None: all.
+    """
 
     update: Update | None
     draw_for: int | None
+    lanes: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)

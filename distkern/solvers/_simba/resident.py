@@ -55,7 +55,7 @@ class Operand:
     Attributes
     ----------
     n_outputs : 1: y = 1 for code 1; more: output j has y = 1 for code j
-    n_candidates : of nu; lane = candidate * n_outputs + output
+    n_candidates : of nu, of a new run; lane = candidate * n_outputs + output
     n_draws : rows of a round
     fit_intercept : sums of q y are wanted
     hold_out : rows that never take part
@@ -88,6 +88,19 @@ def _units_of(group: AbstractGroup, risk: Risk) -> NDArray[np.int64]:
     return np.concatenate([in_units(risk, block) for block in (first, *blocks)])
 
 
+def _of_lanes(q: NDArray[np.float64], n_strips: int) -> dict[str, Any]:
+    """The arrays of a segment that have a line for each lane, without slack."""
+    lanes = len(q)
+    return {
+        "q": q,
+        "keys": q.view(np.int64),
+        "marks": np.zeros(q.shape, dtype=np.uint8),
+        "rest_rows": np.full(lanes, -1, dtype=np.int64),
+        "rests": np.zeros(lanes),
+        "sums": np.zeros((lanes, n_strips, 2)),
+    }
+
+
 class _Segment:
     """Consecutive groups whose arrays lie one after the other; no number depends on who lies with whom."""
 
@@ -105,7 +118,8 @@ class _Segment:
         cuts = [np.arange(0, count, loops.STRIP) + start for count, start in zip(rows, offsets, strict=False)]
         strips = np.concatenate([*cuts, offsets[-1:]]).astype(np.int64)
         group_strips = np.concatenate([[0], np.cumsum([len(cut) for cut in cuts])]).astype(np.int64)
-        n_rows, lanes = int(offsets[-1]), operand.n_lanes
+        n_rows = int(offsets[-1])
+        lanes = next((len(one["q"]) for one in saved.values()), operand.n_lanes)
         q = np.empty((lanes, n_rows))
         signs = np.empty((operand.n_outputs, n_rows), dtype=np.int8)
         units = np.empty(0, dtype=np.int64)
@@ -121,19 +135,14 @@ class _Segment:
             wanted = np.arange(operand.n_outputs) if operand.n_outputs > 1 else np.array([1])
             signs[:, start:stop] = np.where(group.targets == wanted[:, None], 1, -1)
         self.arrays = loops.Segment(
-            q=q,
-            keys=q.view(np.int64),
+            **_of_lanes(q, len(strips) - 1),
             signs=signs,
             weights=units / UNIT,
             units=units,
-            marks=np.zeros((lanes, n_rows), dtype=np.uint8),
-            rest_rows=np.full(lanes, -1, dtype=np.int64),
-            rests=np.zeros(lanes),
             offsets=offsets,
             numbers=numbers,
             strips=strips,
             group_strips=group_strips,
-            sums=np.zeros((lanes, len(strips) - 1, 2)),
             signed=operand.fit_intercept,
         )
         self._reader: AbstractColumnReader | None = None
@@ -146,6 +155,14 @@ class _Segment:
         )
         loops.add_up_loop()(self.arrays)
 
+    def keep(self, lanes: NDArray[np.int64]) -> None:
+        """Go on with these lanes, which rise; who has slack is forgotten."""
+        q = self.arrays.q
+        for place, lane in enumerate(lanes.tolist()):
+            q[place] = q[lane]
+        self.arrays = self.arrays._replace(**_of_lanes(q[: len(lanes)], self.arrays.sums.shape[1]))
+        loops.add_up_loop()(self.arrays)
+
     def update(self, update: Update) -> int:
         """Change q; the numbers of the columns that were read."""
         arrays, columns = self.arrays, self._no_columns
@@ -153,11 +170,12 @@ class _Segment:
             selection.mark_loop()(arrays, *aligned(slacks.keys, slacks.groups, slacks.lefts))
         if update.factors is not None:
             loops.rescale_loop()(arrays.q, *aligned(update.factors), FLOOR)
-        if len(update.columns):
+        numbers, coefficients = update.by_column()
+        if len(numbers):
             if self._reader is None:
                 self._reader = self._open_reader()
-            columns = self._reader.read(*aligned(update.columns))
-        self._update(arrays, columns, *aligned(update.coefficients, update.b), update.eta)
+            columns = self._reader.read(*aligned(numbers))
+        self._update(arrays, columns, *aligned(coefficients, update.b), update.eta)
         return columns.n_entries
 
     def select(self, message: Select) -> Selected:
@@ -232,6 +250,9 @@ class SimbaResident(AbstractResident):
         raise KeyError(group)
 
     def _update(self, message: Ask) -> int:
+        if message.lanes is not None:
+            for segment in self._segments:
+                segment.keep(message.lanes)
         update = message.update
         return 0 if update is None else sum(segment.update(update) for segment in self._segments)
 
@@ -241,7 +262,7 @@ class SimbaResident(AbstractResident):
     def _drawn(self, segment: _Segment, draw_for: int | None) -> loops.Drawn:
         operand, arrays = self._operand, segment.arrays
         n_draws = 0 if draw_for is None else operand.n_draws
-        drawn = loops.Drawn.empty(n_draws, len(arrays.numbers), operand.n_lanes, operand.n_outputs)
+        drawn = loops.Drawn.empty(n_draws, len(arrays.numbers), len(arrays.q), operand.n_outputs)
         loops.draw_loop()(arrays, operand.seed, _PURPOSE, draw_for or 0, drawn)
         return drawn
 

@@ -50,22 +50,34 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Done:
-    """The last round; features that were looked at, size a row and n a column, and their own numbers."""
+    """The last round; features that were looked at, size a row and n a column, and their own numbers.
+
+    A column that a round draws several times is looked at once.
+    """
 
     round: int
     accesses: int
     entries: int
 
 
-def rounds(schedule: Schedule, primal: Primal, first: int, last: int, most_accesses: float) -> Steps[Done]:
+def rounds(
+    schedule: Schedule,
+    primal: Primal,
+    first: int,
+    last: int,
+    most_accesses: float,
+    kept: NDArray[np.int64] | None = None,
+) -> Steps[Done]:
     """Rounds ``first`` to ``last``, or until so many features have been looked at; each is one exchange.
+
+    Of the lanes that rows had in the rounds before those ``kept`` go on.
 
     The residents draw rows by p = q / |q|_1 and change q; the driver has the lines between, for all lanes.
     """
     size, n_active = primal.u.shape[1], schedule.n_active
     slacks: Slacks | None = None
     accesses = entries = 0
-    answer: Answer = yield Message(Ask(None, first))
+    answer: Answer = yield Message(Ask(None, first, kept))
     for t in range(first, last + 1):
         # xi: who may fall short, kept for some rounds
         fresh = (t - first) % schedule.selection_every == 0
@@ -86,7 +98,7 @@ def rounds(schedule: Schedule, primal: Primal, first: int, last: int, most_acces
             # powers of two change no bit of q
             factors = np.exp2(np.round(np.log2(n_active / primal.totals)))
             slacks = None if slacks is None else shifted(slacks, factors)
-        accesses += len(answer.rows) * size + len(columns) * schedule.n_rows
+        accesses += len(answer.rows) * size + len(set(columns.tolist())) * schedule.n_rows
         goes_on = t < last and accesses < most_accesses
         # q *= 1 - eta v + eta^2 v^2, then the rows of the next round
         eta = math.sqrt(math.log(n_active) / t)

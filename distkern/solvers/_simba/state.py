@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from distkern.solvers.measuring import MeasuredState
 
 @dataclass(frozen=True)
 class SIMBAState(MeasuredState):
-    """Lanes are candidates of nu times outputs, lane = candidate * n_outputs + output.
+    """Lanes are the candidates of nu that are left, times outputs: lane = candidate * n_outputs + output.
 
     Attributes
     ----------
@@ -21,6 +21,8 @@ class SIMBAState(MeasuredState):
     landmarks : (0, n_features)
     radius : the largest norm of a training row's features, in units of the features
     n_zero : training rows without features
+    candidates : (n_candidates,) int64 numbers of those whose lanes go on
+    kept : (n_lanes,) int64 places of these lanes among those that the rows have
     u, behind : (n_lanes, size) float64, ``banked`` and ``sums_of_b`` (n_lanes,), and ``weight``: see
         :class:`~distkern.solvers._simba.primal.Primal`
     units : what the rows that take part weigh, in those of :data:`~distkern.solvers._simba.messages.UNIT`; 0
@@ -40,6 +42,8 @@ class SIMBAState(MeasuredState):
     landmarks: NDArray[Any]
     radius: float
     n_zero: int
+    candidates: NDArray[np.int64]
+    kept: NDArray[np.int64]
     u: NDArray[np.float64]
     behind: NDArray[np.float64]
     banked: NDArray[np.float64]
@@ -55,3 +59,16 @@ class SIMBAState(MeasuredState):
     margins: NDArray[np.float64]
     nu: float
     held_error: float
+
+    def cut(self, places: NDArray[np.intp], n_outputs: int) -> SIMBAState:
+        """With those candidates alone; the rows keep their lanes until they are told."""
+        lanes = (places[:, None] * n_outputs + np.arange(n_outputs)).ravel()
+        return replace(
+            self,
+            candidates=self.candidates[places],
+            kept=lanes,
+            u=self.u[lanes],
+            behind=self.behind[lanes],
+            banked=self.banked[lanes],
+            sums_of_b=self.sums_of_b[lanes],
+        )
