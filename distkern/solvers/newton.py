@@ -55,6 +55,7 @@ _MANY = 1.5
 _SAMPLE_STEPS, _SAMPLE_TOLERANCE = 8, 0.3
 #: of the mean of a matrix's diagonal, what its rounding is at least, by the bytes of a number
 _LEAST = {4: 1e-8, 8: 1e-15}
+_FEATURES = feature_parameters("nystroem")
 _STUCK = "no step lowers the objective any more, in the precision of the features: set a larger nu, or tol"
 
 
@@ -127,7 +128,11 @@ class Newton(AbstractExplicit[NewtonState]):
     in_trials: ClassVar[Mapping[str, Any]] = {"hessian": "matrix", "memory_limit": None}
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", partial(curved_loss_names, *SUPERVISED)),
-        **feature_parameters("nystroem"),
+        **_FEATURES,
+        # a matrix of so many is made in the time of a few passes
+        "n_landmarks": replace(
+            _FEATURES["n_landmarks"], default=1024, kinds=(Whole(),), help="at most this many landmarks"
+        ),
     }
 
     def __post_init__(self) -> None:

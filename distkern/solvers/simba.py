@@ -69,8 +69,8 @@ class SIMBA(AbstractSolver[SIMBAState]):
     Parameters
     ----------
     features : "linear" features, of data with a feature-major copy, or "random" ones
-    nus : one value in [0, 1], or several in order to choose among by the held-out rows: after each stage the best
-        and its neighbours go on, half of them
+    nus : one value in [0, 1], or several in order to choose among by the held-out rows: half of them go on
+        after each stage, the best and its neighbours
     risk : the weights s of rows and classes, of mean 1; a row is then s rows: sum s xi <= n nu, p of s q
     and others, described in their declarations
     """
