@@ -24,6 +24,8 @@ LEAVES, _LEAF_SAMPLE = 4, 64
 SAMPLE_ROWS, _SAMPLE_BYTES = MORE_METRIC_ROWS, 64 * MIB
 #: columns up to which sparse rows are written out
 _MOST_COLUMNS = 2**14
+#: times the sample's rows, from which on settings are tried on whole cells
+_TUNED_FROM = 1.5
 #: rows of all the cells that are tried, fewer where each setting is a factorisation, and how many cells at
 #: least
 _TUNED_ROWS, _TUNED_QUADRATIC, LEAST_TUNED = 40000, 20000, 4
@@ -177,8 +179,12 @@ class Sizes:
 
     @property
     def is_tuned(self) -> bool:
-        """Whether the best settings are tried on whole cells: where these are not what was searched on."""
-        return self.searched is not None and self.problem.n_rows > self.sample_rows
+        """Whether the best settings are tried on whole cells: where the sample is less than most of the rows.
+
+        Of 10,000 rows, of which the sample has 9,216, that was two thirds of a run, and gained nothing on
+        four data sets of five; of 18,576 rows of cadata it takes 3 % off the root mean squared error.
+        """
+        return self.searched is not None and self.problem.n_rows > _TUNED_FROM * self.sample_rows
 
     @property
     def has_more_maps(self) -> bool:
