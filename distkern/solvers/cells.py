@@ -197,7 +197,7 @@ class Cells(AbstractSolver[CellsState]):
             risk,
             sample,
             problem.seed,
-            layout.has_more_maps,
+            layout.rungs,
             trials_pass,
             partial(on_cells, layout, sample, self._below(risk), risk),
         )

@@ -17,8 +17,10 @@ from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.machine import CellSettings, kernel_matrix, solve_costs
 from distkern.solvers._cells.mapping import CellMap, MapChoice
 from distkern.solvers._cells.metric import gradient_sum, root
+from distkern.solvers._cells.sizes import Sizes
 from distkern.solvers._cells.space import KERNELS, Space, maps_of
 from distkern.solvers._cells.trials import Setting, Trial, worth_its_work
+from distkern.solvers.base import Problem
 
 MATERN, LAPLACIAN, _ = KERNELS
 
@@ -202,3 +204,16 @@ def test_what_is_chosen_is_as_good_in_cells_that_its_own_map_cuts(monkeypatch, p
     assert ended.value.value.choice().setting.map.metric == chosen
     assert begun == passes
     assert cut_by == list(range(len(passes) - 1))
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "is_tuned"), [(2000, False), (13_000, False), (14_000, True), (10**6, True)]
+)
+def test_what_is_chosen_on_most_of_the_rows_is_not_tried_on_whole_cells(n_rows, is_tuned):
+    problem = Problem((n_rows,), 20, np.dtype("float32"), 0, n_outputs=1, has_test=False)
+    sizes = Sizes(problem, 8000, 0.1, quadratic=False, searched="full")
+    assert sizes.is_tuned is is_tuned
+    # narrower widths alone where no cells follow, which would try them
+    _, last = sizes.rungs(sizes.sample_rows)
+    assert max(last.widths) == (2 if is_tuned else 0)
+    assert min(last.widths) == (-2 if is_tuned else -4)

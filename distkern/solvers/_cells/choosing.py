@@ -24,7 +24,7 @@ from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS, Metric
 from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.place import centred
 from distkern.solvers._cells.ranking import Ranking
-from distkern.solvers._cells.search import search, sizes_of
+from distkern.solvers._cells.search import Size, search
 from distkern.solvers._cells.space import KERNELS, Space, costs_of, maps_of, quick_maps
 from distkern.solvers._cells.trials import KernelSpec, Sampled, Trial
 from distkern.solvers.base import Steps
@@ -92,7 +92,7 @@ class Given:
         risk: Risk,
         sample: Sample,
         seed: int,
-        more_maps: bool,
+        rungs: Callable[[int], list[Size]],
         passes: Callable[[str, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]],
         on_cells: Callable[[Ranking, Callable[[Sequence[MapChoice]], Steps[list[CellMap]]]], Steps[Ranking]],
     ) -> Steps[Chosen]:
@@ -116,9 +116,7 @@ class Given:
         )
         if self.search is None or rows.n_rows < FEW:
             return self._as_given(rows, (yield from self._given_map(sampled, passes)))
-        quick, quadratic = self.search == "quick", risk.loss.is_quadratic
-        sizes = sizes_of(rows.n_rows, risk.n_outputs, quadratic=quadratic, quick=quick, more_maps=more_maps)
-        space = self.space(risk.loss, sampled.rows.shape[1])
+        space, sizes = self.space(risk.loss, sampled.rows.shape[1]), rungs(rows.n_rows)
         ranking = yield from search(space, sizes, lambda name, trials: passes(name, trials, sampled))
         found = (yield from on_cells(ranking, partial(_learned, sampled, passes))).choice()
         setting = found.setting

@@ -12,14 +12,7 @@ from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.mapping import MapChoice
 from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS
 from distkern.solvers._cells.ranking import MOST_METRICS
-from distkern.solvers._cells.search import (
-    first_trials,
-    probe_name,
-    round_name,
-    rung_name,
-    second_trials,
-    sizes_of,
-)
+from distkern.solvers._cells.search import first_trials, probe_name, round_name, rung_name, second_trials
 
 
 def choosing(layout: Layout, given: Given, loss: AbstractDualLoss) -> list[Outline]:
@@ -28,11 +21,7 @@ def choosing(layout: Layout, given: Given, loss: AbstractDualLoss) -> list[Outli
     if given.search is None or layout.sample_rows < FEW:
         return [] if given.metric in (None, "auto") else [_metric(layout, [given.map_choice])]
     of_row, quadratic = (problem.n_features, problem.n_outputs), loss.is_quadratic
-    space, quick = given.space(loss, problem.n_features), given.search == "quick"
-    more_maps = layout.has_more_maps
-    sizes = sizes_of(
-        layout.sample_rows, problem.n_outputs, quadratic=quadratic, quick=quick, more_maps=more_maps
-    )
+    space, sizes = given.space(loss, problem.n_features), layout.rungs(layout.sample_rows)
     works = effort.rungs(space, sizes, *of_row, quadratic=quadratic)
     rungs = first_trials(space, sizes[0]), second_trials(space, sizes)
     passes = [

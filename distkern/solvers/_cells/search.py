@@ -59,6 +59,8 @@ class Size:
 
 _RUNGS = (Size(1000, 2000, 4), Size(4000, 5000, 4))
 _QUICK = (Size(1000, 2000, 2), Size(2000, 5000, 2, n_metric=4000))
+#: half steps of the last rung's widths: the more the rows, the narrower are the best, and wide ones take long
+_NARROWER = (-4, -2, 0)
 #: where the best are to be tried on whole cells more go on, from fewer rows
 _MORE_MAPS, _MORE_KEPT, _FEWER_LEARNED = 2, 2, 2000
 
@@ -69,13 +71,23 @@ def fewer_rows(n_rows: int, n_outputs: int, *, quadratic: bool) -> int:
     return min(n_rows, max(_RUNGS[0].n_learned, int(n_rows * share)))
 
 
-def sizes_of(n_rows: int, n_outputs: int, *, quadratic: bool, quick: bool, more_maps: bool) -> list[Size]:
+def sizes_of(
+    n_rows: int,
+    n_outputs: int,
+    *,
+    quadratic: bool,
+    quick: bool,
+    more_maps: bool = False,
+    is_last: bool = False,
+) -> list[Size]:
     """The rungs for a sample of so many rows, of which no more than two thirds are learned from.
 
-    ``more_maps``: more than one of each kind of metrics go on.
+    ``more_maps``: more than one of each kind of metrics go on; ``is_last``: nothing is tried on whole cells.
     """
     most = max(1, 2 * n_rows // 3)
     first, second = _QUICK if quick else _RUNGS
+    if is_last:
+        second = replace(second, widths=_NARROWER)
     if more_maps and not quick:
         first = replace(first, n_held_out=second.n_held_out, n_maps=_MORE_MAPS)
         second = replace(

@@ -12,7 +12,7 @@ from distkern.common.errors import InputError
 from distkern.solvers._cells.below import Below
 from distkern.solvers._cells.mapping import MapChoice, map_bytes
 from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS
-from distkern.solvers._cells.search import fewer_rows
+from distkern.solvers._cells.search import Size, fewer_rows, sizes_of
 from distkern.solvers._cells.tree import Overlap
 from distkern.solvers.base import Problem
 
@@ -186,11 +186,20 @@ class Sizes:
         """
         return self.searched is not None and self.problem.n_rows > _TUNED_FROM * self.sample_rows
 
-    @property
-    def has_more_maps(self) -> bool:
-        """Whether more than one map of a kind is tried: where whole cells decide and maps are little work."""
+    def rungs(self, n_rows: int) -> list[Size]:
+        """Of the search on a sample of so many rows.
+
+        More than one map of a kind is tried where whole cells decide and maps are little work.
+        """
         few = self.problem.n_outputs <= _FEW_OUTPUTS and self.problem.n_features <= _FEW_COLUMNS
-        return self.is_tuned and few
+        return sizes_of(
+            n_rows,
+            self.problem.n_outputs,
+            quadratic=self.quadratic,
+            quick=self.searched == "quick",
+            more_maps=self.is_tuned and few,
+            is_last=not self.is_tuned,
+        )
 
     @property
     def learns_again(self) -> bool:
