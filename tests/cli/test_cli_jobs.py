@@ -256,6 +256,7 @@ def test_a_job_whose_scheduler_forgot_it_is_lost(
         assert printed(capsys)["state"] == state
 
 
+@pytest.mark.slow
 def test_a_job_survives_the_deaths_of_its_hosts_and_is_trained_once(
     data: Path, cluster: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -60,7 +60,7 @@ def test_half_a_matrix_solves_as_a_whole_one_does(n):
 @pytest.mark.parametrize(
     ("loss", "d", "equal"),
     [
-        ("squared_hinge", 10, False),
+        pytest.param("squared_hinge", 10, False, marks=pytest.mark.slow),
         ("squared_hinge", 1500, True),
         ("square", 10, False),
         ("square", 800, True),

@@ -55,7 +55,7 @@ def of_all_rows(state, x):
     return found
 
 
-@pytest.mark.parametrize("n", [600, 2500])
+@pytest.mark.parametrize("n", [600, pytest.param(2500, marks=pytest.mark.slow)])
 def test_a_support_vector_machine(n):
     blocks = waves(n, classes=2)
     subject = solver(stages=60, tol=3e-4)

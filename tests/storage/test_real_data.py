@@ -66,6 +66,7 @@ def test_regression_columns_are_not_taken_for_classes(datasets: Path, tmp_path: 
         assert features.shape == (len(targets), 8)
 
 
+@pytest.mark.slow
 def test_newsgroups_are_stored_sparse_and_learnt(datasets: Path, tmp_path: Path) -> None:
     """130,108 words of which a text has 158: 14 MiB instead of 5.5 GiB."""
     data = shard(

@@ -159,6 +159,7 @@ def test_an_interrupted_run_goes_on_from_its_checkpoint(
     assert not (out / "checkpoints").exists()
 
 
+@pytest.mark.slow
 def test_a_server_that_comes_back_is_waited_for(
     bucket: URLPlace, road: Road, local: tuple[Dataset, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,6 +177,7 @@ def test_a_server_that_comes_back_is_waited_for(
     assert lines(out) == lines(local[1])
 
 
+@pytest.mark.slow
 def test_a_server_that_stays_away_ends_the_run_which_goes_on_later(
     bucket: URLPlace, road: Road, local: tuple[Dataset, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
