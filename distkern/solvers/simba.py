@@ -112,7 +112,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
             (Number(0, 1), Words(AUTO, "search")),
             "how far rows may fall short, on average, mostly .0003 to .03: about the hinge loss of a good "
             "model by |w| and the largest norm; auto, or search: nine of that range at once, by the "
-            "held-out rows, of which the better half goes on after each stage",
+            "held-out rows; half of them go on after each stage, the best and its neighbours",
         ),
         **feature_parameters("linear", with_columns=True),
     }

@@ -224,7 +224,7 @@ def test_held_out_rows_take_no_part():
 def test_a_search_takes_the_candidate_with_the_fewest_held_out_mistakes():
     blocks = margin_rows(1500, 10, noise=0.05)
     search = {"max_rounds": 1500, "stages": 3, "validation_fraction": 0.3, "patience": 5}
-    states, _ = run(simba(nus=(1e-4, 1e-3, 0.1), **search), blocks)
+    states, _ = run(simba(nus=(1e-4, 0.1, 1.0), **search), blocks)
     assert states[-1].nu == 0.1
     assert states[-1].held_error < 0.2
     alone, _ = run(simba(nus=(0.1,), max_rounds=1500), blocks)

@@ -98,7 +98,8 @@ class Given:
     ) -> Steps[Chosen]:
         """From a sample of the rows, by the passes of :func:`~distkern.solvers._cells.search.search`.
 
-        And from what the best of these settings achieve on whole cells.
+        And from what the best of these settings achieve on whole cells. ``rungs`` are those of the search on
+        a sample of so many rows.
         """
         order = stratified_order(None if risk.is_real else sample.targets, len(sample.targets), seed)
         rows = Block(sample.features[order], sample.targets[order], sample.weights[order])

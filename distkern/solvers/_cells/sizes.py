@@ -181,8 +181,9 @@ class Sizes:
     def is_tuned(self) -> bool:
         """Whether the best settings are tried on whole cells: where the sample is less than most of the rows.
 
-        Of 10,000 rows, of which the sample has 9,216, that was two thirds of a run, and gained nothing on
-        four data sets of five; of 18,576 rows of cadata it takes 3 % off the root mean squared error.
+        Of 10,000 rows, of which the sample has 9,216, that was two thirds of a run, and of eight data sets
+        gained something on three: a point on covtype's 7 classes, R2 .985 to .995 and .819 to .822. Of the
+        16,512 rows of cadata it takes 1 to 2 % off the root mean squared error.
         """
         return self.searched is not None and self.problem.n_rows > _TUNED_FROM * self.sample_rows
 

@@ -88,13 +88,14 @@ def _units_of(group: AbstractGroup, risk: Risk) -> NDArray[np.int64]:
     return np.concatenate([in_units(risk, block) for block in (first, *blocks)])
 
 
-def _of_lanes(q: NDArray[np.float64], n_strips: int) -> dict[str, Any]:
+def _of_lanes(q: NDArray[np.float64], marks: NDArray[np.uint8], n_strips: int) -> dict[str, Any]:
     """The arrays of a segment that have a line for each lane, without slack."""
     lanes = len(q)
+    marks[:] = 0
     return {
         "q": q,
         "keys": q.view(np.int64),
-        "marks": np.zeros(q.shape, dtype=np.uint8),
+        "marks": marks,
         "rest_rows": np.full(lanes, -1, dtype=np.int64),
         "rests": np.zeros(lanes),
         "sums": np.zeros((lanes, n_strips, 2)),
@@ -135,7 +136,7 @@ class _Segment:
             wanted = np.arange(operand.n_outputs) if operand.n_outputs > 1 else np.array([1])
             signs[:, start:stop] = np.where(group.targets == wanted[:, None], 1, -1)
         self.arrays = loops.Segment(
-            **_of_lanes(q, len(strips) - 1),
+            **_of_lanes(q, np.empty(q.shape, dtype=np.uint8), len(strips) - 1),
             signs=signs,
             weights=units / UNIT,
             units=units,
@@ -157,10 +158,14 @@ class _Segment:
 
     def keep(self, lanes: NDArray[np.int64]) -> None:
         """Go on with these lanes, which rise; who has slack is forgotten."""
-        q = self.arrays.q
+        q, marks, n_kept = self.arrays.q, self.arrays.marks, len(lanes)
+        if n_kept == len(q):
+            return
+        # in place: another copy is in no plan
         for place, lane in enumerate(lanes.tolist()):
             q[place] = q[lane]
-        self.arrays = self.arrays._replace(**_of_lanes(q[: len(lanes)], self.arrays.sums.shape[1]))
+        n_strips = self.arrays.sums.shape[1]
+        self.arrays = self.arrays._replace(**_of_lanes(q[:n_kept], marks[:n_kept], n_strips))
         loops.add_up_loop()(self.arrays)
 
     def update(self, update: Update) -> int:
