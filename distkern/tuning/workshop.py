@@ -23,6 +23,7 @@ from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import Extent
+from distkern.engine.sharing import SharedPasses
 from distkern.runs.evaluation import evaluate_split, evaluation_passes
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked, whose_limit
 from distkern.runs.run import plan_on
@@ -40,13 +41,19 @@ _LOOK_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Where:
-    """Where a search runs: see :func:`distkern.engine.executors.open_executor`, and trials at a time."""
+    """Where a search runs: see :func:`distkern.engine.executors.open_executor`.
+
+    Attributes
+    ----------
+    jobs : trials at a time; None: one, or two where a process reads more than it keeps between passes and no
+        memory limit is to be shared out, so that passes over the data are shared by them
+    """
 
     scheduler: str | None = None
     workers: int | None = None
     memory_limit: int | None = None
     dashboard: bool = False
-    jobs: int = 1
+    jobs: int | None = None
 
 
 class Watcher:
@@ -76,6 +83,8 @@ class Workshop:
         self._search, self._where, self._watcher = search, where, watcher
         self._stack = ExitStack()
         self._executors: list[AbstractExecutor] = []
+        self._sharing: SharedPasses | None = None
+        self._jobs = where.jobs or 1
         self._stopping = threading.Event()
         self._done = 0
         self._lock = threading.Lock()
@@ -101,7 +110,7 @@ class Workshop:
             if not self._executors:
                 self._open()
             try:
-                if self._where.jobs == 1:
+                if self._jobs == 1:
                     self._work(deque(open_tasks), self._executors[0])
                 else:
                     self._work_together(open_tasks)
@@ -122,25 +131,34 @@ class Workshop:
         executor = self._stack.enter_context(
             opened_executor(where.scheduler, where.workers, where.memory_limit, self._check, where.dashboard)
         )
-        if where.jobs == 1:
+        if self._jobs == 1:
             self._executors = [executor]
             return
-        for _ in range(where.jobs):
-            self._executors.append(self._stack.enter_context(executor.shared_by(where.jobs)))
+        self._sharing = SharedPasses(executor)
+        for _ in range(self._jobs):
+            shared = self._stack.enter_context(executor.shared_by(self._jobs))
+            shared.sharing = self._sharing
+            self._executors.append(shared)
 
     def _check(self, machine: Machine) -> Machine:
         """Refuse candidates that would not fit on all rows, before any is tried."""
-        jobs, limit = self._where.jobs, machine.memory_limit
+        jobs = self._jobs = self._where.jobs or self._jobs_on(machine)
+        limit = machine.memory_limit
         shared = replace(machine, memory_limit=None if limit is None else limit // jobs)
         for candidate in self._search.candidates:
             self._planned(shared, candidate, self._search.split)
         return machine
 
+    def _jobs_on(self, machine: Machine) -> int:
+        rows = Extent.of(self._search.split, self._search.split.fingerprint)
+        reads_again = rows.kept_bytes(machine) < rows.all_bytes
+        return 2 if machine.memory_limit is None and reads_again and len(self._search.candidates) > 1 else 1
+
     def _planned(self, machine: Machine, candidate: Candidate, rows: Split) -> Machine:
         plan = plan_on(machine, candidate.estimator, rows, None, self._where.memory_limit)
         if plan.fits:
             return plan.machine
-        together = f" (a {self._where.jobs}th of it for each trial)" if self._where.jobs > 1 else ""
+        together = f" (a {self._jobs}th of it for each trial)" if self._jobs > 1 else ""
         raise MemoryBudgetError(
             f"does not fit with {in_words(candidate.settings)}{together}",
             where=whose_limit(machine, self._where.memory_limit),
@@ -151,8 +169,10 @@ class Workshop:
         """Trials in several threads, of which each drives its own run."""
         waiting = deque(tasks)
         self._stopping.clear()
+        assert self._sharing is not None, "trials at the same time share passes"
+        self._sharing.expect(len(self._executors))
         with ThreadPoolExecutor(len(self._executors), "distkern-trial") as pool:
-            working = [pool.submit(self._work, waiting, executor) for executor in self._executors]
+            working = [pool.submit(self._work_beside, waiting, executor) for executor in self._executors]
             try:
                 while wait(working, _LOOK_SECONDS).not_done:
                     interrupts.check()
@@ -168,6 +188,11 @@ class Workshop:
         if errors:
             raise errors[0]
 
+    def _work_beside(self, waiting: deque[Task], executor: AbstractExecutor) -> None:
+        assert executor.sharing is not None
+        with executor.sharing.member():
+            self._work(waiting, executor)
+
     def _work(self, waiting: deque[Task], executor: AbstractExecutor) -> None:
         while waiting and not self._stopped():
             try:
@@ -179,7 +204,7 @@ class Workshop:
             self._tell(trial)
 
     def _stopped(self) -> bool:
-        return self._where.jobs > 1 and self._stopping.is_set()
+        return self._jobs > 1 and self._stopping.is_set()
 
     def _tell(self, trial: Trial) -> None:
         with self._lock:
