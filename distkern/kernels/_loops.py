@@ -10,25 +10,67 @@ import numpy as np
 
 from distkern.common.compiled import argument_types, compile_loop
 
-
-def _city_block(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:
-    for i in range(features.shape[0]):
-        for j in range(landmarks.shape[0]):
-            total = gamma - gamma  # a zero of the right dtype
-            for k in range(features.shape[1]):
-                total += abs(features[i, k] - landmarks[j, k])
-            out[i, j] = -gamma * total
+#: landmarks that are compared with a row at once: a few vector registers
+_ACROSS = 64
 
 
-def _cauchy_product(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:
-    one = gamma / gamma
-    for i in range(features.shape[0]):
-        for j in range(landmarks.shape[0]):
-            product = one
-            for k in range(features.shape[1]):
-                difference = features[i, k] - landmarks[j, k]
-                product *= one + gamma * difference * difference
-            out[i, j] = one - product
+def _pairs(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:
+    n_features = features.shape[1]
+    # column by column, so that sums of several landmarks grow side by side
+    across = np.zeros((n_features, _ACROSS), features.dtype)
+    values = np.empty(_ACROSS, features.dtype)
+    for start in range(0, landmarks.shape[0], _ACROSS):
+        n_landmarks = min(_ACROSS, landmarks.shape[0] - start)
+        for j in range(n_landmarks):
+            for k in range(n_features):
+                across[k, j] = landmarks[start + j, k]
+        for i in range(features.shape[0]):
+            values[:] = begun(gamma)
+            for k in range(n_features):
+                value = features[i, k]
+                for j in range(_ACROSS):
+                    values[j] = continued(values[j], value - across[k, j], gamma)
+            for j in range(n_landmarks):
+                out[i, start + j] = ended(values[j], gamma)
+
+
+def begun(gamma: Any) -> Any:
+    """Before the first column; stands for a kernel's own, as the other two of these."""
+    raise NotImplementedError
+
+
+def continued(value: Any, difference: Any, gamma: Any) -> Any:
+    """With one more column, in which a row and a landmark differ by so much."""
+    raise NotImplementedError
+
+
+def ended(value: Any, gamma: Any) -> Any:
+    """After the last column."""
+    raise NotImplementedError
+
+
+def _zero(gamma: Any) -> Any:
+    return gamma - gamma
+
+
+def _plus_distance(value: Any, difference: Any, gamma: Any) -> Any:
+    return value + abs(difference)
+
+
+def _scaled_down(value: Any, gamma: Any) -> Any:
+    return -gamma * value
+
+
+def _one(gamma: Any) -> Any:
+    return gamma / gamma
+
+
+def _times_factor(value: Any, difference: Any, gamma: Any) -> Any:
+    return value * (gamma / gamma + gamma * difference * difference)
+
+
+def _from_one(value: Any, gamma: Any) -> Any:
+    return gamma / gamma - value
 
 
 def own(value: float, parameter: float) -> float:
@@ -75,10 +117,14 @@ def sparse_sums(
 @cache
 def city_block(dtype: np.dtype[Any]) -> Callable[..., None]:
     """out[i, j] = -gamma sum_k |features[i, k] - landmarks[j, k]|, for arrays of this dtype."""
-    return compile_loop(_city_block, argument_types("x[:, :] x[:, :] x x[:, :]!", x=dtype))
+    return _compiled(dtype, begun=_zero, continued=_plus_distance, ended=_scaled_down)
 
 
 @cache
 def cauchy_product(dtype: np.dtype[Any]) -> Callable[..., None]:
     """out[i, j] = 1 - prod_k (1 + gamma (features[i, k] - landmarks[j, k])^2), for arrays of this dtype."""
-    return compile_loop(_cauchy_product, argument_types("x[:, :] x[:, :] x x[:, :]!", x=dtype))
+    return _compiled(dtype, begun=_one, continued=_times_factor, ended=_from_one)
+
+
+def _compiled(dtype: np.dtype[Any], **helpers: Callable[..., Any]) -> Callable[..., None]:
+    return compile_loop(_pairs, argument_types("x[:, :] x[:, :] x x[:, :]!", x=dtype), helpers=helpers)
