@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -22,7 +22,7 @@ from distkern.solvers._pegasos.pieces import Piece
 from distkern.solvers._sbmd.stream import batch_stream
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.explicit import AbstractExplicit, ExplicitState, held_out_pass, zero_pass
-from distkern.solvers.hyperparameters import a_loss, feature_parameters
+from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU_OF_STEPS, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, measured
 from distkern.solvers.risk import Risk
 from distkern.solvers.sdca import measuring_pass
@@ -30,13 +30,16 @@ from distkern.solvers.targets import figures_of_targets, scaled_risk, target_out
 
 
 @dataclass(frozen=True)
-class RootSteps:
-    """gamma_t = first / sqrt(1 + decay (t - 1)) for t = 1, 2, ..."""
+class FallingSteps:
+    """gamma_t = first (1 - (t - 1) / last) for t up to last; or first / sqrt(1 + decay (t - 1))."""
 
     first: float
-    decay: float
+    decay: float | None
+    last: int
 
     def __call__(self, step: int) -> float:
+        if self.decay is None:
+            return self.first * (1.0 - (step - 1) / self.last)
         return self.first / math.sqrt(1.0 + self.decay * (step - 1))
 
 
@@ -63,10 +66,11 @@ class NORMA(AbstractExplicit[NORMAState]):
 
         f <- (1 - gamma_t nu) f - (gamma_t / B) sum_i s_i l'(f(x_i), y_i) k(x_i, .),
 
-    gamma_t = gamma_1 / sqrt(1 + ``step_decay`` (t - 1)) (Kivinen, Smola and Williamson 2004, with batches and
-    with 1 for the decay, whose steps have fallen before several passes have brought anything). Over explicit
-    features k is their product, and w is what changes. A stage is one pass over all rows in random order, and
-    the model is the last iterate. With the kernel itself see
+    gamma_t = gamma_1 (1 - (t - 1) / T) for the T steps of the run (Zamani and Glineur 2023), a deviation from
+    gamma_1 / sqrt(1 + ``step_decay`` (t - 1)) (Kivinen, Smola and Williamson 2004, with 1 for the decay,
+    whose steps have fallen before several passes have brought anything). Over explicit features k is their
+    product, and w is what changes. A stage is one pass over all rows in random order, and the model is the
+    last iterate. With the kernel itself see
     :class:`~distkern.solvers._norma.kernel.KernelNORMA`.
 
     Raises
@@ -75,21 +79,29 @@ class NORMA(AbstractExplicit[NORMAState]):
         If a number is out of range, or the first step would turn f round: gamma_1 nu > 1.
     """
 
-    nu: float = parameter(1e-5, NOT_NEGATIVE, help="weight of |f|^2 / 2 against the mean loss")
+    nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |f|^2 / 2 against the mean loss")
     step_size: float | None = parameter(
         None,
         POSITIVE,
         NOTHING,
         help="gamma_1; none: 2 / the loss's curvature, or 4 where its slope jumps, for k(x, x) <= 1",
     )
-    step_decay: float = parameter(0.005, NOT_NEGATIVE, help="how fast steps fall: 1 is the paper's")
-    batch_size: int = parameter(4, Whole(), help="B, rows of a step; the paper has 1")
-    stages: int = parameter(5, Whole(), help="passes over the rows; the model is measured after each")
+    step_decay: float | None = parameter(
+        None,
+        NOT_NEGATIVE,
+        NOTHING,
+        help="steps fall like 1 / sqrt(1 + step_decay t), 1 is the paper's; none: linearly, to 0 at the end",
+    )
+    batch_size: int = parameter(1, Whole(), help="B, rows of a step")
+    stages: int = parameter(4, Whole(), help="passes over the rows; the model is measured after each")
 
     name = "norma"
     cost_of_pass = "n r (d + k), r the rows of the expansion so far, by one process after the other"
     memory = "r d + r k numbers in every process; r k over explicit features"
-    searched: ClassVar[Mapping[str, Choices]] = {}
+    searched: ClassVar[Mapping[str, Choices]] = {
+        "nu": SEARCHED_NU_OF_STEPS,
+        "gamma": replace(SEARCHED_GAMMA, by_default=False),
+    }
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", partial(loss_names, *SUPERVISED)),
         **feature_parameters("kernel", found=True),
@@ -98,25 +110,30 @@ class NORMA(AbstractExplicit[NORMAState]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rule.first * self.nu > 1.0:
+        if self.first_step * self.nu > 1.0:
             raise InputError(
-                f"{self.rule.first:g} times nu {self.nu:g} exceeds 1: the first step would turn f round",
+                f"{self.first_step:g} times nu {self.nu:g} exceeds 1: the first step would turn f round",
                 where="step_size",
                 mend=f"use {1.0 / self.nu:.3g} or less",
             )
 
     @property
-    def rule(self) -> RootSteps:
-        """gamma_t: by default a first step of a single row does not overshoot by more than it was off."""
+    def first_step(self) -> float:
+        """gamma_1: by default a first step of a single row does not overshoot by more than it was off."""
         curvature = self.risk.loss.curvature
-        first = 2.0 / curvature if math.isfinite(curvature) else 4.0
-        return RootSteps(first if self.step_size is None else self.step_size, self.step_decay)
+        usual = 2.0 / curvature if math.isfinite(curvature) else 4.0
+        return usual if self.step_size is None else self.step_size
+
+    def rule(self, problem: Problem) -> FallingSteps:
+        """gamma_t."""
+        steps_of_stage = sum(-(-rows // self.batch_size) for rows in problem.block_rows)
+        return FallingSteps(self.first_step, self.step_decay, self.stages * steps_of_stage)
 
     def state_type(self) -> type[NORMAState]:
         return NORMAState
 
     def step_hint(self) -> str:
-        return f"step_size={self.rule.first / 10:.3g}"
+        return f"step_size={self.first_step / 10:.3g}"
 
     def mend(self, trouble: Trouble) -> str:
         if trouble is Trouble.UNFINISHED:
@@ -154,19 +171,19 @@ class NORMA(AbstractExplicit[NORMAState]):
         pieces: Iterator[Piece] = yield self._rows(
             problem, state.stage, Model(basis, np.zeros((0, risk.n_outputs)), risk)
         )
-        w, step = state.coefficients.copy(), state.step
+        w, step, rule = state.coefficients.copy(), state.step, self.rule(problem)
         with np.errstate(all="ignore"):
             for piece in pieces:
                 for start in range(0, len(piece.weights), self.batch_size):
                     step += 1
-                    self._step(risk, piece, slice(start, start + self.batch_size), step, w, basis.dtype)
+                    self._step(risk, piece, slice(start, start + self.batch_size), rule(step), w, basis.dtype)
             model = Model(basis, w, risk)
             norm = 0.5 * self.nu * float(np.einsum("ij,ij->", w, w))
             figures = yield from self.measured(problem, model, norm)
         return self.following(problem, state, figures, coefficients=w, step=step)
 
     def _step(
-        self, risk: Risk, piece: Piece, rows: slice, step: int, w: NDArray[np.float64], dtype: Any
+        self, risk: Risk, piece: Piece, rows: slice, size: float, w: NDArray[np.float64], dtype: Any
     ) -> None:
         values = piece.values[rows]
         if not isinstance(values, SparseRows):
@@ -175,7 +192,6 @@ class NORMA(AbstractExplicit[NORMAState]):
         predictions = np.empty(piece.signs[rows].shape, dtype=dtype)
         product(values, w.astype(dtype), predictions)
         slopes = risk.slopes(predictions, piece.signs[rows], piece.weights[rows])
-        size = self.rule(step)
         w *= 1.0 - size * self.nu
         add_transposed(values, (-size / len(predictions) * slopes).astype(dtype), w)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from distkern.passes import Cost, Derived, Message, Reduce, Rounds
 from distkern.solvers._sdca.resident import Operand, Turn, Turned, either, open_duals
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.explicit import AbstractExplicit, ExplicitState, held_out_pass, pass_cost, zero_pass
-from distkern.solvers.hyperparameters import a_loss, feature_parameters
+from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums, measure, measured
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
@@ -76,7 +76,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     """
 
     nu: float = parameter(1e-5, POSITIVE, help="weight of |w|^2 / 2 against the mean loss")
-    stages: int = parameter(50, Whole(), help="at most this many passes over the rows")
+    stages: int = parameter(20, Whole(), help="at most this many passes over the rows")
     tol: float = parameter(
         1e-3, NOT_NEGATIVE, help="stop once the duality gap is less than this share of the objective"
     )
@@ -84,8 +84,11 @@ class SDCA(AbstractExplicit[SDCAState]):
     name = "sdca"
     cost_of_pass = "n r (d + 3 k), by one process after the other; n r (d + k) for the duality gap"
     memory = "k numbers a row where the row is; r k numbers"
-    # its dual variables stay with all rows, so that no sample is tried
-    searched: ClassVar[Mapping[str, Choices]] = {}
+    searched: ClassVar[Mapping[str, Choices]] = {
+        # with less the gap is still wide after the stages that there are
+        "nu": Choices(1e-5, (1.0, 0.3, 0.1, 0.03, 0.01), -1, 1e-9),
+        "gamma": replace(SEARCHED_GAMMA, by_default=False),
+    }
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", partial(coordinate_loss_names, *SUPERVISED)),
         **feature_parameters("random", found=True),

@@ -16,8 +16,8 @@ State = TypeVar("State", bound=MeasuredState)
 class AbstractSearchable(AbstractSolver[State]):
     """A frozen dataclass with the hyperparameters of ``searched`` among its fields or those of its parts.
 
-    The passes of what is run in trials are sums and streams, so that few rows are learned from in a process
-    alone.
+    The passes of what is run in trials are sums, streams and rounds, so that few rows are learned from in a
+    process alone.
     """
 
     #: what may be chosen, in the order in which it is

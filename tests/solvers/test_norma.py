@@ -30,7 +30,7 @@ NU = 1e-2
 def solver(loss="logistic", outputs=1, *, risk=None, max_support=20_000, features=None, **settings):
     risk = risk or Risk(find_loss(loss)(), outputs)
     kind = KernelNORMA if features is None else NORMA
-    defaults = {"nu": NU, "batch_size": 10, "stages": 3, "step_size": 1.0}
+    defaults = {"nu": NU, "batch_size": 10, "stages": 3, "step_size": 1.0, "step_decay": 0.005}
     return kind(risk, features or Support(RBF, max_support), **{**defaults, **settings})
 
 
@@ -174,5 +174,5 @@ def test_constant_targets_take_one_row(kind):
 def test_steps_that_turn_the_model_round_are_refused():
     with pytest.raises(InputError, match=r"step_size: 1 times nu 2 exceeds 1.*use 0\.5 or less"):
         solver(nu=2.0)
-    assert [solver(loss, step_size=None).rule.first for loss in ("logistic", "hinge")] == [8.0, 4.0]
+    assert [solver(loss, step_size=None).first_step for loss in ("logistic", "hinge")] == [8.0, 4.0]
     assert solver().mend(Trouble.DIVERGED) == "set step_size=0.1"

@@ -14,7 +14,10 @@ from distkern import (
     DSGRegressor,
     NewtonClassifier,
     NewtonRegressor,
+    NORMAClassifier,
     PegasosClassifier,
+    SDCAClassifier,
+    SDCARegressor,
     SIMBAClassifier,
     SVRGClassifier,
     load_model,
@@ -36,9 +39,17 @@ from distkern.solvers.base import Problem
 from distkern.solvers.hyperparameters import SEARCHED_LAM, SEARCHED_NU
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import ArrayParts
+from small import taken
 
 #: those that search by themselves, and those that do where it is asked for
-BY_DEFAULT = [AVMClassifier, CSVRGClassifier, NewtonClassifier, SVRGClassifier]
+BY_DEFAULT = [
+    AVMClassifier,
+    CSVRGClassifier,
+    NewtonClassifier,
+    NORMAClassifier,
+    SDCAClassifier,
+    SVRGClassifier,
+]
 ASKED = {
     PegasosClassifier: {"features": "random", "n_features": 256, "lam": "auto", "gamma": "auto"},
     DSGClassifier: {"n_features": 512, "block_size": 128, "batch_size": 512, "nu": "auto", "gamma": "auto"},
@@ -58,7 +69,8 @@ def small(kind, **given):
     """A short run with its settings open."""
     if kind in ASKED:
         return kind(**{**ASKED[kind], "stages": 2, "random_state": 0, **given})
-    sizes = {"n_features": 256} if kind is SVRGClassifier else {"n_landmarks": 128}
+    names = taken(kind, {})
+    sizes = {name: size for name, size in {"n_features": 256, "n_landmarks": 128}.items() if name in names}
     steps = {"steps_per_stage": 1.0} if kind is CSVRGClassifier else {}
     return kind(**sizes, **steps, stages=2, random_state=0, **given)
 
@@ -274,7 +286,7 @@ def test_what_was_chosen_is_in_the_first_checkpoint(data, tmp_path, made):
     assert solver.found(outcome.state) == whole.found_
 
 
-@pytest.mark.parametrize("kind", [*BY_DEFAULT, PegasosClassifier, NewtonRegressor])
+@pytest.mark.parametrize("kind", [*BY_DEFAULT, PegasosClassifier, NewtonRegressor, SDCARegressor])
 def test_a_run_alone_is_a_run(kind):
     X, y = squares(400)
     model = small(kind, **unsearched(kind))

@@ -46,7 +46,7 @@ class KernelNORMA(NORMA):
             features.kernel.with_gamma(state.gamma),
             risk,
             self.nu,
-            self.rule,
+            self.rule(problem),
             self.batch_size,
             problem.seed,
             tuple(tuple(problem.block_rows[block] for block in group) for group in groups),

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from distkern.common.types import Block
-from distkern.passes import Derived, Reduce, Stream, pieces
+from distkern.common.types import Block, BlocksGroup
+from distkern.passes import AbstractResident, Derived, Message, Reduce, Rounds, Stream, pieces
 from distkern.solvers.base import AbstractSolver, Problem, Steps
 
 
 def run_alone(solver: AbstractSolver[Any], problem: Problem, rows: Block) -> Any:
-    """The last state of a run over the only block of a problem, by a solver that sums and streams."""
+    """The last state of a run over the only block of a problem, by a solver without batches."""
     derived: dict[str, Any] = {}
+    residents: dict[str, AbstractResident] = {}
+    group = BlocksGroup((lambda: rows,), (rows.n_rows,), problem.n_features)
 
     def complete(steps: Steps[Any]) -> Any:
         answer: Any = None
+        resident: AbstractResident | None = None
         try:
             while True:
                 step = steps.send(answer)
@@ -27,6 +30,12 @@ def run_alone(solver: AbstractSolver[Any], problem: Problem, rows: Block) -> Any
                     answer = step.map(rows, step.operand)
                 elif isinstance(step, Stream):
                     answer = _prepared(step, rows)
+                elif isinstance(step, Rounds):
+                    if step.name not in residents:
+                        residents[step.name] = step.open({0: lambda: group}, step.operand, {})
+                    resident = residents[step.name]
+                elif isinstance(step, Message) and resident is not None:
+                    answer = resident.answer(step.content)
                 else:
                     raise TypeError(f"{step} is not for a process alone")
         except StopIteration as stop:

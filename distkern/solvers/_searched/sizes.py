@@ -10,7 +10,7 @@ import numpy as np
 
 from distkern.common.choices import value_of, with_values
 from distkern.features.landmarks import DEFAULT_LANDMARKS
-from distkern.passes import Batches, Cost, Outline, Reduce, Stream
+from distkern.passes import Batches, Cost, Outline, Reduce, Rounds, Stream
 from distkern.solvers.base import Problem
 from distkern.solvers.searchable import AbstractSearchable
 
@@ -69,7 +69,7 @@ class Sizes:
         predictions = 64 * self.n_learned * problem.n_outputs
         return Cost(
             workspace_bytes=max(cost.workspace_bytes + cost.driver_bytes for cost in costs)
-            + sum(_held_bytes(outline) for outline in outlines)
+            + sum(_held_bytes(outline, self.n_learned) for outline in outlines)
             + predictions
             + _MIB,
             result_bytes=8 * self.n_learned + 4096,
@@ -99,6 +99,9 @@ def sizes_of(solver: AbstractSearchable[Any], names: Sequence[str], problem: Pro
     whole, solver = with_values(solver, solver.in_trials), solver.stand_in()
     n_trials = 1 + sum(len(solver.searched[name].tried(problem.n_rows)) for name in names)
     most = min(problem.n_rows // _SHARE, _MOST_ROWS, _MOST_BYTES // (2 * problem.row_bytes))
+    if most < _LEAST_ROWS:
+        # values for so few rows may be none that the solver takes
+        return None
     asked = any(not whole.searched[name].by_default for name in names)
     allowed = work_of(outline_of_most(whole, names[0], problem, problem), problem)
     allowed *= _WORTH_ASKED if asked else _WORTH
@@ -125,12 +128,15 @@ def outline_of_most(
 
 
 def work_of(outlines: Sequence[Outline], problem: Problem) -> float:
-    """Of passes and batches over training rows, in operations of products."""
+    """Of passes, rounds and batches over training rows, in operations of products."""
     total, block_rows = 0.0, np.asarray(problem.block_rows)
     for outline in outlines:
         step = outline.step
         if isinstance(step, Batches):
             total += outline.times * step.n_batches * _FLOPS_OF_SECOND * step.seconds_per_batch
+        if isinstance(step, Rounds):
+            seconds = step.n_rounds * problem.n_rows * step.seconds_per_row
+            total += outline.times * _FLOPS_OF_SECOND * seconds
         if step.split != "train" or not isinstance(step, Reduce | Stream):
             continue
         if isinstance(step, Stream):
@@ -148,9 +154,11 @@ def sample_bytes(problem: Problem, n_rows: int) -> int:
     return 2 * n_rows * (problem.row_bytes + 16)
 
 
-def _held_bytes(outline: Outline) -> int:
-    """What a process that does all of a pass holds of its results."""
+def _held_bytes(outline: Outline, n_rows: int) -> int:
+    """What a process that does all of a pass holds of its results and of what stays with the rows."""
     step = outline.step
+    if isinstance(step, Rounds):
+        return step.answer_bytes + int(step.state_bytes_per_row * n_rows)
     return step.cost.result_bytes * (step.piece_rows if isinstance(step, Stream) else 2)
 
 
