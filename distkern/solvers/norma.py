@@ -79,7 +79,7 @@ class NORMA(AbstractExplicit[NORMAState]):
         If a number is out of range, or the first step would turn f round: gamma_1 nu > 1.
     """
 
-    nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |f|^2 / 2 against the mean loss")
+    nu: float = parameter(1e-4, NOT_NEGATIVE, help="weight of |f|^2 / 2 against the mean loss")
     step_size: float | None = parameter(
         None,
         POSITIVE,
