@@ -9,6 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
+from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
 from distkern.features.kernel_choice import KernelChoice
 from distkern.features.linear import Linear
@@ -30,7 +31,7 @@ NU = 1e-2
 
 def solver(loss="logistic", outputs=1, features=RANDOM, *, risk=None, **settings):
     risk = risk or Risk(find_loss(loss)(), outputs)
-    defaults = {"nu": NU, "batch_size": 10, "block_size": 20, "stages": 3}
+    defaults = {"nu": NU, "batch_size": 10, "block_size": 20, "stages": 3, "precondition": False}
     return SBMD(risk, features, **{**defaults, **settings})
 
 
@@ -74,16 +75,36 @@ MACHINES = {
     ],
     ids=lambda f: f.name,
 )
+@pytest.mark.parametrize(("precondition", "near"), [(False, 1e-3), (True, 2e-3)], ids=["plain", "divided"])
 @pytest.mark.parametrize("loss", MACHINES)
-def test_reaches_the_minimum_that_scikit_learn_finds(loss, features):
+def test_reaches_the_minimum_that_scikit_learn_finds(loss, precondition, near, features):
     blocks = waves(classes=0 if loss == "square" else 2)
-    subject = solver(loss, features=features, stages=8, steps_per_stage=50.0)
+    settings = {"precondition": precondition, "stages": 8, "steps_per_stage": 50.0}
+    subject = solver(loss, features=features, **settings)
     states, _ = train(subject, blocks)
     z, y = features_of(subject, states[0], blocks), targets_of(subject, blocks)
     w = MACHINES[loss](len(y)).fit(z, y[:, 0]).coef_.reshape(-1, 1)
     minimum, last = objective(subject, z, y, w), states[-1]
     assert last.objective == pytest.approx(objective(subject, z, y, last.coefficients), rel=1e-12)
-    assert minimum * (1 - 1e-6) < last.objective < minimum * (1 + 1e-3)
+    assert minimum * (1 - 1e-6) < last.objective < minimum * (1 + near)
+
+
+def test_a_preconditioned_step_is_divided_by_the_bound_of_its_block():
+    blocks = waves(300, classes=2)
+    subject = solver(precondition=True, averaging=None, block_size=64, batch_size=30, steps_per_stage=30)
+    states, runner = train(dataclasses.replace(subject, stages=1), blocks)
+    z, y = features_of(subject, states[0], blocks), targets_of(subject, blocks)
+    (rows,) = np.concatenate(runner.sampled).reshape(1, 30)
+    damping = 0.5 * 0.25 * np.sum(z**2, axis=1).max() / 60
+    bound = 0.25 * z.T @ z / 300 + (NU + damping) * np.eye(64)
+    gradient = z[rows].T @ subject.risk.loss.row_slopes(np.zeros((30, 1)), y[rows]) / 30
+    np.testing.assert_allclose(states[1].coefficients, -0.5 * np.linalg.solve(bound, gradient), rtol=1e-6)
+
+
+def test_preconditioners_are_for_so_many_features():
+    subject = solver(precondition=True)
+    with pytest.raises(InputError, match="precondition: is asked for 8193 features, and is for at most 8192"):
+        subject.preconditioned(8193)
 
 
 @pytest.mark.parametrize("averaging", [3, 0, None])

@@ -62,7 +62,7 @@ def settings(name: str, n_rows: int) -> tuple[str, dict[str, Any]]:
         # of two passes, the first makes the features as well
         "n-SDCA": ("sdca", {**fixed, "features": "nystroem", "n_landmarks": rank, "stages": 2, "tol": 0.0}),
         "r-Pegasos": ("pegasos", {**pegasos, **random, **batch}),
-        "r-SBMD": ("sbmd", {**fixed, **random, **batch, "block_size": 64}),
+        "r-SBMD": ("sbmd", {**fixed, **random, **batch, "block_size": 64, "precondition": False}),
         "r-RBCD": ("rbcd", {**fixed, **random, "loss": "squared_hinge", "block_size": 64, "stages": 1}),
     }
     return every[name]

@@ -65,7 +65,7 @@ def methods(quick: bool, rank: int) -> dict[str, tuple[str, dict[str, Any]]]:
             f"{letter}-Newton": ("newton", {**given, "stages": 20, "tol": 1e-12}),
             f"{letter}-SDCA": ("sdca", {**given, "stages": passes, "tol": 1e-5}),
             f"{letter}-RBCD": ("rbcd", {**given, "block_size": rank // 2, "stages": passes, "tol": 1e-6}),
-            f"{letter}-SBMD": ("sbmd", {**given, **drawn, "block_size": rank // 2}),
+            f"{letter}-SBMD": ("sbmd", {**given, **drawn, "block_size": rank // 2, "precondition": False}),
             f"{letter}-NORMA": ("norma", {**given, **steps, "step_decay": 1.0}),
             f"{letter}-Pegasos": ("pegasos", {**pegasos, **drawn, "fit_intercept": False}),
         }

@@ -51,7 +51,7 @@ def methods(data: Subset) -> dict[str, tuple[str, dict[str, Any]]]:
         found |= {
             f"{letter}-SDCA": ("sdca", {**own, "stages": passes, "tol": 0.0}),
             f"{letter}-Pegasos": ("pegasos", {**pegasos, **features, **halves}),
-            f"{letter}-SBMD": ("sbmd", {**own, **halves, **blocks}),
+            f"{letter}-SBMD": ("sbmd", {**own, **halves, **blocks, "precondition": False}),
             f"{letter}-RBCD": (
                 "rbcd",
                 {**own, **blocks, "loss": "squared_hinge", "stages": passes, "tol": 0.0},

@@ -107,7 +107,7 @@ def methods(n_rows: int) -> dict[str, tuple[str, dict[str, Any]]]:
     grown = {"loss": "square", "nu": PAPERS, "batch_size": batch, "block_size": batch, "stages": 8}
     # four passes
     grown["n_features"] = 4 * n_rows
-    block = {"batch_size": batch, "block_size": 256}
+    block = {"batch_size": batch, "block_size": 256, "precondition": False}
     divided = {"step_size": 0.5, "damping": min(max(10.0 / n_rows, 1e-5), 1e-2)}
     return {
         "DSG, Algorithm 1": ("dsg", {**grown, "precondition": False, "step_size": 10.0}),

@@ -92,18 +92,19 @@ def tiles_bytes(problem: Problem, footprint: Footprint, width: int) -> int:
     return footprint.operand_bytes + footprint.tile_bytes + tile
 
 
-def block_solves(grams: BlockGrams, curvature: float, nu: float, *, whole: bool) -> list[Solve]:
-    """Of each block, g -> H^-1 g with H = curvature Z_j' S Z_j + nu I, or its largest eigenvalue times I.
+def block_solves(grams: BlockGrams, curvature: float, shift: float | Array, *, whole: bool) -> list[Solve]:
+    """Of each block, g -> H^-1 g with H = curvature Z_j' S Z_j + shift I, or its largest eigenvalue times I.
 
-    The matrices are overwritten.
+    The shift may be another one for each block. The matrices are overwritten.
     """
     solves: list[Solve] = []
-    for gram in grams.matrices:
+    shifts = np.broadcast_to(shift, len(grams.matrices)).tolist()
+    for gram, own in zip(grams.matrices, shifts, strict=True):
         gram *= curvature
         if whole:
-            solves.append(solved(gram, nu))
+            solves.append(solved(gram, own))
             continue
-        largest = float(np.linalg.eigvalsh(gram)[-1]) + nu
+        largest = float(np.linalg.eigvalsh(gram)[-1]) + own
         solves.append(_Scaled(1.0 / max(largest, np.finfo(float).tiny)))
     return solves
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from distkern.bases.base import add_transposed, product
 from distkern.common.sparse import SparseRows
 from distkern.common.types import Floats
 from distkern.solvers._pegasos.pieces import Piece
+from distkern.solvers.gram import Solve
 from distkern.solvers.risk import Risk
 
 Array = NDArray[np.float64]
@@ -56,7 +58,10 @@ class Rule:
 
 
 class BlockSteps:
-    """The steps of a stage, one for each batch, in blocks drawn uniformly from ``generator``."""
+    """The steps of a stage, one for each batch, in blocks drawn uniformly from ``generator``.
+
+    ``solves`` are g -> P_j^-1 g of each block, empty where P_j = I.
+    """
 
     def __init__(
         self,
@@ -64,12 +69,13 @@ class BlockSteps:
         nu: float,
         rule: Rule,
         runs: list[slice],
+        solves: Sequence[Solve],
         iterates: Iterates,
         generator: np.random.Generator,
         dtype: np.dtype[np.floating],
     ) -> None:
         self._risk, self._nu, self._rule, self._runs = risk, nu, rule, runs
-        self._iterates, self._generator = iterates, generator
+        self._solves, self._iterates, self._generator = solves, iterates, generator
         self._narrow: Floats = iterates.w.astype(dtype)
 
     def consume(self, piece: Piece) -> None:
@@ -97,6 +103,8 @@ class BlockSteps:
             gradient += values[:, run].T @ slopes.astype(dtype)
         now.banked[run] += (now.total - now.stamps[block]) * now.w[run]
         now.stamps[block] = now.total
+        if self._solves:
+            gradient = self._solves[block](gradient)
         now.w[run] -= rule.first / (1.0 + rule.decay * now.step) * gradient
         self._narrow[run] = now.w[run]
         now.step += 1
