@@ -81,7 +81,7 @@ class DSGGaussianProcess(UnpolishedDSG):
         help="standard deviation of the noise, in that of the targets; none: of the largest marginal "
         "likelihood",
     )
-    n_features: int = redeclared(DSGSettings, "n_features", 1024)
+    n_features: int = redeclared(DSGSettings, "n_features", 2048)
     block_size: int = redeclared(DSGSettings, "block_size", 256)
     nu: float = 0.0
 
