@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.estimators.coreset import AbstractCoresetClassifier
-from distkern.solvers.avm import AVM
+from distkern.solvers.avm import AVM, USUAL_LANDMARKS
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE, hyperparameters_of
 
 
@@ -18,6 +18,7 @@ class AVMClassifier(AbstractCoresetClassifier):
     """
 
     name = "avm"
+    usual_landmarks = USUAL_LANDMARKS
     hyperparameters = hyperparameters_of(
         AVM, class_weight=CLASS_WEIGHT, scale=SCALE, random_state=RANDOM_STATE
     )

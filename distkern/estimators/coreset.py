@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -26,6 +26,9 @@ class AbstractCoresetClassifier(AbstractClassifier):
     gamma_ : the kernel's gamma
     and those of :class:`~distkern.estimators.base.AbstractClassifier`; intercept_ is zero
     """
+
+    #: landmarks where neither their number nor a diameter is given
+    usual_landmarks: ClassVar[int] = DEFAULT_LANDMARKS
 
     def basis(self, dtype: DTypeLike = np.float32) -> LandmarkBasis:
         return LandmarkBasis(self.kernel_choice().with_gamma(self.gamma_), self.landmarks_.astype(dtype))
@@ -65,5 +68,5 @@ class AbstractCoresetClassifier(AbstractClassifier):
     def _landmark_rule(self) -> AbstractLandmarkRule:
         n_landmarks, diameter = self.value("n_landmarks"), self.value("diameter")
         if n_landmarks is None and diameter is None:
-            n_landmarks = DEFAULT_LANDMARKS
+            n_landmarks = self.usual_landmarks
         return find_landmark_rule(self.landmarks)(n_landmarks=n_landmarks, diameter=diameter)

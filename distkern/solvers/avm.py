@@ -21,6 +21,12 @@ from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_L
 from distkern.solvers.measuring import MeasuredState
 from distkern.solvers.pieces import Piece
 
+#: more than CSVRG's: gradients are moved to them, and a step is cheap
+USUAL_LANDMARKS = 2048
+_N_LANDMARKS = replace(
+    CORESET["n_landmarks"], help=f"at most this many landmarks; none: {USUAL_LANDMARKS}, or by the diameter"
+)
+
 
 @dataclass(frozen=True)
 class AVMState(MeasuredState):
@@ -73,7 +79,11 @@ class AVM(AbstractCoresetSolver[AVMState]):
     cost_of_pass = "n r (d + k)"
     memory = "r (d + k) numbers and a tile of kernel values"
     searched: ClassVar[Mapping[str, Choices]] = {"lam": SEARCHED_LAM, "gamma": SEARCHED_GAMMA}
-    choices: ClassVar[Mapping[str, Parameter]] = {"loss": a_loss("hinge", margin_loss_names), **CORESET}
+    choices: ClassVar[Mapping[str, Parameter]] = {
+        "loss": a_loss("hinge", margin_loss_names),
+        **CORESET,
+        "n_landmarks": _N_LANDMARKS,
+    }
     # up to 11 times that of the model 0 it was seen to come back
     explosion = 100.0
 
