@@ -24,7 +24,7 @@ from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS, Metric
 from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.place import centred
 from distkern.solvers._cells.ranking import Ranking
-from distkern.solvers._cells.search import Size, search
+from distkern.solvers._cells.search import Learned, Size, search
 from distkern.solvers._cells.space import KERNELS, Space, costs_of, maps_of, quick_maps
 from distkern.solvers._cells.trials import KernelSpec, Sampled, Trial
 from distkern.solvers.base import Steps
@@ -94,7 +94,7 @@ class Given:
         seed: int,
         rungs: Callable[[int], list[Size]],
         passes: Callable[[str, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]],
-        on_cells: Callable[[Ranking, Callable[[Sequence[MapChoice]], Steps[list[CellMap]]]], Steps[Ranking]],
+        on_cells: Callable[[Ranking, Learned], Steps[Ranking]],
     ) -> Steps[Chosen]:
         """From a sample of the rows, by the passes of :func:`~distkern.solvers._cells.search.search`.
 
@@ -172,7 +172,7 @@ class Given:
     ) -> Steps[CellMap]:
         choice = self.map_choice
         if choice.metric != "none":
-            return (yield from _learned(sampled, passes, [choice]))[0]
+            return (yield from _learned(sampled, passes, [choice], MORE_METRIC_ROWS))[0]
         if choice.transform == "none":
             return centred(sampled.rows)
         return CellMap.fit(choice, sampled.rows[:METRIC_ROWS], sampled.targets[:METRIC_ROWS])
@@ -195,17 +195,18 @@ class Given:
 
 
 def learning(choices: Sequence[MapChoice], n_rows: int) -> tuple[Trial, ...]:
-    """The trials that learn maps alone, from a sample of so many rows."""
-    return tuple(Trial(choice, (), (), n_metric=min(n_rows, MORE_METRIC_ROWS)) for choice in choices)
+    """The trials that learn maps alone, from so many rows of the sample."""
+    return tuple(Trial(choice, (), (), n_metric=n_rows) for choice in choices)
 
 
 def _learned(
     sampled: Sampled,
     passes: Callable[[str, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]],
     choices: Sequence[MapChoice],
+    most: int,
 ) -> Steps[list[CellMap]]:
     """Maps from more rows: each takes a matrix of all their pairs, for which workers have memory."""
-    trials = learning(choices, len(sampled.rows))
+    trials = learning(choices, min(len(sampled.rows), most))
     step, store = passes("metric", trials, sampled)
     yield step
     return [map_from_arrays(store.load(number)) for number in range(len(trials))]

@@ -44,6 +44,8 @@ class DualSolution:
     gap : primal minus dual objective, at least as large as what the primal lacks to its minimum
     converged : every coordinate's gradient is within the tolerance
     work : multiplications, nearly
+    left : those that it would take until it has converged, by how the last sweeps got on; no more than
+        Newton's method takes
     """
 
     coefficients: Array
@@ -52,6 +54,7 @@ class DualSolution:
     gap: float
     converged: bool
     work: float
+    left: float
 
 
 def solve_dual(
@@ -90,9 +93,11 @@ def solve_dual(
     dual = np.zeros(n_rows) if start is None else np.clip(start, -conjugates.below, conjugates.above)
     values = _product(kernel, dual) if dual.any() else np.zeros(n_rows, dtype=kernel.dtype)
     generator = stream(seed, Purpose.ROW_ORDER)
-    converged, moves = False, 0
+    converged, moves, left = False, 0, 0.0
     for turn in range(_TURNS):
-        converged, n_moves = _sweeps(kernel, conjugates, dual, values, generator, tolerance, most_sweeps)
+        converged, n_moves, left = _sweeps(
+            kernel, conjugates, dual, values, generator, tolerance, most_sweeps
+        )
         moves += n_moves
         if converged or turn == _TURNS - 1 or most_sweeps is not None:
             break
@@ -103,7 +108,7 @@ def solve_dual(
     whole = predictions if offsets is None else predictions + offsets
     primal = regulariser + float(costs @ loss.value(whole, targets, loss.parameters))
     gap = primal + regulariser + float(conjugates.values(dual).sum())
-    return DualSolution(dual, predictions, primal, gap, converged, float(moves) * n_rows)
+    return DualSolution(dual, predictions, primal, gap, converged, float(moves) * n_rows, left)
 
 
 def _product(kernel: Floats, vector: Array) -> Floats:
@@ -119,11 +124,13 @@ def _sweeps(
     generator: Any,
     tolerance: float,
     most: int | None,
-) -> tuple[bool, int]:
-    """Sweeps as long as they get on; whether all coordinates are within the tolerance, and how many moved."""
+) -> tuple[bool, int, float]:
+    """Sweeps as long as they get on; whether all coordinates are within the tolerance, how many moved, and
+    the multiplications that are left.
+    """
     loop, n_rows = descend(kernel.dtype), len(dual)
     everything = np.arange(n_rows, dtype=np.intp)
-    active, slack, before, moves = everything, np.inf, np.inf, 0
+    active, slack, before, moves, left = everything, np.inf, np.inf, 0, math.inf
     for sweep in range(_MOST_SWEEPS if most is None else most):
         order = generator.permutation(active)
         kept, worst, n_moves = loop(
@@ -145,22 +152,23 @@ def _sweeps(
         active, slack = order[:kept], max(worst, tolerance)
         if worst <= tolerance or not kept:
             if whole:
-                return True, moves
+                return True, moves, 0.0
             # what was left out may have to move after all
             values[:] = _product(kernel, dual)
             active = everything
         elif sweep % _SWEEPS == _SWEEPS - 1:
-            if _left(worst, before, tolerance) * n_moves * n_rows > _newton_work(rows, dual):
+            left = _left(worst, before, tolerance) * n_moves * n_rows
+            if before < math.inf and left > _newton_work(rows, dual):
                 break
             before = worst
-    return False, moves
+    return False, moves, min(left, _newton_work(rows, dual))
 
 
 def _left(worst: float, before: float, tolerance: float) -> float:
     """Sweeps until the largest gradient is the tolerance, at the rate of the last ones."""
-    if not worst < before:
+    if not worst < before < math.inf:
         return math.inf
-    return 0.0 if before == math.inf else _SWEEPS * math.log(worst / tolerance) / math.log(before / worst)
+    return _SWEEPS * math.log(worst / tolerance) / math.log(before / worst)
 
 
 def _newton_work(rows: RowConjugates, dual: Array) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,11 +9,12 @@ import numpy as np
 from distkern.solvers._cells.below import Below
 from distkern.solvers._cells.buckets import Cut
 from distkern.solvers._cells.layout import Layout
-from distkern.solvers._cells.mapping import CellMap, MapChoice
+from distkern.solvers._cells.mapping import CellMap
+from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS
 from distkern.solvers._cells.moving import Moving, Sample
 from distkern.solvers._cells.place import Places
 from distkern.solvers._cells.ranking import CELL_KINDS, CELL_ROUNDS, Outcome, Ranking, is_worse
-from distkern.solvers._cells.search import probe_name, round_name
+from distkern.solvers._cells.search import Learned, probe_name, round_name
 from distkern.solvers._cells.tree import Tree
 from distkern.solvers._cells.trials import Setting, Trial
 from distkern.solvers._cells.tuning import Tuning, outcomes_of
@@ -26,27 +26,22 @@ FIRST_TREE = 3
 
 
 def on_cells(
-    layout: Layout,
-    sample: Sample,
-    below: Below | None,
-    risk: Risk,
-    ranking: Ranking,
-    learned: Callable[[Sequence[MapChoice]], Steps[list[CellMap]]],
+    layout: Layout, sample: Sample, below: Below | None, risk: Risk, ranking: Ranking, learned: Learned
 ) -> Steps[Ranking]:
     """What the best settings achieve on held-out rows of some cells, cut in the coordinates of the first.
 
     All that are left are tried on a third of these cells, the best of them on all, with metrics learned from
     more rows if the search is not to be quick. What is chosen then, if its map is another one than that by
     which these cells were cut, must be as good in cells that are cut by its own, or it is refused: without a
-    metric, say, cells are not local in the columns that matter. The ranking is as it was where the sample has
-    all rows.
+    metric, say, cells are not local in the columns that matter. Where the sample has most of the rows, the
+    ranking is as it was, and what is chosen has its metric from more of them.
 
     Parameters
     ----------
-    learned : the pass that learns them
+    learned : the pass that learns them, from so many rows
     """
     if not layout.is_tuned:
-        return ranking
+        return (yield from _chosen_from_more_rows(ranking, learned)) if layout.learns_again else ranking
     probing = _Probing(layout, sample, below, risk)
     leader = ranking.cutting
     family, cutting = leader.map.family, ranking.outcomes[leader].map()
@@ -107,12 +102,20 @@ class _Probing:
         return outcomes_of(tuning.trials, store, (yield self.layout.tuning(name, items, store, tuning)))
 
 
-def _from_more_rows(
-    trials: tuple[Trial, ...], learned: Callable[[Sequence[MapChoice]], Steps[list[CellMap]]]
-) -> Steps[tuple[Trial, ...]]:
+def _chosen_from_more_rows(ranking: Ranking, learned: Learned) -> Steps[Ranking]:
+    """The ranking with the metric of what it chooses learned anew."""
+    chosen = ranking.choice().setting
+    if chosen.map.metric == "none":
+        return ranking
+    [mapping] = yield from learned([chosen.map], METRIC_ROWS)
+    outcome = replace(ranking.outcomes[chosen], map=lambda: mapping)
+    return replace(ranking, outcomes={**ranking.outcomes, chosen: outcome})
+
+
+def _from_more_rows(trials: tuple[Trial, ...], learned: Learned) -> Steps[tuple[Trial, ...]]:
     """The trials with their metrics learned anew."""
     choices = {trial.map: None for trial in trials if trial.map.metric != "none"}
-    maps = dict(zip(choices, (yield from learned(list(choices))), strict=True))
+    maps = dict(zip(choices, (yield from learned(list(choices), MORE_METRIC_ROWS)), strict=True))
     return tuple(
         replace(trial, map=replace(trial.map, more_rows=True), fitted=maps[trial.map])
         if trial.map in maps

@@ -56,6 +56,7 @@ class CellMachine:
     squared_norm : |w|^2, summed over the outputs
     work : multiplications that finding it took, nearly; it does not depend on the machine's speed
     converged : of all outputs
+    left : multiplications that it would take to converge, nearly; 0 if it has
     """
 
     rows: Floats
@@ -64,6 +65,7 @@ class CellMachine:
     squared_norm: float = 0.0
     work: float = 0.0
     converged: bool = True
+    left: float = 0.0
 
     def predict(self, settings: CellSettings, rows: Floats) -> Array:
         """f of mapped rows (n, d): (n, k) float64."""
@@ -149,7 +151,7 @@ def solve_costs(
     for number, cost in enumerate(costs_of_one):
         costs = cost * importance
         costs *= np.minimum(1.0, _MOST_COST / np.bincount(places, costs)[places])
-        converged = True
+        converged, left = True, 0.0
         if settings.loss.is_quadratic and len(asked):
             is_last = number == len(costs_of_one) - 1
             coefficients[:, asked] = solve_ridge(kernel, centred[:, asked], costs, overwrite=is_last)
@@ -170,10 +172,10 @@ def solve_costs(
                     offsets=None if below is None else below[:, output],
                 )
                 coefficients[:, output], values[:, output] = found.coefficients, found.values
-                converged, work = converged and found.converged, work + found.work
+                converged, work, left = converged and found.converged, work + found.work, left + found.left
         square = float((coefficients * values).sum())
         rounded = coefficients.astype(rows.dtype)
-        machines.append(CellMachine(points, rounded, constants, square, work, converged))
+        machines.append(CellMachine(points, rounded, constants, square, work, converged, left))
     return machines
 
 

@@ -45,14 +45,16 @@ def choosing(layout: Layout, given: Given, loss: AbstractDualLoss) -> list[Outli
             items, _ = layout.tuned_items(number, [(0, 0)] * buckets)
             own = last.of(layout.tuning(round_name(number), items, None, None))
             passes += [Outline(layout.probing(probe_name(1), None, None), 0.5), Outline(own, 0.5)]
+    elif space.has_metrics and layout.learns_again:
+        passes.append(_metric(layout, [space.largest_map], METRIC_ROWS))
     return passes
 
 
-def _metric(layout: Layout, choices: Sequence[MapChoice]) -> Outline:
+def _metric(layout: Layout, choices: Sequence[MapChoice], most: int = MORE_METRIC_ROWS) -> Outline:
     of_row = layout.problem.n_features, layout.problem.n_outputs
-    work = effort.metric(min(layout.sample_rows, METRIC_ROWS), *of_row, ROUNDS - 1)
-    work += effort.metric(min(layout.sample_rows, MORE_METRIC_ROWS), *of_row, 1)
-    return Outline(work.of(layout.searching("metric", learning(choices, layout.sample_rows), None, None)), 1)
+    n_rows = min(layout.sample_rows, most)
+    work = effort.metric(min(n_rows, METRIC_ROWS), *of_row, ROUNDS - 1) + effort.metric(n_rows, *of_row, 1)
+    return Outline(work.of(layout.searching("metric", learning(choices, n_rows), None, None)), 1)
 
 
 def solving(layout: Layout) -> Each:

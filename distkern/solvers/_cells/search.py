@@ -10,19 +10,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.stores import ArrayStore
 from distkern.passes import Each
-from distkern.solvers._cells.mapping import CellMap, map_from_arrays
+from distkern.solvers._cells.mapping import CellMap, MapChoice, map_from_arrays
 from distkern.solvers._cells.ranking import SIMPLE, Outcome, Ranking, is_euclidean, leaders_of
 from distkern.solvers._cells.space import Space
 from distkern.solvers._cells.trials import MANY_OUTPUTS, Setting, Trial
 from distkern.solvers.base import Steps
 
 Array = NDArray[np.float64]
+#: learns maps from so many rows of the sample
+Learned: TypeAlias = Callable[[Sequence[MapChoice], int], Steps[list[CellMap]]]
 
 #: ridge with which the best metric is learned too
 _RIDGE = 0.01
@@ -61,6 +64,8 @@ _RUNGS = (Size(1000, 2000, 4), Size(4000, 5000, 4))
 _QUICK = (Size(1000, 2000, 2), Size(2000, 5000, 2, n_metric=4000))
 #: half steps of the last rung's widths: the more the rows, the narrower are the best, and wide ones take long
 _NARROWER = (-4, -2, 0)
+#: where nothing is tried on whole cells, which are few
+_LAST = (Size(600, 1500, 4), Size(3000, 5000, 4, widths=_NARROWER, n_metric=2000))
 #: where the best are to be tried on whole cells more go on, from fewer rows
 _MORE_MAPS, _MORE_KEPT, _FEWER_LEARNED = 2, 2, 2000
 
@@ -85,7 +90,7 @@ def sizes_of(
     ``more_maps``: more than one of each kind of metrics go on; ``is_last``: nothing is tried on whole cells.
     """
     most = max(1, 2 * n_rows // 3)
-    first, second = _QUICK if quick else _RUNGS
+    first, second = _QUICK if quick else _LAST if is_last else _RUNGS
     if is_last:
         second = replace(second, widths=_NARROWER)
     if more_maps and not quick:
@@ -112,8 +117,8 @@ def search(
     The first rung tries every map on 1,000 rows with coarse grids of kernels, widths and costs; the second
     one the best map of each kind of metric, which so few rows cannot rank, and the best of these with other
     kernels, another ridge and other rounds, on 4,000 rows around what was best for each. The best of these
-    are to be tried on whole cells: what is best for few rows need not be for many. A kernel matrix serves all
-    costs.
+    are to be tried on whole cells: what is best for few rows need not be for many; where they are not, 600
+    and 3,000 rows do. A kernel matrix serves all costs.
 
     Parameters
     ----------

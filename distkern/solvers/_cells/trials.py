@@ -27,8 +27,6 @@ Rows: TypeAlias = tuple[Floats, Array, "Array | None", "Array | None"]
 MANY_OUTPUTS = 4
 #: of the dual solver: a ranking needs no more, and settings whose sweeps do not get on are not waited for
 TOLERANCE, MOST_SWEEPS = 0.1, 40
-#: times the work of these sweeps, what solving such a machine is counted as
-_UNFINISHED = 16.0
 #: standard errors of a difference that half the work is worth
 _WORTH = 0.2
 
@@ -158,7 +156,7 @@ def tried(
         values = predict_cell(settings, machines[0].rows, coefficients, constants, asked[0])
         for machine, found in zip(machines, np.split(values, len(machines), axis=1), strict=True):
             losses.append(losses_of(found if asked[3] is None else found + asked[3], *asked[1:3]))
-            work.append(machine.work * (1.0 if machine.converged else _UNFINISHED))
+            work.append(machine.work + machine.left)
     return np.array(losses).reshape(len(losses), len(asked[1])), np.array(work)
 
 
