@@ -17,7 +17,9 @@ from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import ArrayParts, SlicedParts
 from problems import waves
 
-PASSES = ("sample", "search 1", "search 2", "probe", "tune 1", "count", "move", "solve", "calibrate")
+#: of which the slow tests take all
+PASSES = ("search 2", "tune 1", "move", "solve")
+OTHERS = ("sample", "search 1", "probe", "count", "calibrate")
 
 
 def made(folder: Path, n_rows: int) -> Dataset:
@@ -30,14 +32,18 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     return made(tmp_path_factory.mktemp("resuming"), 1200)
 
 
-@pytest.fixture(autouse=True)
-def _small_search(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that there are more rows than the sample, and settings are tried on whole cells."""
     near = ((0,), (0,))
     monkeypatch.setattr(search, "_QUICK", (Size(60, 60, 1, *near), Size(120, 60, 1, *near)))
     monkeypatch.setattr(sizes, "SAMPLE_ROWS", 300)
     monkeypatch.setattr(sizes, "_LEAF_SAMPLE", 1)
     monkeypatch.setattr(sizes, "_TUNED_ROWS", 200)
+
+
+@pytest.fixture(autouse=True)
+def _small_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_search(monkeypatch)
 
 
 def fit(data: Dataset, out: Path, *, resume: bool = False) -> CellClassifier:
@@ -47,28 +53,38 @@ def fit(data: Dataset, out: Path, *, resume: bool = False) -> CellClassifier:
     return model
 
 
+@pytest.fixture(scope="module")
+def whole(data: Dataset, tmp_path_factory: pytest.TempPathFactory) -> tuple[CellClassifier, set[str]]:
+    """A run that nothing interrupts, and what it leaves."""
+    out = tmp_path_factory.mktemp("whole") / "m"
+    with pytest.MonkeyPatch.context() as patch:
+        small_search(patch)
+        return fit(data, out), {entry.name for entry in out.iterdir()}
+
+
+@pytest.mark.parametrize("name", [*PASSES, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
 def test_a_run_that_is_interrupted_in_any_pass_goes_on_to_the_same_model(
-    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: Dataset,
+    whole: tuple[CellClassifier, set[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
 ) -> None:
-    whole = fit(data, tmp_path / "whole")
-    left = {entry.name for entry in (tmp_path / "whole").iterdir()}
-    execute = Driver._execute
-    for name in PASSES:
-        out = tmp_path / name
+    execute, out = Driver._execute, tmp_path / "m"
 
-        def interrupted(self, step, name=name):
-            found = execute(self, step)
-            if step.name == name:
-                raise KeyboardInterrupt
-            return found
+    def interrupted(self, step):
+        found = execute(self, step)
+        if step.name == name:
+            raise KeyboardInterrupt
+        return found
 
-        with monkeypatch.context() as patch:
-            patch.setattr(Driver, "_execute", interrupted)
-            with pytest.raises(Interrupted):
-                fit(data, out)
-        resumed = fit(data, out, resume=True)
-        np.testing.assert_array_equal(resumed.machines_, whole.machines_)
-        assert {entry.name for entry in out.iterdir()} == left, name
+    with monkeypatch.context() as patch:
+        patch.setattr(Driver, "_execute", interrupted)
+        with pytest.raises(Interrupted):
+            fit(data, out)
+    resumed = fit(data, out, resume=True)
+    np.testing.assert_array_equal(resumed.machines_, whole[0].machines_)
+    assert {entry.name for entry in out.iterdir()} == whole[1]
 
 
 @pytest.mark.parametrize(("store", "name"), [(ArrayParts, "solve"), (SlicedParts, "move")])

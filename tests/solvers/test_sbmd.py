@@ -75,8 +75,14 @@ MACHINES = {
     ],
     ids=lambda f: f.name,
 )
-@pytest.mark.parametrize(("precondition", "near"), [(False, 1e-3), (True, 2e-3)], ids=["plain", "divided"])
-@pytest.mark.parametrize("loss", MACHINES)
+@pytest.mark.parametrize(
+    ("loss", "precondition", "near"),
+    [
+        *((loss, True, 2e-3) for loss in MACHINES),
+        ("logistic", False, 1e-3),
+        *(pytest.param(loss, False, 1e-3, marks=pytest.mark.slow) for loss in MACHINES if loss != "logistic"),
+    ],
+)
 def test_reaches_the_minimum_that_scikit_learn_finds(loss, precondition, near, features):
     blocks = waves(classes=0 if loss == "square" else 2)
     settings = {"precondition": precondition, "stages": 8, "steps_per_stage": 50.0}
