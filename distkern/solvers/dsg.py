@@ -36,7 +36,13 @@ from distkern.solvers.measuring import Model
 from distkern.solvers.quantiles import quantiles_of_scores, quantiles_outline, residuals
 from distkern.solvers.risk import Risk
 from distkern.solvers.searchable import AbstractSearchable
-from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
+from distkern.solvers.targets import (
+    TargetScale,
+    figures_of_targets,
+    scaled_risk,
+    target_outline,
+    target_scale,
+)
 
 
 @dataclass(frozen=True)
@@ -157,8 +163,8 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return state.average[:used] if averaged else state.scale * state.coefficients[:used]
 
     def init(self, problem: Problem) -> Steps[DSGState]:
-        gamma = yield from self.kernel.choose_gamma(problem)
         targets = yield from target_scale(problem, self.risk)
+        gamma = yield from self.choose_gamma(problem, targets)
         outputs, size = self.risk.n_outputs, self.block_size * self.most_blocks
         state = self.state_type()(
             gamma=gamma,
@@ -183,6 +189,14 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
             polish_gap=math.nan,
         )
         return (yield from self._measured(problem, state))
+
+    def choose_gamma(self, problem: Problem, targets: TargetScale) -> Steps[float]:
+        """gamma of the kernel."""
+        return (yield from self.kernel.choose_gamma(problem))
+
+    def gamma_outline(self, problem: Problem) -> list[Outline]:
+        """The passes of :meth:`choose_gamma`."""
+        return self.kernel.outline(problem)
 
     def risk_at(self, state: DSGState) -> Risk:
         """What the model of a state is measured by."""
@@ -265,8 +279,8 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     def outline(self, problem: Problem) -> list[Outline]:
         grown = self._n_stages(problem)
         passes = [
-            *self.kernel.outline(problem),
             *target_outline(problem),
+            *self.gamma_outline(problem),
             Outline(self._steps(problem, None), grown),
         ]
         n_measured = 1 + grown + self._polishing_stages

@@ -11,19 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
-from distkern.common.parameters import NOTHING, POSITIVE, Parameter, parameter, redeclared
+from distkern.common.parameters import AUTO, NOTHING, POSITIVE, Parameter, Words, parameter, redeclared
+from distkern.features.kernel_choice import GAMMA
 from distkern.features.random import SAMPLER, footprint_of_random
+from distkern.solvers._dsg.evidence import Posterior, evidence_outline, gamma_of_evidence
 from distkern.solvers._dsg.polish import GRAMS
 from distkern.solvers._dsg.settings import DSGSettings, DSGState
 from distkern.solvers._dsg.unpolished import UnpolishedDSG
 from distkern.solvers.base import Measures, Outline, Problem, Steps
 from distkern.solvers.measuring import Model
+from distkern.solvers.targets import TargetScale, scaled_risk
 
 Array = NDArray[np.float64]
 
 MOST_FEATURES = 4096
-#: what the noise is until it is known, and between which values it is looked for
-_FIRST_NOISE, _NOISES = 0.1, (1e-3, 3.0)
+#: what the noise is until it is known
+_FIRST_NOISE = 0.1
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,8 @@ class DSGGaussianProcess(UnpolishedDSG):
     nu z' (C + nu I)^-1 z, which is the same where z' z is k(x, x), and cannot be negative.
 
     A row that weighs w counts as w equal ones. The noise, unless it is given, is that of the largest marginal
-    likelihood, which C, Z'y and y'y determine.
+    likelihood, which C, Z'y and y'y determine; the width, unless it is given, that of the largest one of the
+    kernel itself on a few rows, see :func:`~distkern.solvers._dsg.evidence.gamma_of_evidence`.
 
     Parameters
     ----------
@@ -88,6 +92,13 @@ class DSGGaussianProcess(UnpolishedDSG):
     # features take the place of the kernel itself: their error, half as large (measured), is the model's
     choices: ClassVar[Mapping[str, Parameter]] = {
         **UnpolishedDSG.choices,
+        "gamma": replace(
+            GAMMA,
+            default=AUTO,
+            kinds=(*GAMMA.kinds, Words(AUTO)),
+            help=f"{GAMMA.help}; auto: of the largest marginal likelihood of 512 rows, of sparse ones "
+            "'scale'",
+        ),
         "sampler": replace(SAMPLER, default="quasi_monte_carlo"),
     }
     name = "dsg_gaussian_process"
@@ -110,6 +121,21 @@ class DSGGaussianProcess(UnpolishedDSG):
     def for_rows(self, n_rows: float) -> DSGGaussianProcess:
         """The solver for so many rows, each counted as often as it weighs."""
         return replace(self, nu=(self.noise or _FIRST_NOISE) ** 2 / n_rows)
+
+    def choose_gamma(self, problem: Problem, targets: TargetScale) -> Steps[float]:
+        if not self._seeks_gamma:
+            return (yield from super().choose_gamma(problem, targets))
+        risk = scaled_risk(self.risk, targets.center, targets.scale)
+        return (yield from gamma_of_evidence(problem, self.kernel, risk, self.noise))
+
+    def gamma_outline(self, problem: Problem) -> list[Outline]:
+        if not self._seeks_gamma:
+            return super().gamma_outline(problem)
+        return evidence_outline(problem, self.kernel)
+
+    @property
+    def _seeks_gamma(self) -> bool:
+        return self.kernel.gamma == AUTO and self.kernel.has_gamma
 
     def strength_at(self, state: DSGState) -> float:
         assert isinstance(state, GaussianProcessState)
@@ -169,42 +195,3 @@ class DSGGaussianProcess(UnpolishedDSG):
             spread=vectors * np.sqrt(nu / shrunk),
             evidence=posterior.evidence(noise),
         )
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """What is left of the rows once z' z is summed over them: of features z of J blocks, z' z / J is k.
-
-    Attributes
-    ----------
-    levels, products : (r,) eigenvalues of mean z z', and mean y z in the directions of its eigenvectors
-    square : mean y^2
-    n_rows, n_blocks : n and J
-    """
-
-    levels: Array
-    products: Array
-    square: float
-    n_rows: float
-    n_blocks: int
-
-    def evidence(self, noise: float) -> float:
-        """log p(y) = -1/2 (y' (K + s^2 I)^-1 y + log det(K + s^2 I) + n log(2 pi)), K = Z Z' / J."""
-        variance, n = noise**2, self.n_rows
-        shrunk = self.levels + variance / n * self.n_blocks
-        residual = self.square - float((self.products**2 / shrunk).sum())
-        logarithms = float(np.log(shrunk * (n / self.n_blocks)).sum())
-        determinant = logarithms + (n - len(self.levels)) * math.log(variance)
-        return -0.5 * (n / variance * residual + determinant + n * math.log(2 * math.pi))
-
-    def best_noise(self) -> float:
-        """Of the largest evidence, from 0.001 to 3."""
-        from scipy.optimize import minimize_scalar
-
-        tried = np.geomspace(*_NOISES, 60)
-        place = int(np.argmax([self.evidence(noise) for noise in tried]))
-        ends = tried[max(place - 1, 0)], tried[min(place + 1, len(tried) - 1)]
-        found = minimize_scalar(
-            lambda logarithm: -self.evidence(math.exp(logarithm)), bounds=np.log(ends), method="bounded"
-        )
-        return math.exp(float(found.x))

@@ -185,7 +185,7 @@ def held(value):
     if isinstance(value, np.ndarray):
         return value.nbytes
     if dataclasses.is_dataclass(value):
-        value = vars(value)
+        value = [getattr(value, field.name) for field in dataclasses.fields(value)]
     if isinstance(value, dict):
         value = list(value.values())
     return sum(map(held, value)) if isinstance(value, list | tuple) else 0

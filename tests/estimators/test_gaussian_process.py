@@ -5,11 +5,17 @@ from __future__ import annotations
 import dask.array as da
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
+from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 
 import distkern as dk
 from distkern.common.errors import InputError
+from distkern.kernels import find_kernel
+from distkern.kernels.bandwidth import width_from_gamma
+from distkern.kernels.rbf import Gaussian
+from distkern.solvers._dsg.evidence import Posterior
 from distkern.storage.ingest import write_dataset
 
 
@@ -56,6 +62,35 @@ def test_the_marginal_likelihood_is_the_closed_form_and_finds_the_noise():
     for other in (0.7, 1.4):
         given = process(gamma=0.5, noise=share * other, n_features=1024).fit(X, y)
         assert given.log_marginal_likelihood_ < model.log_marginal_likelihood_
+
+
+@pytest.mark.parametrize(("kernel", "width"), [("rbf", 0.7), ("rbf", 2.0), ("laplacian", 2.0)])
+def test_the_width_is_found_of_functions_drawn_from_the_prior(kernel, width):
+    generator = np.random.default_rng(1)
+    X = generator.uniform(-3, 3, (800, 2))
+    prior = find_kernel(kernel).from_parameters(gamma=find_kernel(kernel).gamma_from_width(width, 2))
+    matrix = prior.closed_form(X, X) + 1e-8 * np.eye(800)
+    y = np.linalg.cholesky(matrix) @ generator.standard_normal(800) + 0.2 * generator.standard_normal(800)
+    model = process(kernel=kernel).fit(X, y)
+    found = width_from_gamma(find_kernel(kernel), model.gamma_, 2)
+    assert found == pytest.approx(width, rel=0.5)
+
+
+def test_the_evidence_of_a_matrix_is_the_density_of_the_targets():
+    generator = np.random.default_rng(0)
+    X, y = generator.standard_normal((40, 3)), generator.standard_normal(40)
+    often = generator.integers(1, 4, 40)
+    all_rows, all_targets = np.repeat(X, often, axis=0), np.repeat(y, often)
+    matrix = Gaussian(0.3).closed_form(all_rows, all_rows)
+    expected = multivariate_normal(cov=matrix + 0.25 * np.eye(len(matrix))).logpdf(all_targets)
+    found = Posterior.of(Gaussian(0.3).closed_form(X, X), y, often.astype(float)).evidence(0.5)
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_of_sparse_rows_and_of_kernels_without_a_width_nothing_is_looked_for():
+    X, y = synthetic(200)
+    assert process().fit(csr_matrix(X), y).gamma_ == process(gamma="scale").fit(csr_matrix(X), y).gamma_
+    assert process(kernel="arc_cosine").fit(X, y).gamma_ == 1.0
 
 
 def test_deviations_hold_what_they_say():
