@@ -23,7 +23,7 @@ from distkern.landmarks.base import Layout
 from distkern.losses import SUPERVISED, loss_names
 from distkern.passes import Batches, Cost
 from distkern.solvers._dsg.growth import Growth
-from distkern.solvers._dsg.model import MEASURED_ROWS, figures_of, measuring_pass
+from distkern.solvers._dsg.model import MEASURED_ROWS, WATCHED_ROWS, figures_of, measuring_pass
 from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, polish_outline, sweep
 from distkern.solvers._dsg.rounds import Follower, Operand, answer_bytes, sums_bytes
 from distkern.solvers._dsg.rules import StepRule
@@ -62,8 +62,8 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
 
     The figures: ``objective`` is the mean loss + nu/2 J sum_j |A_j|^2, for the J blocks that ``n_features``
     make: nu/2 |f|^2 in the space of their features, whether they are in use or not; it and ``train_error``
-    are those of about 16,384 rows drawn from all blocks, as is ``test_error`` until the last stage, which
-    takes all held-out rows.
+    are those of about 4,096 rows drawn from all blocks, and of 16,384 after the last stage, as is
+    ``test_error``, which in the end takes all held-out rows.
 
     Real targets (of a problem that says so) are centred and scaled first, see
     :func:`~distkern.solvers.targets.target_scale`: f, the objective and nu are of what comes of it, which has
@@ -286,7 +286,8 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         n_measured = 1 + grown + self._polishing_stages
         basis = self.basis(problem, 1.0)
         for split in ("train", "test") if problem.has_test else ("train",):
-            share = min(1.0, MEASURED_ROWS / problem.n_rows)
+            watched, last = (min(1.0, rows / problem.n_rows) for rows in (WATCHED_ROWS, MEASURED_ROWS))
+            share = watched + (last - watched) / n_measured
             passes.append(Outline(measuring_pass(problem, None, basis, split, share), n_measured))
         polish = polish_outline(self.polish, problem, self.risk, basis, self.n_sweeps)
         if self.risk.loss.predicts_quantiles and problem.real_targets:
@@ -307,7 +308,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         state = yield from self._completed(problem, state)
         model = self.model(problem, state)
         strength, finished = self.strength_at(state), self.finished(state)
-        figures = yield from figures_of(problem, model, strength, all_held_out=finished)
+        figures = yield from figures_of(problem, model, strength, finished=finished)
         return state.with_figures(figures, absolute_errors=figures.absolute_errors)
 
     def _steps(self, problem: Problem, operand: Operand | None) -> Batches:

@@ -19,8 +19,8 @@ from distkern.solvers.base import Problem, Steps
 from distkern.solvers.explicit import pass_cost
 from distkern.solvers.measuring import Drawn, Figures, Model, Sums, measure_drawn, measured
 
-#: about so many training rows are measured, drawn from all blocks
-MEASURED_ROWS = 2**14
+#: about so many rows are measured, drawn from all blocks: in the end, and while steps are under way
+MEASURED_ROWS, WATCHED_ROWS = 2**14, 2**12
 
 
 def tiles(basis: RandomFeatureBasis, rows: Rows, block: int) -> Iterator[tuple[slice, Floats]]:
@@ -50,9 +50,9 @@ def predict(
 def measuring_pass(
     problem: Problem, operand: Drawn | None, basis: RandomFeatureBasis, split: str, share: float = 1.0
 ) -> Reduce[Sums]:
-    """Objective and errors on a split, of ``share`` of its rows."""
+    """Objective and errors on a split, of ``share`` of its rows; memory is for the most that are drawn."""
     cost = pass_cost(problem, footprint_of_random(problem, basis), 1)
-    drawn = _drawn_rows(problem)
+    drawn = _drawn_rows(problem, MEASURED_ROWS)
     # a block of which all rows are drawn is not copied
     drawn_bytes = drawn * problem.row_numbers * problem.dtype.itemsize if drawn < problem.most_rows else 0
     cost = replace(
@@ -66,19 +66,20 @@ def measuring_pass(
     return Reduce(name, measure_drawn, Sums.add, operand, split=split, cost=cost, measures_only=True)
 
 
-def _drawn_rows(problem: Problem) -> int:
-    """How many rows of a block are measured."""
-    return max(256, -(-MEASURED_ROWS // len(problem.block_rows)))
+def _drawn_rows(problem: Problem, wanted: int) -> int:
+    """How many rows of a block are measured, of about so many in all."""
+    return max(256, -(-wanted // len(problem.block_rows)))
 
 
-def figures_of(problem: Problem, model: Model, strength: float, *, all_held_out: bool) -> Steps[Figures]:
-    """A pass over some training rows and one over some or all of the held-out rows, if there are any.
+def figures_of(problem: Problem, model: Model, strength: float, *, finished: bool) -> Steps[Figures]:
+    """A pass over training rows and, where there are any, one over held-out rows: in the end all of them.
 
     The objective is the mean loss + strength/2 |A|^2.
     """
     assert isinstance(model.basis, RandomFeatureBasis)
-    drawn = Drawn(model, _drawn_rows(problem), problem.seed)
-    held_out = replace(drawn, rows_per_block=None) if all_held_out else drawn
+    rows = _drawn_rows(problem, MEASURED_ROWS if finished else WATCHED_ROWS)
+    drawn = Drawn(model, rows, problem.seed)
+    held_out = replace(drawn, rows_per_block=None) if finished else drawn
     a = model.coefficients.astype(np.float64)
     return (
         yield from measured(
