@@ -26,25 +26,30 @@ def dual_minimum(prediction: Any, square: Any, dual: Any, target: Any, cost: Any
 def _turn(data, indices, indptr, targets, costs, scale, duals, w, parameters):  # type: ignore[no-untyped-def]
     n_rows, outputs = targets.shape
     total = 0.0
+    # a row in the precision of w, once for all outputs
+    row = np.empty(max(1, np.diff(indptr).max()) if n_rows else 1)
     for t in range(n_rows):
-        first, last = indptr[t], indptr[t + 1]
+        first, n_entries = indptr[t], indptr[t + 1] - indptr[t]
+        for entry in range(n_entries):
+            row[entry] = data[first + entry]
+        # apart: where a loop also stores, the order of its sum depends on where arrays lie
         square = 0.0
-        for entry in range(first, last):
-            square += np.float64(data[entry]) * np.float64(data[entry])
+        for entry in range(n_entries):
+            square += row[entry] * row[entry]
         for j in range(outputs):
             target, cost, before = np.float64(targets[t, j]), costs[t], duals[t, j]
             if cost <= 0.0:
                 continue
             prediction = 0.0
-            for entry in range(first, last):
-                prediction += np.float64(data[entry]) * w[j, column_of(indices, first, entry)]
+            for entry in range(n_entries):
+                prediction += row[entry] * w[j, column_of(indices, first, first + entry)]
             after = dual_minimum(prediction, square * scale, before, target, cost, parameters)
             total += dual_cost(after, target, cost, parameters)
             if after != before:
                 duals[t, j] = after
                 change = scale * (after - before)
-                for entry in range(first, last):
-                    w[j, column_of(indices, first, entry)] += change * np.float64(data[entry])
+                for entry in range(n_entries):
+                    w[j, column_of(indices, first, first + entry)] += change * row[entry]
     return total
 
 
