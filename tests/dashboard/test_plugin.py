@@ -157,7 +157,7 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize("preloaded", [False, True])
+@pytest.mark.parametrize("preloaded", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_scheduler_of_another_process(preloaded: bool, tmp_path: Path) -> None:
     program = tmp_path / "scheduler.py"
     settings = f"REFUSED, PRELOAD = {not preloaded}, {['distkern.dashboard.preload'] if preloaded else []}"

@@ -145,6 +145,7 @@ def test_a_model_over_another_is_its_folder(stored, tmp_path):
     np.testing.assert_array_equal(again.machines_, model.machines_)
 
 
+@pytest.mark.slow
 def test_the_same_bits_over_a_model_in_memory_and_in_processes(stored, tmp_path):
     data, base, model, _ = stored
     again = Classifier(max_cell_rows=120, base=base, random_state=0)

@@ -107,6 +107,7 @@ def test_classes_as_rare_as_they_are_whatever_their_weight():
     assert restored.mean() == pytest.approx((8 * odds / (1 + 8 * odds))[2000:].mean(), abs=0.04)
 
 
+@pytest.mark.slow
 def test_the_same_from_the_disk_and_on_the_command_line(tmp_path: Path):
     X, codes, _ = drawn(900)
     labels = np.array(["no", "so", "yes"])[codes + (X[:, 0] > 1)]

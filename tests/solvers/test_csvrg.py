@@ -201,6 +201,7 @@ def test_fixed_point_solves_the_coreset_equation():
     assert residual[-1] < 1e-8 * residual[0]
 
 
+@pytest.mark.slow
 def test_gap_falls_with_the_diameter():
     """The notes' figures fall faster than the diameter: halving it from 1 divides the gap by more than 2."""
     case = overlapping(500, 3)

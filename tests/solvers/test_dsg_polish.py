@@ -19,7 +19,7 @@ def ridge(z, y, nu, n_blocks, weights=None):
     return np.linalg.solve(gram, (z.T * s) @ y / len(y))
 
 
-@pytest.mark.parametrize("polish", ["exact", "sweeps"])
+@pytest.mark.parametrize("polish", ["exact", pytest.param("sweeps", marks=pytest.mark.slow)])
 def test_polish_is_ridge_regression(polish):
     weights = np.random.default_rng(1).exponential(size=600)
     blocks = waves(weights=weights)

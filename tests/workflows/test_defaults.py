@@ -140,6 +140,7 @@ def test_what_is_behind_is_told_with_its_reason(tmp_path):
     assert ("LR", "2.0 ± 0.0") in found["CPU seconds of the fit"]
 
 
+@pytest.mark.slow
 def test_the_command_measures_and_writes_a_report_of_what_there_is(tmp_path, command):
     made(tmp_path / "two.zarr")
     asked = ["--out", str(tmp_path / "out"), "--rows", "256", "--seeds", "1"]
