@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.common.choices import Choices
-from distkern.common.errors import InputError
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
 from distkern.common.rng import Purpose, stream
 from distkern.features import Footprint
@@ -29,7 +28,7 @@ from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
 from distkern.solvers.measuring import Model, Sums, measure, measured
 from distkern.solvers.risk import Risk
-from distkern.solvers.svrg import LEAST_BATCH, MOST_PRECONDITIONED
+from distkern.solvers.svrg import LEAST_BATCH, is_preconditioned
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 #: first index of the stream that draws blocks
@@ -233,15 +232,8 @@ class SBMD(AbstractExplicit[SBMDState]):
 
     def preconditioned(self, size: int) -> bool:
         """Whether steps over so many features are preconditioned."""
-        if self.precondition and size > MOST_PRECONDITIONED:
-            raise InputError(
-                f"is asked for {size} features, and is for at most {MOST_PRECONDITIONED}",
-                where="precondition",
-                mend="use precondition=False, or fewer features",
-            )
-        if self.precondition is None:
-            return size <= MOST_PRECONDITIONED and (self.batch_size or LEAST_BATCH) >= LEAST_BATCH
-        return self.precondition
+        has_few_rows = self.precondition is None and (self.batch_size or LEAST_BATCH) < LEAST_BATCH
+        return not has_few_rows and is_preconditioned(self.precondition, size)
 
     def rows_of_batch(self, problem: Problem, size: int) -> int:
         """B."""

@@ -61,6 +61,23 @@ class SVRGState(MeasuredState):
     absolute_errors: NDArray[np.float64]
 
 
+def is_preconditioned(wanted: bool | None, size: int) -> bool:
+    """Whether steps over so many features are preconditioned: as ``wanted``, or None, where there are few.
+
+    Raises
+    ------
+    InputError
+        If it is wanted for more than 8192 features.
+    """
+    if wanted and size > MOST_PRECONDITIONED:
+        raise InputError(
+            f"is asked for {size} features, and is for at most {MOST_PRECONDITIONED}",
+            where="precondition",
+            mend="use precondition=False, or fewer features",
+        )
+    return size <= MOST_PRECONDITIONED if wanted is None else wanted
+
+
 @dataclass(frozen=True)
 class SVRG(AbstractExplicit[SVRGState]):
     """Variance-reduced mini-batch gradients over random, Nystroem or linear features.
@@ -134,13 +151,7 @@ class SVRG(AbstractExplicit[SVRGState]):
 
     def preconditioned(self, size: int) -> bool:
         """Whether steps over so many features are preconditioned."""
-        if self.precondition and size > MOST_PRECONDITIONED:
-            raise InputError(
-                f"is asked for {size} features, and is for at most {MOST_PRECONDITIONED}",
-                where="precondition",
-                mend="use precondition=False, or fewer features",
-            )
-        return size <= MOST_PRECONDITIONED if self.precondition is None else self.precondition
+        return is_preconditioned(self.precondition, size)
 
     def rows_of_batch(self, problem: Problem, size: int) -> int:
         """B."""

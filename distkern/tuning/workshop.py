@@ -83,7 +83,6 @@ class Workshop:
         self._search, self._where, self._watcher = search, where, watcher
         self._stack = ExitStack()
         self._executors: list[AbstractExecutor] = []
-        self._sharing: SharedPasses | None = None
         self._jobs = where.jobs or 1
         self._stopping = threading.Event()
         self._done = 0
@@ -134,10 +133,10 @@ class Workshop:
         if self._jobs == 1:
             self._executors = [executor]
             return
-        self._sharing = SharedPasses(executor)
+        sharing = SharedPasses(executor)
         for _ in range(self._jobs):
             shared = self._stack.enter_context(executor.shared_by(self._jobs))
-            shared.sharing = self._sharing
+            shared.sharing = sharing
             self._executors.append(shared)
 
     def _check(self, machine: Machine) -> Machine:
@@ -169,10 +168,13 @@ class Workshop:
         """Trials in several threads, of which each drives its own run."""
         waiting = deque(tasks)
         self._stopping.clear()
-        assert self._sharing is not None, "trials at the same time share passes"
-        self._sharing.expect(len(self._executors))
+        sharing = self._executors[0].sharing
+        assert sharing is not None, "trials at the same time share passes"
+        sharing.expect(len(self._executors))
         with ThreadPoolExecutor(len(self._executors), "distkern-trial") as pool:
-            working = [pool.submit(self._work_beside, waiting, executor) for executor in self._executors]
+            working = [
+                pool.submit(self._work_beside, sharing, waiting, executor) for executor in self._executors
+            ]
             try:
                 while wait(working, _LOOK_SECONDS).not_done:
                     interrupts.check()
@@ -188,9 +190,8 @@ class Workshop:
         if errors:
             raise errors[0]
 
-    def _work_beside(self, waiting: deque[Task], executor: AbstractExecutor) -> None:
-        assert executor.sharing is not None
-        with executor.sharing.member():
+    def _work_beside(self, sharing: SharedPasses, waiting: deque[Task], executor: AbstractExecutor) -> None:
+        with sharing.member():
             self._work(waiting, executor)
 
     def _work(self, waiting: deque[Task], executor: AbstractExecutor) -> None:

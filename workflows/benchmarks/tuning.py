@@ -27,7 +27,7 @@ from distkern.engine.budget import Machine
 from distkern.tuning import search, workshop
 from distkern.tuning.candidate import Candidate
 if __name__ == "__main__":
-    path, jobs, stages, kept = sys.argv[1], *map(int, sys.argv[2:])
+    path, stages, jobs, kept = sys.argv[1], *map(int, sys.argv[2:])
     Machine.cache_bytes = kept
     lams = (1e-6, 1e-5, 1e-4, 1e-3)
     made = [dk.PegasosClassifier(lam=lam, stages=stages, random_state=0) for lam in lams]
@@ -46,7 +46,7 @@ order = np.random.default_rng(0).permutation(len(labels))
 held_out, learned = np.split(order, [len(order) // 5])
 errors = {}
 for lam in (1e-6, 1e-5, 1e-4, 1e-3):
-    model = SGDClassifier(alpha=lam, max_iter=5, tol=None, average=True, random_state=0)
+    model = SGDClassifier(alpha=lam, max_iter=int(sys.argv[2]), tol=None, average=True, random_state=0)
     errors[lam] = 1 - model.fit(rows[learned], labels[learned]).score(rows[held_out], labels[held_out])
 best = min(errors, key=errors.get)
 print(f"{{'lam': {best}}} {errors[best]:.4f}")
@@ -65,16 +65,16 @@ def main() -> None:
         path = Path(folder, "rows.zarr")
         write_dataset(dense(options.rows, options.columns), path, scale="none")
         kept = 2 * options.rows * options.columns
-        peer = _timed("SGDClassifier in memory", folder, _PEER, path, 1, kept)
+        peer = _timed("SGDClassifier in memory", folder, _PEER, path, _STAGES)
         for jobs in (1, 2, 4):
-            own = _timed(f"{jobs} at a time", folder, _SEARCH, path, jobs, kept)
+            own = _timed(f"{jobs} at a time", folder, _SEARCH, path, _STAGES, jobs, kept)
             print(f"    {peer / own:.2f} of the peer's speed")
 
 
-def _timed(name: str, folder: str, program: str, path: Path, jobs: int, kept: int) -> float:
+def _timed(name: str, folder: str, program: str, path: Path, *numbers: int) -> float:
     file = Path(folder, "program.py")
     file.write_text(program)
-    command = [sys.executable, str(file), str(path), str(jobs), str(_STAGES), str(kept)]
+    command = [sys.executable, str(file), str(path), *map(str, numbers)]
     facts, found = run(command, threads=1, limit=None)
     wall, cpu = facts["wall_seconds"], facts["cpu_seconds"]
     print(f"{name}: {wall:.1f} s, {cpu:.1f} CPU seconds: {found.strip()}", flush=True)

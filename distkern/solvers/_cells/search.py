@@ -65,7 +65,7 @@ _QUICK = (Size(1000, 2000, 2), Size(2000, 5000, 2, n_metric=4000))
 #: half steps of the last rung's widths: the more the rows, the narrower are the best, and wide ones take long
 _NARROWER = (-4, -2, 0)
 #: where nothing is tried on whole cells, which are few
-_LAST = (Size(600, 1500, 4), Size(3000, 5000, 4, widths=_NARROWER, n_metric=2000))
+_LAST = (Size(600, 1500, 4), Size(3000, 5000, 4, n_metric=2000))
 #: where the best are to be tried on whole cells more go on, from fewer rows
 _MORE_MAPS, _MORE_KEPT, _FEWER_LEARNED = 2, 2, 2000
 
