@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from distkern.cli import known_jobs, options
-from distkern.storage.places import Place, copy_to_local
+from distkern.storage.places import Place
 
-#: the last is of a search: its trials and their page
-_PARTS = ("model.json", "arrays", "metrics.jsonl", "report.html", "tune")
+if TYPE_CHECKING:
+    from distkern.cli.job import Job
+    from distkern.jobs.record import Record
+    from distkern.storage.dataset import Dataset
 
 
 @click.command()
@@ -25,6 +30,7 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
       distkern fetch csvrg-20250131-235959-1a2b --out m
     """
     from distkern.common.errors import InputError
+    from distkern.monitor.metrics import rewrite
     from distkern.runs.persistence import load_model
     from distkern.storage.atomic import staged_folder
 
@@ -42,11 +48,57 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError("is there already", where=f"--out {out}", mend="give a new folder")
     with staged_folder(out) as staged:
-        for part in _PARTS:
-            source = folder.path / part
-            if source.exists():
-                copy_to_local(source, staged.path / part)
-        # reads every array against its checksum
-        load_model(staged.path)
+        # it says itself what belongs to it, and all is read against its checksums
+        model = load_model(folder.path)
+        model.save(staged.path)
+        rewrite(staged.path / "metrics.jsonl", model.history_)
+        _write_pages(record, folder.path, staged.path, model)
         staged.commit()
     options.tell(as_json, {"id": identifier, "model": str(out)}, f"model in {out}")
+
+
+def _write_pages(record: Record, source: Place, target: Path, model: Any) -> None:
+    """The report, and the trials of a search with their page: pages are written anew and never copied."""
+    from distkern.cli.job import Job
+    from distkern.cli.training import run_facts
+    from distkern.cli.tuning import search_folder
+    from distkern.cli.tuning_job import JOBS
+    from distkern.common.errors import CorruptDataError, InputError
+    from distkern.monitor.report import write_report
+    from distkern.storage.dataset import open_dataset
+    from distkern.tuning.record import SearchFolder
+
+    try:
+        job = Job(**{key: value for key, value in record.description.items() if key != JOBS})
+    except ValueError:
+        raise CorruptDataError(
+            "the description of the job is damaged", where=str(source / "job.json"), mend="submit it again"
+        ) from None
+    try:
+        dataset = open_dataset(job.data)
+    except InputError as error:
+        dataset = None
+        click.echo(f"the report says nothing of the data set: {error}", err=True)
+    facts = run_facts(job, dataset, model, model.history_, record.finished or 0.0)
+    write_report(target / "report.html", facts, model.history_)
+    there = job.model_copy(update={"out": str(source)})
+    if job.search is not None and search_folder(there).exists():
+        here = job.model_copy(update={"out": str(target)})
+        SearchFolder(search_folder(there)).copy_to(search_folder(here))
+        if dataset is not None:
+            _write_search_page(here, dataset)
+
+
+def _write_search_page(job: Job, dataset: Dataset) -> None:
+    from distkern.cli.tuning import search_of, searched
+    from distkern.common.errors import CorruptDataError
+    from distkern.tuning.candidate import Candidate
+    from distkern.tuning.record import Task
+    from distkern.tuning.workshop import Watcher, Where
+
+    class Reading(Watcher):
+        def began(self, candidate: Candidate, task: Task) -> None:
+            raise CorruptDataError(f"trial {task.name} of the search is missing", mend="submit the job again")
+
+    # of a job that has finished all trials have been made
+    searched(job, dataset, search_of(job, dataset), Where("synchronous"), Reading())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import click
@@ -106,7 +106,6 @@ def _dataset(path: Place) -> Found:
 
 def _model(path: Place) -> Found:
     from distkern.cli.training import hyperparameters, shorten
-    from distkern.monitor.importance import importances_of
     from distkern.monitor.look import short_number
     from distkern.monitor.stages import FIGURES_OF_TARGETS, own_figures
     from distkern.monitor.text import in_error, in_percent
@@ -138,13 +137,21 @@ def _model(path: Place) -> Found:
         record["ended"] = facts["ended"] = model.ended_
     for text in history[-1].get("warnings", ()) if history else ():
         facts["warning"] = text if "warning" not in facts else f"{facts['warning']}; {text}"
-    if importances := importances_of(model):
-        record["feature_importances"] = model.feature_importances_.tolist()
-        facts["importance"] = ", ".join(
-            f"{name} {in_percent(share)}" for name, share in importances[:_MOST_IMPORTANT]
+    if (measured := model.importances_) is not None:
+        record["importances"] = asdict(measured)
+        told = [f"{name} {text}" for name, _, text in measured.texts]
+        facts["importance"] = f"{_listed(told)} ({measured.told})"
+    if (weights := getattr(model, "metric_importances_", None)) is not None:
+        record["metric_importances"] = weights.tolist()
+        features = names if model.table_ is None else model.table_.features
+        order = np.argsort(-weights, kind="stable").tolist()
+        facts["weight in the learned metric"] = _listed(
+            [
+                f"{f'column {place + 1}' if features is None else features[place]} "
+                f"{in_percent(weights[place])}"
+                for place in order
+            ]
         )
-        if len(importances) > _MOST_IMPORTANT:
-            facts["importance"] += ", ..."
     if history and "notes" in history[-1]:
         facts["notes"] = "\n".join(history[-1]["notes"])
     if history:
@@ -157,6 +164,10 @@ def _model(path: Place) -> Found:
             facts["last stage"] += f", validation error {in_error(history[-1], 'validation_error')}"
     record |= {"hyperparameters": parameters, "history": history}
     return Found(record, facts, hyperparameters(model), history)
+
+
+def _listed(texts: list[str]) -> str:
+    return ", ".join([*texts[:_MOST_IMPORTANT], *(["..."] if len(texts) > _MOST_IMPORTANT else [])])
 
 
 def _run(path: Place) -> Found:

@@ -18,6 +18,11 @@ from distkern.storage.places import Place, place_of
 if TYPE_CHECKING:
     from distkern.storage.dataset import Dataset
 
+#: without kernels of rows, or without targets to learn a metric of
+_WITHOUT_METRIC = {"simba", "dsg_novelty", "dsg_density_ratio"}
+#: what ``auto`` may choose: a job may set hyperparameters of these
+_CHOOSABLE = {"cells", "newton", "pegasos", "svrg", "dsg"}
+
 
 class Job(BaseModel):
     """A training job; the fields are the top-level keys of a job file.
@@ -165,6 +170,8 @@ def _refuse_unknown_names(job: Job) -> None:
 
     solvers = members("distkern.solvers", AbstractSolver)  # type: ignore[type-abstract]
     known = {name: {*hyperparameters_of(solver), "class_weight", "scale"} for name, solver in solvers.items()}
+    for name in known.keys() - _WITHOUT_METRIC:
+        known[name].add("metric")
     known[CHOSEN] = {*CHOICE, "probability", "class_weight"}
     if job.algorithm not in known:
         raise unknown_name("algorithm", job.algorithm, known)
@@ -181,6 +188,8 @@ def _refuse_unknown_names(job: Job) -> None:
         takers = [algorithm for algorithm, names in known.items() if name in names]
         if job.algorithm != CHOSEN:
             raise unknown_name(f"hyperparameter of {job.algorithm}", name, known[job.algorithm])
+        if name in job.params and _CHOOSABLE.intersection(takers):
+            continue
         if takers:
             raise InputError(
                 "is of single algorithms, and none is named",
@@ -215,14 +224,21 @@ def make_estimator(job: Job) -> Any:
     known = algorithms()
     estimator_type = known[_for_task(job, known)]
     parameters = estimator_type.hyperparameters
-    for name in job.params:
+    given, settings = dict(job.params), {}
+    if job.algorithm == CHOSEN:
+        settings = {name: given.pop(name) for name in job.params if name not in parameters}
+    for name in given:
         if name not in parameters:
             raise unknown_name(f"hyperparameter of {estimator_type.__name__}", name, parameters)
     # TOML has no null
     params = {
         name: None if value in ("none", "None") and parameters[name].can_be_none else value
-        for name, value in job.params.items()
+        for name, value in given.items()
     }
+    if settings:
+        params["settings"] = {
+            name: None if value in ("none", "None") else value for name, value in settings.items()
+        }
     if "memory_limit" in parameters:
         params = {"memory_limit": job.memory_limit, **params}
     estimator = estimator_type(**params, random_state=job.seed)

@@ -31,10 +31,16 @@ def jobs(runs: Place, scheduler: str | None, as_json: bool) -> None:
     from rich.console import Console
 
     from distkern.cli.tables import table
+    from distkern.common.errors import CorruptDataError
     from distkern.jobs.index import JobIndex
     from distkern.monitor.text import in_time
 
-    found = {name: _facts(name, folder) for name, folder in JobIndex(runs)}
+    index, found = JobIndex(runs), {}
+    for name in index.names():
+        try:
+            found[name] = _facts(name, index.folder(name))
+        except CorruptDataError as error:
+            click.echo(f"job {name}: {error}", err=True)
     with known_jobs.ask(scheduler) as asked:
         told = {} if asked is None else asked.jobs()
     for name, facts in told.items():
@@ -65,14 +71,18 @@ def jobs(runs: Place, scheduler: str | None, as_json: bool) -> None:
 
 
 def _facts(name: str, folder: Any, told: dict[str, Any] | None = None) -> dict[str, Any]:
-    """A line about a job; one whose folder is gone, or is not seen from here, has what others tell of it."""
-    from distkern.common.errors import InputError
+    """A line about a job; one whose folder is gone, damaged or not seen has what others tell of it."""
+    from distkern.common.errors import CorruptDataError, InputError
 
     try:
         facts = known_jobs.facts_of(folder)
-    except InputError:
+    except InputError as error:
+        is_damaged = isinstance(error, CorruptDataError)
+        if is_damaged:
+            click.echo(f"job {name}: {error}", err=True)
         if told is None:
-            return _NOTHING | {"id": name, "state": "removed", "algorithm": "-", "out": str(folder.path)}
+            state = "damaged" if is_damaged else "removed"
+            return _NOTHING | {"id": name, "state": state, "algorithm": "-", "out": str(folder.path)}
         states = {"pending": "running", "finished": "finished", "error": "failed", "cancelled": "cancelled"}
         known = {key: told[key] for key in ("algorithm", "out", "submitted")}
         return _NOTHING | known | {"id": name, "state": states.get(told["scheduler_state"], "lost")}

@@ -11,7 +11,7 @@ import click
 
 from distkern.cli import options
 from distkern.cli.values import check_scheduler
-from distkern.common.errors import InputError
+from distkern.common.errors import CorruptDataError, InputError
 from distkern.storage.places import Place
 
 if TYPE_CHECKING:
@@ -71,9 +71,13 @@ def find(identifier: str, runs_folder: Place, asked: JobScheduler | None = None)
 
     index = JobIndex(runs_folder)
     known = index.names()
-    if identifier in known:
-        return index.folder(identifier)
     told = {} if asked is None else asked.jobs()
+    if identifier in known:
+        try:
+            return index.folder(identifier)
+        except CorruptDataError:
+            if identifier not in told:
+                raise
     if identifier in told:
         return JobFolder(told[identifier]["out"])
     where = f"runs folder {index.runs}" + ("" if asked is None else f" and {asked.address}")
@@ -102,7 +106,7 @@ def facts_of(folder: JobFolder) -> dict[str, Any]:
         "started": record.started,
         "finished": record.finished,
         "error": record.error or None,
-        "stage": history[-1]["stage"] if history else None,
+        "stage": history[-1].get("stage") if history else None,
         "stages": pulse.get("stages"),
         "pass": pulse.get("pass") if running else None,
         "done": pulse.get("done") if running else None,

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import click
 
 from distkern.common import interrupts
-from distkern.common.errors import DistkernError, InputError
+from distkern.common.errors import DistkernError, FencedError, InputError, nearest
 
 #: exit statuses
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -53,7 +53,8 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
-            return None
+            near = nearest(cmd_name, _COMMANDS)
+            ctx.fail(f"No such command {cmd_name!r}{f'; did you mean {near!r}?' if near else ''}")
         command = getattr(importlib.import_module(f"distkern.cli.{cmd_name}"), cmd_name)
         return command if isinstance(command, click.Command) else None
 
@@ -106,7 +107,8 @@ def explain(error: BaseException) -> tuple[int, str]:
         return WRONG_INPUT, _line(f"{error.format_message().rstrip('.')}; see `{path} --help`")
     if isinstance(error, click.ClickException):
         return WRONG_INPUT, _line(error.format_message())
-    if isinstance(error, InputError):
+    # two runs were asked to write to one folder
+    if isinstance(error, (InputError, FencedError)):
         return WRONG_INPUT, _line(str(error))
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         return INTERRUPTED, f"distkern: {_one_line(str(error)) or 'interrupted'}"

@@ -77,7 +77,7 @@ def _show_search(search: dict[str, Any]) -> None:
 
     click.echo(
         f"before it, with `distkern tune`: a search of {search['trials']} trials, about "
-        f"{in_time(search['seconds'])} one after another"
+        f"{in_time(search['seconds'])} one after another; a pass that counts the rows to hold out comes first"
     )
 
 

@@ -67,7 +67,7 @@ def predict(
     from distkern.monitor.terminal import Terminal
     from distkern.runs.persistence import load_model
     from distkern.runs.scoring import files_for, predict_files_to, predict_to
-    from distkern.storage.table import told_unseen
+    from distkern.storage.table import told_blank, told_unseen
 
     if not out.endswith(_ENDINGS):
         raise InputError(
@@ -104,6 +104,8 @@ def predict(
         notes = [
             f"{file} does not name its columns: taken in the order of training" for file in rows.by_position
         ]
+        if rows.blank_lines:
+            notes.append(told_blank(rows.blank_lines))
         if rows.unseen:
             notes.append(told_unseen(rows.unseen, "rows"))
     for note in notes:

@@ -106,6 +106,13 @@ class _SeveralTests(click.Command):
     help="Of tables: the column that names the rows: no feature, and written beside later predictions.",
 )
 @click.option(
+    "--na",
+    multiple=True,
+    metavar="WORD",
+    help="Of tables: a text that stands for a missing value, in the target too; '' is the empty one. Other "
+    "texts then are what they say.  [default: the empty text, NA, N/A, ?, null, None, NaN, ...]",
+)
+@click.option(
     "--like",
     metavar="D.zarr|M",
     help="Prepare the rows as those of this data set or model were: its columns, categories and scaling.",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.common.errors import InputError, MemoryBudgetError
+from distkern.storage.places import place_of
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
@@ -66,17 +67,23 @@ def run_job(
         listeners=heard,
         dashboard=served,
         opened=partial(_show_page, job) if shown else None,
+        trained=partial(_measure, dataset.train if dataset.test is None else dataset.test, heard),
         finished=None if dataset.test is None else partial(_evaluate, dataset.test, heard, evaluations),
     )
     history = read(folder / "metrics.jsonl")
     # a run that found its model finished has made no passes, and knows less than a report that is there
     if recorder.totals or not (folder / "report.html").exists():
-        # of all tries, if the run was resumed
-        seconds = history[-1]["seconds"] if history else 0.0
-        facts = run_facts(job, dataset, fitted, history, seconds)
+        facts = run_facts(job, dataset, fitted, history)
         parts = evaluation_parts(evaluations, "Test rows") if evaluations else []
         write_report(folder / "report.html", facts, history, recorder.totals, parts)
     return fitted, history
+
+
+def _measure(split: Split, listeners: tuple[Listener, ...], fitted: Any, executor: AbstractExecutor) -> None:
+    """What permuting a column costs the model on rows of the split, which is kept with it."""
+    from distkern.runs.importance import measured_importances
+
+    fitted.importances_ = measured_importances(fitted, split, executor, listeners)
 
 
 def _evaluate(
@@ -142,11 +149,13 @@ def _show_page(job: Job, executor: AbstractExecutor) -> list[Listener]:
 
 
 def run_facts(
-    job: Job, dataset: Dataset, fitted: Any, history: list[dict[str, Any]], seconds: float
+    job: Job, dataset: Dataset | None, fitted: Any, history: list[dict[str, Any]], ended: float | None = None
 ) -> dict[str, Any]:
-    """What the report says about a run beside its stages."""
+    """What the report says about a run beside its stages; less, where its data set is not at hand.
+
+    ``ended``: when, in seconds since 1970, of a run that another machine has made.
+    """
     from distkern.common.version import __version__
-    from distkern.monitor.importance import importances_of
     from distkern.monitor.stages import FIGURES_OF_TARGETS
     from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
 
@@ -162,33 +171,43 @@ def run_facts(
             key.replace("_", " "): in_number(last[key]) for key in reversed(FIGURES_OF_TARGETS) if key in last
         },
         "objective": in_number(last.get("objective")),
-        "time": in_time(seconds),
+        # of all tries, if the run was resumed
+        "time": in_time(last.get("seconds", 0.0)),
         "largest worker's memory": in_bytes(worker),
         "driver's memory": in_bytes(driver),
     }
     if not worker:
         del headline["largest worker's memory"]
-    if dataset.test is None:
+    if last.get("test_error") is None:
         del headline[f"test {error_name(last)}"]
     limit = "none" if job.memory_limit is None else f"{in_bytes(job.memory_limit)} a worker"
+    rows = "" if dataset is None else f"{dataset.n_rows:,} rows x {dataset.n_features:,} features, "
+    here = {
+        "processor": f"{platform.machine()}, {os.cpu_count()} cores",
+        "system": platform.platform(terse=True),
+        "python": platform.python_version(),
+        "distkern": __version__,
+    }
     return {
-        "title": f"{type(fitted).__name__} on {dataset.path.name}",
-        "summary": f"{dataset.n_rows:,} rows x {dataset.n_features:,} features, seed {job.seed}, "
-        f"finished {time.strftime('%Y-%m-%d %H:%M:%S %Z')}",
+        "title": f"{type(fitted).__name__} on {place_of(job.data).name}",
+        "summary": f"{rows}seed {job.seed}, "
+        f"finished {time.strftime('%Y-%m-%d %H:%M:%S %Z', time.localtime(ended))}",
         "headline": headline,
-        "importances": importances_of(fitted),
+        **_importance_facts(fitted),
         "Hyperparameters": hyperparameters(fitted),
-        "Data": data_facts(dataset),
+        "Data": {"path": job.data} if dataset is None else data_facts(dataset),
         "Machine": {
             "scheduler": job.scheduler,
             "workers": "default" if job.workers is None else job.workers,
             "memory limit": limit,
-            "processor": f"{platform.machine()}, {os.cpu_count()} cores",
-            "system": platform.platform(terse=True),
-            "python": platform.python_version(),
-            "distkern": __version__,
+            **(here if ended is None else {}),
         },
     }
+
+
+def _importance_facts(fitted: Any) -> dict[str, Any]:
+    found = fitted.importances_
+    return {} if found is None else {"importances": found.texts, "importances are": found.told}
 
 
 def memory_line(history: list[dict[str, Any]], limit: int | None) -> str:

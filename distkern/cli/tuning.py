@@ -213,7 +213,7 @@ class ShownSearch(Watcher):
             self._terminal.line(line)
 
     def resumed(self, n_found: int) -> None:
-        self._done += n_found
+        self._done = n_found
         self._terminal.line(f"{n_found} trials were made before, and are not made again")
 
     def listeners(self, candidate: Candidate, task: Task) -> Sequence[Listener]:

@@ -59,7 +59,7 @@ class TellingSearch(Watcher):
         self._tell(Event("checkpoint_saved", {"stage": 0, "path": path, "seconds": 0.0}))
 
     def resumed(self, n_found: int) -> None:
-        self._done += n_found
+        self._done = n_found
         self.say(f"{n_found} trials were made before, and are not made again")
 
     def listeners(self, candidate: Candidate, task: Task) -> Sequence[Listener]:

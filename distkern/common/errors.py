@@ -5,6 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+#: characters of a part of a message
+_LONGEST = 800
+
 
 class DistkernError(Exception):
     """Base of every error the package raises on purpose (command line: exit status 1)."""
@@ -27,8 +30,9 @@ class InputError(DistkernError, ValueError):
         self.what = what
         self.where = where
         self.mend = mend
-        message = what if where is None else f"{where}: {what}"
-        super().__init__(message if mend is None else f"{message}; {mend}")
+        # a name in a user's file may be as long as the file
+        message = _shortened(what) if where is None else f"{_shortened(where)}: {_shortened(what)}"
+        super().__init__(message if mend is None else f"{message}; {_shortened(mend)}")
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.what, self.where, self.mend)
@@ -58,13 +62,23 @@ class DivergenceError(DistkernError, ArithmeticError):
     """A solver left the finite numbers."""
 
 
+def _shortened(text: str) -> str:
+    """The text, or its beginning and its end where it is too long to be read."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 4 :]}"
+
+
 def _rebuild(kind: type[InputError], what: str, where: str | None, mend: str | None) -> InputError:
     return kind(what, where=where, mend=mend)
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The one of ``known`` that a mistyped name is likely to mean."""
+    return next(iter(difflib.get_close_matches(name, sorted(known), n=1)), None)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     """The error for a name that is not one of ``known``, with the nearest right one."""
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1)
-    mend = f"did you mean {close[0]!r}?" if close else f"use one of: {', '.join(names)}"
+    close = nearest(name, names)
+    mend = f"use one of: {', '.join(names)}" if close is None else f"did you mean {close!r}?"
     return InputError(f"unknown {kind} {name!r}", mend=mend)

@@ -21,6 +21,7 @@ class Purpose(IntEnum):
     VALIDATION = 9
     ROW_DRAWS = 10
     COLUMN_DRAWS = 11
+    IMPORTANCE = 12
 
 
 def stream(seed: int, purpose: Purpose, *index: int) -> np.random.Generator:

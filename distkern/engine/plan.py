@@ -180,12 +180,19 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
     # results that wait for each other, and those that earlier ones were combined to; the driver has the last
     waiting = cost.waiting_bytes(min(FAN_IN, len(groups)))
     earlier = _combined_before(len(groups)) * cost.result_bytes
-    combined = 0 if len(groups) <= FAN_IN and per_task == 1 else cost.result_bytes
-    combined = max(combined, -(-earlier // machine.processes))
+    # with the sum so far, the next one is made of it before it is freed
+    combined = 0 if len(groups) <= FAN_IN and per_task == 1 else cost.waiting_bytes(2)
+    combined += -(-earlier // machine.processes)
+    # a worker copies all of the last results that it sends to the driver, one of them twice at a time
+    last = len(groups)
+    while last > FAN_IN:
+        last = -(-last // FAN_IN)
+    share = -(-last // machine.processes)
+    sent = cost.waiting_bytes(share) + cost.waiting_bytes(share + 1)
     task_bytes = extent.block_bytes(machine) + cost.workspace_bytes
     driver = DRIVER_BASE_BYTES + extent.reader_bytes + len(groups) * TASK_BYTES + waiting + cost.result_bytes
     worker = machine.worker_base_bytes + loaded_bytes(cost) + kept + machine.tasks_of_process * task_bytes
-    driver, worker = driver + cost.driver_bytes, worker + waiting + combined
+    driver, worker = driver + cost.driver_bytes, worker + max(waiting + combined, sent)
     if machine.kind == "distributed" and machine.same_host:
         # they come through the scheduler, which is in the driver's process or beside it
         driver += waiting

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -10,6 +11,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.base import AbstractBasis
+from distkern.common import blas
+from distkern.common.errors import InputError
+from distkern.common.parameters import AUTO
+from distkern.common.scores import mean_difference
+from distkern.common.tiles import release
 from distkern.common.types import Floats
 from distkern.engine.plan import Extent
 from distkern.engine.plan_run import bytes_alone
@@ -22,9 +28,12 @@ from distkern.estimators.newton import NewtonClassifier, NewtonRegressor
 from distkern.estimators.pegasos import PegasosClassifier
 from distkern.estimators.regressor import AbstractRegressor
 from distkern.estimators.svrg import SVRGClassifier, SVRGRegressor
-from distkern.estimators.trial import Sample
 from distkern.losses.base import AbstractLoss
+from distkern.maps.mapping import MapChoice
 from distkern.runs.data import TrainingData
+from distkern.search.ladder import EXACT_ROWS, Setting, climb, memory_of
+from distkern.search.machines import Rows
+from distkern.search.sample import Sample, most_rows
 from distkern.solvers._cells.sizes import auto_cell_rows
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.hyperparameters import CHOICE, CLASS_WEIGHT, PROBABILITY, RANDOM_STATE
@@ -35,24 +44,35 @@ from distkern.storage.places import Place
 _NARROW = 1024
 #: columns from which on sparse rows are about as good as separable, and kernels of them gain little
 _WIDE = 2**14
+#: standard errors of a difference that are not chance
+_CERTAIN = 2.0
 #: rows of cells where those of the usual number do not fit the memory limit
 _SMALLER_CELLS = (4000, 2000, 1000)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """An algorithm with settings, and why it is the one for such data."""
+    """An algorithm with settings, why it is the one for such data, and what else was tried, a line each."""
 
     kind: type[AbstractEstimator]
     settings: dict[str, Any] = field(default_factory=dict)
     because: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def spoken(self) -> str:
         """The algorithm, and what is set of it."""
-        given = ", ".join(f"{name}={value}" for name, value in self.settings.items())
-        name = self.kind.name.removesuffix("_regressor")
-        return f"{name} with {given}" if given else name
+        given = ", ".join(f"{name}={_short(value)}" for name, value in self.settings.items())
+        return f"{self.name} with {given}" if given else self.name
+
+    @property
+    def name(self) -> str:
+        """The name of the algorithm, of whatever targets."""
+        return self.kind.name.removesuffix("_regressor")
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value).lower() if value is None else str(value)
 
 
 class AbstractKernelMachine(AbstractEstimator):
@@ -77,12 +97,31 @@ class AbstractKernelMachine(AbstractEstimator):
     # -- which
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
-        chosen = self._chosen(data, has_test=has_test)
+        chosen = self._choice(data, has_test=has_test)
+        for name in self.value("settings") or {}:
+            if name not in chosen.kind.hyperparameters:
+                raise InputError(
+                    f"is no hyperparameter of {chosen.name}, which was chosen",
+                    where=f"hyperparameter {name!r}",
+                    mend="leave it out, or name the algorithm that it is of",
+                )
         self.machine_, self.chosen_because_ = self._made(chosen), chosen.because
+        self.machine_.check_parameters()
         solver, problem = self.machine_.problem(data, has_test=has_test)
         self.class_weights_, self.mean_weight_ = self.machine_.class_weights_, self.machine_.mean_weight_
         note = f"algorithm: {chosen.spoken}, because {chosen.because}"
-        return solver, replace(problem, notes=(note, *problem.notes))
+        return solver, replace(problem, notes=(note, *chosen.notes, *problem.notes))
+
+    def _choice(self, data: TrainingData, *, has_test: bool) -> Candidate:
+        """The choice for these rows; the last one is kept, because a plan asks for it before the run does."""
+        key = data.source.fingerprint, has_test, repr(sorted(self.get_params().items()))
+        kept = getattr(self, "_kept_choice", None)
+        if kept is None or kept[0] != key:
+            # a plan is made before the run has seen to it
+            with blas.single_threaded():
+                self._kept_choice = kept = (key, self._chosen(data, has_test=has_test))
+        found: Candidate = kept[1]
+        return found
 
     @property
     def algorithm_(self) -> str:
@@ -91,16 +130,16 @@ class AbstractKernelMachine(AbstractEstimator):
         return name.removesuffix("_regressor")
 
     def _chosen(self, data: TrainingData, *, has_test: bool) -> Candidate:
-        """What the shape of the rows, the memory limit and, if these leave it open, a trial decide."""
+        """What the shape of the rows, a ladder of trials on a sample of them, and the memory limit decide."""
         source = data.source
-        columns = f"{source.n_features:,} {'sparse' if source.is_sparse else 'dense'} columns"
-        kernels = Candidate(self.newton, {}, f"of {columns}")
-        if source.n_features <= _NARROW:
-            first = Candidate(self.cells, {}, f"of {columns}")
-        elif source.is_sparse and source.n_features >= _WIDE:
-            first = replace(self.linear, because=f"of {columns}")
+        columns = f"of {source.n_features:,} {'sparse' if source.is_sparse else 'dense'} columns"
+        if source.is_sparse and source.n_features >= _WIDE:
+            first = replace(self.linear, because=columns)
+        elif self.value("search") is None:
+            kind = self.cells if source.n_features <= _NARROW else self.newton
+            first = Candidate(kind, {}, columns)
         else:
-            first = self._tried([replace(self.linear, because=f"of {columns}"), kernels], data)
+            first = self._searched(data, columns)
         limit = self.value("memory_limit")
         if limit is None:
             return first
@@ -121,17 +160,19 @@ class AbstractKernelMachine(AbstractEstimator):
             data.source.n_rows, data.source.n_features, quadratic=self.task == "regression"
         )
         sizes = [rows for rows in _SMALLER_CELLS if rows < usual]
-        found = [Candidate(self.cells, {"max_cell_rows": rows}) for rows in sizes]
+        ways: list[dict[str, Any]] = [{"max_cell_rows": rows} for rows in sizes]
         if self.value("search") == "full":
-            quick = Candidate(self.cells, {"search": "quick"})
-            found += [quick, *(replace(one, settings={**one.settings, **quick.settings}) for one in found)]
-        return found
+            quick = {"search": "quick"}
+            ways += [quick, *({**way, **quick} for way in ways)]
+        return [replace(first, settings={**first.settings, **way}) for way in ways]
 
     def _made(self, chosen: Candidate) -> AbstractEstimator:
         own = {name: getattr(self, name) for name in self.hyperparameters}
         shared = {name: value for name, value in own.items() if name in chosen.kind.hyperparameters}
         likelihood = {"loss": "logistic"} if self._is_calibrated and "probability" not in shared else {}
-        return chosen.kind(**{**shared, **likelihood, **chosen.settings})
+        given = self.value("settings") or {}
+        known = {name: given[name] for name in given if name in chosen.kind.hyperparameters}
+        return chosen.kind(**{**shared, **likelihood, **chosen.settings, **known})
 
     def _fits(self, candidate: Candidate, data: TrainingData, limit: int, *, has_test: bool) -> bool:
         solver, problem = self._made(candidate).run_of(data, has_test=has_test)
@@ -139,24 +180,80 @@ class AbstractKernelMachine(AbstractEstimator):
         steps = [outline.step for outline in solver.outline(problem)]
         return bytes_alone(steps, extent, "distributed", limit) <= limit
 
-    def _tried(self, candidates: Sequence[Candidate], data: TrainingData) -> Candidate:
-        """The best on held-out rows of a sample; the first one unless another is surely better."""
-        state = self.value("random_state")
-        classes = data.classes if self.task == "classification" else None
+    def _searched(self, data: TrainingData, columns: str) -> Candidate:
+        """The best on held-out rows of a sample."""
+        state, source = self.value("random_state"), data.source
         seed = state if isinstance(state, int) else 0
-        if self.value("search") is None:
-            return candidates[0]
-        sample = Sample.of(data.source, classes, seed)
+        if self.task == "regression":
+            sample = Sample.of(source, None, seed)
+        else:
+            sample = Sample.of(source, data.classes, seed, data.class_totals / data.class_totals.sum())
         if not sample.tells:
-            return candidates[0]
-        models = [self._made(candidate).set_params(random_state=seed) for candidate in candidates]
-        place, scores = sample.compared(models)
-        figures = [f"R2 {1 - score:.3f}" if classes is None else f"error {score:.2%}" for score in scores]
-        told = ", ".join(
-            f"{candidate.spoken} {figure}" for candidate, figure in zip(candidates, figures, strict=True)
+            return Candidate(self.newton, {}, f"{columns}, and too few rows to choose by")
+        if source.n_features > _NARROW:
+            return self._compared(sample, columns, seed)
+        weights = None if self.task == "regression" else self._class_weights(data)
+        # a map would make numbers of the zeros of sparse rows
+        maps = [MapChoice("none")] if source.is_sparse else None
+        parts = list(sample.parts())
+        rows = Rows.of(sample.rows, len(data.classes), weights)
+        found = climb(rows, parts, source.n_rows, seed, maps=maps, exact_rows=self._exact_rows)
+        release()
+        because = f"{columns}, and by {self._unit} on held-out rows of a sample"
+        settings = self._settings(found.chosen, data)
+        kind = self.cells if found.chosen.kind == "exact" else self.newton
+        return Candidate(kind, settings, because, found.notes)
+
+    def _settings(self, chosen: Setting, data: TrainingData) -> dict[str, Any]:
+        """Those of the algorithm whose machine over all rows is the one that was chosen for a sample."""
+        kernel, transform, metric = chosen.kernel, chosen.map.transform, chosen.map.metric
+        is_exact = chosen.kind == "exact"
+        # of the mean of losses; a logistic loss is bent p (1 - p) times as much as the square one
+        shares = data.class_totals / data.class_totals.sum()
+        bend = 1.0 if self.task == "regression" else float(np.mean(shares * (1.0 - shares)))
+        nu = {"nu": chosen.ridge * bend / data.source.n_rows}
+        if kernel is None:
+            return {"features": "linear", **nu}
+        if data.source.is_sparse and is_exact:
+            return {}
+        # rows that are stored scaled are standardised by a map alone, and there is none without a metric
+        keeps = data.scaling is not None and data.scaling.kind != "none" and metric == "none" and not is_exact
+        settings = {
+            "scale": AUTO if keeps and transform == "standard" else transform,
+            "metric": None if metric == "none" else metric,
+            "kernel": kernel.name,
+            **dict(kernel.parameters),
+        }
+        # a rule divides sqrt(2) times the median distance
+        width = {"gamma": f"median/{math.sqrt(2.0) / kernel.width:.4g}"}
+        return settings if is_exact else {**settings, **width, **nu}
+
+    @property
+    def _unit(self) -> str:
+        return "squared error" if self.task == "regression" else "log loss"
+
+    @property
+    def _exact_rows(self) -> int:
+        """Of the exact machines of the sample: a quarter of the memory limit has room for their matrices."""
+        limit = self.value("memory_limit")
+        return EXACT_ROWS if limit is None else min(EXACT_ROWS, max(500, math.isqrt(limit // 48)))
+
+    def _compared(self, sample: Sample, columns: str, seed: int) -> Candidate:
+        """The linear machine, unless kernels at landmarks lose less by more than two standard errors."""
+        candidates = [self.linear, Candidate(self.newton)]
+        losses = [sample.losses(self._made(one).set_params(random_state=seed)) for one in candidates]
+        mean, error = mean_difference(*losses)
+        notes = tuple(
+            f"tried: {one.spoken}: {lost.mean():.4g}" for one, lost in zip(candidates, losses, strict=True)
         )
-        best = candidates[place]
-        return replace(best, because=f"{best.because}, and on held-out rows of a sample: {told}")
+        because = f"{columns}, and by {self._unit} on held-out rows of a sample"
+        return replace(candidates[mean > _CERTAIN * error], because=because, notes=notes)
+
+    def choosing_bytes(self, data: TrainingData) -> int:
+        source = data.source
+        if self.value("search") is None or source.n_features > _NARROW:
+            return 0
+        return memory_of(most_rows(source), source.n_features, self._exact_rows)
 
     # -- what the machine is asked
 
@@ -179,9 +276,14 @@ class AbstractKernelMachine(AbstractEstimator):
         scale: str = self.machine_.row_scale()
         return scale
 
+    def row_metric(self) -> str | None:
+        metric: str | None = self.machine_.row_metric()
+        return metric
+
     def memory_knob(self) -> str:
+        # what is of the algorithm alone is taken where it is named
         knob: str = self.machine_.memory_knob()
-        return knob
+        return knob.replace("--set ", f"--algorithm {self.algorithm_} --set ")
 
     def _loss(self) -> AbstractLoss:
         loss: AbstractLoss = self.machine_._loss()
@@ -199,9 +301,9 @@ class AbstractKernelMachine(AbstractEstimator):
         return basis
 
     @property
-    def feature_importances_(self) -> NDArray[np.float64]:
+    def metric_importances_(self) -> NDArray[np.float64]:
         """Those of the machine, if it has some."""
-        importances: NDArray[np.float64] = self.machine_.feature_importances_
+        importances: NDArray[np.float64] = self.machine_.metric_importances_
         return importances
 
     def _keep(self, state: Any) -> None:

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from distkern.estimators.coreset import AbstractCoresetClassifier
 from distkern.solvers.avm import AVM, USUAL_LANDMARKS
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE, hyperparameters_of
+from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, hyperparameters_of
 
 
 class AVMClassifier(AbstractCoresetClassifier):
-    """Approximation vector machine: stochastic gradients moved to landmarks (Le et al. 2017; csvrg.txt).
+    """Approximation vector machine: gradients moved to landmarks (Le et al. 2017; Tan et al. 2019).
 
     Minimises the objective of :class:`CSVRGClassifier` with steps 1/t, so that ``lam`` is 1 / lambda of
     Le et al. Cheaper for each pass than CSVRG and slower to converge: O(1/t).
@@ -20,7 +20,7 @@ class AVMClassifier(AbstractCoresetClassifier):
     name = "avm"
     usual_landmarks = USUAL_LANDMARKS
     hyperparameters = hyperparameters_of(
-        AVM, class_weight=CLASS_WEIGHT, scale=SCALE, random_state=RANDOM_STATE
+        AVM, class_weight=CLASS_WEIGHT, scale=SCALE, metric=METRIC, random_state=RANDOM_STATE
     )
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> AVM:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from distkern.common.errors import InputError
+from distkern.common.parameters import NOT_NEGATIVE
 from distkern.common.types import Floats
 from distkern.engine.dask.scores import accuracy
 from distkern.estimators.estimator import AbstractEstimator
@@ -71,16 +72,35 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
         if weighting is None:
             return None
         if isinstance(weighting, str):
-            balanced: NDArray[np.float64] = data.class_totals.sum() / (len(data.classes) * data.class_totals)
+            # a class without rows needs no weight, and the others balance among themselves
+            totals, present = data.class_totals, data.class_totals > 0
+            balanced = np.zeros(len(totals))
+            balanced[present] = totals.sum() / (present.sum() * totals[present])
             return balanced
-        weights = np.ones(len(data.classes))
-        labels = data.classes.tolist()
+        return self._given_weights(weighting, data.classes, data.class_totals)
+
+    @staticmethod
+    def _given_weights(
+        weighting: Mapping[Any, Any], classes: NDArray[Any], class_totals: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The weight of each class, (n_classes,), 1 where none is given."""
+        weights, labels = np.ones(len(classes)), classes.tolist()
         for label, weight in weighting.items():
             if label not in labels:
                 raise InputError(
                     f"class {label!r} is not in the data", where="class_weight", mend=f"classes: {labels}"
                 )
+            if not NOT_NEGATIVE.accepts(weight):
+                raise InputError(
+                    f"the weight of class {label!r} is {weight!r}",
+                    where="class_weight",
+                    mend=f"use {NOT_NEGATIVE.spoken}",
+                )
             weights[labels.index(label)] = float(weight)
+        if weights @ class_totals == 0:
+            raise InputError(
+                "every class that has rows weighs 0", where="class_weight", mend="give one of them a weight"
+            )
         return weights
 
     # -- prediction

@@ -49,6 +49,8 @@ class AbstractCells(AbstractFunctionalEstimator):
     n_cells_, n_support_ : cells, and rows with a coefficient
     """
 
+    folders = (_FOLDER, _BASE)
+
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Cells:
         risk = self._risk_for(self._least_outputs(), class_weights, mean_weight)
         return Cells(
@@ -108,15 +110,17 @@ class AbstractCells(AbstractFunctionalEstimator):
         )
 
     @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """How much each column of X counts in the distances that the machines measure, (d,), their sum 1.
+    def metric_importances_(self) -> NDArray[np.float64]:
+        """The weight of each feature in the learned metric, (d,), their sum 1; there are none without one.
 
-        The variance of the scaled column times its entry on the diagonal of the learned metric, which is the
-        average squared slope of the targets along it (recursive feature machines, arXiv 2212.13881). Where no
-        metric was learned the shares say nothing of the targets: columns that are scaled count alike, those
-        that are not by their variance, and what is constant counts 0.
+        The variance of the scaled feature times its entry on the diagonal of the metric, which is the average
+        squared slope of the targets along it (recursive feature machines, arXiv 2212.13881). It is no measure
+        of what the model would lose without the feature.
         """
-        return self._fitted().places_.map.importance()
+        found = self._fitted().places_.map
+        if not found.has_metric:
+            raise AttributeError("no metric was learned")
+        return found.importance()
 
     @property
     def gamma_(self) -> float:
@@ -173,21 +177,27 @@ class AbstractCells(AbstractFunctionalEstimator):
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         super()._restore(arrays, facts, where)
+        folder = place_of(where)
         self.base_ = None
         if "base" in facts:
-            self.base = self.base_ = load_model(place_of(where) / _BASE)
+            if not (folder / _BASE / "model.json").exists():
+                raise _not_whole("the model under these cells is missing", folder / _BASE)
+            self.base = self.base_ = load_model(folder / _BASE)
             if digest_of(self.base_) != facts["base"]:
-                raise CorruptDataError(
-                    "it is not the model under these cells",
-                    where=str(place_of(where) / _BASE),
-                    mend="copy the whole folder again",
-                )
+                raise _not_whole("it is not the model under these cells", folder / _BASE)
         self.places_ = places_from_arrays(arrays)
         self.machines_ = arrays["machines"]
-        self.parts_ = StoredParts(place_of(where) / _FOLDER, _texts(self.machines_))
+        self.parts_ = StoredParts(folder / _FOLDER, _texts(self.machines_))
+        missing = self.parts_.missing()
+        if missing is not None:
+            raise _not_whole("these machines of the model are missing", missing)
         self.settled_ = Settled(**facts["settled"])
         self.n_cells_, self.n_support_ = facts["cells"], facts["support"]
         self.bucket_bytes_, self.regulariser_ = facts["bucket_bytes"], facts["regulariser"]
+
+
+def _not_whole(what: str, place: Place) -> CorruptDataError:
+    return CorruptDataError(what, where=str(place), mend="copy the whole folder of the model again")
 
 
 def _texts(machines: NDArray[np.uint8]) -> tuple[str, ...]:
@@ -198,7 +208,9 @@ class CellClassifier(AbstractCells, AbstractFunctionalClassifier):
     """An exact kernel machine in each cell of the rows, several classes by one-vs-rest.
 
     The rows are cut into cells of at most ``max_cell_rows`` rows, and each cell's machine minimises
-    1/2 |w|^2 + C sum_i s_i l(f(x_i), y_i) over its rows; a row is predicted by the machine of its cell.
+    1/2 |w|^2 + C sum_i s_i l(f(x_i), y_i) over its rows; a row is predicted by the machine of its cell. s_i
+    is the weight of a row times that of its class: a row of weight 2 is one that is there twice, and doubled
+    weights are a doubled C. The largest C s_i that is solved is 10^10.
 
     The losses are no likelihoods. With ``probability=True`` some cells are solved once more without a fifth
     of their rows, and ``predict_proba`` is a sigmoid of the decision values that is fitted to these (Platt
@@ -220,7 +232,7 @@ class CellClassifier(AbstractCells, AbstractFunctionalClassifier):
     name = "cells"
     hyperparameters = hyperparameters_of(
         Cells,
-        loss=a_loss("hinge", partial(dual_loss_names, "binary")),
+        loss=a_loss("squared_hinge", partial(dual_loss_names, "binary")),
         class_weight=CLASS_WEIGHT,
         random_state=RANDOM_STATE,
     )

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from distkern.bases.nystroem import NystroemBasis
 from distkern.estimators.coreset import AbstractCoresetClassifier
 from distkern.solvers.csvrg import CSVRG
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE, hyperparameters_of
+from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, hyperparameters_of
 
 
 class CSVRGClassifier(AbstractCoresetClassifier):
-    """Kernel machine trained by coreset variance-reduced stochastic gradients (csvrg.txt, Algorithm 1).
+    """Kernel machine trained by coreset variance-reduced stochastic gradients (Tan et al. 2019, Algorithm 1).
 
     Minimises 1/2 |w|^2 + (lam / m) sum_i l(y_i <w, phi(x_i)>) over w in the span of at most ``n_landmarks``
     landmarks, for losses without kinks with linear convergence to the optimum of that span; with
@@ -31,7 +31,7 @@ class CSVRGClassifier(AbstractCoresetClassifier):
 
     name = "csvrg"
     hyperparameters = hyperparameters_of(
-        CSVRG, class_weight=CLASS_WEIGHT, scale=SCALE, random_state=RANDOM_STATE
+        CSVRG, class_weight=CLASS_WEIGHT, scale=SCALE, metric=METRIC, random_state=RANDOM_STATE
     )
 
     def _keep(self, state: Any) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags, check_random_state
 
 from distkern.common.errors import InputError
+from distkern.common.targets import plain_targets
 from distkern.estimators.dsg import AbstractDSG
 from distkern.estimators.functional import AbstractFunctionalClassifier
 from distkern.losses.density_ratio import DensityRatio
@@ -38,7 +39,7 @@ class PermutationTest(NamedTuple):
 
 
 class DSGDensityRatio(AbstractDSG, AbstractFunctionalClassifier):
-    """f = log(p/q) of two samples by doubly stochastic functional gradients (dsg.txt, Section 4).
+    """f = log(p/q) of two samples by doubly stochastic functional gradients (Dai et al. 2014, Section 4).
 
     Minimises E_q exp(f) - E_p f + nu/2 |f|^2 (Nguyen et al. 2010), whose minimiser without the last term is
     log(p/q), and its minimum 1 - KL(p, q). Both samples weigh the same, however many rows they have. They are
@@ -176,7 +177,7 @@ class DSGDensityRatio(AbstractDSG, AbstractFunctionalClassifier):
             parts = [np.asarray(self.log_ratio(part)) for part in (X, y)]
             values, of_p = np.concatenate(parts), np.repeat([True, False], [len(part) for part in parts])
         else:
-            values, labels = np.asarray(self.log_ratio(X)), np.asarray(y)
+            values, labels = np.asarray(self.log_ratio(X)), plain_targets(y)
             unknown = ~np.isin(labels, self.classes_)
             if unknown.any():
                 raise InputError(

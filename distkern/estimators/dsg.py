@@ -14,6 +14,7 @@ from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.parameters import AUTO
 from distkern.common.sparse import Rows, SparseRows, converted
+from distkern.common.targets import plain_targets
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
 from distkern.estimators.functional import (
@@ -85,8 +86,10 @@ class AbstractDSG(AbstractFunctionalEstimator):
             )
         before: DSGState | None = getattr(self, "_state", None)
         if before is None:
-            self.scaling_ = self.dtype_ = None
+            self.scaling_ = self.dtype_ = self.map_ = None
         rows = Preparation(scaling=self.scaling_, dtype=self.precision_of_batch(rows)).apply_rows(rows)
+        if self.map_ is not None:
+            rows = self.map_.apply_rows(rows, rows.dtype)
         self.mean_weight_ = 1.0 if weights is None else float(weights.mean())
         source = ArraySource(converted(rows, sparse=isinstance(rows, SparseRows)), targets, weights)
         outputs = self._batch_outputs()
@@ -122,16 +125,18 @@ class AbstractDSG(AbstractFunctionalEstimator):
     ) -> tuple[Rows, NDArray[Any], NDArray[np.float64] | None]:
         """Validated rows, targets and weights of a batch."""
         self.check_parameters()
-        if not hasattr(self, "coef_") and self.row_scale() not in (AUTO, "none"):
+        metric = self.row_metric()
+        if not hasattr(self, "coef_") and (metric or self.row_scale() not in (AUTO, "none")):
             raise InputError(
-                "a single batch does not tell how far columns spread",
-                where="scale",
+                "a single batch does not tell how far columns spread, or what they say of the targets",
+                where="scale" if metric is None else "metric",
                 mend="scale the rows before, or call fit on the first ones",
             )
         if getattr(self, "class_weight", None) == "balanced":
             raise InputError(
                 "'balanced' needs all labels at once", where="class_weight", mend="give {label: weight}"
             )
+        y = y if y is None else plain_targets(y)
         rows, targets, weights = self._validated(X, y, sample_weight, reset=not hasattr(self, "coef_"))
         return of_positive_weight(rows, targets, weights)
 
@@ -166,7 +171,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
 
 
 class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier):
-    """Kernel classifier by doubly stochastic functional gradients (dsg.txt; variants of cdsg.txt).
+    """Kernel classifier by doubly stochastic gradients (Dai et al. 2014; variants of Li and Poczos 2016).
 
     Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2 over the kernel's function space: each step draws a batch
     of rows and a new block of random features, which are regenerated from the seed and never stored.
@@ -215,21 +220,21 @@ class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier):
                 where="classes",
                 mend=f"leave it out: {self.classes_.tolist()}",
             )
-        codes = np.searchsorted(self.classes_, labels)
-        known = np.minimum(codes, len(self.classes_) - 1)
-        unseen = labels[self.classes_[known] != labels].tolist()
+        places = np.searchsorted(self.classes_, labels)
+        codes = np.minimum(places, len(self.classes_) - 1).astype(np.int32)
+        unseen = labels[self.classes_[codes] != labels].tolist()
         if unseen:
             raise InputError(
                 f"label {unseen[0]!r} is not among the classes",
                 where="y",
                 mend=f"classes of the first call: {self.classes_.tolist()}",
             )
-        weighting: Any = self.class_weight or {}
-        factors = np.array([float(weighting.get(label, 1.0)) for label in self.classes_.tolist()])
         self.class_weights_ = None
-        if weighting:
-            weights = factors[known] if weights is None else weights * factors[known]
-        self._continue(rows, known.astype(np.int32), weights)
+        if self.class_weight:
+            factors = self._given_weights(self.class_weight, self.classes_, np.ones(len(self.classes_)))
+            weights = factors[codes] if weights is None else weights * factors[codes]
+            rows, codes, weights = of_positive_weight(rows, codes, weights)
+        self._continue(rows, codes, weights)
         return self
 
     def _batch_outputs(self) -> int:
@@ -237,7 +242,7 @@ class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier):
 
 
 class DSGRegressor(AbstractDSG, AbstractFunctionalRegressor):
-    """Kernel regressor by doubly stochastic functional gradients (dsg.txt; variants of cdsg.txt).
+    """Kernel regressor by doubly stochastic gradients (Dai et al. 2014; variants of Li and Poczos 2016).
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
     unit.

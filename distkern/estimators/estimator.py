@@ -4,7 +4,7 @@ An estimator is a model f(x) = basis(x) @ coef_ + intercept_. To add one, write 
 class that derives from :class:`~distkern.estimators.base.AbstractClassifier` or
 :class:`~distkern.estimators.regressor.AbstractRegressor`, gives itself a ``name`` (what ``--algorithm``
 takes; a regressor's ends in ``_regressor``), and implements ``_solver``, ``basis``, ``_keep`` and
-``objective_value`` (and ``_arrays``, ``_facts`` and ``_restore`` where its basis is more than the
+``objective_value`` (and ``_arrays``, ``_facts``, ``_restore``, ``folders`` where its basis is more than the
 coefficients); the command line and the contract tests pick it up.
 """
 
@@ -28,10 +28,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from distkern.bases.base import AbstractBasis
+from distkern.bases.mapped import MappedBasis
 from distkern.common import blas
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows
-from distkern.common.types import Block, Floats
+from distkern.common.types import AbstractSource, Block, Floats
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.dask.arrays import DaskArraySource, map_blocks
 from distkern.engine.drive import Driver
@@ -41,15 +42,19 @@ from distkern.engine.stopping import Callback, Stopping
 from distkern.engine.workplace import RunWorkplace
 from distkern.estimators.given import training_data
 from distkern.estimators.held_out import held_out_rows
+from distkern.estimators.mapped import arrays_of, map_choice, map_of, mapped, mapping
 from distkern.estimators.precision import OfPrecision
+from distkern.maps.mapping import MapChoice, RowMap
 from distkern.monitor.history import History
 from distkern.monitor.shown import shown
+from distkern.passes import Outline
 from distkern.runs.data import TrainingData, describing, from_arrays, from_described, from_split
 from distkern.runs.feature_names import preparation_of
 from distkern.runs.frames import at_rows
+from distkern.runs.importance import Importances
 from distkern.runs.prediction import answer_of, predict_rows
 from distkern.runs.routed import answers_of
-from distkern.runs.scaled import rescaled
+from distkern.runs.scaled import ScaledSource, as_planned, rescaled, spreading
 from distkern.runs.spooled import in_random_order
 from distkern.solvers._searched.solver import searched
 from distkern.solvers.base import AbstractSolver, Problem
@@ -57,6 +62,7 @@ from distkern.solvers.risk import Risk
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.places import Location, Place, place_of
 from distkern.storage.preparation import Preparation
+from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
 
 
@@ -77,8 +83,10 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
     n_iter_ : stages done, of the model that is kept
     history_ : :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
     found_ : what was chosen for hyperparameters that were "auto", by name
-    ended_ : why training ended: "converged", "stages used up", "diverged", "stopped early" or "stopped by a
-        callback"
+    importances_ : :class:`~distkern.runs.importance.Importances` of a model that ``distkern train`` has made,
+        or None
+    ended_ : why: "converged", "stages used up", "diverged", "stopped early" or "stopped by a callback"
+    map_ : of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one, or None
     scaling_ : of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. Coefficients are those of scaled rows. None where nothing is scaled
     and those of :class:`~distkern.estimators.precision.OfPrecision`
@@ -89,7 +97,10 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
     task: ClassVar[str] = "classification"
     #: single rows are drawn from all of them at any time, so it does not matter where they are
     draws_any_row: ClassVar[bool] = False
+    folders: ClassVar[tuple[str, ...]] = ()
     table_: Table | None = None
+    importances_: Importances | None = None
+    map_: RowMap | None = None
     #: whether indices of svmlight files start at 0, where it was fitted on a data set
     zero_based_: bool | None = None
 
@@ -114,11 +125,19 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         """Take what the tasks of the run stored, before the workplace closes, where that is the model's."""
 
     def _save_parts(self, folder: Place) -> None:
-        """Write that to the folder of a model, if it is not there."""
+        """Write that to :attr:`folders` in the folder of a model, if it is not there."""
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         """The fitted arrays that a model folder holds."""
         return {"coefficients": self.coef_, "intercept": self.intercept_}
+
+    def map_arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays that a model folder holds of the map."""
+        return arrays_of(self.map_)
+
+    def take_map(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take back what :meth:`map_arrays` gave."""
+        self.map_ = map_of(arrays)
 
     def _facts(self) -> dict[str, Any]:
         """The fitted numbers that ``model.json`` holds beside what it holds of every model."""
@@ -252,7 +271,7 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         self.found_ = {}
         self.check_parameters()
         self.target_name_: str | None = None
-        self.table_ = self.zero_based_ = None
+        self.table_ = self.zero_based_ = self.importances_ = None
         with ExitStack() as stack:
             stack.enter_context(blas.single_threaded())
             given, executor = training_data(self, X, y, sample_weight, executor, stack)
@@ -261,16 +280,18 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
                 data = in_random_order(data, executor, stack, events)
             has_test = test is not None or eval_set is not None
             solver, problem = self.problem(data, has_test=has_test)
-            rows = rescaled(data, self.row_scale(), self.value("dtype"), executor)
-            data, self.dtype_ = rows.data, rows.data.source.dtype
+            rows = rescaled(data, self._own_scale(data), self.value("dtype"), executor)
+            data, self.dtype_, self.found_ = rows.data, rows.data.source.dtype, {**rows.found}
             problem = replace(problem, dtype=self.dtype_, notes=(*problem.notes, *rows.notes))
+            seen = mapped(data, self._map_choice(data), problem, executor)
+            self.map_ = seen.map
             solver = searched(solver, self.open_names(), problem)
             self.n_features_in_ = problem.n_features if self.table_ is None else len(self.table_.columns)
             self.scaling_ = data.scaling
-            sources = {"train": data.source}
+            sources = {"train": seen.source}
             if has_test:
                 held = held_out_rows(self, given, eval_set) if test is None else test
-                sources["test"] = rows.held_out(held)
+                sources["test"] = seen.held_out(rows.held_out(held))
             if stopping is not None:
                 stopping.check(solver)
             identity = self._identity(data, problem)
@@ -284,6 +305,26 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         self.history_ = History(outcome.history)
         self._keep(outcome.state)
         return self
+
+    def _map_choice(self, data: TrainingData) -> MapChoice | None:
+        return map_choice(self.row_scale(), self.row_metric(), data.source)
+
+    def _own_scale(self, data: TrainingData) -> str:
+        """The scaling of columns that is wanted before a map, which scales by itself."""
+        return self.row_scale() if self._map_choice(data) is None else "none"
+
+    def preparing(self, data: TrainingData, problem: Problem) -> list[Outline]:
+        """The passes before those of the solver, for a plan."""
+        return [*spreading(data, self._own_scale(data)), *mapping(self._map_choice(data), problem)]
+
+    def choosing_bytes(self, data: TrainingData) -> int:
+        """What the driver takes to choose before the first pass, for a plan."""
+        return 0
+
+    def as_read(self, data: TrainingData, split: Split) -> AbstractSource:
+        """How a run may read a split of the data, for its plan."""
+        read = as_planned(data, self._own_scale(data))(split)
+        return read if self._map_choice(data) is None else ScaledSource(read, Scaling())
 
     def check_parameters(self) -> None:
         """Refuse hyperparameters of the wrong kind or out of range.
@@ -343,13 +384,18 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         """A picklable function of features (n, d), which it prepares: "decision" values or a "label" each."""
         return partial(
             predict_rows,
-            self.basis(np.float32),
-            self.basis(np.float64),
+            self.applied_basis(np.float32),
+            self.applied_basis(np.float64),
             self.coef_,
             self.width_,
             preparation,
             self.answer(output),
         )
+
+    def applied_basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis:
+        """The fitted basis over rows as they are after their scaling: it maps them itself."""
+        basis = self.basis(dtype)
+        return basis if self.map_ is None else MappedBasis(basis, self.map_)
 
     @property
     def _is_calibrated(self) -> bool:

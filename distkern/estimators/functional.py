@@ -17,7 +17,7 @@ from distkern.losses import loss_names
 from distkern.runs.data import TrainingData
 from distkern.runs.prediction import rearranged
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE, a_loss
+from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, a_loss
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import Scaled, scaled_risk
 
@@ -26,11 +26,13 @@ CLASSIFIER = {
     "loss": a_loss("logistic", partial(loss_names, "binary", "classes")),
     "class_weight": CLASS_WEIGHT,
     "scale": SCALE,
+    "metric": METRIC,
     "random_state": RANDOM_STATE,
 }
 REGRESSOR = {
     "loss": a_loss("square", partial(loss_names, "real")),
     "scale": SCALE,
+    "metric": METRIC,
     "random_state": RANDOM_STATE,
 }
 

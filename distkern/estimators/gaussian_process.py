@@ -19,7 +19,7 @@ from distkern.runs.prediction import deviations_of_rows
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.dsg import DSG
 from distkern.solvers.dsg_gaussian_process import DSGGaussianProcess, GaussianProcessState
-from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE, hyperparameters_of
+from distkern.solvers.hyperparameters import METRIC, RANDOM_STATE, SCALE, hyperparameters_of
 from distkern.storage.preparation import Preparation
 
 _DEVIATION = "deviation"
@@ -56,7 +56,9 @@ class DSGGaussianProcessRegressor(AbstractDSG, AbstractFunctionalRegressor):
 
     name = "dsg_gaussian_process"
     solver_type: ClassVar[type[DSG]] = DSGGaussianProcess
-    hyperparameters = hyperparameters_of(DSGGaussianProcess, scale=SCALE, random_state=RANDOM_STATE)
+    hyperparameters = hyperparameters_of(
+        DSGGaussianProcess, scale=SCALE, metric=METRIC, random_state=RANDOM_STATE
+    )
 
     def _loss(self) -> Square:
         return Square()
@@ -118,5 +120,5 @@ class DSGGaussianProcessRegressor(AbstractDSG, AbstractFunctionalRegressor):
         if output != _DEVIATION:
             return super().predictor(preparation, output)
         deviations: Callable[..., NDArray[Any]] = deviations_of_rows
-        bases = self.basis(np.float32), self.basis(np.float64)
+        bases = self.applied_basis(np.float32), self.applied_basis(np.float64)
         return partial(deviations, *bases, self.spread_, self.width_, preparation)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from distkern.common.errors import InputError
+from distkern.common.targets import plain_targets
 from distkern.engine.dask.arrays import DaskArraySource, is_dask
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.runs.data import TrainingData
@@ -28,6 +29,8 @@ def training_data(
     if isinstance(X, Dataset):
         X = X.train
     frame, scaling = X, None
+    if y is not None and estimator.task != "none" and not isinstance(X, Split) and not is_dask(y):
+        y = plain_targets(y)
     if is_mixed(X):
         X, y, estimator.table_, scaling = rows_of_frame(X, y, sample_weight, estimator.task, executor, stack)
         sample_weight = None if isinstance(X, Split) else sample_weight

@@ -12,6 +12,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, converted
+from distkern.common.targets import plain_targets
 from distkern.common.types import AbstractSource
 from distkern.engine.dask.arrays import is_dask
 from distkern.runs.arrays import ArraySource
@@ -58,7 +59,7 @@ def held_out_rows(estimator: Any, data: TrainingData, given: Any) -> AbstractSou
     rows = at_rows(estimator, X, prepared, None)
     if estimator.task == "none":
         return ArraySource(converted(rows, sparse=data.source.is_sparse), None, None)
-    targets = column_or_1d(y, warn=True)
+    targets = column_or_1d(plain_targets(y, _WHERE), warn=True)
     check_consistent_length(rows, targets)
     codes = _codes(targets, data.classes) if estimator.task == "classification" else _numbers(targets)
     return ArraySource(converted(rows, sparse=data.source.is_sparse), codes, None)

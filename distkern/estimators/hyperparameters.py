@@ -16,7 +16,7 @@ from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
-from distkern.solvers.hyperparameters import SCALE
+from distkern.solvers.hyperparameters import METRIC, SCALE
 
 
 def _same(value: Any, default: Any) -> bool:
@@ -141,13 +141,19 @@ class Hyperparameters:
         kernel = self.kernel_choice()
         if kernel.with_gamma(1.0).lower_bound == -math.inf:
             return wanted
-        if wanted == "standard":
+        metric = self.row_metric()
+        if metric is not None or wanted in ("standard", "normal", "ranks"):
             raise InputError(
-                f"is 'standard', and kernel {kernel.kind.name} is not for negative numbers",
-                where="scale",
-                mend="use 'minmax', 'maxabs' or 'none'",
+                f"is {metric or wanted!r}, and kernel {kernel.kind.name} is not for negative numbers",
+                where="scale" if metric is None else "metric",
+                mend="use scale='minmax', 'maxabs' or 'none', without a metric",
             )
         return "none" if wanted == AUTO else wanted
+
+    def row_metric(self) -> str | None:
+        """The metric that is learned before anything else, if one is wanted."""
+        wanted: str | None = self.value("metric") if self.hyperparameters.get("metric") is METRIC else None
+        return wanted
 
     def kernel_choice(self) -> KernelChoice:
         """The kernel, with its constants, and gamma or the rule for it."""

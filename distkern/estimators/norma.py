@@ -28,7 +28,7 @@ class AbstractNORMA(AbstractExplicitEstimator):
 
 
 class NORMAClassifier(AbstractNORMA, AbstractExplicitClassifier):
-    """Kernel classifier by stochastic functional gradients (dsg.txt, Table 2: NORMA).
+    """Kernel classifier by stochastic functional gradients (Dai et al. 2014, Table 2: NORMA).
 
     Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2 by steps that shrink f and add kernels at a batch of
     rows: f is a combination of kernels at training rows, at most ``max_support``, of which the oldest leave

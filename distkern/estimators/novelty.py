@@ -24,7 +24,7 @@ from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE, hyperparameter
 
 
 class DSGNoveltyDetector(OutlierMixin, AbstractDSG):  # type: ignore[misc]
-    """Novelty detector by doubly stochastic functional gradients (dsg.txt, Section 4).
+    """Novelty detector by doubly stochastic functional gradients (Dai et al. 2014, Section 4).
 
     Minimises mean_i s_i max(0, tau - f(x_i)) - nu tau + nu/2 |f|^2 over f and its threshold tau, as
     scikit-learn's ``OneClassSVM`` does (its dual coefficients are n nu times ours). A share ``nu`` of the

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.estimators.features import AbstractFeatureClassifier
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE, hyperparameters_of
+from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, hyperparameters_of
 from distkern.solvers.pegasos import Pegasos
 
 
@@ -14,7 +14,7 @@ class PegasosClassifier(AbstractFeatureClassifier):
     """Linear support vector machine on rows, random features or landmarks, by Pegasos.
 
     Minimises lam/2 |w|^2 + mean_i s_i l(y_i (<w, phi(x_i)> + b)), several classes one-vs-rest in one pass
-    over the rows (Shalev-Shwartz, Singer, Srebro 2007; compared with in simba.txt and dsg.txt).
+    over the rows (Shalev-Shwartz, Singer, Srebro 2007; compared with by Hazan et al. 2011, Dai et al. 2014).
 
     Examples
     --------
@@ -27,7 +27,7 @@ class PegasosClassifier(AbstractFeatureClassifier):
 
     name = "pegasos"
     hyperparameters = hyperparameters_of(
-        Pegasos, class_weight=CLASS_WEIGHT, scale=SCALE, random_state=RANDOM_STATE
+        Pegasos, class_weight=CLASS_WEIGHT, scale=SCALE, metric=METRIC, random_state=RANDOM_STATE
     )
 
     def objective_value(self, losses: float, n_rows: int) -> float:

@@ -12,11 +12,11 @@ from distkern.solvers.rbcd import RBCD
 
 
 class RBCDClassifier(AbstractExplicitClassifier):
-    """Linear classifier over features of a kernel, by random block coordinate descent (dsg.txt).
+    """Linear classifier over features of a kernel, by random block coordinate descent (Dai et al. 2014).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
     :class:`~distkern.estimators.svrg.SVRGClassifier` does, a block of w at a time, each by a step over all
-    rows; for losses whose slope does not jump. It is r-RBCD of dsg.txt's Table 2, and n-RBCD with
+    rows; for losses whose slope does not jump. It is r-RBCD of Table 2 of Dai et al. 2014, and n-RBCD with
     ``features="nystroem"``. Features are made anew for each step and never stored.
 
     Examples

@@ -9,11 +9,11 @@ from distkern.solvers.sbmd import SBMD
 
 
 class SBMDClassifier(AbstractExplicitClassifier):
-    """Linear classifier over features of a kernel, by stochastic block mirror descent (dsg.txt, Table 2).
+    """Linear classifier on a kernel's features by stochastic block mirror descent (Dai et al. 2014, Table 2).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
     :class:`~distkern.estimators.svrg.SVRGClassifier` does, by steps over a batch of rows in a block of w;
-    every loss. It is r-SBMD of dsg.txt's Table 2, and n-SBMD with ``features="nystroem"``.
+    every loss. It is r-SBMD of Table 2 of Dai et al. 2014, and n-SBMD with ``features="nystroem"``.
 
     Examples
     --------

@@ -31,11 +31,11 @@ class AbstractSDCA(AbstractExplicitEstimator):
 
 
 class SDCAClassifier(AbstractSDCA, AbstractExplicitClassifier):
-    """Linear classifier over features of a kernel, by stochastic dual coordinate ascent (dsg.txt, Table 2).
+    """Linear classifier on features of a kernel by dual coordinate ascent (Dai et al. 2014, Table 2).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
     :class:`~distkern.estimators.svrg.SVRGClassifier` does, by exact steps in the dual variables of single
-    rows, until the duality gap is at most ``tol`` of the objective. It is r-SDCA of dsg.txt's Table 2, n-SDCA
+    rows, until the duality gap is at most ``tol`` of the objective. It is r-SDCA of Dai et al. 2014, n-SDCA
     with ``features="nystroem"`` and k-SDCA with ``features="kernel"``: there the model is a combination of
     kernels at the training rows that it needs, and |w| is the norm of the kernel's space. Time and messages
     grow with the number of these rows, at most ``max_support``; the hinge and the epsilon-insensitive loss

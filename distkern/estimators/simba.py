@@ -23,7 +23,7 @@ from distkern.storage.dataset import Split
 
 
 class SIMBAClassifier(AbstractFeatureClassifier):
-    """Linear support vector machine that learns from single rows and columns (simba.txt, Algorithm 1).
+    """Linear support vector machine learned from single rows and columns (Hazan et al. 2011, Algorithm 1).
 
     Maximises the margin gamma of <w, x> + b with |w| <= 1 where rows may fall short of it by nu on
     average, all in units of the largest norm of a row; ``coef_`` and ``intercept_`` are scaled so that the

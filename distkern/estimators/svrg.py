@@ -9,7 +9,7 @@ from distkern.solvers.svrg import SVRG
 
 
 class SVRGClassifier(AbstractExplicitClassifier):
-    """Linear classifier over features of a kernel, by variance-reduced gradients (cdsg.txt, Section 5).
+    """Linear classifier on a kernel's features by variance-reduced gradients (Li and Poczos 2016, Section 5).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2 with linear convergence for smooth losses; the
     features z(x) are regenerated wherever they are needed and never stored.

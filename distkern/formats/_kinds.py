@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ from distkern.formats._lines import parse_number
 
 Kind: TypeAlias = Literal["number", "boolean", "date", "category"]
 
-#: what stands for a missing value in text
+#: what stands for a missing value in text, where its user does not say
 MISSING = frozenset(
     ["", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "NaT", "null", "NULL", "None", "none"]
 )
@@ -25,9 +26,15 @@ MAX_LEVELS = 100_000
 
 _BOOLEANS = {"true": 1.0, "false": 0.0}
 _DATE = re.compile(
-    r"(\d{4})[-/](\d\d)[-/](\d\d)(?:[T ](\d\d)(?::(\d\d)(?::(\d\d(?:\.\d{1,9})?))?)?)?(Z|[+-]\d\d:?\d\d)?"
+    r"(\d{4})[-/](\d\d)[-/](\d\d)(?:[T ](\d\d)(?::(\d\d)(?::([0-5]\d(?:\.\d{1,9})?))?)?)?"
+    r"(Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?"
 )
+#: of a text that is an integer
+_FRACTION = re.compile(r"(?<=\d)\.0*$")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: of the years 1 to 9999, which are those that ISO 8601 and Python write; from the first day, before the last
+_DAYS = (datetime(1, 1, 1, tzinfo=UTC) - _EPOCH).days, (datetime(9999, 12, 31, tzinfo=UTC) - _EPOCH).days + 1
+_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _A = {"number": "a number", "boolean": "True or False", "date": "a date", "category": "a category"}
 
 
@@ -36,7 +43,8 @@ class TableKinds:
 
     A column's kind is decided on the first rows that are read of it, and stays: a later value of another kind
     is refused by its place. Categories have codes, in the order in which they are met; or, where they are
-    those of a model, the positions that they have there, and -1 for all others.
+    those of a model, the positions that they have there, and -1 for all others. A category that is an integer
+    is written as one, 1.0 as 1; a text is, where its user says that a column of numbers holds categories.
 
     Parameters
     ----------
@@ -44,6 +52,8 @@ class TableKinds:
     levels : categories of columns by position, of a model
     order : names of the columns of the first table, where it was read before
     is_named : those are the table's own names; else columns stand in this order in all tables
+    na : texts that stand for a missing value, of the target too; None: :data:`MISSING`
+    unused : columns that become nothing, so that it does not matter what they hold
     fixed : there are no other categories
     refuses_missing : a missing value that is no category is refused
 
@@ -51,6 +61,7 @@ class TableKinds:
     ----------
     kinds : by name of column
     levels : code of each category, by name of column
+    na : texts that stand for a missing value
     missing : values that are missing, by name of column
     order : names of the columns of the first table
     as_category, leave_out : how its user says that a column, ``{}``, holds categories, or is left out
@@ -68,8 +79,14 @@ class TableKinds:
         fixed: bool = False,
         refuses_missing: bool = False,
         is_named: bool = True,
+        na: Sequence[str] | None = None,
+        unused: Iterable[str] = (),
     ) -> None:
+        self._unused = frozenset(unused)
+        self.na = MISSING if na is None else frozenset(na)
         self.kinds: dict[str, Kind] = dict(kinds or {})
+        self._said = frozenset(self.kinds)
+        self._of_integers: dict[str, bool] = {}
         self.levels = {
             name: {level: code for code, level in enumerate(known)} for name, known in (levels or {}).items()
         }
@@ -128,7 +145,7 @@ class TableKinds:
         elif _is_text(kind) and _are_numbers(values):
             self.kinds[key] = "number"
         elif _is_text(kind):
-            words = {word.strip() for word in values.unique().to_pylist() if word is not None} - MISSING
+            words = {word.strip() for word in values.unique().to_pylist() if word is not None} - self.na
             self.kinds[key] = _kind_of_words(words)
         else:
             self.kinds[key] = "number"
@@ -146,6 +163,8 @@ class TableKinds:
         from pyarrow import compute
 
         kind, of = self.kinds[key], values.type
+        if key in self._unused:
+            return np.full(len(values), np.nan)
         if pa.types.is_dictionary(of) and not (_is_text(of.value_type) or kind == "category"):
             values, of = values.cast(of.value_type), of.value_type
         if pa.types.is_dictionary(of) or _is_text(of) or (kind == "category" and _is_plain(of)):
@@ -153,6 +172,13 @@ class TableKinds:
         elif pa.types.is_null(of):
             numbers = np.full(len(values), np.nan)
         elif kind == "date" and (pa.types.is_timestamp(of) or pa.types.is_date(of)):
+            row = _first_beyond(values)
+            if row is not None:
+                raise InputError(
+                    "the date is not of the years 1 to 9999",
+                    where=place(row),
+                    mend="correct it, or leave the value empty if it stands for none",
+                )
             whole = values.cast(pa.timestamp("us", getattr(of, "tz", None)), safe=False).cast(pa.int64())
             numbers = compute.divide(whole.cast(pa.float64(), safe=False), 1e6).to_numpy(zero_copy_only=False)
         elif kind in ("number", "boolean") and _is_plain(of) and not pa.types.is_temporal(of):
@@ -182,7 +208,9 @@ class TableKinds:
         import pyarrow as pa
 
         encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-        words = [_text(value) for value in encoded.dictionary.to_pylist()]
+        words = [_text(value, self.na) for value in encoded.dictionary.to_pylist()]
+        if kind == "category" and self._is_of_integers(key, words):
+            words = [word and _FRACTION.sub("", word) for word in words]
         indices = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
 
         def refused(position: int, what: str, mend: str) -> InputError | None:
@@ -205,6 +233,9 @@ class TableKinds:
             elif kind != "date":
                 number = parse_number(word) if kind == "number" else None
                 of_words[position] = _BOOLEANS.get(word.lower(), np.nan) if number is None else number
+                if number is not None:
+                    # NaN is no number, whatever stands for a missing value
+                    continue
             if np.isnan(of_words[position]):
                 mend = "correct it"
                 if not self._fixed:
@@ -215,6 +246,20 @@ class TableKinds:
                     raise error
         numbers: NDArray[np.float64] = of_words[indices]
         return numbers
+
+    def _is_of_integers(self, key: str, words: Sequence[str | None]) -> bool:
+        """Whether a column whose user says that it holds categories holds nothing but numbers: in the first
+        rows, or as the categories of a model, whose integers have no fraction."""
+        if key not in self._of_integers:
+            known = [*self.levels.get(key, ())] if self._fixed else [word for word in words if word]
+            if not known:
+                return False
+            self._of_integers[key] = (
+                key in self._said
+                and all(parse_number(word) is not None for word in known)
+                and not (self._fixed and any(_FRACTION.search(word) for word in known))
+            )
+        return self._of_integers[key]
 
     def _code(self, key: str, word: str) -> int:
         levels = self.levels.setdefault(key, {})
@@ -275,14 +320,20 @@ def _is_plain(kind: Any) -> bool:
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
 
 
-def _text(value: Any) -> str | None:
+def _text(value: Any, na: frozenset[str]) -> str | None:
     """A value as the category that it is; None where it is missing."""
     if isinstance(value, str):
         word = value.strip()
-        return None if word in MISSING else word
+        return None if word in na else word
     if value is None or value != value:
         return None
-    if isinstance(value, float) and value.is_integer():
+    return written(value)
+
+
+def written(value: Any) -> str:
+    """A category as text: one that is an integer as such, whatever holds it, as columns of integers turn to
+    floats where some are missing."""
+    if isinstance(value, float | np.floating | Decimal) and np.isfinite(float(value)) and value % 1 == 0:
         value = int(value)
     return str(value)
 
@@ -298,6 +349,20 @@ def _kind_of_words(words: set[str]) -> Kind:
     return "date" if 2 * dates >= len(words) else "category"
 
 
+def _first_beyond(values: Any) -> int | None:
+    """The first of an Arrow array of dates or timestamps that is of no year from 1 to 9999."""
+    import pyarrow as pa
+
+    of = values.type
+    if pa.types.is_date32(of):
+        days = values.cast(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False)
+    else:
+        ticks = 86_400 * _TICKS["ms" if pa.types.is_date64(of) else of.unit]
+        days = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False) // ticks
+    beyond = np.flatnonzero((days < _DAYS[0]) | (days >= _DAYS[1]))
+    return int(beyond[0]) if beyond.size else None
+
+
 def _seconds(words: Sequence[str | None]) -> NDArray[np.float64]:
     """Seconds since 1970 of dates as ISO 8601 writes them, NaN for what is none."""
     import pyarrow as pa
@@ -307,6 +372,8 @@ def _seconds(words: Sequence[str | None]) -> NDArray[np.float64]:
         moments = pa.array(words, pa.string()).cast(pa.timestamp("us")).cast(pa.int64())
         there = moments.is_valid().to_numpy(zero_copy_only=False)
         seconds[there] = moments.drop_null().to_numpy() / 1e6
+        # Arrow has a year 0
+        seconds[seconds < 86_400.0 * _DAYS[0]] = np.nan
     except pa.ArrowInvalid:
         for position, word in enumerate(words):
             seconds[position] = np.nan if word is None else _seconds_of(word)

@@ -91,6 +91,7 @@ class RawChunk:
     may_widen : the width is only the largest feature met so far (svmlight)
     ids : (n_rows,) str objects, where an id column was asked for
     weights : (n_rows,) float64, likewise
+    blank_lines : those among the rows' lines that are no rows (text formats)
     """
 
     features: Rows
@@ -104,6 +105,7 @@ class RawChunk:
     has_header: bool = True
     ids: NDArray[Any] | None = None
     weights: NDArray[np.float64] | None = None
+    blank_lines: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -130,6 +132,18 @@ def not_finite(value: float, where: str) -> InputError:
 
 
 FILL_OR_DROP = "fill the value in or leave the row out"
+
+
+def missing_target(text: str, where: str, *, is_label: bool = True) -> InputError:
+    """The error for a text that stands for a missing target, ``where`` it is."""
+    if not text:
+        return InputError("the target is missing (empty field)", where=where, mend=FILL_OR_DROP)
+    mend = FILL_OR_DROP
+    if is_label:
+        mend += "; if it is the name of a class, say what else stands for a missing value, as --na ''"
+    return InputError(f"the target is missing ({text[:60]!r})", where=where, mend=mend)
+
+
 LABELS_OR_NUMBERS = (
     "a regression target is a number; give --task classification for labels, or --target COLUMN"
 )

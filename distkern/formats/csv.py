@@ -24,6 +24,7 @@ from distkern.formats.base import (
     InputFile,
     RawChunk,
     ReadOptions,
+    missing_target,
 )
 
 #: features, targets, ids, weights
@@ -37,6 +38,8 @@ class Csv(AbstractFormat):
     The first line names the columns. A first line with numbers in it is taken for names only where those are
     0, 1, 2, ... or 1, 2, 3, ... (what libraries write for columns without names); any other is refused unless
     ``header`` says what it is, because guessing wrong would lose a row or invent one.
+
+    A blank line is no row, and is counted; in a file of one column it is a row whose value is missing.
     """
 
     name: ClassVar[str] = "csv"
@@ -76,6 +79,7 @@ class Csv(AbstractFormat):
                         has_header=layout.has_header,
                         ids=ids,
                         weights=weights,
+                        blank_lines=block.text.count(b"\n") - len(lines),
                     )
                     first_row += len(features)
 
@@ -161,17 +165,20 @@ class _Layout:
         self.target = None if options.target_kind == "none" else columns.target
         self.is_label = options.target_kind == "label"
         self.kinds = options.kinds
+        self.na = MISSING if options.kinds is None else options.kinds.na
         self.keys = columns.feature_names
         if self.kinds is not None:
             self.keys = self.kinds.keys(self.keys, has_header=has_header, file=file)
-        # Arrow skips a blank line, which in a file of one column is a row without its value, and reads a
-        # column in one way
+        # Arrow skips a blank line, and reads a column in one way
+        self.is_single = len(columns.names) == 1
         read_twice = columns.id is not None and columns.id in (self.target, *columns.features)
-        self.is_plain = len(columns.names) > 1 and not read_twice
+        self.is_plain = not self.is_single and not read_twice
 
     def parse(self, block: LineBlock, first_row: int) -> tuple[*_Parsed, NDArray[np.int64]]:
         """Features (n, d) float64, targets (n,) str objects or float64, ids, weights, line numbers (n,)."""
-        lines = _filled_lines(block)
+        lines = block.first_line + np.arange(block.text.count(b"\n"))
+        if not self.is_single:
+            lines = _filled_lines(block)
         if not lines.size:
             return np.zeros((0, len(self.columns.features))), None, None, None, lines
         if self.kinds is not None and self.kinds.unknown(self.keys):
@@ -212,7 +219,7 @@ class _Layout:
         if self.columns.id is not None:
             types[str(self.columns.id)] = pa.string()
         nulls = (
-            [] if self.kinds is None else [space + word for word in sorted(MISSING) for space in ("", " ")]
+            [] if self.kinds is None else [space + word for word in sorted(self.na) for space in ("", " ")]
         )
         try:
             table = arrow_csv.read_csv(
@@ -264,7 +271,7 @@ class _Layout:
             return None if values.null_count else (features, values.to_numpy(), ids, weights)
         labels = in_one_piece(values)
         words = np.array([word.strip() for word in labels.dictionary.to_pylist()] + [None], dtype=object)
-        if "" in words[:-1]:
+        if not self.na.union([""]).isdisjoint(words[:-1]):
             return None
         return features, words[labels.indices.to_numpy()], ids, weights
 
@@ -277,10 +284,10 @@ class _Layout:
         rows: list[list[str]] = []
         for line, raw in enumerate(io.BytesIO(block.text), start=block.first_line):
             content = raw.rstrip(b"\r\n")
-            if not content:
+            if not content and not self.is_single:
                 continue
             where = f"{self.file}, row {first_row + len(rows)} (line {line})"
-            fields = _fields(_decode(content, where), self.delimiter, where)
+            fields = _fields(_decode(content, where), self.delimiter, where) or [""]
             if len(fields) != len(self.columns.names):
                 raise InputError(
                     f"the row has {len(fields)} fields and the header {len(self.columns.names)}",
@@ -310,8 +317,8 @@ class _Layout:
                 weighed.append(self._number(text, f"{where}, column {name!r}"))
             if self.target is not None:
                 text, place = texts[self.target].strip(), f"{where}, column {self.columns.target_name!r}"
-                if not text:
-                    raise InputError("the target is missing (empty field)", where=place, mend=FILL_OR_DROP)
+                if not text or text in self.na:
+                    raise missing_target(text, place, is_label=self.is_label)
                 targets.append(text if self.is_label else self._number(text, place, is_target=True))
         if self.kinds is not None:
             for position, (key, at) in enumerate(zip(self.keys, self.columns.features, strict=True)):

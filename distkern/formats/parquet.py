@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.formats._columns import Columns, choose_columns
-from distkern.formats._kinds import is_number
+from distkern.formats._kinds import MISSING, is_number
 from distkern.formats.base import (
     CHUNK_BYTES,
     FILL_OR_DROP,
@@ -21,6 +21,7 @@ from distkern.formats.base import (
     RawChunk,
     ReadOptions,
     first_line,
+    missing_target,
     numeric,
 )
 
@@ -90,7 +91,8 @@ def _chunk(
         if options.target_kind == "number":
             targets = _numbers(batch, name, first_row, file, is_target=True).astype(np.float64)
         else:
-            targets = _labels(batch, name, first_row, file)
+            na = MISSING if options.kinds is None else options.kinds.na
+            targets = _labels(batch, name, first_row, file, na)
     weights = None
     if columns.weight is not None:
         weights = _numbers(batch, columns.names[columns.weight], first_row, file).astype(np.float64)
@@ -156,7 +158,7 @@ def _numbers(batch: Any, name: str, first_row: int, file: str, *, is_target: boo
     return numeric(column.to_numpy(zero_copy_only=False))
 
 
-def _labels(batch: Any, name: str, first_row: int, file: str) -> NDArray[Any]:
+def _labels(batch: Any, name: str, first_row: int, file: str, na: frozenset[str]) -> NDArray[Any]:
     import pyarrow as pa
 
     column = batch.column(name)
@@ -168,10 +170,9 @@ def _labels(batch: Any, name: str, first_row: int, file: str) -> NDArray[Any]:
         column = column.cast(pa.int8())
     elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
         words = np.array([word.strip() for word in column.to_pylist()], dtype=object)
-        empty = np.flatnonzero(words == "")
-        if empty.size:
-            where = _place(file, first_row, int(empty[0]), name)
-            raise InputError("the target is missing (empty text)", where=where, mend=FILL_OR_DROP)
+        row = next((row for row, word in enumerate(words) if not word or word in na), None)
+        if row is not None:
+            raise missing_target(words[row], _place(file, first_row, row, name))
         return words
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise InputError(

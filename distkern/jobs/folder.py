@@ -76,7 +76,7 @@ class JobFolder:
         """
         file = self.path / RECORD
         try:
-            text = file.read_text(encoding="utf-8")
+            text = file.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(
                 "holds no job (no job.json)",

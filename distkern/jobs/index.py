@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
-from distkern.common.errors import InputError
+from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.urls import is_url
 from distkern.jobs.folder import JobFolder
 from distkern.storage.atomic import explain_errors, write_text_atomic
@@ -49,18 +48,25 @@ class JobIndex:
         ------
         InputError
             If there is no such job; the message names those there are.
+        CorruptDataError
+            If the index does not say where it is.
         """
         known = self.names()
         if identifier not in known:
             raise unknown_job(identifier, known, f"runs folder {self.runs}")
-        entry = json_object((self._folder / f"{identifier}.json").read_text(encoding="utf-8"))
-        out = str(entry["out"])
+        file = self._folder / f"{identifier}.json"
+        try:
+            out = json_object(file.read_bytes())["out"]
+            if not isinstance(out, str):
+                raise ValueError(f"{out!r} is no place")
+        except (OSError, ValueError, KeyError):
+            raise CorruptDataError(
+                "does not say where the job is",
+                where=str(file),
+                mend='write {"out": "M"} there, M being its folder, or remove it',
+            ) from None
         # what does not lie below the runs is named in full
         return JobFolder(out if is_url(out) else self.runs / out)
-
-    def __iter__(self) -> Iterator[tuple[str, JobFolder]]:
-        for name in self.names():
-            yield name, self.folder(name)
 
 
 def unknown_job(identifier: str, known: list[str], where: str) -> InputError:

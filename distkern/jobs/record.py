@@ -81,7 +81,7 @@ class Record:
         return replace(self, **changes)
 
 
-def from_json(text: str, where: str) -> Record:
+def from_json(text: str | bytes, where: str) -> Record:
     """The record that :meth:`Record.to_json` wrote; keys of newer versions are passed over.
 
     Raises

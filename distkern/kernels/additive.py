@@ -21,7 +21,7 @@ from distkern.samplers.base import Stream
 
 @dataclass(frozen=True)
 class AbstractAdditiveKernel(AbstractNonNegativeKernel, AbstractFeatureKernel, AbstractClosedFormTiles):
-    """A sum over columns of one kernel of two numbers >= 0 (Vedaldi and Zisserman 2012; dsg.txt, Table 1).
+    """A sum over columns of a kernel of two numbers >= 0 (Vedaldi, Zisserman 2012; Dai et al. 2014, Table 1).
 
     A draw is a pair of features of one column: sqrt(d x_j) [cos | sin](omega log x_j), omega of K's spectrum,
     so that a feature costs the same whatever the number of columns d. Draws take the columns in turn, from a

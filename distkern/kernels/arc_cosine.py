@@ -19,7 +19,7 @@ from distkern.samplers import Draws
 class ArcCosine(AbstractInnerProductKernel, AbstractFeatureKernel):
     """k(x, y) = |x|^n |y|^n J_n(t) / pi, t the angle of x and y, n = degree.
 
-    Cho and Saul 2009; dsg.txt, Table 1.
+    Cho and Saul 2009; Dai et al. 2014, Table 1.
 
     J_0 = pi - t, J_1 = sin t + (pi - t) cos t, J_2 = 3 sin t cos t + (pi - t) (1 + 2 cos^2 t). Features:
     sqrt(2) <omega, x>^n where <omega, x> > 0, else 0, with standard normal omega (the table's max(0, .) must

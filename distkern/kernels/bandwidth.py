@@ -42,7 +42,7 @@ def gamma_from_width(rule: str, kernel: type[AbstractKernel], width: float, n_fe
     """gamma of a kernel for the width that a rule has read off the data.
 
     "scale": width^2 = n_features * variance of all entries, scikit-learn's rule, so gamma = 1 / (d var) for
-    the Gaussian kernel. "median": width = sqrt(2) * median distance, the median trick of dsg.txt (Section 8),
+    the Gaussian kernel. "median": width = sqrt(2) * median distance, the trick of Dai et al. 2014, Section 8,
     so gamma = 1 / (2 median^2). A rule may be followed by a divisor of the width: "median/4". Data without
     any spread get width 1.
 

@@ -22,7 +22,7 @@ from distkern.samplers.frequencies import DenseFrequencies
 
 @dataclass(frozen=True)
 class Cauchy(AbstractLandmarkKernel, AbstractFeatureKernel):
-    """k(x, y) = prod_i 1 / (1 + gamma (x_i - y_i)^2), gamma = 1/s^2 (dsg.txt, Table 1).
+    """k(x, y) = prod_i 1 / (1 + gamma (x_i - y_i)^2), gamma = 1/s^2 (Dai et al. 2014, Table 1).
 
     A product over the coordinates, not a function of the Euclidean distance: see the note at the Laplacian.
     Frequencies: independent Laplace numbers times sqrt(gamma); the table's density exp(-|w|_1) has mass 2^d

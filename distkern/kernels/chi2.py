@@ -13,7 +13,7 @@ from distkern.kernels.additive import AbstractAdditiveKernel
 
 @dataclass(frozen=True)
 class ChiSquare(AbstractAdditiveKernel):
-    """k(x, y) = sum_j 2 x_j y_j / (x_j + y_j) for numbers >= 0 (dsg.txt, Table 1).
+    """k(x, y) = sum_j 2 x_j y_j / (x_j + y_j) for numbers >= 0 (Dai et al. 2014, Table 1).
 
     Spectrum: sech(pi omega).
     """

@@ -45,7 +45,7 @@ class Coefficients(AbstractKind):
 
 @dataclass(frozen=True)
 class DotProduct(AbstractScaledKernel, AbstractInnerProductKernel, AbstractFeatureKernel):
-    """k(x, y) = sum_n a_n (gamma <x, y>)^n with a_n >= 0 (Kar and Karnick 2012; dsg.txt, Table 1).
+    """k(x, y) = sum_n a_n (gamma <x, y>)^n with a_n >= 0 (Kar and Karnick 2012; Dai et al. 2014, Table 1).
 
     Features: sqrt(a_N / p_N) prod_{i <= N} sqrt(gamma) <omega_i, x>, omega_i random signs, where the degree N
     has probability p_N = 2^-(N + 1), renormalised where the series ends (the table's 1/p^(n + 1) sums to 1

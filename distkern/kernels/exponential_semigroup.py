@@ -15,7 +15,7 @@ from distkern.samplers.normal import normal_quantiles
 
 @dataclass(frozen=True)
 class ExponentialSemigroup(AbstractSemigroupKernel):
-    """k(x, y) = exp(-rate sum_j sqrt(x_j + y_j)) for numbers >= 0 (dsg.txt, Table 1).
+    """k(x, y) = exp(-rate sum_j sqrt(x_j + y_j)) for numbers >= 0 (Dai et al. 2014, Table 1).
 
     omega: Levy-distributed, rate^2 / (2 z^2) with z standard normal (the table's exp(-b/4w) must be
     exp(-b^2/4w)).

@@ -20,7 +20,7 @@ from distkern.samplers.frequencies import DenseFrequencies
 
 @dataclass(frozen=True)
 class Hellinger(AbstractNonNegativeKernel, AbstractFeatureKernel, AbstractClosedFormTiles):
-    """k(x, y) = sum_j sqrt(x_j y_j) for numbers >= 0 (dsg.txt, Table 1).
+    """k(x, y) = sum_j sqrt(x_j y_j) for numbers >= 0 (Dai et al. 2014, Table 1).
 
     Features: <omega, sqrt(x)> with random signs omega (the table's factor 2 is wrong). Where the square roots
     themselves, d columns, are few enough, a linear model of them is the same machine without any error.

@@ -13,7 +13,9 @@ from distkern.kernels.additive import AbstractAdditiveKernel
 
 @dataclass(frozen=True)
 class Intersection(AbstractAdditiveKernel):
-    """k(x, y) = sum_j min(x_j, y_j) for numbers >= 0 (dsg.txt, Table 1); spectrum 2 / (pi (1 + 4 omega^2)).
+    """k(x, y) = sum_j min(x_j, y_j) for numbers >= 0 (Dai et al. 2014, Table 1).
+
+    Its spectrum is 2 / (pi (1 + 4 omega^2)).
 
     The table's density has mass 1/2 and goes with sqrt(2 x_j); this is the normalised one, with sqrt(x_j).
     """

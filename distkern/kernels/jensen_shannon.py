@@ -13,7 +13,7 @@ from distkern.kernels.additive import AbstractAdditiveKernel
 
 @dataclass(frozen=True)
 class JensenShannon(AbstractAdditiveKernel):
-    """k(x, y) = sum_j x_j/2 log2((x_j + y_j) / x_j) + y_j/2 log2((x_j + y_j) / y_j) (dsg.txt, Table 1).
+    """k(x, y) = sum_j x_j/2 log2((x_j + y_j) / x_j) + y_j/2 log2((x_j + y_j) / y_j) (Dai et al. 2014).
 
     For numbers >= 0, where a term with x_j = 0 or y_j = 0 is 0. Spectrum sech(pi omega) / ((1 + 4 omega^2)
     log 2): the table's has mass 1/2. It is inverted, not rejected from, so that every sampler of numbers will

@@ -22,9 +22,9 @@ from distkern.samplers.frequencies import DenseFrequencies
 
 @dataclass(frozen=True)
 class Laplacian(AbstractLandmarkKernel, AbstractFeatureKernel):
-    """k(x, y) = exp(-gamma |x - y|_1), gamma = 1/s (dsg.txt, Table 1; the norm is the 1-norm).
+    """k(x, y) = exp(-gamma |x - y|_1), gamma = 1/s (Dai et al. 2014, Table 1; the norm is the 1-norm).
 
-    It is a function of the 1-norm, not of the Euclidean one, so the paper's Theorem 4 (csvrg.txt) holds
+    It is a function of the 1-norm, not of the Euclidean one, so the paper's Theorem 4 (Tan et al. 2019) holds
     with 1-norm balls; the coverage of the landmarks uses Euclidean balls for every kernel.
     Frequencies: independent Cauchy numbers times gamma.
     """

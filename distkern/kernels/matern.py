@@ -35,7 +35,7 @@ class HalfInteger(Number):
 class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
     r"""k(x, y) = exp(-s) p!/(2p)! sum_i (p+i)!/(i!(p-i)!) (2s)^(p-i),  s = sqrt(2 smoothness) gamma |x - y|.
 
-    dsg.txt, Table 1, with gamma the inverse length scale and smoothness = p + 1/2, for which the
+    Dai et al. 2014, Table 1, with gamma the inverse length scale and smoothness = p + 1/2, for which the
     Bessel function is this polynomial times an exponential (Rasmussen and Williams 2006, equation 4.16).
     Frequencies: gamma times a multivariate t distribution with 2 smoothness degrees of freedom, that is
     normal ones over the root of one chi-square each; the table's exponent must be -(smoothness + d/2).

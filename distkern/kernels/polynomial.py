@@ -21,7 +21,7 @@ from distkern.samplers.base import Stream, monte_carlo_only
 
 @dataclass(frozen=True)
 class Polynomial(AbstractScaledKernel, AbstractInnerProductKernel, AbstractFeatureKernel):
-    """k(x, y) = (gamma <x, y> + offset)^degree (dsg.txt, Table 1).
+    """k(x, y) = (gamma <x, y> + offset)^degree (Dai et al. 2014, Table 1).
 
     Features: a block is one tensor sketch (Pham and Pagh 2013), the circular convolution of ``degree``
     independent count sketches of [sqrt(gamma) x, sqrt(offset)], by discrete Fourier transforms. Its products

@@ -19,7 +19,7 @@ from distkern.samplers import Draws
 
 @dataclass(frozen=True)
 class Gaussian(AbstractLandmarkKernel, AbstractFeatureKernel):
-    """k(x, y) = exp(-gamma |x - y|^2), that is gamma = 1 / (2 s^2) (dsg.txt, Table 1).
+    """k(x, y) = exp(-gamma |x - y|^2), that is gamma = 1 / (2 s^2) (Dai et al. 2014, Table 1).
 
     Frequencies: N(0, 2 gamma I).
     """

@@ -14,7 +14,7 @@ from distkern.kernels.semigroup import AbstractSemigroupKernel
 
 @dataclass(frozen=True)
 class ReciprocalSemigroup(AbstractSemigroupKernel):
-    """k(x, y) = prod_j offset / (x_j + y_j + offset) for numbers >= 0 (dsg.txt, Table 1).
+    """k(x, y) = prod_j offset / (x_j + y_j + offset) for numbers >= 0 (Dai et al. 2014, Table 1).
 
     omega: independent exponential numbers of rate ``offset``.
     """

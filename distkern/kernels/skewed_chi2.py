@@ -13,7 +13,7 @@ from distkern.kernels.skewed import AbstractSkewedKernel
 
 @dataclass(frozen=True)
 class SkewedChiSquare(AbstractSkewedKernel):
-    """k(x, y) = prod_j 2 sqrt(x_j + c) sqrt(y_j + c) / (x_j + y_j + 2c), c = offset (dsg.txt, Table 1).
+    """k(x, y) = prod_j 2 sqrt(x_j + c) sqrt(y_j + c) / (x_j + y_j + 2c), c = offset (Dai et al. 2014).
 
     The table has the 2 outside of the product. Frequencies: independent, of density sech(pi omega).
     """

@@ -15,7 +15,7 @@ from distkern.kernels.skewed import AbstractSkewedKernel
 class SkewedIntersection(AbstractSkewedKernel):
     """k(x, y) = prod_j min(sqrt((x_j + c) / (y_j + c)), sqrt((y_j + c) / (x_j + c))), c = offset.
 
-    dsg.txt, Table 1, whose density has mass 2^-d; frequencies: independent, of density
+    Dai et al. 2014, Table 1, whose density has mass 2^-d; frequencies: independent, of density
     2 / (pi (1 + 4 omega^2)).
     """
 

@@ -30,7 +30,7 @@ _FULL = 0.85
 class Coverage(AbstractLandmarkRule):
     """Landmarks of the sequential scan: a row farther than diameter/2 from all landmarks so far becomes one.
 
-    csvrg.txt, Definitions 1 and 2 and Remark 1 (the online construction of Le et al. 2017, Euclidean balls).
+    Tan et al. 2019, Definitions 1 and 2 and Remark 1 (online, as in Le et al. 2017, of Euclidean balls).
     The scan runs in waves: workers drop the rows that the landmarks found in earlier waves cover, and the
     driver scans the rest in order with float64 distances. A row covered by earlier landmarks is covered in
     the sequential scan too, so the result is that of the sequential scan, whatever the waves.

@@ -13,7 +13,7 @@ from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 
 @dataclass(frozen=True)
 class Absolute(AbstractDualLoss):
-    """l(f, y) = |f - y| (dsg.txt, Table 1)."""
+    """l(f, y) = |f - y| (Dai et al. 2014, Table 1)."""
 
     name = "absolute"
     target_kind = "real"

@@ -14,7 +14,7 @@ from distkern.losses.base import AbstractLoss
 
 @dataclass(frozen=True)
 class DensityRatio(AbstractLoss):
-    """l(f, -1) = 2 exp(f) for rows from q, l(f, +1) = -2 f for rows from p (dsg.txt, Section 4).
+    """l(f, -1) = 2 exp(f) for rows from q, l(f, +1) = -2 f for rows from p (Dai et al. 2014, Section 4).
 
     Where both samples have the same weight its mean is E_q exp(f) - E_p f, which log(p/q) minimises; the
     paper has log(q/p), which would minimise it with p and q exchanged. Beyond ``cap`` the exponential goes on

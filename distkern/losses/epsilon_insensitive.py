@@ -15,7 +15,7 @@ from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(AbstractDualLoss):
-    """l(f, y) = max(0, |f - y| - epsilon) (dsg.txt, Table 1)."""
+    """l(f, y) = max(0, |f - y| - epsilon) (Dai et al. 2014, Table 1)."""
 
     epsilon: float | None = parameter(
         None,

@@ -13,7 +13,7 @@ from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 
 @dataclass(frozen=True)
 class Hinge(AbstractDualLoss):
-    """l(f, y) = max(0, 1 - y f) (csvrg.txt, Remark 2). Not smooth: CSVRG stalls at a noise floor."""
+    """l(f, y) = max(0, 1 - y f) (Tan et al. 2019, Remark 2). Not smooth: CSVRG stalls at a noise floor."""
 
     name = "hinge"
     target_kind = "binary"

@@ -18,7 +18,7 @@ _NARROWEST = 1e-3
 
 @dataclass(frozen=True)
 class Huber(AbstractDualLoss):
-    """l(f, y) = 1/2 a^2 + delta (|f - y| - a), a = min(|f - y|, delta) (dsg.txt, Table 1)."""
+    """l(f, y) = 1/2 a^2 + delta (|f - y| - a), a = min(|f - y|, delta) (Dai et al. 2014, Table 1)."""
 
     delta: float | None = parameter(
         None,

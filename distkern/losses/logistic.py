@@ -14,7 +14,7 @@ from distkern.losses.coordinate import AbstractCoordinateLoss
 
 @dataclass(frozen=True)
 class Logistic(AbstractCoordinateLoss):
-    """l(f, y) = log(1 + exp(-y f)) (dsg.txt, Table 1); the probability of y = +1 is 1 / (1 + e^-f)."""
+    """l(f, y) = log(1 + exp(-y f)) (Dai et al. 2014, Table 1); y = +1 has probability 1 / (1 + e^-f)."""
 
     name = "logistic"
     target_kind = "binary"

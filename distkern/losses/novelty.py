@@ -14,7 +14,7 @@ from distkern.losses.base import AbstractLoss
 
 @dataclass(frozen=True)
 class Novelty(AbstractLoss):
-    """l(f) = max(0, tau - f) - fraction tau, of a threshold tau that is chosen with f (dsg.txt, Section 4).
+    """l(f) = max(0, tau - f) - fraction tau, of a threshold tau chosen with f (Dai et al. 2014, Section 4).
 
     The slope is -1 below the threshold and 0 above it. At the threshold itself it is -``at_threshold``: with
     the share of the ``fraction`` that the rows below leave over, slopes sum to -fraction n, as they do at the

@@ -15,7 +15,7 @@ from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 class OptimalMarginDistribution(AbstractDualLoss):
     """l(f, y) = (max(0, 1 - theta - y f)^2 + mu max(0, y f - 1 - theta)^2) / (1 - theta)^2.
 
-    csvrg.txt, equation (1) and Remark 2, without the stray 1/m that Remark 2 prints.
+    Tan et al. 2019, equation (1) and Remark 2, without the stray 1/m that Remark 2 prints.
     """
 
     theta: float = parameter(

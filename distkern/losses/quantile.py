@@ -17,7 +17,7 @@ from distkern.losses.base import AbstractLoss
 class Quantile(AbstractLoss):
     """l(f, y) = sum_j max(q_j (y - f_j), (q_j - 1) (y - f_j)): output j is the quantile q_j.
 
-    dsg.txt, Table 1, for several at once.
+    Dai et al. 2014, Table 1, for several at once.
     """
 
     quantiles: tuple[float, ...] = parameter(

@@ -13,7 +13,7 @@ from distkern.losses.base import AbstractLoss
 
 @dataclass(frozen=True)
 class Softmax(AbstractLoss):
-    """l(f, y) = log(sum_j exp(f_j)) - <y, f> for a row of class c, y = e_c (dsg.txt, Table 1).
+    """l(f, y) = log(sum_j exp(f_j)) - <y, f> for a row of class c, y = e_c (Dai et al. 2014, Table 1).
 
     The slopes are p - y with p_j = exp(f_j) / sum_i exp(f_i).
     """

@@ -12,7 +12,7 @@ from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 
 @dataclass(frozen=True)
 class Square(AbstractDualLoss):
-    """l(f, y) = 1/2 (f - y)^2 (dsg.txt, Table 1)."""
+    """l(f, y) = 1/2 (f - y)^2 (Dai et al. 2014, Table 1)."""
 
     name = "square"
     target_kind = "real"

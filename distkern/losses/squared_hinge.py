@@ -12,7 +12,7 @@ from distkern.losses.conjugate import AbstractDualLoss, Conjugate
 
 @dataclass(frozen=True)
 class SquaredHinge(AbstractDualLoss):
-    """l(f, y) = max(0, 1 - y f)^2 (csvrg.txt, Remark 2)."""
+    """l(f, y) = max(0, 1 - y f)^2 (Tan et al. 2019, Remark 2)."""
 
     name = "squared_hinge"
     target_kind = "binary"

@@ -67,9 +67,9 @@ def read(path: Location) -> list[dict[str, Any]]:
         If another line is not a JSON object.
     """
     history: list[dict[str, Any]] = []
-    text = place_of(path).read_text(encoding="utf-8")
-    for number, line in enumerate(text.splitlines(keepends=True), start=1):
-        if not line.endswith("\n"):
+    content = place_of(path).read_bytes()
+    for number, line in enumerate(content.splitlines(keepends=True), start=1):
+        if not line.endswith(b"\n"):
             break
         try:
             history.append(json_object(line))

@@ -58,9 +58,9 @@ def write_report(
     Parameters
     ----------
     path : the HTML file
-    facts : "title" and "summary" are texts, "headline" a mapping shown large, "importances" pairs of a column
-        and its share; every other key is the heading of a table and its value the mapping of names to values
-        in it
+    facts : "title" and "summary" are texts, "headline" a mapping shown large, "importances" columns with a
+        number and its text, and "importances are" what they are; every other key is the heading of a table
+        and its value the mapping of names to values in it
     history : the lines of ``metrics.jsonl``, one per stage; the last one's notes and warnings are shown
     passes : what the passes of the run took
     parts : HTML of what the model makes of the test rows
@@ -96,7 +96,8 @@ def render(
         ]
     body += parts
     if facts.get("importances"):
-        body += ["<h2>Feature importance</h2>", importance_table(facts["importances"])]
+        table = importance_table(facts["importances"], facts["importances are"])
+        body += ["<h2>Feature importance</h2>", table]
     if passes:
         body += ["<h2>Where the time went</h2>", _pass_table(passes)]
     for heading, values in facts.items():

@@ -222,7 +222,7 @@ def _target_text(key: str) -> Cell:
 
 
 def _notes(names: set[str], shown: int, count: int, same: str) -> str:
-    notes = [f"At every stage: {same}."] if same else []
+    notes = [f"At every stage: {html.escape(same)}."] if same else []
     if shown < count:
         notes.append(f"{shown} of {count:,} stages; all of them are in <code>metrics.jsonl</code>.")
     if "gap ratio" in names:

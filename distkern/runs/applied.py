@@ -46,7 +46,7 @@ class Applied:
         cls, model: Any, dtype: DTypeLike, preparation: Preparation | None, found: Found | None
     ) -> Applied:
         """A model that is applied to rows."""
-        basis = model.basis(dtype)
+        basis = model.applied_basis(dtype)
         return cls(basis, model.coef_, model.intercept_, model.losses(), preparation, found)
 
     def predictions(self, block: Block) -> Floats:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from distkern.bases.routing import Found
 from distkern.common import blas
 from distkern.common.errors import InputError
+from distkern.common.targets import plain_targets
 from distkern.common.types import Block, Floats
 from distkern.engine.budget import Machine
 from distkern.engine.dask.arrays import is_dask
@@ -183,7 +184,8 @@ def score_of(
     predicted = model.predict(X)
     if is_dask(predicted, y):
         return of_dask(y, predicted, sample_weight)
-    return float(of_arrays(y, predicted, sample_weight=sample_weight))
+    targets = y if y is None else plain_targets(y)
+    return float(of_arrays(targets, predicted, sample_weight=sample_weight))
 
 
 def evaluation_passes(model: Any, split: Split, machine: Machine) -> list[Pass]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from distkern.common.errors import DistkernError, InputError
+from distkern.common.errors import CorruptDataError, DistkernError, InputError
 from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.events import Event, Listener
+from distkern.monitor import metrics
+from distkern.runs.algorithms import algorithms
 from distkern.runs.learner import Learner
 from distkern.runs.persistence import refuse_other_model
 from distkern.storage.dataset import Split
-from distkern.storage.places import Place, URLPlace, remove_tree
+from distkern.storage.places import Place, URLPlace, absolute, remove_tree
 
-#: what a training run leaves in its folder
+#: what a training run leaves in its folder, beside the folders that its model has
 _OF_A_RUN = {
     "checkpoints",
     "metrics.jsonl",
@@ -26,8 +30,6 @@ _OF_A_RUN = {
     "search",
     "moved",
     "held-out",
-    "machines",
-    "base",
     "tune",
 }
 #: stores of tasks that no model needs
@@ -66,8 +68,9 @@ def check_folder(folder: Place, resume: bool) -> None:
         return
     if not folder.is_dir():
         raise InputError("is a file", where=str(folder), mend="give a folder for the model")
+    known = _OF_A_RUN.union(*(kind.folders for kind in algorithms().values()))
     foreign = sorted(
-        path.name for path in folder.iterdir() if path.name not in _OF_A_RUN and not path.name.startswith(".")
+        path.name for path in folder.iterdir() if path.name not in known and not path.name.startswith(".")
     )
     if foreign:
         raise InputError(
@@ -97,6 +100,36 @@ def _is_unfinished(folder: Place) -> bool:
         # half a checkpoint of a writer that died is written over
         return bool(CheckpointFolder(checkpoints, {}).stages())
     return checkpoints.is_dir() and any(checkpoints.iterdir())
+
+
+def _goes_back(folder: Place, error: CorruptDataError) -> bool:
+    """Whether what is damaged are results of tasks that the run in ``folder`` makes again when it resumes.
+
+    The newest checkpoint is then removed: what was stored before it is made by the stage that comes again.
+    """
+    checkpoints = CheckpointFolder(folder / "checkpoints", {})
+    where, own = f"{error.where}/", str(absolute(folder))
+    if not where.startswith(f"{own}/") or where.startswith(f"{own}/checkpoints/"):
+        return False
+    for stage in checkpoints.stages()[-1:]:
+        remove_tree(checkpoints.path / f"stage-{stage:05d}")
+    return True
+
+
+def making_again(
+    fit: Callable[..., object], folder: Place | None, resume: bool, listeners: Sequence[Listener]
+) -> None:
+    """Call ``fit(resume=...)``; where what tasks have stored is damaged, once more, to make it again."""
+    try:
+        fit(resume=resume)
+    except CorruptDataError as error:
+        if folder is None or not _goes_back(folder, error):
+            raise
+        told = Event("message", {"text": f"{error.where}: {error.what}; it is made again"})
+        for listener in listeners:
+            listener(told)
+        metrics.rewrite(folder / "metrics.jsonl", checkpointed_history(folder))
+        fit(resume=True)
 
 
 def clear(folder: Place) -> None:

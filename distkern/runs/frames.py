@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from distkern.common.errors import InputError
+from distkern.common.parameters import AUTO
 from distkern.common.sparse import Rows, SparseRows
 from distkern.engine.dask.arrays import is_dask, map_rows, map_source
 from distkern.engine.dask.frames import map_frame, partitions
@@ -93,6 +94,12 @@ def encoded_frame(estimator: Any, table: Table, X: Any) -> Any:
     return map_frame(encode, X, table.features) if is_dask(X) else encode(X)
 
 
+def _are_encoded(table: Table, X: Any) -> bool:
+    """Whether ``X`` is an array of encoded rows of a table, by its width."""
+    shape: tuple[int, ...] = () if hasattr(X, "columns") else getattr(X, "shape", ())
+    return len(shape) == 2 and shape[1] == table.n_features != len(table.columns)
+
+
 def at_rows(
     estimator: Any,
     X: Any,
@@ -101,25 +108,33 @@ def at_rows(
     dtype: DTypeLike | None = None,
 ) -> Any:
     """What ``function_after`` makes of what is still to be done to rows, at those of ``X``: lazy for Dask
-    arrays and splits, (n,) or (n, n_columns), and then of ``dtype`` (None: that of the rows)."""
+    arrays and splits, (n,) or (n, n_columns), and then of ``dtype`` (None: that of the rows).
+
+    Where the model is of a table, arrays of as many columns as encoded rows have are those, scaled as they
+    are in its data set; ``split[:]`` gives such.
+    """
     from scipy.sparse import issparse
-    from sklearn.utils.validation import validate_data
+    from sklearn.utils.validation import check_array, validate_data
 
     if isinstance(X, Split):
         function, own = function_after(preparation_of(estimator, X.dataset)), X.dtype
         return map_source(function, X, own if dtype is None else dtype, n_columns)
     own, wanted = np.dtype(np.float32), getattr(estimator, "dtype_", None)
-    if estimator.table_ is not None:
+    is_encoded = estimator.table_ is not None and _are_encoded(estimator.table_, X)
+    if estimator.table_ is not None and not is_encoded:
         encoded = None if wanted is None else Preparation(dtype=wanted)
         function, X = function_after(encoded), encoded_frame(estimator, estimator.table_, X)
     else:
-        function = function_after(Preparation(scaling=estimator.scaling_, dtype=wanted))
-        X = put_in_order(estimator, X)
+        # encoded rows are scaled as they are stored, unless the fit did that
+        by_fit = "scale" in estimator.found_ or estimator.row_scale() not in (AUTO, "none")
+        scaling = estimator.scaling_ if by_fit or not is_encoded else None
+        function = function_after(Preparation(scaling=scaling, dtype=wanted))
+        X = X if is_encoded else put_in_order(estimator, X)
         own = own if getattr(X, "dtype", None) == own else np.dtype(np.float64)
-        if is_dask(X):
+        if is_dask(X) and not is_encoded:
             check_dask_names(estimator, X)
-        else:
-            kinds = [np.float64, np.float32]
-            rows = validate_data(estimator, X, dtype=kinds, order="C", reset=False, accept_sparse="csr")
+        elif not is_dask(X):
+            check = check_array if is_encoded else partial(validate_data, estimator, reset=False)
+            rows = check(X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr")
             X = SparseRows.of_scipy(rows) if issparse(rows) else rows
     return map_rows(function, X, own if dtype is None else dtype, n_columns) if is_dask(X) else function(X)

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from distkern.bases.base import AbstractBasis
+from distkern.common.types import AbstractSource
 from distkern.engine.events import Listener
 from distkern.engine.executors import AbstractExecutor
+from distkern.passes import Outline
 from distkern.runs.data import TrainingData
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.storage.dataset import Split
@@ -43,7 +45,11 @@ class Learner(Protocol):
 
     def open_names(self) -> list[str]: ...
 
-    def row_scale(self) -> str: ...
+    def preparing(self, data: TrainingData, problem: Problem) -> list[Outline]: ...
+
+    def choosing_bytes(self, data: TrainingData) -> int: ...
+
+    def as_read(self, data: TrainingData, split: Split) -> AbstractSource: ...
 
     def _data_of_split(self, split: Split) -> TrainingData: ...
 
@@ -69,6 +75,8 @@ class Learner(Protocol):
     # -- to predict
 
     def basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis: ...
+
+    def applied_basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis: ...
 
     def predictor(self, preparation: Preparation | None, output: str) -> Callable[..., NDArray[Any]]: ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.common.version import __version__
 from distkern.monitor.history import History
+from distkern.runs.importance import Importances
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import write_text_atomic
 from distkern.storage.description import Description, as_read
@@ -51,6 +52,7 @@ class _Model:
     table: Table | None = None
     zero_based: bool | None = None
     dtype: Literal["float32", "float64"] | None = None
+    importances: Importances | None = None
 
     def __post_init__(self) -> None:
         columns = self.n_features if self.table is None else len(self.table.columns)
@@ -85,6 +87,7 @@ def save_model(model: Any, path: Place) -> None:
         "class_weights": None if model.class_weights_ is None else model.class_weights_.tolist(),
         "mean_weight": float(model.mean_weight_),
         "history": model.history_,
+        **({} if model.importances_ is None else {"importances": asdict(model.importances_)}),
         **model._facts(),
     }
     path.mkdir(parents=True, exist_ok=True)
@@ -92,7 +95,7 @@ def save_model(model: Any, path: Place) -> None:
     if (path / "arrays").exists():
         remove_tree(path / "arrays")
     model._save_parts(path)
-    description["arrays"] = save_arrays(path / "arrays", model._arrays())
+    description["arrays"] = save_arrays(path / "arrays", model._arrays() | model.map_arrays())
     write_text_atomic(path / "model.json", _DESCRIPTION.text(description))
 
 
@@ -158,12 +161,13 @@ def _restored(
     model.dtype_ = None if described.dtype is None else np.dtype(described.dtype)
     model.target_name_ = described.target_name
     model.n_iter_, model.ended_ = described.n_iter, described.ended
-    model.found_ = described.found
+    model.found_, model.importances_ = described.found, described.importances
     model.scaling_ = described.scaling
     weights = described.class_weights
     model.class_weights_ = None if weights is None else np.asarray(weights)
     model.mean_weight_ = described.mean_weight
     model.history_ = History(described.history)
+    model.take_map(arrays)
     model._restore(arrays, facts, where)
     return model
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from distkern.common.errors import FencedError, MemoryBudgetError, StoreError
-from distkern.engine.budget import Machine
+from distkern.engine.budget import DRIVER_BASE_BYTES, Machine
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
@@ -22,7 +22,15 @@ from distkern.engine.plan_run import fitted, needed_bytes
 from distkern.engine.rates import seconds_of
 from distkern.monitor import metrics
 from distkern.monitor.text import in_bytes
-from distkern.runs.folder import check_folder, check_resumption, checkpointed_history, clear, farewell, tidy
+from distkern.runs.folder import (
+    check_folder,
+    check_resumption,
+    checkpointed_history,
+    clear,
+    farewell,
+    making_again,
+    tidy,
+)
 from distkern.runs.learner import Learner
 from distkern.runs.limits import (
     advice_on,
@@ -35,7 +43,6 @@ from distkern.runs.limits import (
     worst_of,
 )
 from distkern.runs.persistence import load_model, save_model
-from distkern.runs.scaled import as_planned, spreading
 from distkern.solvers.base import Outline
 from distkern.storage.atomic import explain_errors
 from distkern.storage.dataset import Split
@@ -160,13 +167,12 @@ def plan_on(
     """:func:`plan` for a machine that is known, of whose limit ``given`` was asked for."""
     data = estimator._data_of_split(source)
     solver, problem = estimator.run_of(data, has_test=test is not None)
-    read = as_planned(data, estimator.row_scale())
-    extents = {"train": Extent.of(read(source), "planned")}
+    extents = {"train": Extent.of(estimator.as_read(data, source), "planned")}
     if test is not None:
-        extents["test"] = Extent.of(read(test), "planned")
+        extents["test"] = Extent.of(estimator.as_read(data, test), "planned")
         problem = replace(problem, test_block_rows=test.block_rows)
     experience = Experience.of_this_machine()
-    outlines = [*spreading(data, estimator.row_scale()), *solver.outline(problem)]
+    outlines = [*estimator.preparing(data, problem), *solver.outline(problem)]
     if evaluated and test is not None:
         outlines += _evaluation(outlines)
     parts, used = fitted([outline.step for outline in outlines], extents, machine)
@@ -184,6 +190,7 @@ def plan_on(
         )
     worker = max(step.worker_bytes for step in passes)
     driver = max(step.driver_bytes for step in passes)
+    driver = max(driver, DRIVER_BASE_BYTES + estimator.choosing_bytes(data))
     limited = needed_bytes(passes, machine)
     advice = ""
     if machine.memory_limit is not None and limited > machine.memory_limit:
@@ -225,9 +232,9 @@ def _evaluation(outlines: Sequence[Outline]) -> list[Outline]:
 def _fits(machine: Machine, estimator: Learner, source: Split, has_test: bool) -> bool:
     data = estimator._data_of_split(source)
     solver, problem = estimator.run_of(data, has_test=has_test)
-    outlines = [*spreading(data, estimator.row_scale()), *solver.outline(problem)]
+    outlines = [*estimator.preparing(data, problem), *solver.outline(problem)]
     steps = [outline.step for outline in outlines]
-    extent = Extent.of(as_planned(data, estimator.row_scale())(source), "planned")
+    extent = Extent.of(estimator.as_read(data, source), "planned")
     plans, used = fitted(steps, {step.split: extent for step in steps}, machine)
     return used.memory_limit is not None and needed_bytes(plans, used) <= used.memory_limit
 
@@ -280,6 +287,7 @@ def train(
     listeners: Sequence[Listener] = (),
     dashboard: bool = False,
     opened: Callable[[AbstractExecutor], Sequence[Listener]] | None = None,
+    trained: Callable[[Trained, AbstractExecutor], object] | None = None,
     finished: Callable[[Trained, AbstractExecutor], object] | None = None,
 ) -> Trained:
     """Fit ``estimator`` to a split and write the model to ``out``, with a checkpoint after every stage.
@@ -292,6 +300,8 @@ def train(
     resume : go on from the newest checkpoint in ``out``, which must be of the same data and job; of a model
         that is finished, only what a killed run left beside it is removed
     opened : called with the executor before training; the listeners it returns hear of the run as well
+    trained : called with the model, which has not been written, and the executor, to measure what is kept
+        with it
     finished : called with the model, which has been written, and the executor, to evaluate it on test rows
 
     Raises
@@ -306,7 +316,10 @@ def train(
         if (folder / "model.json").exists():
             check_resumption(estimator, source, folder, test=test)
             clear(folder)
-            return cast(Trained, load_model(folder))
+            model = load_model(folder)
+            # the model has them as well
+            metrics.rewrite(folder / "metrics.jsonl", model.history_)
+            return cast(Trained, model)
 
     planned: list[Plan] = []
 
@@ -335,9 +348,11 @@ def train(
             if not resume:
                 for listener in heard:
                     listener(planned[-1].event)
-            estimator.fit_with(
-                source, test=test, executor=executor, listeners=heard, checkpoints=checkpoints, resume=resume
-            )
+            how: dict[str, Any] = {"test": test, "executor": executor, "listeners": heard}
+            fit = partial(estimator.fit_with, source, **how, checkpoints=checkpoints)
+            making_again(fit, folder, resume, listeners)
+            if trained is not None:
+                trained(estimator, executor)
             if folder is not None:
                 save_model(estimator, folder)
                 clear(folder)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol, cast
 from uuid import uuid4
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.parameters import AUTO
-from distkern.common.sparse import Rows, SparseRows
+from distkern.common.sparse import Rows
 from distkern.common.types import AbstractGroup, AbstractSource, Block, GroupOpener, Indices, Reader
 from distkern.engine.dask.graph import followed
 from distkern.engine.drive import Driver
@@ -30,11 +31,24 @@ _SCALING_TILES = 4
 _MANY_ROWS = 4000
 
 
+class RowScaling(Protocol):
+    """What brings rows to another form, with a name that tells it from others."""
+
+    @property
+    def kind(self) -> str: ...
+
+    def apply_rows(self, rows: Rows, out_dtype: DTypeLike) -> Rows: ...
+
+    def apply_columns(self, columns: Rows, wanted: NDArray[np.intp], out_dtype: DTypeLike) -> Rows: ...
+
+
 class ScaledSource(AbstractSource):
     """The rows of another source, scaled in float64 whenever they are read, and then of ``dtype``: its own,
     unless one is given."""
 
-    def __init__(self, source: AbstractSource, scaling: Scaling, dtype: np.dtype[Any] | None = None) -> None:
+    def __init__(
+        self, source: AbstractSource, scaling: RowScaling, dtype: np.dtype[Any] | None = None
+    ) -> None:
         self.source, self.scaling = source, scaling
         self.block_rows, self.n_features = source.block_rows, source.n_features
         self.dtype = source.dtype if dtype is None else dtype
@@ -75,7 +89,7 @@ class ScaledReader:
     source: str
     index: int
     reader: Reader = field(compare=False)
-    scaling: Scaling = field(compare=False)
+    scaling: RowScaling = field(compare=False)
     dtype: np.dtype[Any] = field(compare=False)
 
     def __call__(self) -> Block:
@@ -87,7 +101,7 @@ class ScaledOpener:
     """Opens a :class:`ScaledGroup` in any process."""
 
     opener: GroupOpener
-    scaling: Scaling
+    scaling: RowScaling
     dtype: np.dtype[Any]
 
     def __call__(self) -> ScaledGroup:
@@ -97,7 +111,7 @@ class ScaledOpener:
 class ScaledGroup(AbstractGroup):
     """Single rows and columns of a group, scaled."""
 
-    def __init__(self, group: AbstractGroup, scaling: Scaling, dtype: np.dtype[Any]) -> None:
+    def __init__(self, group: AbstractGroup, scaling: RowScaling, dtype: np.dtype[Any]) -> None:
         self._group, self._scaling, self._dtype = group, scaling, dtype
         self.n_rows, self.n_features, self.targets = group.n_rows, group.n_features, group.targets
 
@@ -105,18 +119,7 @@ class ScaledGroup(AbstractGroup):
         return self._scaling.apply_rows(self._group.rows(positions), self._dtype)
 
     def columns(self, columns: Indices) -> Rows:
-        found, wanted = self._group.columns(columns), np.asarray(columns)
-        shift, factor = self._scaling.shift, self._scaling.factor
-        if shift is None or factor is None:
-            return found.astype(self._dtype)
-        # the operations of rows, so that a number is the same in its row and in its column
-        if isinstance(found, SparseRows):
-            entries = found.data.astype(np.float64) * factor[wanted][found.row_of_entries]
-            return found.with_data(entries.astype(self._dtype))
-        values = found.astype(np.float64)
-        values -= shift[wanted][:, None]
-        values *= factor[wanted][:, None]
-        return values.astype(self._dtype)
+        return self._scaling.apply_columns(self._group.columns(columns), np.asarray(columns), self._dtype)
 
     def column_bytes(self) -> int | None:
         return self._group.column_bytes()
@@ -126,7 +129,7 @@ class ScaledGroup(AbstractGroup):
             yield scaled_block(self._scaling, self._dtype, block)
 
 
-def scaled_block(scaling: Scaling, dtype: np.dtype[Any], block: Block) -> Block:
+def scaled_block(scaling: RowScaling, dtype: np.dtype[Any], block: Block) -> Block:
     """The rows of a block, scaled, and then of ``dtype``."""
     return replace(block, features=scaling.apply_rows(block.features, dtype))
 

@@ -172,7 +172,7 @@ def predict_files_to(
     labels, columns, dtype = _predicted(model, output)
     read = iter(rows)
     first = next(read)
-    basis, id_ = model.basis(np.float32), None if first.ids is None else rows.id
+    basis, id_ = model.applied_basis(np.float32), None if first.ids is None else rows.id
     function = model.predictor(None, output)
     if isinstance(basis, AbstractPlacedBasis):
         first, *others = dense_blocks([first])
@@ -278,7 +278,7 @@ def _cost(model: Learner, extent: Extent, row_numbers: int, output: str, found: 
     _, columns, _ = _predicted(model, output)
     rows, row_bytes = max(extent.block_rows), 16 * len(columns or [""])
     if found is None:
-        basis = model.basis(np.float32)
+        basis = model.applied_basis(np.float32)
         cost = combining_cost(basis, row_numbers, rows, model.coef_.shape[1])
     else:
         cost = found.cost(row_numbers, rows)

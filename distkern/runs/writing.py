@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from distkern.common.errors import InputError
+from distkern.common.targets import plain_targets
 from distkern.engine.dask.arrays import is_dask
 from distkern.engine.dask.frames import partitions
 from distkern.storage import ingest
@@ -69,6 +70,7 @@ def write_dataset(
         raise InputError(
             "arrays have no columns by name", where="impute, categorical, drop", mend="leave them out"
         )
+    y = None if y is None or task == "none" else y if is_dask(y) else plain_targets(y)
     kinds = frame_kinds(options) if of_frame else None
     pairs = partitions(X, y) if is_dask(X) else _slices(X, y)
     return ingest.write_dataset(
@@ -95,20 +97,16 @@ def _task_of(y: Any) -> Task:
         return "none"
     if is_dask(y):
         return "regression" if y.dtype.kind == "f" else "classification"
-    values = np.asarray(y)
-    has_fractions = values.dtype.kind == "f" and bool(np.any(values != np.floor(values)))
+    has_fractions = y.dtype.kind == "f" and bool(np.any(y != np.floor(y)))
     return "regression" if has_fractions else "classification"
 
 
 def _slices(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    targets = None if y is None else np.asarray(y)
-    if targets is not None and len(targets) != n_rows:
-        raise InputError(
-            f"X has {n_rows} rows and y has {len(targets)}", where="y", mend="give one for each row"
-        )
+    if y is not None and len(y) != n_rows:
+        raise InputError(f"X has {n_rows} rows and y has {len(y)}", where="y", mend="give one for each row")
     rows = X.tocsr() if hasattr(X, "tocsr") else X if is_frame(X) else np.asarray(X)
     for start in range(0, n_rows, _MOST_ROWS):
         part = slice(start, start + _MOST_ROWS)
         of_part = rows.iloc[part] if hasattr(rows, "iloc") else rows[part]
-        yield of_part, None if targets is None else targets[part]
+        yield of_part, None if y is None else y[part]

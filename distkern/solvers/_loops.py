@@ -104,7 +104,7 @@ def _avm(values, nearest, products, signs, weights, w, offset, tail_start, lam, 
 
 @cache
 def csvrg_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., None]:
-    """The inner loop of csvrg.txt, Algorithm 1, on the rows of a piece.
+    """The inner loop of Tan et al. 2019, Algorithm 1, on the rows of a piece.
 
     The compiled function takes the arrays of a :class:`~distkern.solvers.pieces.Piece`, whose ``products``
     (n, 2 k) are the predictions of w~ and of mu, an :class:`Iterate`, which it changes, eta, lam, whether the

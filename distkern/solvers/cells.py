@@ -12,22 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
-from distkern.common.parameters import (
-    NOT_NEGATIVE,
-    NOTHING,
-    POSITIVE,
-    Number,
-    Parameter,
-    Whole,
-    Words,
-    parameter,
-)
+from distkern.common.parameters import NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
 from distkern.common.stores import ArrayStore
 from distkern.features.kernel_choice import GAMMA, KernelChoice
 from distkern.kernels import AbstractTileKernel, find_kernel, landmark_kernel_names, require
 from distkern.kernels.matern import HalfInteger
 from distkern.losses import dual_loss_names
 from distkern.losses.conjugate import AbstractDualLoss
+from distkern.maps.metric import METRICS
+from distkern.maps.transform import TRANSFORMS
 from distkern.passes import Each
 from distkern.solvers._cells import outlines
 from distkern.solvers._cells.basis import cell_basis
@@ -38,14 +31,12 @@ from distkern.solvers._cells.choosing import Chosen, Given
 from distkern.solvers._cells.finals import FIRST_TREE, on_cells
 from distkern.solvers._cells.held_out import Zero
 from distkern.solvers._cells.layout import Layout
-from distkern.solvers._cells.machine import CellSettings
-from distkern.solvers._cells.metric import METRICS
+from distkern.solvers._cells.machine import MOST_COST, CellSettings
 from distkern.solvers._cells.moving import Moving, Sample
 from distkern.solvers._cells.notes import notes_of
 from distkern.solvers._cells.place import Places, grouped, places_to_arrays
 from distkern.solvers._cells.sizes import auto_cell_rows, auto_overlap
 from distkern.solvers._cells.state import CellsState, Settled
-from distkern.solvers._cells.transform import TRANSFORMS
 from distkern.solvers._cells.trials import Sampled, Trial
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import PROBABILITY, a_loss
@@ -61,7 +52,9 @@ _LEAST_TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class Cells(AbstractSolver[CellsState]):
-    """One machine for each cell: minimises 1/2 |w|^2 + C sum_i s_i l(f(x_i), y_i) over the cell's rows.
+    """One machine for each cell: minimises 1/2 |w|^2 + C sum_i s_i l(f(x_i), y_i) over the cell's rows, where
+    s_i is the weight of a row times that of its class, as it is given. The objective that is reported is the
+    sum of these over the cells, divided by C and the sum of all s_i.
 
     The rows are cut into cells by half spaces, each across the direction of largest variance of the part
     that it cuts. A sample of the rows gives the first half spaces, which cut all rows into buckets; these are
@@ -80,7 +73,7 @@ class Cells(AbstractSolver[CellsState]):
     gamma: float | str
     C: float | str = parameter(
         "auto",
-        POSITIVE,
+        Number(0, MOST_COST, open=(True, False)),
         Words("auto"),
         help="weight of the losses against 1/2 |w|^2: larger fits closer; auto: searched, or 10",
     )
@@ -135,7 +128,7 @@ class Cells(AbstractSolver[CellsState]):
 
     name = "cells"
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("hinge", dual_loss_names),
+        "loss": a_loss("squared_hinge", dual_loss_names),
         "kernel": Parameter(
             "auto",
             (Words("auto", of=landmark_kernel_names),),
@@ -264,7 +257,9 @@ class Cells(AbstractSolver[CellsState]):
             math.fsum(record["weight"] for record in records),
             n_placed,
         )
-        regulariser = math.fsum(record["norm"] for record in records) / (2 * state.cost * n_placed)
+        # of what all rows together count as
+        total = risk.mean_weight * n_placed
+        regulariser = math.fsum(record["norm"] for record in records) / (2 * state.cost * total)
         errors = sums.mean_errors
         digests = [bytes.fromhex(store.fingerprint(number)) for number in range(len(items))]
         solved = replace(
@@ -307,7 +302,9 @@ class Cells(AbstractSolver[CellsState]):
 
     @property
     def _given(self) -> Given:
-        return Given(self.kernel, self.gamma, self.C, self.scale, self.metric, self.search)
+        return Given(
+            self.kernel, self.gamma, self.C, self.scale, self.metric, self.search, self.risk.mean_weight
+        )
 
     def _layout(self, problem: Problem) -> Layout:
         quadratic, rows = self.risk.loss.is_quadratic, self.max_cell_rows
@@ -336,7 +333,7 @@ class Cells(AbstractSolver[CellsState]):
             extra |= {"cells": float(state.n_cells), "unsolved": float(state.n_unsolved)}
         extra |= {"gamma": state.gamma, "C": state.cost}
         if not math.isnan(state.search_score):
-            # shares of errors, or of the variance
+            # log losses, or shares of the variance
             extra |= {"search_score": state.search_score, "search_plain": state.search_plain}
         shortfall = ""
         if state.n_unsolved:

@@ -35,8 +35,8 @@ StateOf = TypeVar("StateOf", bound=MeasuredState)
 class CoresetProblem:
     """The parts that a coreset solver is put together from.
 
-    It minimises f(w) = sum over outputs of 1/2 |w|^2 + (lam/m) sum_i s_i l(<w, phi(x_i)>, y_i) (csvrg.txt,
-    (3)), by its gradients alpha_i = lam s_i dl/df: lambda inside, once (csvrg.txt, Algorithm 1; its (4)-(7)
+    It minimises f(w) = sum over outputs of 1/2 |w|^2 + (lam/m) sum_i s_i l(<w, phi(x_i)>, y_i), (3) of
+    Tan et al. 2019, by its gradients alpha_i = lam s_i dl/df: lambda inside, once (its Algorithm 1; (4)-(7)
     differ).
     """
 
@@ -226,7 +226,7 @@ class BallProjection:
 
     The radius is sqrt(2 lam max(-z l')): sqrt(lam) for ODM and squared hinge, whose optima have
     |w|^2 <= lam / 2, since fixed points of coreset gradients were measured up to 1.31 times that; sqrt(2 lam)
-    for hinge. The paper's lam (csvrg.txt, Theorem 1) cuts off solutions when lam < 1/2. The norm costs
+    for hinge. The paper's lam (Tan et al. 2019, Theorem 1) cuts off solutions when lam < 1/2. The norm costs
     O(r^2 d), so it is not taken at each step.
     """
 

@@ -1,4 +1,4 @@
-"""CSVRG: coreset stochastic variance-reduced gradient (csvrg.txt, Algorithm 1)."""
+"""CSVRG: coreset stochastic variance-reduced gradient (Tan et al. 2019, Algorithm 1)."""
 
 from __future__ import annotations
 

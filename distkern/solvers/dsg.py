@@ -1,4 +1,4 @@
-"""Doubly stochastic gradients: random rows and random features (dsg.txt, Algorithm 1; cdsg.txt)."""
+"""Doubly stochastic gradients: random rows and features (Dai et al. 2014; Li and Poczos 2016)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
 
     Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2. Step t with gamma = gamma_t and G = s l'(f(X), y) of the
     batch does f <- (1 - gamma nu) f - gamma z_j (Z_j^T G / B), in a new block j until there are
-    ``n_features`` features and then in one drawn from all (dsg.txt, Algorithm 1, with batches and blocks).
+    ``n_features`` features and then in one drawn from all (Dai et al. 2014, Algorithm 1, in batches, blocks).
     ``precondition`` makes a Newton step in the block instead,
 
         A_j <- A_j - gamma (c (Z_j^T S Z_j / B + damping I) + nu J I)^-1 (Z_j^T G / B + nu J A_j),
@@ -81,7 +81,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     steps : gamma_t; None: 0.5 / (1 + t / 50) with a preconditioner, which suits every loss, and without one
         20 / (1 + t / 50)
     least_steps : of a run, unless ``steps_per_stage`` is given
-    and others, described in their declarations. "cdsg" takes an old block where cdsg.txt's inequality (9)
+    and others, described in their declarations. "cdsg" takes an old block where (9) of Li and Poczos 2016
     allows it, see :func:`~distkern.solvers._dsg.rules.reusable_steps`, with V = mean |l'|^2
     ``feature_variance`` / B.
     """

@@ -1,4 +1,4 @@
-"""Logarithms of density ratios by doubly stochastic gradients (dsg.txt, Section 4; Nguyen et al. 2010)."""
+"""Log density ratios by doubly stochastic gradients (Dai et al. 2014, Section 4; Nguyen et al. 2010)."""
 
 from __future__ import annotations
 

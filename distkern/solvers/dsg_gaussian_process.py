@@ -1,4 +1,4 @@
-"""Gaussian process regression by doubly stochastic gradients (dsg.txt, Section 4 and Appendix D)."""
+"""Gaussian process regression by doubly stochastic gradients (Dai et al. 2014, Section 4 and Appendix D)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One-class machines by doubly stochastic gradients: novelty detection (dsg.txt, Section 4)."""
+"""One-class machines by doubly stochastic gradients: novelty detection (Dai et al. 2014, Section 4)."""
 
 from __future__ import annotations
 

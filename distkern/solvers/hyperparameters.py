@@ -52,11 +52,21 @@ MEMORY_LIMIT = Parameter(
 
 SCALE = Parameter(
     AUTO,
-    (Words(AUTO, "none", "standard", "minmax", "maxabs"),),
+    (Words(AUTO, "none", "standard", "minmax", "maxabs", "normal", "ranks"),),
     "of each column, fitted on the training rows in a pass before all others and kept in the model; auto: "
     "standard where the ranges of most columns differ more than 30-fold, else minmax where numbers exceed "
     "100, no range 0.01 or a column is farther from 0 than it is wide (of sparse rows maxabs for all), else "
-    "none, as of data sets that were scaled when they were sharded, and kernels of numbers of at least 0",
+    "none, as of data sets that were scaled when they were sharded, and kernels of numbers of at least 0; "
+    "normal: to the normal distribution's quantiles; ranks: to its ranks, both by quantiles of 2,000 rows",
+)
+
+METRIC = Parameter(
+    None,
+    (Words("diagonal", "full"), NOTHING),
+    "in which distances of rows are measured, learned from gradients over 2,000 rows before the first pass; "
+    "diagonal: a weight of each column; full: a matrix; none: Euclidean. scale is then standard, normal, "
+    "ranks or none",
+    {"features": ("random", "nystroem", "kernel")},
 )
 
 DTYPE = Parameter(
@@ -70,7 +80,7 @@ DTYPE = Parameter(
 
 #: of classifiers whose loss is no likelihood
 PROBABILITY = Parameter(
-    False, (FLAG,), "whether probabilities of classes are fitted, on rows that are held out of some cells"
+    True, (FLAG,), "whether probabilities of classes are fitted, on rows that are held out of some cells"
 )
 #: of the machine that is chosen for the data, beside a class_weight and a random_state
 CHOICE = {
@@ -80,6 +90,12 @@ CHOICE = {
         "how what the data's shape leaves open is chosen, on rows that are held out; none: it is not",
     ),
     "memory_limit": MEMORY_LIMIT,
+    "settings": Parameter(
+        None,
+        (Instance(dict, "{name: value}"), NOTHING),
+        "hyperparameters of the algorithm that is chosen, in place of what was chosen for them; --set of any "
+        "of them is one",
+    ),
 }
 
 

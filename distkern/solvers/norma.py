@@ -1,4 +1,4 @@
-"""NORMA: stochastic functional gradients (dsg.txt, Table 2; Kivinen, Smola and Williamson 2004)."""
+"""NORMA: stochastic functional gradients (Dai et al. 2014, Table 2; Kivinen, Smola and Williamson 2004)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random block coordinate descent over explicit features (dsg.txt, Table 2; Richtarik and Takac 2014)."""
+"""Random block coordinate descent over features (Dai et al. 2014, Table 2; Richtarik and Takac 2014)."""
 
 from __future__ import annotations
 

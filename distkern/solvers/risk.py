@@ -79,6 +79,13 @@ class Risk:
 
     def weights(self, block: Block) -> NDArray[np.float64] | None:
         """s, (n_rows,) with mean 1 over the whole split, or None for all ones."""
+        repeats = self.repeats(block)
+        return None if repeats is None else repeats / self.mean_weight
+
+    def repeats(self, block: Block) -> NDArray[np.float64] | None:
+        """How many rows each row stands for, (n_rows,): its weight times that of its class, or None for all
+        ones.
+        """
         if block.weights is None and self.class_weights is None:
             return None
         weights = np.ones(block.n_rows)
@@ -86,7 +93,6 @@ class Risk:
             weights *= block.weights
         if self.class_weights is not None:
             weights *= self.class_weights[block.targets]
-        weights /= self.mean_weight
         return weights
 
     def values(

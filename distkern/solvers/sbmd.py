@@ -1,4 +1,4 @@
-"""Stochastic block mirror descent over explicit features (dsg.txt, Table 2; Dang and Lan 2015)."""
+"""Stochastic block mirror descent over explicit features (Dai et al. 2014, Table 2; Dang and Lan 2015)."""
 
 from __future__ import annotations
 

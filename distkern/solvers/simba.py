@@ -1,4 +1,4 @@
-"""SIMBA: linear support vector machines from single rows and single columns (simba.txt, Algorithm 1)."""
+"""SIMBA: linear support vector machines from single rows and columns (Hazan et al. 2011, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SEARCHED = tuple(float(nu) for nu in np.geomspace(3e-4, 3e-2, 9))
 
 @dataclass(frozen=True)
 class SIMBA(AbstractSolver[SIMBAState]):
-    """Sublinear importance-sampling bi-stochastic algorithm for the soft-margin problem (simba.txt, (3)).
+    """Sublinear importance-sampling bi-stochastic algorithm for soft margins (Hazan et al. 2011, (3)).
 
     max over |w| <= 1, |b| <= 1, 0 <= xi <= 2, sum xi <= n nu of min_i y_i (<w, x_i> + b) + xi_i, for rows
     divided by the largest norm. Round t with eta_t = sqrt(log n / t): draw a row by p = q / |q|_1 and add

@@ -18,7 +18,7 @@ from distkern.solvers.measuring import Model, Sums, held_out, sums_and_slopes
 def snapshot(block: Block, model: Model) -> Sums:
     """One block's share of the objective and of its full gradient.
 
-    The gradient is that of csvrg.txt, equation (7), without lambda: (r, n_outputs) sums of s_i dl/df at the
+    The gradient is that of Tan et al. 2019, (7), without lambda: (r, n_outputs) sums of s_i dl/df at the
     landmark nearest to x_i.
     """
     basis, risk, sums = model.basis, model.risk, Sums.none(model.risk)

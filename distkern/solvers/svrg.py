@@ -1,4 +1,4 @@
-"""SVRG over explicit features that are never stored (cdsg.txt, Section 5; Johnson and Zhang 2013)."""
+"""SVRG over features that are never stored (Li and Poczos 2016, Section 5; Johnson and Zhang 2013)."""
 
 from __future__ import annotations
 

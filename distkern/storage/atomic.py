@@ -145,10 +145,36 @@ class StagedFolder:
             _remove(old)
         _fsync(self._final.parent)
 
+    def commit_new(self) -> None:
+        """:meth:`commit` where nothing may be; of several who try at once, one does.
+
+        Raises
+        ------
+        InputError
+            If something is there.
+        """
+        fsync_tree(self.path)
+        try:
+            # a folder takes the place of an empty one, and of nothing else
+            os.rename(self.path, self._final)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
+            raise already_there(self.target) from None
+        _fsync(self._final.parent)
+
     def publish(self, name: str) -> None:
-        """Put the file ``name`` of this folder, and nothing else, into its place."""
+        """Put the file ``name`` of this folder, and nothing else, into its place; as :meth:`commit_new`."""
         _fsync(self.path / name)
-        os.replace(self.path / name, self._final)
+        try:
+            os.link(self.path / name, self._final)
+        except FileExistsError:
+            raise already_there(self.target) from None
+        except OSError:
+            # a file system without links
+            if self._final.exists():
+                raise already_there(self.target) from None
+            os.replace(self.path / name, self._final)
         _fsync(self._final.parent)
 
     def discard(self) -> None:
@@ -168,8 +194,20 @@ class StagedUpload(StagedFolder):
         """Replace what is at the target: the marks of a whole folder go first and come last."""
         replace_folder(self.path, self._place)
 
+    def commit_new(self) -> None:
+        if self._place.exists():
+            raise already_there(self._place)
+        self.commit()
+
     def publish(self, name: str) -> None:
+        if self._place.exists():
+            raise already_there(self._place)
         put_file(self.path / name, self._place)
+
+
+def already_there(target: Place) -> InputError:
+    """The error for a place at which something is, and which is not written over."""
+    return InputError("already exists", where=str(target), mend="choose another place or remove it")
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.errors import InputError, unknown_name
 from distkern.common.sparse import SparseRows, converted
-from distkern.formats._kinds import TableKinds
+from distkern.formats._kinds import MISSING, TableKinds
 from distkern.formats.base import CHUNK_BYTES, Indices, Meter, RawChunk
 from distkern.storage import chunks as stored
 from distkern.storage import writer
@@ -27,7 +27,7 @@ from distkern.storage.manifest import FILE, Manifest, SplitEntry
 from distkern.storage.preparation import Like
 from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_sparse
 from distkern.storage.spool import Run, Spool, in_order, shuffled
-from distkern.storage.table import told_unseen
+from distkern.storage.table import told_blank, told_unseen
 from distkern.storage.table_fit import KnownRows, Piece, TableFit, TableOptions
 
 Task: TypeAlias = Literal["classification", "regression", "none"]
@@ -109,7 +109,7 @@ class Builder:
         self.shape = Shape()
         self.nameless: str | None = None
         self.form = Form(self.options.sparse, self.options.scale, self.kinds)
-        self.labels = LabelEncoder()
+        self.labels = LabelEncoder(self.kinds is not None and self.kinds.na != MISSING)
         self.target_type = TARGET_TYPES.get(self.options.task)
         self.is_weighted = self.table_options.weight is not None
         #: what is kept of a row in the spools beside its features
@@ -174,9 +174,10 @@ class Builder:
             raise InputError("the rows have no features", where="the input", mend="check the files")
 
     def _feed(self, collector: Collector, chunks: Chunks, what: str, meter: Meter | None) -> None:
-        rows = n_bytes = 0
+        rows = n_bytes = blank = 0
         for chunk in chunks:
             collector.add(chunk)
+            blank += chunk.blank_lines
             if chunk.names is None:
                 self.nameless = chunk.file
             if self.nameless is not None and self.kinds is not None and not self.kinds.is_plain:
@@ -191,6 +192,8 @@ class Builder:
             share = 0.0 if meter is None else meter.share
             self.progress(what, rows, n_bytes, round(rows / share) if share else None)
         collector.flush()
+        if blank:
+            self.notice(told_blank(blank))
 
     def _beside(self, chunk: RawChunk) -> NDArray[Any] | None:
         """Targets, with weights if rows have them."""
@@ -221,11 +224,14 @@ class Builder:
         kinds = self.kinds
         if self.like is not None:
             return None if self.like.table is None else KnownRows(self.like.table)
-        if kinds is None or kinds.order is None or (kinds.is_plain and not self.table_options.ignored):
+        options = self.table_options
+        if kinds is None or kinds.order is None:
+            return None
+        if kinds.is_plain and not options.ignored and options.na is None:
             return None
         target = (self.shape.target_name or "target") if self.options.task == "regression" else None
         is_named = self.shape.names is not None
-        fit = TableFit(kinds, self.table_options, spool.n_rows, target, classes, is_named=is_named)
+        fit = TableFit(kinds, options, spool.n_rows, target, classes, is_named=is_named)
 
         def pieces() -> Iterator[Piece]:
             for rows, beside, numbers in spool.pieces(max(1, CHUNK_BYTES // (8 * self.shape.width))):

@@ -61,6 +61,7 @@ class FileRows:
     id : the column whose text is kept: ``id``, or the table's own, which files need not have
     meter : how much of the files has been read
     unseen : rows with a category that no training row has, by name of column; filled as they are read
+    blank_lines : lines that are no rows; counted as they are read
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class FileRows:
         self.id = self._options.id
         self._has_ids: bool | None = None
         self.unseen: dict[str, int] = {}
+        self.blank_lines = 0
         self.n_features, self._scaling = like.n_features, like.scaling
         self.by_position: list[str] = []
 
@@ -115,6 +117,7 @@ class FileRows:
                     mend="give files with the same columns",
                 )
             self._has_ids = chunk.ids is not None
+            self.blank_lines += chunk.blank_lines
             yield from self._blocks(chunk)
 
     def _blocks(self, chunk: RawChunk) -> Iterator[FileBlock]:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.names import order_by_name
-from distkern.formats._kinds import TableKinds, in_one_piece, is_number
+from distkern.common.targets import plain_targets
+from distkern.formats._kinds import TableKinds, in_one_piece, is_number, written
 from distkern.formats.base import RawChunk
 from distkern.storage.scaling import DEFAULT_SCALING, Scaling, ScalingFit
 from distkern.storage.table import Table, told_unseen
@@ -130,13 +131,13 @@ def _array(values: Any) -> Any:
 
     if hasattr(values, "cat") and hasattr(values.cat, "codes"):
         codes = values.cat.codes.to_numpy()
-        levels = pa.array([str(level) for level in values.cat.categories], pa.string())
+        levels = pa.array([written(level) for level in values.cat.categories], pa.string())
         return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), levels)
     try:
         return in_one_piece(pa.array(values, from_pandas=True))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         # values of several kinds: they are told apart as texts
-        texts = [None if value is None or value != value else str(value) for value in values]
+        texts = [None if value is None or value != value else written(value) for value in values]
         return pa.array(texts, pa.string())
 
 
@@ -191,11 +192,12 @@ def frame_chunks(
         if not len(columns.arrays[0]):
             continue
         values = columns.values(kinds, _decided(kinds, columns))
+        labels = None if targets is None else _labels(targets, first_row)
         for start in range(0, len(values), _MOST_ROWS):
             part = slice(start, start + _MOST_ROWS)
             yield RawChunk(
                 values[part],
-                None if targets is None else _plain_targets(targets[part]),
+                None if labels is None else labels[part],
                 first_row + start,
                 "X",
                 names=columns.names,
@@ -204,9 +206,9 @@ def frame_chunks(
         first_row += len(values)
 
 
-def _plain_targets(targets: Any) -> NDArray[Any]:
+def _labels(targets: Any, first_row: int) -> NDArray[Any]:
     """Numbers, or texts as objects."""
-    plain = np.asarray(targets)
+    plain = plain_targets(targets, first_row=first_row)
     if plain.dtype.kind == "b":
         return plain.astype(np.int8)
     if plain.dtype.kind in "OUS":
@@ -227,7 +229,8 @@ def encode_frame(table: Table, scaling: Scaling, ignored: set[str | None], X: An
         columns = columns.only(kept)
     elif len(columns.names) != len(table.columns):
         raise InputError(
-            f"X has {len(columns.names)} features, but the model expects {len(table.columns)} features",
+            f"X has {len(columns.names)} columns, but the model expects {len(table.columns)} columns as in "
+            f"the table, or {table.n_features} encoded features",
             where="X",
         )
     values = columns.values(table.kinds(), table.names)

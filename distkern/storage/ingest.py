@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.sparse import SparseRows
+from distkern.common.targets import plain_targets
 from distkern.common.urls import redact_urls
 from distkern.formats._files import expand
 from distkern.formats._kinds import TableKinds
@@ -67,6 +68,7 @@ def shard(
     drop: Sequence[str] = (),
     weight: str | None = None,
     id: str | None = None,
+    na: Sequence[str] = (),
     like: Like | None = None,
     progress: Progress | None = None,
     notice: Notice | None = None,
@@ -98,7 +100,9 @@ def shard(
         :class:`distkern.storage.table_fit.TableOptions`
     weight : of tables: column with the weight, above 0, of each training row's loss
     id : of tables: column that names the rows: no feature, and written beside predictions of later files
-    like : prepare rows as these were, fitting nothing; excludes ``scale`` and the three before
+    na : of tables: texts that stand for a missing value, in the target too, instead of those that commonly
+        do, which :data:`distkern.formats._kinds.MISSING` lists; ("",) is the empty text alone
+    like : prepare rows as these were, fitting nothing; excludes ``scale`` and what is said of tables
     progress : called as (what, rows, bytes, rows in all or None)
     notice : called with what the user should know about the rows (under "unit" those of norm 0 stay zeros)
 
@@ -121,7 +125,8 @@ def shard(
     test_files, test_meter = None, None
     if test is not None:
         test_files, test_meter = metered(expand(map(str, _listed(test)), format))
-    table_options = TableOptions(impute, categorical or {}, tuple(drop), weight, id)
+    words = tuple(sorted({word.strip() for word in na})) or None
+    table_options = TableOptions(impute, categorical or {}, tuple(drop), weight, id, words)
     kinds: TableKinds | None = table_options.kinds()
     indices = Indices(zero_based)
     if weight is not None and task == "none":
@@ -140,7 +145,7 @@ def shard(
             raise InputError(
                 "says how rows are prepared, and so do other options",
                 where="--like",
-                mend="leave --scale, --impute, --categorical, --drop and --weight out",
+                mend="leave --scale, --impute, --categorical, --drop, --weight, --id and --na out",
             )
         options = replace(options, scale=like.scaling.kind)
         kinds = None if like.table is None else like.table.kinds()
@@ -265,17 +270,17 @@ def _generated(
         if isinstance(item, RawChunk):
             chunk = item
         else:
-            features, targets = item[0], None if item[1] is None else np.asarray(item[1])
+            features, targets = item[0], None if task == "none" else item[1]
             sparse = hasattr(features, "tocsr")
             features = features.tocsr() if sparse else np.asarray(features)
             if features.ndim != 2 or features.dtype.kind not in "biuf":
                 raise InputError("features must be numbers of shape (n, d)", where=name, mend="reshape them")
             if targets is not None:
+                targets = plain_targets(targets, name, first_row)
                 if targets.shape != (features.shape[0],):
                     raise InputError("targets must have shape (n,)", where=name, mend="give one per row")
                 if targets.dtype.kind in "US":
                     targets = np.array([str(word) for word in targets.astype(str)], dtype=object)
-            targets = None if task == "none" else targets
             rows = (
                 SparseRows.of_scipy(features, numeric(np.asarray(features.data)).dtype)
                 if sparse

@@ -18,9 +18,13 @@ _LARGEST_INTEGER = 2**53
 
 
 class LabelEncoder:
-    """Gives labels int32 codes in the order they are met; :meth:`finish` says which class each code is."""
+    """Gives labels int32 codes in the order they are met; :meth:`finish` says which class each code is.
 
-    def __init__(self) -> None:
+    ``takes_nan``: among texts "nan" and "inf" are labels like others.
+    """
+
+    def __init__(self, takes_nan: bool = False) -> None:
+        self._takes_nan = takes_nan
         self._codes: dict[int | str, int] = {}
         self._places: list[str] = []
 
@@ -60,7 +64,7 @@ class LabelEncoder:
         code = self._codes.get(label)
         if code is not None:
             return code
-        if isinstance(label, str):
+        if isinstance(label, str) and not self._takes_nan:
             number = _parse(label)
             if number is not None and not np.isfinite(number):
                 raise not_finite(number, f"{chunk.place(row)}, target")

@@ -1,4 +1,4 @@
-"""Part of a split's rows as a split of its own: drawn by a seed, stratified, and never copied out."""
+"""Part of a split's rows as a split of its own: drawn by a seed, and never copied out."""
 
 from __future__ import annotations
 
@@ -11,84 +11,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
-from distkern.common.rng import Purpose, stream
+from distkern.common.held_out import Sides, row_keys
 from distkern.common.sparse import Rows, SparseRows, stacked
 from distkern.common.types import AbstractGroup, Block, Floats, GroupOpener, Indices
 from distkern.storage.columns import ColumnsManifest
 from distkern.storage.dataset import Split
 from distkern.storage.shard_reader import ShardReader
 
-#: first index of the streams that order the rows of shards
-_ORDER = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Fraction:
-    """Of ranks 0, 1, 2, ... those at which r f passes a whole number."""
-
-    share: float
-
-    def before(self, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many smaller ranks are taken."""
-        found: NDArray[np.int64] = np.floor(ranks * self.share).astype(np.int64)
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """Of ranks 0, 1, 2, ... every ``of``-th, from ``number`` on."""
-
-    number: int
-    of: int
-
-    def before(self, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many smaller ranks are taken."""
-        return np.maximum(0, -((self.number - ranks) // self.of))
+#: rows of a split up to which each class is on each side in its share to about a row; of more, but for chance
+FEW_ROWS = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Which rows a part has.
-
-    The rows of a class are ranked through all shards: in their order, and within a shard at random. ``rule``
-    says which ranks are held out. So each class is held out in its share, to one row, and each shard gives
-    about its own, and what a shard gives follows from the rows of each class in the shards before it.
+    """Which rows a part has: those of a side, or of all others.
 
     Attributes
     ----------
-    seed : of the order within shards
-    rule : which rows are held out
-    held_out : whether these are the part; otherwise it is the others, of which
+    sides : on which each row lies
+    side : that is held out
+    held_out : whether its rows are the part; otherwise it is the others, of which
     share : of each class are taken
     first : these are the first ones, so that later shards need not be read; otherwise they lie evenly in all
     """
 
-    seed: int
-    rule: Fraction | Fold
+    sides: Sides
+    side: int
     held_out: bool
     share: float = 1.0
     first: bool = True
 
-    def takes(self, ranks: NDArray[np.int64], totals: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which ranks, of classes with so many rows each, are taken."""
-        held = self.rule.before(ranks + 1) > self.rule.before(ranks)
-        if self.held_out:
-            return held
-        return ~held & (self._kept_before(ranks + 1, totals) > self._kept_before(ranks, totals))
-
     def before(self, ranks: NDArray[np.int64], totals: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many smaller ranks are taken."""
-        return self.rule.before(ranks) if self.held_out else self._kept_before(ranks, totals)
-
-    def _kept_before(self, ranks: NDArray[np.int64], totals: NDArray[np.int64]) -> NDArray[np.int64]:
-        learned = ranks - self.rule.before(ranks)
-        if self.share >= 1.0:
-            return learned
+        """How many smaller ranks are taken among the rows of a class on the part's side, so many in all."""
+        if self.held_out or self.share >= 1.0:
+            return ranks
         if not self.first:
-            return _rounded_up(learned * self.share)
-        most = _rounded_up((totals - self.rule.before(totals)) * self.share)
-        first: NDArray[np.int64] = np.minimum(learned, most)
+            return _rounded_up(ranks * self.share)
+        first: NDArray[np.int64] = np.minimum(ranks, _rounded_up(totals * self.share))
         return first
+
+    def positions(self, block: Block, earlier: tuple[int, ...], totals: tuple[int, ...]) -> NDArray[np.int64]:
+        """The rows of a block that are taken, in order.
+
+        Parameters
+        ----------
+        earlier, totals : rows of each class on the part's side in earlier blocks, and in all
+        """
+        own = np.flatnonzero((self.sides.of(block.features) == self.side) == self.held_out)
+        if self.held_out or self.share >= 1.0:
+            return own
+        codes = _codes(block, len(totals))[own]
+        order = np.argsort(codes, kind="stable")
+        counts = np.bincount(codes, minlength=len(totals))
+        ranks = np.empty(len(own), dtype=np.int64)
+        ranks[order] = np.arange(len(own)) - (np.cumsum(counts) - counts)[codes[order]]
+        ranks += np.array(earlier, dtype=np.int64)[codes]
+        of_class = np.array(totals, dtype=np.int64)[codes]
+        return own[self.before(ranks + 1, of_class) > self.before(ranks, of_class)]
 
 
 def _rounded_up(numbers: Floats) -> NDArray[np.int64]:
@@ -96,15 +75,24 @@ def _rounded_up(numbers: Floats) -> NDArray[np.int64]:
     return whole
 
 
+def _codes(block: Block, n_classes: int) -> NDArray[np.int64]:
+    """(n_rows,) codes of the classes; 0 where there are none."""
+    if n_classes == 1 or block.targets is None:
+        return np.zeros(block.n_rows, dtype=np.int64)
+    return block.targets.astype(np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class PartReader(ShardReader):
     """Reads the rows of a shard that are in a part, in the order in which they are stored.
+
+    Which they are follows from the features, so whatever is asked for, those are read.
 
     Attributes
     ----------
     draw : which they are
     place : of the block among those of the part
-    earlier, totals : rows of each class in earlier shards, and in all
+    earlier, totals : rows of each class on the part's side in earlier shards, and in all
     """
 
     draw: Draw
@@ -113,50 +101,39 @@ class PartReader(ShardReader):
     totals: tuple[int, ...]
 
     def __call__(self) -> Block:
-        block = self._stored()
-        return replace(block.take(self._positions(block.targets)), index=self.place)
+        block = self.stored()
+        return replace(block.take(self.taken(block)), index=self.place)
 
     @property
-    def _stored(self) -> ShardReader:
+    def stored(self) -> ShardReader:
         """What reads the whole shard."""
         return ShardReader(**{part.name: getattr(self, part.name) for part in fields(ShardReader)})
 
     def targets(self) -> NDArray[Any] | None:
-        values = self._stored.targets()
-        return None if values is None else values[self._positions(values)]
+        block = self.stored()
+        return None if block.targets is None else block.targets[self.taken(block)]
 
     def weights(self) -> NDArray[np.float64] | None:
-        values = self._stored.weights()
+        values = self.stored.weights()
         return None if values is None else values[self.positions()]
 
     def source_rows(self) -> NDArray[np.int64] | None:
-        values = self._stored.source_rows()
+        values = self.stored.source_rows()
         return None if values is None else values[self.positions()]
 
     def positions(self) -> NDArray[np.int64]:
         """The rows of the shard that are in the part, in order."""
-        return self._positions(self._stored.targets() if len(self.totals) > 1 else None)
+        return self.taken(self.stored())
 
-    def _positions(self, targets: NDArray[Any] | None) -> NDArray[np.int64]:
-        n_rows = self.entry.rows
-        codes = np.zeros(n_rows, dtype=np.int64)
-        if len(self.totals) > 1 and targets is not None:
-            codes = targets.astype(np.int64)
-        keys = stream(self.draw.seed, Purpose.VALIDATION, _ORDER, self.index).permutation(n_rows)
-        order = np.lexsort((keys, codes))
-        counts = np.bincount(codes, minlength=len(self.totals))
-        starts = np.cumsum(counts) - counts
-        ranks = np.empty(n_rows, dtype=np.int64)
-        ranks[order] = np.arange(n_rows) - starts[codes[order]]
-        ranks += np.array(self.earlier, dtype=np.int64)[codes]
-        return np.flatnonzero(self.draw.takes(ranks, np.array(self.totals, dtype=np.int64)[codes]))
+    def taken(self, block: Block) -> NDArray[np.int64]:
+        """The rows of the whole shard's block that are in the part, in order."""
+        return self.draw.positions(block, self.earlier, self.totals)
 
 
 class Part(Split):
     """The rows of a split that a :class:`Draw` takes; whatever takes a split takes it.
 
-    Shards without a row in it are no blocks of it, and never read. How many rows a block has follows from the
-    manifest; only of data with weights of rows are the targets and weights read when a part is made.
+    Shards without a row in it are no blocks of it, and never read.
 
     Attributes
     ----------
@@ -165,19 +142,20 @@ class Part(Split):
     kept_as : as of every source: all fits to equal parts share what a process keeps of them
     """
 
-    def __init__(self, whole: Split, draw: Draw) -> None:
+    def __init__(self, whole: Split, draw: Draw, counts: NDArray[np.int64]) -> None:
+        """``counts``: (n_blocks, n_sides, n_classes) rows of all sides, see :func:`count_sides`."""
         self.__dict__.update(whole.__dict__)
         self.whole, self.draw = whole, draw
-        counts = _class_rows(whole)
-        totals = counts.sum(axis=0)
-        earlier = np.cumsum(counts, axis=0) - counts
-        taken = draw.before(earlier + counts, totals) - draw.before(earlier, totals)
+        own = counts[:, draw.side] if draw.held_out else counts.sum(axis=1) - counts[:, draw.side]
+        totals = own.sum(axis=0)
+        earlier = np.cumsum(own, axis=0) - own
+        taken = draw.before(earlier + own, totals) - draw.before(earlier, totals)
         self._present = np.flatnonzero(taken.sum(axis=1)).tolist()
         if not self._present:
             raise InputError(
                 f"of {whole.n_rows:,} rows none is {'held out' if draw.held_out else 'left to learn from'}",
                 where=str(whole.dataset.path),
-                mend="hold out another share of them",
+                mend="hold out another share of them; equal rows go together",
             )
         self._totals = tuple(totals.tolist())
         self._earlier = [tuple(earlier[shard].tolist()) for shard in self._present]
@@ -188,20 +166,20 @@ class Part(Split):
             self.class_counts = taken.sum(axis=0)
         self.n_entries = whole.n_entries * self.n_rows // whole.n_rows
         if whole.weight_totals is not None:
-            self._weigh(len(whole.weight_totals))
+            n_classes = len(whole.weight_totals)
+            self.weight_totals, self.largest_weights = np.zeros(n_classes), np.zeros(n_classes)
 
-    def _weigh(self, n_classes: int) -> None:
-        totals, largest = np.zeros(n_classes), np.zeros(n_classes)
-        for block in range(self.n_blocks):
-            reader = self.reader(block)
-            weights, targets = reader.weights(), reader.targets()
-            assert weights is not None
-            codes = np.zeros(len(weights), dtype=np.int64)
-            if self.class_counts is not None and targets is not None:
-                codes = targets.astype(np.int64)
-            totals += np.bincount(codes, weights=weights, minlength=n_classes)
-            np.maximum.at(largest, codes, weights)
-        self.weight_totals, self.largest_weights = totals, largest
+    def weigh(self, shard: int, block: Block) -> None:
+        """Add the weights of the rows that are in the part; of a split with weights, once for each shard."""
+        if shard not in self._present:
+            return
+        own = block.take(self.reader(self._present.index(shard)).taken(block))
+        assert own.weights is not None
+        assert self.weight_totals is not None
+        assert self.largest_weights is not None
+        codes = _codes(own, len(self.weight_totals))
+        self.weight_totals += np.bincount(codes, weights=own.weights, minlength=len(self.weight_totals))
+        np.maximum.at(self.largest_weights, codes, own.weights)
 
     @property
     def n_nonzero(self) -> int | None:
@@ -244,12 +222,6 @@ class Part(Split):
         return f"<{self.n_rows:,} of the {self.whole!r}>"
 
 
-def _class_rows(split: Split) -> NDArray[np.int64]:
-    """(n_shards, n_classes) rows of each class in each shard; one class where there are none."""
-    counts = [shard.class_counts or (shard.rows,) for shard in split._shards]
-    return np.array(counts, dtype=np.int64)
-
-
 @dataclass(frozen=True, slots=True)
 class PartGroupOpener:
     """Opens a :class:`PartGroup` in any process.
@@ -276,15 +248,22 @@ class PartGroup(AbstractGroup):
         self.n_rows, self.n_features = opener.n_rows, opener.n_features
         self._readers = [reader for _, own in opener.groups for _, reader in own]
         self._groups = [open_group() for open_group, _ in opener.groups]
+        found = [[reader.positions() for _, reader in own] for _, own in opener.groups]
+        self._taken = [positions for group in found for positions in group]
         self._positions = [
-            np.concatenate([start + reader.positions() for start, reader in own]) for _, own in opener.groups
+            np.concatenate([start + positions for (start, _), positions in zip(own, group, strict=True)])
+            for (_, own), group in zip(opener.groups, found, strict=True)
         ]
         self._ends = np.cumsum([len(positions) for positions in self._positions])
 
     @cached_property
     def targets(self) -> NDArray[Any] | None:  # type: ignore[override]
         """(n_rows,), read when first asked for."""
-        parts = [targets for reader in self._readers if (targets := reader.targets()) is not None]
+        parts = [
+            targets[positions]
+            for reader, positions in zip(self._readers, self._taken, strict=True)
+            if (targets := reader.stored.targets()) is not None
+        ]
         return np.concatenate(parts) if parts else None
 
     def rows(self, positions: Indices) -> Rows:
@@ -338,14 +317,51 @@ def _beside(parts: Sequence[Rows]) -> Rows:
     )
 
 
-def held_out_parts(
-    split: Split, validation: float | int, seed: int, share: float = 1.0
-) -> list[tuple[Part, Part]]:
-    """Rows to learn from and rows that are held out, drawn by the seed alone: one pair, or one of each fold.
+def sides_of(split: Split, validation: float | int, seed: int) -> Sides:
+    """The sides of the rows that are held out, drawn by the seed: one, before that of all others, or folds.
+
+    Only a split of a few rows is read.
 
     Parameters
     ----------
     validation : share of the rows that are held out, in (0, 1), or a number of folds
+    """
+    cuts: tuple[float, ...] = (float(validation),)
+    if isinstance(validation, int):
+        cuts = tuple(fold / validation for fold in range(1, validation))
+    if split.n_rows > FEW_ROWS:
+        return Sides(cuts, seed)
+    keys, codes = [], []
+    for number in range(split.n_blocks):
+        block = split.reader(number)()
+        keys.append(row_keys(block.features))
+        codes.append(_codes(block, n_classes_of(split)))
+    return Sides.of_few(cuts, seed, np.concatenate(keys), np.concatenate(codes))
+
+
+def n_classes_of(split: Split) -> int:
+    """Classes by which rows are counted; 1 where there are none."""
+    return 1 if split.class_counts is None else len(split.class_counts)
+
+
+def count_sides(block: Block, operand: tuple[Sides, int]) -> NDArray[np.int64]:
+    """(1, n_sides, n_classes) rows of a block by side and class; what is given is the sides and n_classes."""
+    sides, n_classes = operand
+    cells = sides.of(block.features) * n_classes + _codes(block, n_classes)
+    return np.bincount(cells, minlength=sides.n_sides * n_classes).reshape(1, sides.n_sides, n_classes)
+
+
+def held_out_parts(
+    split: Split, validation: float | int, sides: Sides, counts: NDArray[np.int64], share: float = 1.0
+) -> list[tuple[Part, Part]]:
+    """Rows to learn from and rows that are held out: one pair, or one of each fold.
+
+    No row of one equals a row of the other. Rows with weights are read once more, to add those up.
+
+    Parameters
+    ----------
+    validation, sides : see :func:`sides_of`
+    counts : (n_blocks, n_sides, n_classes), :func:`count_sides` of all blocks of the split
     share : of the rows to learn from
 
     Raises
@@ -353,12 +369,18 @@ def held_out_parts(
     InputError
         If no rows are left of one or the other.
     """
-    rules: list[Fraction | Fold] = [Fraction(float(validation))]
-    if isinstance(validation, int):
-        rules = [Fold(number, validation) for number in range(validation)]
     # the first rows of data that were not shuffled may be of one kind
     first = split.is_shuffled
-    return [
-        (Part(split, Draw(seed, rule, False, share, first)), Part(split, Draw(seed, rule, True)))
-        for rule in rules
+    pairs = [
+        (
+            Part(split, Draw(sides, side, False, share, first), counts),
+            Part(split, Draw(sides, side, True), counts),
+        )
+        for side in range(validation if isinstance(validation, int) else 1)
     ]
+    if split.weight_totals is not None:
+        for shard in range(split.n_blocks):
+            block = split.reader(shard)()
+            for part in (one for pair in pairs for one in pair):
+                part.weigh(shard, block)
+    return pairs

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import secrets
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.storage import chunks
-from distkern.storage.arrays import load_arrays, save_arrays
+from distkern.storage.arrays import array_names, load_arrays, save_arrays
 from distkern.storage.atomic import flushed, write_bytes_atomic, write_text_atomic
 from distkern.storage.description import Description, as_read
 from distkern.storage.places import Location, Place, absolute, read_range
@@ -77,9 +79,20 @@ class _Parts(SharedFolder):
         self._of, self._stays = of, stays
 
     def records(self) -> dict[int, dict[str, Any]]:
-        """The records of the parts that are there."""
-        parts = (self._part(file) for file in self.folder.iterdir() if file.suffix == ".json")
-        return {part.number: part.record for part in parts if part.of == self._of}
+        """The records of the parts that are there; one of which anything is missing or changed is not."""
+        found = {}
+        for file in self.folder.iterdir():
+            if file.suffix == ".json":
+                with suppress(InputError):
+                    part = self._part(file)
+                    if part.of == self._of:
+                        self._check(part)
+                        found[part.number] = part.record
+        return found
+
+    @abstractmethod
+    def _check(self, part: _Part) -> None:
+        """Read all of a part; :class:`InputError` if it is not what was put."""
 
     def _describe(self, number: int, record: Mapping[str, Any], **more: str) -> dict[str, Any]:
         """Say that a part is there; its record, as it will be read."""
@@ -105,6 +118,11 @@ class ArrayParts(_Parts):
         with flushed(self._stays):
             fingerprint = save_arrays(self.folder / f"{number}", arrays)
             return self._describe(number, record, arrays=fingerprint)
+
+    def _check(self, part: _Part) -> None:
+        folder = self.folder / f"{part.number}"
+        for name in array_names(folder):
+            load_arrays(folder, [name], fingerprint=part.arrays)
 
     def fingerprint(self, number: int) -> str:
         """What a part's arrays are known by, for :class:`StoredParts`."""
@@ -168,7 +186,7 @@ class SlicedParts(_Parts):
                 stop += len(values)
             checksum = chunks.crc32c(np.frombuffer(content, np.uint8)[start:stop])
             table[place] = (start, stop, checksum, 0)
-            table[place]["check"] = self._check(number, place, table[place])
+            table[place]["check"] = self._checksum(number, place, table[place])
             start = stop
         content[: table.nbytes] = table.tobytes()
         with flushed(self._stays):
@@ -214,7 +232,7 @@ class SlicedParts(_Parts):
         low = place * _ENTRY.itemsize
         try:
             entry = np.frombuffer(read_range(file, low, low + _ENTRY.itemsize), dtype=_ENTRY)
-            if len(entry) != 1 or int(entry[0]["check"]) != self._check(number, place, entry[0]):
+            if len(entry) != 1 or int(entry[0]["check"]) != self._checksum(number, place, entry[0]):
                 raise chunks.damaged("its table of slices is damaged, or of another run", file)
             start, stop = int(entry[0]["start"]), int(entry[0]["stop"])
             content = np.frombuffer(read_range(file, start, stop), dtype=np.uint8)
@@ -229,7 +247,13 @@ class SlicedParts(_Parts):
             done += size
         return arrays
 
-    def _check(self, number: int, place: int, entry: Any) -> int:
+    def _check(self, part: _Part) -> None:
+        # the first entry says how long the table is, and is itself checked with the first slice
+        self._slice(0, part.number)
+        for place in range(1, len(self.offsets(part.number)) - 1):
+            self._slice(place, part.number)
+
+    def _checksum(self, number: int, place: int, entry: Any) -> int:
         whose = np.frombuffer(f"{self._of}/{number}/{place}".encode(), dtype=np.uint8)
         return chunks.crc32c(np.frombuffer(entry.tobytes()[:-4], dtype=np.uint8), chunks.crc32c(whose))
 
@@ -249,6 +273,12 @@ class StoredParts:
 
     folder: Place
     fingerprints: tuple[str, ...]
+
+    def missing(self) -> Place | None:
+        """The first part that is not there; those that are there are not read."""
+        there = {entry.name for entry in self.folder.iterdir()} if self.folder.is_dir() else set()
+        numbers = (number for number in range(len(self.fingerprints)) if str(number) not in there)
+        return next((self.folder / f"{number}" for number in numbers), None)
 
     def load(self, number: int) -> dict[str, NDArray[Any]]:
         """The arrays of a part; raises as :func:`~distkern.storage.arrays.load_arrays`."""

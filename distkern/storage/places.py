@@ -229,25 +229,6 @@ def create_exclusively(place: Place, text: str) -> None:
         raise FileExistsError(str(place))
 
 
-def copy_to_local(source: Place, target: Path) -> None:
-    """Copy a file, or a folder with all in it, to a path of this machine at which nothing is."""
-    if isinstance(source, Path):
-        import shutil
-
-        if source.is_dir():
-            shutil.copytree(source, target)
-        else:
-            shutil.copy2(source, target)
-        return
-    entries = [*source.iterdir()] if source.is_dir() else []
-    if not entries:
-        ask(source.url, lambda system, path: system.get_file(path, str(target)))
-        return
-    target.mkdir()
-    for entry in entries:
-        copy_to_local(entry, target / entry.name)
-
-
 def remove_tree(place: Place) -> None:
     """Remove a folder and all in it, its marks first; what is not there is passed over."""
     if isinstance(place, Path):

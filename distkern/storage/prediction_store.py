@@ -113,7 +113,7 @@ class _ZarrStore(PredictionStore):
 
     def finish(self, staged: StagedFolder, name: str) -> None:
         self.remove_mark()
-        staged.commit()
+        staged.commit_new()
 
 
 class _NpyStore(PredictionStore):

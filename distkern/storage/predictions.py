@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.errors import InputError
 from distkern.storage import chunks
-from distkern.storage.atomic import StagedFolder, explain_errors, staged_folder
+from distkern.storage.atomic import StagedFolder, already_there, explain_errors, staged_folder
 from distkern.storage.places import Place
 
 _TEXT_CHUNK = 2**20
@@ -102,7 +102,7 @@ class _ZarrWriter:
         for array in (self._predictions, self._keys, self._ends):
             if array is not None:
                 array.finish()
-        self._staged.commit()
+        self._staged.commit_new()
 
 
 def create_group(folder: Path, classes: list[Any] | None, id: str | None = None) -> None:
@@ -164,7 +164,7 @@ def open_prediction_writer(
 def check_place(path: Place, id: str | None = None) -> None:
     """Refuse what :func:`open_prediction_writer` refuses."""
     if path.exists():
-        raise InputError("already exists", where=str(path), mend="choose another place or remove it")
+        raise already_there(path)
     if path.suffix == ".npy" and id is not None:
         raise InputError(
             "a .npy file has no place for ids", where=str(path), mend="end the name in .csv or .zarr"

@@ -80,6 +80,19 @@ class Scaling:
                 out[tile] = self._scaled(rows[tile])
         return out
 
+    def apply_columns(self, columns: Rows, wanted: NDArray[np.intp], out_dtype: DTypeLike) -> Rows:
+        """Some columns of scaled rows, (n_columns, n_rows), by the operations of rows: a number is the same
+        in its row and in its column."""
+        if self.shift is None or self.factor is None:
+            return columns.astype(out_dtype)
+        if isinstance(columns, SparseRows):
+            entries = columns.data.astype(np.float64) * self.factor[wanted][columns.row_of_entries]
+            return columns.with_data(entries.astype(out_dtype))
+        values = columns.astype(np.float64)
+        values -= self.shift[wanted][:, None]
+        values *= self.factor[wanted][:, None]
+        return values.astype(out_dtype)
+
     def _scaled(self, rows: Floats) -> Floats:
         if self.kind == "none":
             return rows

@@ -122,6 +122,7 @@ class Table:
     is_named : files name the columns; else they stand in this order
     id : name of the column of those that names the rows, if one does
     refuses_missing : rows with a missing value that is no category are refused
+    na : texts that stand for a missing value, where the user has said so
     """
 
     columns: tuple[Column, ...]
@@ -129,6 +130,7 @@ class Table:
     is_named: bool = True
     refuses_missing: bool = False
     id: str | None = None
+    na: tuple[str, ...] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -159,6 +161,8 @@ class Table:
             fixed=True,
             refuses_missing=self.refuses_missing,
             is_named=self.is_named,
+            na=self.na,
+            unused=[column.name for column in self.columns if column.encoding == "drop"],
         )
 
     def encode(
@@ -202,6 +206,7 @@ class Table:
             "is_named": self.is_named,
             "refuses_missing": self.refuses_missing,
             "id": self.id,
+            **({} if self.na is None else {"na": list(self.na)}),
         }
 
 
@@ -209,6 +214,11 @@ def add_counts(total: dict[str, int], more: Mapping[str, int]) -> None:
     """Add counts by name."""
     for name, count in more.items():
         total[name] = total.get(name, 0) + count
+
+
+def told_blank(count: int) -> str:
+    """A sentence on lines of text files that are no rows."""
+    return "1 blank line is no row" if count == 1 else f"{count:,} blank lines are no rows"
 
 
 def told_unseen(unseen: Mapping[str, int], rows: str) -> str:

@@ -46,6 +46,7 @@ class TableOptions:
     drop : columns that are no features
     weight : column with the weights of the training rows
     id : column that names the rows, which is no feature and is written beside predictions
+    na : texts that stand for a missing value, in the target too; None: those that commonly do
     """
 
     impute: Impute = "mean"
@@ -53,6 +54,7 @@ class TableOptions:
     drop: tuple[str, ...] = ()
     weight: str | None = None
     id: str | None = None
+    na: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.impute not in IMPUTE:
@@ -75,7 +77,9 @@ class TableOptions:
     def kinds(self) -> TableKinds:
         """What reads the tables."""
         categories = [name for name, word in self.categorical.items() if word != "drop"]
-        return TableKinds(dict.fromkeys(categories, "category"), refuses_missing=self.impute == "none")
+        return TableKinds(
+            dict.fromkeys(categories, "category"), refuses_missing=self.impute == "none", na=self.na
+        )
 
 
 #: values (n, n_columns), targets (n,), which are numbers or class codes or None, and the numbers of the rows
@@ -303,6 +307,7 @@ class TableFit:
             self._is_named,
             refuses_missing=self._options.impute == "none",
             id=self._options.id,
+            na=self._options.na,
         )
 
     def own_means(

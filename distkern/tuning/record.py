@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from distkern.common.errors import InputError
+from distkern.common.errors import CorruptDataError, InputError
 from distkern.storage.atomic import explain_errors, write_text_atomic
-from distkern.storage.description import Description, as_read
+from distkern.storage.description import Description, as_read, fingerprint
 from distkern.storage.places import Place, remove_tree
 
 _SEARCH = Description("distkern-search", "a search", 1, 1, "search again in another folder")
@@ -68,11 +68,13 @@ class SearchFolder:
     """Where trials are kept; without a place they stay in memory.
 
     ``search.json`` says which search it is, ``trials/`` has a file for each trial that has finished, whole or
-    not at all, and ``running/`` the checkpoints of those under way.
+    not at all, and ``running/`` the checkpoints of those under way. A trial's file says of which search,
+    candidate, rung and fold it is.
     """
 
     def __init__(self, place: Place | None) -> None:
         self.place = place
+        self._search = ""
         self._found: dict[Task, Trial] = {}
 
     def begin(self, identity: Mapping[str, Any]) -> None:
@@ -86,6 +88,7 @@ class SearchFolder:
         if self.place is None:
             return
         now = as_read(identity)
+        self._search = fingerprint(now)
         file = self.place / "search.json"
         if file.exists():
             then, _ = _SEARCH.open(file.read_bytes(), str(file))
@@ -107,27 +110,51 @@ class SearchFolder:
         Raises
         ------
         CorruptDataError
-            If its file is damaged.
+            If its file is damaged, or of another trial.
         """
         if task not in self._found and self.place is not None:
             file = self.place / "trials" / f"{task.name}.json"
             if file.exists():
-                content, _ = _TRIAL.open(file.read_bytes(), str(file))
-                self._found[task] = _TRIAL.read(Trial, content, str(file))
+                self._found[task] = self._read(file)
         return self._found.get(task)
+
+    def _read(self, file: Place) -> Trial:
+        content, _ = _TRIAL.open(file.read_bytes(), str(file))
+        trial = _TRIAL.read(Trial, content, str(file))
+        whose = f"trial {trial.task.name}" if trial.task.name != file.stem else "a trial of another search"
+        if trial.task.name != file.stem or content.get("search") != self._search:
+            raise CorruptDataError(f"is {whose}", where=str(file), mend=_TRIAL.again)
+        return trial
 
     def keep(self, trial: Trial) -> None:
         """Add a trial, which is never made again."""
         if self.place is not None:
-            write_text_atomic(self.place / "trials" / f"{trial.task.name}.json", _TRIAL.text(asdict(trial)))
+            content = {**asdict(trial), "search": self._search}
+            write_text_atomic(self.place / "trials" / f"{trial.task.name}.json", _TRIAL.text(content))
             self.clear(trial.task)
         self._found[trial.task] = trial
+
+    def copy_to(self, place: Place) -> None:
+        """Write the search and its trials to another folder; each is read and checked, as :meth:`trial`."""
+        assert self.place is not None, "what is copied is stored"
+        file = self.place / "search.json"
+        content, _ = _SEARCH.open(file.read_bytes(), str(file))
+        identity = {key: value for key, value in content.items() if not key.startswith("encoding-")}
+        self._search = fingerprint(identity)
+        copy = SearchFolder(place)
+        copy.begin(identity)
+        for file in self._files():
+            copy.keep(self._read(file))
+
+    def _files(self) -> list[Place]:
+        assert self.place is not None, "trials without a place are in memory"
+        return [file for file in (self.place / "trials").iterdir() if file.name[:1] != "."]
 
     def n_kept(self) -> int:
         """Trials that are kept; by their files, for an interruption may come right after one is written."""
         if self.place is None:
             return len(self._found)
-        return sum(file.name[:1] != "." for file in (self.place / "trials").iterdir())
+        return len(self._files())
 
     def checkpoints(self, task: Task) -> Place | None:
         """Where the fit of a trial leaves its checkpoints."""

@@ -10,7 +10,6 @@ from typing import Any
 
 from distkern.common.errors import DistkernError, InputError
 from distkern.storage.dataset import Split
-from distkern.storage.part import Part, held_out_parts
 from distkern.tuning.candidate import Candidate, in_words
 from distkern.tuning.metric import Metric
 from distkern.tuning.record import SearchFolder, Task, Trial
@@ -88,24 +87,25 @@ class Search:
                 )
         return metric
 
-    @cached_property
-    def _folds(self) -> list[tuple[Part, Part]]:
-        return held_out_parts(self.split, self.validation, self.seed)
+    @property
+    def n_folds(self) -> int:
+        """Pairs of rows to learn from and held-out rows."""
+        return self.validation if isinstance(self.validation, int) else 1
+
+    @property
+    def held_out_share(self) -> float:
+        """Of the rows, in each fold."""
+        return 1 / self.validation if isinstance(self.validation, int) else self.validation
 
     @cached_property
     def rungs(self) -> list[Rung]:
-        n_rows = min(learned.n_rows for learned, _ in self._folds)
+        n_rows = int(self.split.n_rows * (1 - self.held_out_share))
         return rungs_of(self.method, len(self.candidates), n_rows, self.factor)
-
-    def parts(self, rung: int) -> list[tuple[Part, Part]]:
-        """Rows to learn from and held-out rows, of each fold."""
-        share = self.rungs[rung].share
-        return self._folds if share == 1.0 else held_out_parts(self.split, self.validation, self.seed, share)
 
     @property
     def n_trials(self) -> int:
         """Of all rungs."""
-        return sum(rung.n_candidates for rung in self.rungs) * len(self._folds)
+        return sum(rung.n_candidates for rung in self.rungs) * self.n_folds
 
     def identity(self) -> dict[str, Any]:
         """What a search that is taken up again must have in common with the one that was begun."""
@@ -149,7 +149,7 @@ class Search:
         with Workshop(self, where or Where(), watcher) as workshop:
             for number, rung in enumerate(self.rungs):
                 going_on = going_on[: rung.n_candidates]
-                folds = range(len(self._folds))
+                folds = range(self.n_folds)
                 trials = workshop.make([Task(one, number, fold) for one in going_on for fold in folds])
                 for one in going_on:
                     own = tuple(trials[Task(one, number, fold)] for fold in folds)

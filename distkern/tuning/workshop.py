@@ -13,10 +13,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from distkern.common import interrupts
 from distkern.common.errors import DivergenceError, MemoryBudgetError
+from distkern.common.held_out import Sides
 from distkern.engine.budget import Machine
 from distkern.engine.cache import forget
 from distkern.engine.drive import Interrupted
@@ -27,8 +30,9 @@ from distkern.engine.sharing import SharedPasses
 from distkern.runs.evaluation import evaluate_split, evaluation_passes
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked, whose_limit
 from distkern.runs.run import plan_on
+from distkern.runs.sides import counted_sides
 from distkern.storage.dataset import Split
-from distkern.storage.part import Part
+from distkern.storage.part import Part, held_out_parts, sides_of
 from distkern.tuning.candidate import Candidate, in_words
 from distkern.tuning.record import Task, Trial
 
@@ -82,13 +86,19 @@ class Workshop:
     def __init__(self, search: Search, where: Where, watcher: Watcher) -> None:
         self._search, self._where, self._watcher = search, where, watcher
         self._stack = ExitStack()
+        self._executor: AbstractExecutor
         self._executors: list[AbstractExecutor] = []
+        self._sides: tuple[Sides, NDArray[np.int64]] | None = None
+        self._parts: list[tuple[Part, Part]] = []
         self._jobs = where.jobs or 1
         self._stopping = threading.Event()
         self._done = 0
         self._lock = threading.Lock()
 
     def __enter__(self) -> Workshop:
+        self._done = self._search.folder.n_kept()
+        if self._done:
+            self._watcher.resumed(self._done)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -99,16 +109,13 @@ class Workshop:
         self._stack.close()
 
     def make(self, tasks: Sequence[Task]) -> dict[Task, Trial]:
-        """The trials of tasks; those that have been made are not made again."""
+        """The trials of tasks of one rung; those that have been made are not made again."""
         open_tasks = [task for task in tasks if self._search.folder.trial(task) is None]
-        n_found = len(tasks) - len(open_tasks)
-        self._done += n_found
-        if n_found:
-            self._watcher.resumed(n_found)
         if open_tasks:
             if not self._executors:
                 self._open()
             try:
+                self._parts = self._made_parts(open_tasks[0].rung)
                 if self._jobs == 1:
                     self._work(deque(open_tasks), self._executors[0])
                 else:
@@ -117,6 +124,16 @@ class Workshop:
                 raise Interrupted(self._farewell()) from interrupt
         made = {task: self._search.folder.trial(task) for task in tasks}
         return {task: trial for task, trial in made.items() if trial is not None}
+
+    def _made_parts(self, rung: int) -> list[tuple[Part, Part]]:
+        """Rows to learn from and held-out rows, of each fold; which they are is found in one pass, once."""
+        search = self._search
+        if self._sides is None:
+            sides = sides_of(search.split, search.validation, search.seed)
+            listeners = (stop_if_asked, lambda event: self._watcher.look())
+            # trials that share its passes have not begun
+            self._sides = sides, counted_sides(search.split, sides, self._executor, listeners)
+        return held_out_parts(search.split, search.validation, *self._sides, search.rungs[rung].share)
 
     def _farewell(self) -> str:
         folder = self._search.folder
@@ -130,6 +147,7 @@ class Workshop:
         executor = self._stack.enter_context(
             opened_executor(where.scheduler, where.workers, where.memory_limit, self._check, where.dashboard)
         )
+        self._executor = executor
         if self._jobs == 1:
             self._executors = [executor]
             return
@@ -217,7 +235,7 @@ class Workshop:
     def _trial(self, task: Task, executor: AbstractExecutor) -> Trial:
         search = self._search
         candidate = search.candidates[task.candidate]
-        learned, held_out = search.parts(task.rung)[task.fold]
+        learned, held_out = self._parts[task.fold]
         self._watcher.began(candidate, task)
         listeners = (*self._watcher.listeners(candidate, task), self._stop_if_told(), stop_if_asked)
         model, checkpoints = clone(candidate.estimator), search.folder.checkpoints(task)

@@ -86,7 +86,7 @@ def test_a_folder_is_trained_to_by_one_at_a_time(
         # somebody who thinks that it is dead takes over: it stops and writes no more
         JobFolder(out).claim()
         _, said = resumed.communicate(timeout=60)
-        assert resumed.returncode == 1
+        assert resumed.returncode == 2
         assert "another driver has taken over" in said
     finally:
         resumed.kill()

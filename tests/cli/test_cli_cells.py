@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -43,31 +44,37 @@ def test_the_choice_and_the_columns_that_matter_are_shown_everywhere(
     assert main(["train", "--data", str(tmp_path / "d.zarr"), "--out", str(tmp_path / "m"), *arguments]) == 0
     shown = capsys.readouterr().err.splitlines()
     model = load_model(tmp_path / "m")
-    shares = model.feature_importances_
-    assert shares.shape == (5,)
-    assert shares.sum() == pytest.approx(1.0)
-    assert set(np.argsort(shares)[-2:]) == {1, 3}
-    assert np.sort(shares)[-2] > 2 * np.sort(shares)[-3]
+    found = model.importances_
+    assert (found.split, found.n_rows, found.left_out) == ("train", 600, 0)
+    names = NAMES if named else tuple(f"column {place + 1}" for place in range(5))
+    order, costs = zip(*((each.column, each.loss) for each in found.columns), strict=True)
+    assert set(order) == set(names)
+    assert set(order[:2]) == {names[1], names[3]}
+    assert costs[1] > 2 * costs[2]
 
     notes = model.history_[-1]["notes"]
     assert [line for line in shown if line in notes] == notes
     assert json.loads((tmp_path / "m" / "metrics.jsonl").read_text().splitlines()[-1])["notes"] == notes
-    names = NAMES if named else tuple(f"column {place + 1}" for place in range(5))
-    order = [names[place] for place in np.argsort(-shares)]
     report = (tmp_path / "m" / "report.html").read_text()
     section = report.split("<h2>Feature importance</h2>")[1].split("</table>")[0]
-    rows = re.findall(r'<th scope="row">(.*?)</th><td>(.*?) %</td>.*?width:(.*?)%', section)
-    assert [html.unescape(name) for name, _, _ in rows] == order
-    assert [float(share) for _, share, _ in rows] == pytest.approx(100 * np.sort(shares)[::-1], abs=0.01)
+    assert f"{found.told[1:]}." in section
+    rows = re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>.*?width:(.*?)%', section)
+    assert [html.unescape(name) for name, _, _ in rows] == list(order)
+    assert [float(cost) for _, cost, _ in rows] == pytest.approx(costs, rel=0.01)
     assert float(rows[0][2]) == 100
     assert all(html.escape(note) in report for note in notes)
 
     assert main(["inspect", str(tmp_path / "m")]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert f"{order[0]} {100 * shares.max():.2f} %, {order[1]}" in told
+    assert f"importance {order[0]} {found.texts[0][2]}, {order[1]}" in told
+    assert "training rows)" in told
+    learned = getattr(model, "metric_importances_", None)
+    assert ("weight in the learned metric" in told) == (learned is not None)
     assert all(note in told for note in notes)
     assert main(["inspect", str(tmp_path / "m"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["feature_importances"] == shares.tolist()
+    assert json.loads(capsys.readouterr().out)["importances"] == asdict(found) | {
+        "columns": [asdict(each) for each in found.columns]
+    }
 
 
 def test_a_resumed_run_says_what_was_chosen_before(
@@ -104,4 +111,18 @@ def test_a_resumed_run_says_what_was_chosen_before(
     }
     resumed, whole = load_model(tmp_path / "m"), load_model(tmp_path / "whole")
     assert resumed.history_[-1]["notes"] == notes
-    np.testing.assert_array_equal(resumed.feature_importances_, whole.feature_importances_)
+    assert resumed.importances_ == whole.importances_ is not None
+
+
+def test_the_advice_of_a_plan_is_taken_by_the_next_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X = np.random.default_rng(0).normal(size=(300, 3)).astype(np.float32)
+    write_dataset([(X, (X[:, 0] > 0).astype(int))], tmp_path / "d.zarr")
+    plan = ["plan", "--data", str(tmp_path / "d.zarr"), "--memory-limit", "100MiB", "--set", "search=none"]
+    assert main(plan) == 2
+    advice = re.search(r"smaller cells \((.*?)\)", capsys.readouterr().err)
+    assert advice is not None
+    # which may still be too much, but says what to set next
+    assert main([*plan, *advice[1].split()]) == 2
+    assert "does not fit the memory limit" in capsys.readouterr().err

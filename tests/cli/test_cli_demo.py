@@ -13,8 +13,6 @@ import pytest
 from distkern.cli import demo
 from distkern.cli.demo import _DIGITS, _ROWS_PER_SHARD, _rows_beyond
 from distkern.cli.main import main
-from distkern.solvers._cells import search
-from distkern.solvers._cells.search import Size
 
 
 def test_demo_from_rows_to_report(
@@ -22,7 +20,6 @@ def test_demo_from_rows_to_report(
 ) -> None:
     # what is chosen is tested elsewhere
     monkeypatch.setattr(demo, "_CHOSEN_ROWS", 600)
-    monkeypatch.setattr(search, "_QUICK", (Size(200, 200, 1), Size(400, 200, 1)))
     out = tmp_path / "demo"
     arguments = ["demo", "--rows", "6000", "--out", str(out), "--workers", "1"]
     assert main(arguments) == 0
@@ -31,7 +28,7 @@ def test_demo_from_rows_to_report(
     assert " of 256.0 MiB, driver " in captured.out
     trained, chosen = (
         float(re.search(f"{line}.*error ([0-9.]+) %", captured.out)[1])  # type: ignore[index]
-        for line in ("csvrg: test", "chosen: cells, because of 64 dense columns:")
+        for line in ("csvrg: test", "chosen: newton, because of 64 dense columns")
     )
     assert 0 < chosen < 20
     assert 0 < trained < 20

@@ -152,8 +152,8 @@ def test_without_an_algorithm_one_is_chosen_within_the_limit() -> None:
         (Job(data="d", algorithm="csvgr"), "did you mean 'csvrg'"),
         (Job(data="d", params={"gama": 1.0}), "'gama'; did you mean 'gamma'"),
         (
-            Job(data="d", params={"gamma": 1.0}),
-            "is of single algorithms.*add --algorithm NAME, one of: avm, cells, csvrg",
+            Job(data="d", params={"diameter": 1.0}),
+            "is of single algorithms.*add --algorithm NAME, one of: avm, csvrg",
         ),
         (Job(data="d", params={"random_state": 1}), "--seed"),
         (
@@ -171,13 +171,20 @@ def test_wrong_names_get_the_nearest_right_one(job: Job, message: str) -> None:
         make_estimator(job)
 
 
+def test_settings_of_what_is_chosen_are_taken_without_its_name() -> None:
+    given = {"C": 0.3, "max_cell_rows": 1000, "metric": "none", "search": "quick"}
+    estimator = make_estimator(Job(data="d", params=given))
+    assert estimator.settings == {"C": 0.3, "max_cell_rows": 1000, "metric": None}
+    assert estimator.search == "quick"
+
+
 def test_names_are_known_without_an_import() -> None:
     solvers = members("distkern.solvers", AbstractSolver)
     assert {name.removesuffix("_regressor") for name in algorithms()} == {*solvers, CHOSEN}
     for name, kind in algorithms().items():
         solver = name.removesuffix("_regressor")
         known = {*CHOICE, "probability"} if solver == CHOSEN else hyperparameters_of(solvers[solver])
-        names = {*known, "class_weight", "scale"}
+        names = {*known, "class_weight", "scale", "metric"}
         assert {*kind().get_params()} - {"random_state", "dtype"} <= names
 
 

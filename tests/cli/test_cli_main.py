@@ -13,7 +13,7 @@ import click
 import pytest
 
 from distkern.cli import main as entry
-from distkern.common.errors import DivergenceError, InputError
+from distkern.common.errors import DivergenceError, FencedError, InputError
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
@@ -33,6 +33,12 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
             "distkern: error: a.csv: is empty; fill it",
         ),
         (InputError("two\nlines"), 2, "distkern: error: two lines"),
+        (FencedError("another driver has taken over"), 2, "distkern: error: another driver has taken over"),
+        (
+            InputError("is no number", where="a.csv, column 'b" + 70_000 * "x" + "end'", mend="mend it"),
+            2,
+            "distkern: error: a.csv, column 'b" + 300 * "x",
+        ),
         (
             OSError(errno.ENOSPC, "No space left on device", "d.zarr"),
             2,
@@ -64,6 +70,7 @@ def test_every_failure_is_one_line(
     captured = capsys.readouterr()
     assert captured.err.startswith(line)
     assert captured.err.count("\n") == 1
+    assert len(captured.err) < 1000
     assert captured.out == ""
 
 
@@ -79,7 +86,8 @@ def test_debug_shows_the_traceback(
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["trian"], "distkern: error: No such command 'trian'"),
+        (["trian"], "distkern: error: No such command 'trian'; did you mean 'train'?; see"),
+        (["xyz"], "distkern: error: No such command 'xyz'; see"),
         (["evaluate", "m", "--dat", "d"], "distkern: error: No such option"),
         (["evaluate", "m"], "distkern: error: Missing option '--data'"),
         (["train", "--seed", "x", "--data", "d"], "distkern: error: Invalid value for '--seed'"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +78,18 @@ def test_the_model_folder(model: Path) -> None:
     assert [line["stage"] for line in history] == [0, 1, 2]
     assert all(line.keys() >= FIELDS for line in history)
     assert "CSVRGClassifier on digits.zarr" in (model / "report.html").read_text()
+
+
+def test_a_finished_model_has_its_metrics_again(
+    data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(model, tmp_path / "m")
+    metrics = tmp_path / "m" / "metrics.jsonl"
+    train = ["train", "--data", str(data), "--out", str(tmp_path / "m"), *SMALL, "--resume"]
+    for damage in (metrics.unlink, partial(metrics.write_text, "")):
+        damage()
+        assert main(train) == 0, capsys.readouterr().err
+        assert metrics.read_bytes() == (model / "metrics.jsonl").read_bytes()
 
 
 def test_the_report_shows_what_evaluate_says_of_the_test_rows(

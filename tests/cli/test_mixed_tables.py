@@ -84,6 +84,11 @@ def test_options_of_columns(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     names = json.loads(capsys.readouterr().out)["feature_names"]
     assert {"education-num=5", "age is missing"} <= set(names)
     assert not [name for name in names if "weight" in name or "state " in name]
+    (folder / "na.csv").write_text("x,y\n1,NA\n2,EU\n,EU\n", encoding="utf-8")
+    assert main(["shard", "na.csv", "--out", "f.zarr"]) == 2
+    assert "row 1 (line 2), column 'y': the target is missing ('NA')" in capsys.readouterr().err
+    assert main(["shard", "na.csv", "--out", "f.zarr", "--na", "", "--na", "?", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["classes"] == ["EU", "NA"]
     assert main(["shard", "train.csv", "--out", "e.zarr", "--categorical", "state"]) == 2
     assert "--categorical: 'state' is not NAME=HOW" in capsys.readouterr().err
 

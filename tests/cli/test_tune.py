@@ -60,7 +60,7 @@ def trials(model: str) -> dict[str, dict[str, Any]]:
     for file in sorted(Path(model, "tune", "trials").iterdir()):
         content = json.loads(file.read_text())
         found[file.stem] = {
-            key: value for key, value in content.items() if key not in ("seconds", "fingerprint")
+            key: value for key, value in content.items() if key not in ("seconds", "search", "fingerprint")
         }
     return found
 
@@ -72,7 +72,7 @@ def test_the_best_candidate_is_trained_on_all_rows(folder: Path, capsys: pytest.
     assert facts["value"] < 0.1
     assert facts["test_error"] < 0.1
     assert len(facts["candidates"]) == 9
-    assert [one["rows"] for one in facts["candidates"]] == [2001] * 3 + [667] * 6
+    assert [one["rows"] for one in facts["candidates"]] == [2000] * 3 + [667] * 6
     assert "12 of 12: error" in said
     # the model is the one that train makes of these settings
     settings = [word for name, value in facts["settings"].items() for word in ("--set", f"{name}={value}")]
@@ -88,9 +88,7 @@ def test_the_best_candidate_is_trained_on_all_rows(folder: Path, capsys: pytest.
     }
     again, said = printed(capsys, "tune", "job.toml", "--jobs", "2")
     assert again == facts
-    assert "12 trials were made before" not in said
-    assert "9 trials were made before" in said
-    assert "3 trials were made before" in said
+    assert said.count("trials were made before") == said.count("12 trials were made before") == 1
     assert " of 12: error" not in said
 
 
@@ -127,7 +125,7 @@ def test_what_is_printed_fits_a_terminal(folder: Path, capsys: pytest.CaptureFix
     header = next(line for line in out.splitlines() if line.lstrip().startswith("candidate"))
     assert header.split() == ["candidate", "error", "rows", "time"]
     assert out.count(" gamma=") >= 9
-    assert re.search(r"chosen: gamma=1 lam=\d+ \(error [\d.]+ % on 499 held-out rows; 12 trials", out)
+    assert re.search(r"chosen: gamma=1 lam=\d+ \(error [\d.]+ % on 500 held-out rows; 12 trials", out)
     assert "lam=100 is the largest that was tried" in out or "lam=10 " in out
     page = Path("m", "tune", "report.html").read_text()
     for part in (

@@ -174,6 +174,7 @@ def density_ratio(f: Row, y: Row, cap: float = 8.0) -> float:
 #: of the predictions and targets of a row, with the loss's parameters by name; a new loss's own goes here
 LOSSES: dict[str, Callable[..., float]] = {
     "hinge": summed(lambda f, y: reference.hinge(f, y)[0]),
+    "least_squares": summed(lambda f, y: 0.5 * np.square(1.0 - y * f)),
     "squared_hinge": summed(lambda f, y: reference.squared_hinge(f, y)[0]),
     "odm": summed(lambda f, y, **given: reference.odm(f, y, **given)[0]),
     "logistic": summed(lambda f, y: math.log(1 + math.exp(-y * f))),
@@ -217,7 +218,19 @@ def examples(kind: Any, **given: Any) -> list[Any]:
 
 def another(parameter: Any) -> Any:
     """A value that a parameter may have, other than its default."""
-    for value in (0.3, 2, 2.5, 0.5, (0.1, 0.5, 0.9), *parameter.words):
+    ends = [end for kind in parameter.kinds for end in (getattr(kind, "least", 0), getattr(kind, "most", 0))]
+    finite = [int(end) for end in ends if math.isfinite(end)]
+    for value in (
+        0.3,
+        2,
+        2.5,
+        0.5,
+        3,
+        (0.1, 0.5, 0.9),
+        *parameter.words,
+        *finite,
+        *(end + 1 for end in finite),
+    ):
         if value != parameter.default and any(kind.accepts(value) for kind in parameter.kinds):
             return value
     raise AssertionError(f"no value to try of a parameter that is {parameter.spoken}: add one here")

@@ -5,11 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import distkern
 from distkern.losses import find_loss
 from distkern.runs.algorithms import algorithms
 from small import small as small_settings
 
 WITH_LOSSES = {name: kind for name, kind in algorithms().items() if "loss" in kind.hyperparameters}
+
+
+@pytest.mark.parametrize("name", algorithms())
+def test_every_algorithm_is_a_public_class(name):
+    kind = algorithms()[name]
+    assert kind.__name__ in distkern.__all__, "add it to __all__ and _HOMES of distkern/__init__.py"
+    assert getattr(distkern, kind.__name__) is kind
 
 
 def listed_losses(kind):
@@ -48,7 +56,8 @@ def test_a_likelihood_gives_probabilities_with_every_algorithm_that_takes_it(nam
     assert "logistic" in names or not any(find_loss(loss).has_probabilities for loss in names)
     for loss in names:
         model = small(kind, loss)
-        assert hasattr(model, "predict_proba") == find_loss(loss).has_probabilities
+        fits_them = "probability" in kind.hyperparameters
+        assert hasattr(model, "predict_proba") == (fits_them or find_loss(loss).has_probabilities)
         if find_loss(loss).has_probabilities:
             chances = model.fit(features, labels).predict_proba(features)
             expected = 1 / (1 + np.exp(-model.decision_function(features)))

@@ -11,7 +11,6 @@ from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
 from distkern.passes import Stream
 from distkern.runs.algorithms import algorithms
-from distkern.runs.scaled import spreading
 from distkern.solvers.hyperparameters import SCALE
 from small import most_classes, small, taken
 
@@ -66,8 +65,17 @@ def variants(kind, known=()):
 def test_the_outline_lists_the_passes_that_are_made(kind, known, sparse, few_rows, monkeypatch):
     """Of regressors, settings that the classifier over the same solver has too are for the slow tests."""
     data = few_rows(kind.task, sparse=sparse, n_classes=most_classes(kind))
-    filling = {"standard", "minmax"} if sparse and kind.hyperparameters.get("scale") is SCALE else {}
-    cases = [(given, data.test) for given in variants(kind, known) if given.get("scale") not in filling]
+    filling = set()
+    if sparse and kind.hyperparameters.get("scale") is SCALE:
+        filling = {"standard", "minmax", "normal", "ranks", "diagonal", "full"}
+    cases = [
+        (given, data.test)
+        for given in variants(kind, known)
+        if not filling.intersection((given.get("scale"), given.get("metric")))
+    ]
+    # what is chosen makes all of its stages
+    endless = {"settings": {"tol": 0.0}} if "settings" in kind.hyperparameters else {}
+    cases = [(given | endless, test) for given, test in cases]
     # without test rows, once
     cases.append((cases[0][0], None))
     for given, test in cases:
@@ -97,7 +105,7 @@ def compare(model, data, test, monkeypatch):
     rows = model._data_of_split(data.train)
     solver, problem = model.run_of(rows, has_test=test is not None)
     outlined = {}
-    for outline in [*spreading(rows, model.row_scale()), *solver.outline(problem)]:
+    for outline in [*model.preparing(rows, problem), *solver.outline(problem)]:
         outlined.setdefault((outline.step.name, outline.step.split), []).append(outline)
     with monkeypatch.context() as patch:
         patch.setattr(Driver, "_execute", lambda self, step: made.append(step) or execute(self, step))

@@ -64,6 +64,25 @@ def test_results_that_are_joined_are_no_more_than_all_of_them():
     assert summed - joined == 5 * 10**8
 
 
+@pytest.mark.parametrize(
+    ("n_blocks", "n_workers", "results"),
+    # those that are sent, as many copies and one more; of 16 that are added up on the way eight that wait,
+    # the two sums that are left, and what the next one is made of
+    [(1, 1, 3), (8, 1, 17), (8, 2, 9), (16, 1, 12), (16, 2, 11)],
+)
+def test_results_that_are_sent_are_copied(n_blocks, n_workers, results):
+    machine = Machine("distributed", n_workers)
+    small, large = (
+        plan_reduce(
+            Reduce("sum", scaled_sum, add, cost=Cost(result_bytes=size)),
+            Extent((1000,) * n_blocks, 10**5),
+            machine,
+        ).worker_bytes
+        for size in (0, 10**7)
+    )
+    assert large - small == results * 10**7
+
+
 def test_each_takes_what_its_tasks_and_their_records_take():
     def planned(machine, *, blocks=((0,), (1, 2)), **cost):
         step = Each("cells", scaled_sum, range(2), None, blocks, record_bytes=100, cost=Cost(**cost))

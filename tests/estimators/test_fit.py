@@ -12,10 +12,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
-from distkern import AVMClassifier, CellClassifier, CSVRGClassifier, SIMBAClassifier
+from distkern import (
+    AVMClassifier,
+    CellClassifier,
+    CSVRGClassifier,
+    DSGClassifier,
+    NewtonClassifier,
+    SIMBAClassifier,
+)
 from distkern.common.errors import InputError
 from distkern.runs.algorithms import algorithms
 from distkern.runs.persistence import load_model
+from distkern.storage.ingest import write_dataset
+from parts import parts_of
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +143,38 @@ def test_class_weight_moves_the_balance(binary):
 def test_class_weight_of_an_absent_class_is_refused(binary):
     with pytest.raises(InputError, match="'maybe' is not in the data"):
         small(CSVRGClassifier, class_weight={"maybe": 2.0}).fit(*binary)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({0: -1}, "the weight of class 0 is -1; use a number >= 0"),
+        ({1: np.nan}, "the weight of class 1 is nan"),
+        ({1: np.inf}, "the weight of class 1 is inf"),
+        ({0: "much"}, "the weight of class 0 is 'much'"),
+        ({0: 0, 1: 0}, "every class that has rows weighs 0"),
+    ],
+)
+def test_weights_that_classes_cannot_have_are_refused(given, told):
+    X, y = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
+    for kind in (CellClassifier, DSGClassifier, NewtonClassifier):
+        with pytest.raises(InputError, match=f"class_weight: {told}"):
+            kind(class_weight=given).fit(X, y)
+    with pytest.raises(InputError, match=f"class_weight: {told}"):
+        DSGClassifier(class_weight=given).partial_fit(X, y, classes=[0, 1])
+
+
+def test_balanced_classes_of_which_one_has_no_rows(tmp_path):
+    X = np.random.default_rng(0).normal(size=(90, 2)).astype(np.float32)
+    y = np.repeat([0, 1, 2], 30)
+    # equal rows lie in one fold
+    X[y == 2] = 3.0
+    data = write_dataset([(X, y)], tmp_path / "d", task="classification", scale="none")
+    (part,) = (learned for learned, _ in parts_of(data.train, 3, 0) if learned.class_counts[2] == 0)
+    model = NewtonClassifier(n_landmarks=10, class_weight="balanced", random_state=0).fit(part)
+    balanced = part.n_rows / (2 * part.class_counts[:2])
+    assert model.class_weights_.tolist() == [*balanced, 0.0]
+    assert np.isfinite(model.history_[-1]["objective"])
 
 
 @every_classifier

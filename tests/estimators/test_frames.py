@@ -12,18 +12,13 @@ import pandas
 import polars
 import pytest
 
-from distkern import (
-    CellClassifier,
-    InputError,
-    NewtonClassifier,
-    NewtonRegressor,
-    RandomFeatures,
-    write_dataset,
-)
-from distkern.monitor.importance import importances_of
+from distkern import InputError, NewtonClassifier, NewtonRegressor, RandomFeatures, write_dataset
 from distkern.runs.algorithms import algorithms
 from distkern.runs.persistence import load_model
+from distkern.storage.file_rows import FileRows
+from distkern.storage.frames import encode_frame
 from distkern.storage.ingest import shard
+from distkern.storage.preparation import Like
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
 from mixed_tables import adult
@@ -112,7 +107,7 @@ def test_numbers_with_holes_and_mixed_values() -> None:
     odd["mixed"] = odd["mixed"].astype("category")
     fitted = NewtonRegressor(n_landmarks=20, gamma=1.0, random_state=0).fit(odd, y)
     assert fitted.table_ is not None
-    assert fitted.table_.features == ("hole", "mixed=1", "mixed=2.0", "mixed=a", "one=same")
+    assert fitted.table_.features == ("hole", "mixed=1", "mixed=2", "mixed=a", "one=same")
     assert np.isfinite(fitted.predict(odd)).all()
     weighted = NewtonRegressor(n_landmarks=20, gamma=1.0, random_state=0)
     weighted.fit(odd, y, sample_weight=np.arange(300) % 2)
@@ -123,6 +118,55 @@ def test_numbers_with_holes_and_mixed_values() -> None:
         model().fit(odd)
 
 
+@pytest.mark.parametrize(("stored", "scale"), [("minmax", "auto"), ("none", "auto"), ("none", "standard")])
+def test_encoded_rows_of_a_data_set_are_taken(tmp_path: Path, stored: Any, scale: str) -> None:
+    adult(400).to_csv(tmp_path / "a.csv", index=False)
+    data = shard(tmp_path / "a.csv", tmp_path / "d.zarr", test_fraction=0.3, scale=stored)
+    assert data.test is not None
+    kind = NewtonClassifier(n_landmarks=20, gamma=0.1, stages=1, scale=scale, random_state=0)
+    fitted = kind.fit(data.train, eval_set=(data.test[:], data.test.labels))
+    assert (fitted.scaling_.kind == "standard") == (stored == "none")
+    assert fitted.history_[-1]["test_error"] == pytest.approx(1 - fitted.score(data.test))
+    fitted.save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    expected = np.asarray(loaded.decision_function(data.test))
+    np.testing.assert_array_equal(loaded.decision_function(data.test[:]), expected)
+    np.testing.assert_array_equal(loaded.decision_function(data.test.to_dask()[0]).compute(), expected)
+    assert loaded.score(data.test[:], data.test.labels) == loaded.score(data.test)
+    message = rf"X has 13 columns, but .* 14 columns as in the table, or {loaded.width_} encoded features"
+    with pytest.raises(InputError, match=message):
+        loaded.predict(np.zeros((2, 13)))
+
+
+def test_integers_that_turned_to_floats_are_the_same_categories(tmp_path: Path) -> None:
+    whole = pandas.DataFrame({"c": pandas.Series([1, 2, 10, 2]).astype("category"), "x": [1.0, 2, 3, 4]})
+    holed = whole.assign(c=pandas.Series([1, 2, 10, None]).astype("category"))
+    assert holed["c"].dtype.categories.dtype.kind == "f"
+    expected = np.eye(3)[[0, 2, 1, 2]]
+    for number, frame in enumerate((whole, holed)):
+        data = write_dataset(frame, [0, 1, 0, 1], tmp_path / f"{number}.zarr", scale="none", shuffle=False)
+        assert data.table is not None
+        assert data.table.columns[0].levels == ("1", "10", "2")
+        for later, n_known in ((whole, 4), (holed, 3)):
+            found = encode_frame(data.table, data.scaling, set(), later)[:, :3]
+            np.testing.assert_array_equal(found[:n_known], expected[:n_known])
+            like = Like(data.n_features, data.table.names, "y", data.scaling, data.table)
+            later.to_csv(tmp_path / "a.csv", index=False)
+            later.to_parquet(tmp_path / "a.parquet", index=False)
+            for name in ("a.csv", "a.parquet"):
+                (block,) = FileRows([tmp_path / name], like)
+                np.testing.assert_array_equal(np.asarray(block.features)[:n_known, :3], expected[:n_known])
+
+
+def test_texts_are_the_categories_that_they_say(tmp_path: Path) -> None:
+    texts = pandas.DataFrame({"c": pandas.Series(["1", "1.0", "2.0", "2.0"]).astype("category")})
+    data = write_dataset(texts, [0, 1, 0, 1], tmp_path / "d.zarr", scale="none", shuffle=False)
+    assert data.feature_names == ("c=1", "c=1.0", "c=2.0")
+    assert data.table is not None
+    found = encode_frame(data.table, data.scaling, set(), texts)
+    np.testing.assert_array_equal(found, np.eye(3)[[0, 1, 2, 2]])
+
+
 def test_random_features_of_a_data_set_take_its_frames(tmp_path: Path) -> None:
     X, y = parts(200)
     X.assign(income=y).to_csv(tmp_path / "a.csv", index=False)
@@ -130,14 +174,6 @@ def test_random_features_of_a_data_set_take_its_frames(tmp_path: Path) -> None:
     made = RandomFeatures(n_features=8, gamma=1.0).fit(data.train)
     assert data.test is not None
     np.testing.assert_allclose(made.transform(X), made.transform(data.test).compute(), atol=1e-6)
-
-
-def test_importances_are_those_of_the_features() -> None:
-    frame = pandas.DataFrame(
-        {"x": np.arange(80) % 8, "c": np.array(["a", "b"], dtype=object)[np.arange(80) % 2]}
-    )
-    fitted = CellClassifier(search=None, gamma=1.0, C=1.0, random_state=0).fit(frame, frame["c"])
-    assert sorted(name for name, _ in importances_of(fitted)) == ["c=a", "c=b", "x"]
 
 
 def test_a_frame_says_in_its_own_words_what_to_do() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from distkern.cli.main import main
 from distkern.common.errors import ClusterError, CorruptDataError, DivergenceError, InputError
 from distkern.engine.events import Event
 from distkern.jobs import log as log_module
@@ -139,6 +140,31 @@ def test_the_index_moves_with_the_store(tmp_path: Path) -> None:
         index.folder("c")
     with pytest.raises(InputError, match=r"there are no jobs; give --runs"):
         JobIndex(tmp_path / "empty").folder("c")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"out": 1}', b"\xff"])
+def test_a_damaged_entry_of_the_index_is_told_and_ends_nothing(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a", "b", "c"):
+        JobFolder(tmp_path / name).write(record(id=name))
+        JobIndex(tmp_path).add(name, tmp_path / name)
+    (tmp_path / ".distkern-jobs" / "a.json").write_bytes(content)
+    (tmp_path / "c" / "job.json").write_bytes(content)
+    runs = ["--runs", str(tmp_path)]
+    assert main(["jobs", "--json", *runs]) == 0
+    captured = capsys.readouterr()
+    assert {job["id"]: job["state"] for job in json.loads(captured.out)["jobs"]} == {
+        "b": "queued",
+        "c": "damaged",
+    }
+    assert [line.split(": ")[0] for line in captured.err.splitlines()] == ["job a", "job c"]
+    assert "a.json: does not say where the job is; write" in captured.err
+    assert main(["status", "b", *runs]) == 0
+    for command in (["status"], ["logs"], ["cancel"], ["fetch", "--out", str(tmp_path / "m")]):
+        capsys.readouterr()
+        assert main([command[0], "a", *command[1:], *runs]) == 2
+        assert "a.json: does not say where the job is" in capsys.readouterr().err
 
 
 def test_ids_are_not_used_twice() -> None:

@@ -59,8 +59,9 @@ def watch(event):
 if __name__ == "__main__":
     what, data, model, scheduler, settings = sys.argv[1:]
     runs.fitted = limits.fitted = remember
-    split, where = dk.open_dataset(data).train, {"scheduler": scheduler, "workers": 2}
-    if what == "train":
+    workers = 1 if what == "alone" else 2
+    split, where = dk.open_dataset(data).train, {"scheduler": scheduler, "workers": workers}
+    if what in ("train", "alone"):
         name, parameters = json.loads(settings)
         estimator = getattr(dk, name)(random_state=0, **parameters)
         runs.train(estimator, split, out=model, listeners=[watch], **where)
@@ -100,3 +101,21 @@ def test_peaks_are_below_the_plan(folder: Path, algorithm: str, data: str) -> No
         for who, peak in peaks.items():
             print(f"{what} {who} {planned[who] / 2**20:.0f} / {peak / 2**20:.0f}", end="  ")
             assert peak <= planned[who], (what, who)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_rows", "n_features"), [(20_008, 1024), (40_001, 1600)])
+def test_one_worker_that_sends_matrices_takes_what_is_planned(
+    tmp_path: Path, n_rows: int, n_features: int
+) -> None:
+    """Eight blocks, whose Gram matrices go to the driver all at once; 16, which are added up before."""
+    features = np.random.default_rng(0).standard_normal((n_rows, 20), dtype=np.float32)
+    labels = (features[:, 0] > 0).astype(int)
+    data = tmp_path / "rows.zarr"
+    write_dataset([(features, labels)], data, rows_per_shard=2501)
+    parameters = {"n_features": n_features, "stages": 1, "gamma": 0.1, "nu": 1e-4}
+    settings = json.dumps(["SVRGClassifier", parameters])
+    printed = run(DO, "alone", str(data), str(tmp_path / "m"), "local", settings, folder=tmp_path)
+    planned, peaks = json.loads(printed.splitlines()[-1])
+    assert peaks["worker"] <= planned["worker"]
+    assert peaks["driver"] <= planned["driver"]

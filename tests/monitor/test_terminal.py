@@ -157,6 +157,18 @@ def test_no_test_split_no_test_error() -> None:
     ]
 
 
+def test_errors_of_no_model_are_not_shown() -> None:
+    def shown(**figures: object) -> list[str]:
+        stream = io.StringIO()
+        Terminal(stream)(Event("stage_finished", {"metrics": METRICS | figures}))
+        return re.findall(r"[\d.]+ %", stream.getvalue())
+
+    assert shown(stage=0) == shown(stage=1, model_size=0) == []
+    assert shown() == shown(stage=0, ended="converged") == ["5.12 %", "6.01 %"]
+    # a constant is learned as well
+    assert shown(model_size=0, ended="converged") == ["5.12 %", "6.01 %"]
+
+
 def test_handlers_are_for_kinds_that_exist() -> None:
     own = {name for name in vars(Terminal) if name.startswith("_") and not name.startswith("__")}
     assert {name[1:] for name in own} - {"describe"} == KINDS.keys() - {"checkpoint_saved"}

@@ -47,7 +47,7 @@ def test_cells_learn_the_residuals_of_a_regressor():
     base = plane(NewtonRegressor, X, y)
     model = Regressor(base=base, kernel="rbf", gamma=0.5, C=3.0, random_state=0).fit(X, y, weights)
     b, scale = base.predict(X), model.target_scale_
-    costs = 3.0 * weights / weights.mean()
+    costs = 3.0 * weights
     left = (y - b) / scale
     center = weights @ left / weights.sum()
     K = kernel_matrix(X.astype(np.float64), kernel="rbf", gamma=0.5)

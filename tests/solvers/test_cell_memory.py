@@ -12,9 +12,9 @@ from distkern.common.blas import single_threaded
 from distkern.common.tiles import release
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
+from distkern.maps.mapping import MapChoice, RowMap, fitting_bytes
 from distkern.solvers._cells import dual
 from distkern.solvers._cells import machine as machines
-from distkern.solvers._cells.mapping import CellMap, MapChoice, fitting_bytes
 from distkern.solvers._cells.packed import solve_packed
 from distkern.solvers._cells.search import sizes_of
 from distkern.solvers._cells.trials import KernelSpec, Trial, trial_bytes
@@ -91,7 +91,7 @@ def test_a_map_takes_what_is_planned(kind, d):
     """No matrix of all columns is made where only its diagonal is wanted."""
     x, y = rows_of(400, d), rows_of(400, 1, seed=1).astype(np.float64)
     choice = MapChoice("standard", kind, 2)
-    taken = peak(CellMap.fit, choice, x, y)
+    taken = peak(RowMap.fit, choice, x, y)
     planned = fitting_bytes(choice, 400, d, 1)
     assert taken < planned + 4 * MIB
     assert planned < 2 * taken

@@ -34,7 +34,7 @@ def test_the_choice_and_what_it_gained_are_said():
     width = 1.0 / np.sqrt(model.gamma_) / model.places_.map.width
     assert last["notes"][:2] == [
         f"chosen: ranks, diagonal metric, exp(-g|x-y|^2), width {width:.3g} medians, C 3",
-        f"held-out error {100 * last['search_score']:.3g} % ({100 * last['search_plain']:.3g} % unsearched)",
+        f"held-out log loss {last['search_score']:.3g} ({last['search_plain']:.3g} unsearched)",
     ]
     assert not any("C 3 is" in note for note in last["notes"])
     real = CellRegressor(search="quick", metric=None, gamma="median", random_state=0).fit(X, f).history_[-1]
@@ -72,21 +72,19 @@ def test_an_edge_of_a_range_names_the_parameter_and_what_to_set(monkeypatch):
     assert len(farther) == 3
 
 
-def test_importances_without_a_metric_claim_nothing():
+def test_without_a_metric_no_column_has_a_weight_in_it():
     X, f = problem(200)
-    X = np.column_stack([X * np.float32([1, 2, 3, 4]), np.full(200, 7.0)]).astype(np.float32)
-    fit = partial(CellRegressor, search=None, metric=None, random_state=0)
-    np.testing.assert_allclose(fit(scale="standard").fit(X, f).feature_importances_, [0.25] * 4 + [0])
-    variances = X.astype(float).var(axis=0)
-    np.testing.assert_allclose(fit().fit(X, f).feature_importances_, variances / variances.sum(), rtol=1e-6)
-    assert not hasattr(fit(), "feature_importances_")
-    constant = fit().fit(np.ones((40, 3)), np.arange(40.0))
-    np.testing.assert_allclose(constant.feature_importances_, 1 / 3)
+    fit = partial(CellRegressor, search=None, scale="standard", random_state=0)
+    assert not hasattr(fit(metric=None).fit(X, f), "metric_importances_")
+    found = fit(metric="diagonal").fit(X, f).metric_importances_
+    assert found.shape == (4,)
+    assert found.sum() == pytest.approx(1.0)
+    assert not hasattr(fit(), "metric_importances_")
 
 
-def test_importances_do_not_depend_on_the_unit_of_a_column():
+def test_weights_in_a_metric_do_not_depend_on_the_unit_of_a_column():
     X, f = problem(300)
     fit = partial(CellRegressor, search=None, metric="full", scale="standard", random_state=0)
-    one, other = (fit().fit(X * np.float32(units), f).feature_importances_ for units in (1, [1, 8, 1, 1024]))
+    one, other = (fit().fit(X * np.float32(units), f).metric_importances_ for units in (1, [1, 8, 1, 1024]))
     np.testing.assert_allclose(one, other, rtol=1e-5)
     assert one[:2].min() > 3 * one[2:].max()

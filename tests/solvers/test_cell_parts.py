@@ -8,10 +8,10 @@ import pytest
 from distkern.common.blas import single_threaded
 from distkern.kernels import find_kernel, kernel_matrix, tile_kernel_names
 from distkern.losses import find_loss
+from distkern.maps.metric import gradient_sum, learn_metric, metric_of, root
+from distkern.maps.transform import TRANSFORMS, Transform
 from distkern.solvers._cells import machine as machines
 from distkern.solvers._cells.machine import CellSettings, merged, solve_cell
-from distkern.solvers._cells.metric import gradient_sum, learn_metric, metric_of, root
-from distkern.solvers._cells.transform import TRANSFORMS, Transform
 
 
 @pytest.fixture(autouse=True)

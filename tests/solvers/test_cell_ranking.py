@@ -11,13 +11,13 @@ from scipy.spatial.distance import cdist
 
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
+from distkern.maps.mapping import MapChoice, RowMap
+from distkern.maps.metric import gradient_sum, root
 from distkern.solvers._cells import finals, trials
 from distkern.solvers._cells import ranking as rankings
 from distkern.solvers._cells import search as searches
 from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.machine import CellSettings, kernel_matrix, solve_costs
-from distkern.solvers._cells.mapping import CellMap, MapChoice
-from distkern.solvers._cells.metric import gradient_sum, root
 from distkern.solvers._cells.sizes import Sizes
 from distkern.solvers._cells.space import KERNELS, Space, maps_of
 from distkern.solvers._cells.trials import Setting, Trial, worth_its_work
@@ -146,7 +146,7 @@ def test_machines_that_are_not_solved_count_as_more_work():
     generator = np.random.default_rng(0)
     x = generator.standard_normal((300, 2)).astype(np.float32)
     y = np.where(generator.random((300, 1)) < 0.5, 1.0, -1.0)
-    hinge, mapping = find_loss("hinge")(), CellMap.fit(MapChoice("none"), x, y)
+    hinge, mapping = find_loss("hinge")(), RowMap.fit(MapChoice("none"), x, y)
     rows = x, y, None, None
     for width, cost, is_solved in ((0.1, 1.0, True), (30.0, 1e4, False)):
         trial = Trial(MapChoice("none"), ((MATERN, width),), (cost,))

@@ -118,7 +118,7 @@ def test_a_given_metric_is_learned_on_a_worker(tmp_path: Path, monkeypatch: pyte
     """Its matrices of all pairs are in no plan of the driver."""
     data = made(tmp_path, 2000)
     monkeypatch.setattr(sizes, "SAMPLE_ROWS", 9216)
-    model = CellClassifier(search=None, metric="full", max_cell_rows=100)
+    model = CellClassifier(search=None, metric="full", max_cell_rows=100, probability=False)
     planned = {one.name: one for one in plan(model, data.train, workers=2, scheduler="local").passes}
     assert list(planned) == ["sample", "metric", "count", "move", "solve"]
     pairs = 4 * data.train.n_rows**2

@@ -9,12 +9,12 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC, SVR
 
 from distkern.common.blas import single_threaded
+from distkern.common.ridge import solve_ridge
 from distkern.kernels import kernel_matrix
 from distkern.losses import AbstractDualLoss, find_loss, loss_names
 from distkern.losses.conjugate import RowConjugates
 from distkern.solvers._cells.dual import solve_dual
 from distkern.solvers._cells.newton import newton
-from distkern.solvers._cells.ridge import solve_ridge
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +52,7 @@ def generic(kernel, y, costs, loss):
         "absolute": (0, 0, 0, 1, 1),
         "huber": (0, 1, 1, 1.35, 1.35),
         "square": (0, 1, 1, np.inf, np.inf),
+        "least_squares": (0, 1, 1, np.inf, np.inf),
     }[loss.name]
     sign = y if loss.target_kind == "binary" else np.ones(n)
     linear = y * sign

@@ -17,7 +17,7 @@ from distkern.estimators.cells import CellClassifier
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
 from distkern.runs.scoring import predict_to
-from distkern.solvers._cells import basis, effort
+from distkern.solvers._cells import basis, effort, layout
 from distkern.solvers._cells.buckets import Machines
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import StoredParts
@@ -26,7 +26,7 @@ from distkern.storage.parts import StoredParts
 @pytest.mark.parametrize("tol", [0.05, 0.002])
 def test_one_cell_is_the_support_vector_machine_without_an_intercept(tol):
     X, y = rows(300)
-    model = Classifier(kernel="rbf", gamma=0.7, C=3.0, tol=tol, random_state=0).fit(X, y)
+    model = Classifier(loss="hinge", kernel="rbf", gamma=0.7, C=3.0, tol=tol, random_state=0).fit(X, y)
     assert model.n_cells_ == 1
     signs = 2.0 * y - 1.0
     K = np.exp(-0.7 * np.square(np.linalg.norm(X[:, None] - X[None], axis=2)))
@@ -88,8 +88,7 @@ def test_weights_of_rows_and_classes_are_repetitions():
     X, y = rows(2000)
     often = np.random.default_rng(1).integers(1, 4, 2000)
     weighted = Classifier(C=2.0, random_state=0).fit(X, y, sample_weight=often)
-    # C is of a row of average weight
-    repeated = Classifier(C=2.0 / often.mean(), max_cell_rows=8000, random_state=0)
+    repeated = Classifier(C=2.0, max_cell_rows=8000, random_state=0)
     repeated.fit(X.repeat(often, axis=0), y.repeat(often))
     assert weighted.n_cells_ == repeated.n_cells_ == 1
     probe = rows(200, seed=5)[0]
@@ -184,6 +183,17 @@ def test_damaged_machines_are_refused(stored, tmp_path):
         loaded.parts_.load(0)
 
 
+def test_a_model_without_all_of_its_machines_is_not_loaded(stored, tmp_path):
+    model = stored[1]
+    model.save(tmp_path / "m")
+    (tmp_path / "m" / "machines" / "1").rename(tmp_path / "away")
+    with pytest.raises(CorruptDataError, match=r"machines/1: these machines of the model are missing; copy"):
+        load_model(tmp_path / "m")
+    (tmp_path / "m" / "machines").rename(tmp_path / "all")
+    with pytest.raises(CorruptDataError, match=r"machines/0: these machines"):
+        load_model(tmp_path / "m")
+
+
 def test_a_resumed_run_solves_only_what_is_left(stored, tmp_path, monkeypatch):
     from distkern.engine.drive import Interrupted
     from distkern.storage.parts import ArrayParts
@@ -216,10 +226,70 @@ def test_a_resumed_run_solves_only_what_is_left(stored, tmp_path, monkeypatch):
     assert not (tmp_path / "m" / "moved").exists()
 
 
+def flip(file):
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+DAMAGES = {
+    "a machine": lambda folder, made: flip(folder / "machines" / made / "support" / "c" / "0" / "0"),
+    "a machine's record": lambda folder, made: flip(folder / "machines" / f"{made}.json"),
+    "a machine is gone": lambda folder, made: (folder / "machines" / made).rename(folder.parent / "away"),
+    "moved rows": lambda folder, made: flip(folder / "moved" / "0.rows"),
+    "moved rows are gone": lambda folder, made: (folder / "moved" / "1.rows").unlink(),
+    "all moved rows": lambda folder, made: [flip(file) for file in (folder / "moved").glob("*.*")],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+@pytest.mark.parametrize("has_test", [True, False])
+def test_a_resumed_run_makes_again_what_is_damaged(damage, has_test, stored, tmp_path, monkeypatch):
+    from distkern.engine.drive import Interrupted
+    from distkern.monitor.metrics import read
+    from distkern.storage.parts import ArrayParts
+
+    data, model, _ = stored
+    monkeypatch.setattr(layout, "_PART_BYTES", 2**14)
+    put, done = ArrayParts.put, []
+
+    def interrupted(self, number, result):
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(number)
+        return put(self, number, result)
+
+    def run(resume):
+        estimator = Classifier(max_cell_rows=120, random_state=0)
+        how = {"test": data.test if has_test else None, "scheduler": "synchronous", "resume": resume}
+        return train(estimator, data.train, out=tmp_path / "m", **how)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ArrayParts, "put", interrupted)
+        with pytest.raises(Interrupted):
+            run(False)
+    damage(tmp_path / "m", f"{done[0]}")
+    # of an equal model of this process
+    monkeypatch.setattr(basis, "_kept", None)
+    resumed = run(True)
+    monkeypatch.setattr(basis, "_kept", None)
+    np.testing.assert_array_equal(resumed.machines_, model.machines_)
+    assert [line["stage"] for line in read(tmp_path / "m" / "metrics.jsonl")] == [0, 1, 2]
+    X = data.train[:100]
+    np.testing.assert_array_equal(load_model(tmp_path / "m").decision_function(X), model.decision_function(X))
+
+
 def test_the_plan_lists_the_phases(stored):
     data, _, _ = stored
     planned = plan(Classifier(max_cell_rows=60), data.train, test=data.test, workers=2, scheduler="local")
-    assert [step.name for step in planned.passes] == ["sample", "count", "move", "solve", "held-out"]
+    assert [step.name for step in planned.passes] == [
+        "sample",
+        "count",
+        "move",
+        "solve",
+        "calibrate",
+        "held-out",
+    ]
 
 
 def test_the_plan_counts_the_work_of_the_search_and_of_the_cells(tmp_path):
@@ -254,7 +324,8 @@ def test_calibration_from_outside_gives_probabilities(n_classes, method):
     scores = np.column_stack([2 * X[:, 0], np.sin(2 * X[:, 1]), -X[:, 0]])[:, :n_classes]
     truth = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     y = np.array(list("abc"))[(generator.random(3000)[:, None] > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)]
-    model = Classifier(scale="standard", C=0.3, max_cell_rows=400, random_state=0).fit(X[:1000], y[:1000])
+    given = {"scale": "standard", "C": 0.3, "max_cell_rows": 400, "probability": False}
+    model = Classifier(**given, random_state=0).fit(X[:1000], y[:1000])
     assert not hasattr(model, "predict_proba")
     calibrated = CalibratedClassifierCV(FrozenEstimator(model), method=method).fit(X[1000:2000], y[1000:2000])
     probabilities = calibrated.predict_proba(X[2000:])

@@ -251,7 +251,7 @@ def test_held_out_rows_are_moved_while_training(fitted, tmp_path, monkeypatch):
     expected = load_model(folder).history_[-1]["test_error"]
     monkeypatch.setattr(basis, "KEPT_BYTES", 1)
     monkeypatch.setattr(layout, "KEPT_BYTES", 1)
-    given = {"search": None, "max_cell_rows": 100, "random_state": 0, "partitions": 2}
+    given = {"search": None, "max_cell_rows": 100, "random_state": 0, "partitions": 2, "probability": False}
     planned = [step.name for step in plan(CellClassifier(**given), data.train, test=data.test).passes]
     assert planned == ["sample", "count", "move", "solve", "place", "say", "held-out"]
     told = []

@@ -11,9 +11,9 @@ from cell_problems import Classifier, Regressor, rows
 from distkern.common.errors import InputError
 from distkern.engine.drive import Driver
 from distkern.estimators.cells import CellClassifier
+from distkern.maps.mapping import MapChoice
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
-from distkern.solvers._cells.mapping import MapChoice
 from distkern.solvers._cells.trials import KernelSpec, Trial
 from distkern.solvers._cells.tuning import outcomes_of
 from distkern.storage.ingest import write_dataset

@@ -158,7 +158,7 @@ def test_the_scale_is_folded_before_it_vanishes():
 
 @pytest.mark.slow
 def test_error_falls_like_one_over_t():
-    """dsg.txt, Theorem 4, on its synthetic problem: |f_t - f*|^2 over 500 points falls with slope -1."""
+    """Dai et al. 2014, Theorem 4, synthetic problem: |f_t - f*|^2 over 500 points falls with slope -1."""
     generator = np.random.default_rng(0)
     n = 2048
     x = generator.uniform(-1, 1, (n, 2)) * 4

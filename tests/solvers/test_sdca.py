@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC, LinearSVR
 
+import distkern
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
 from distkern.features.kernel_choice import KernelChoice
@@ -182,6 +186,38 @@ def test_rows_without_weight_change_nothing():
     state = train(solver(risk=weighing), blocks)[0][-1]
     assert np.isfinite(state.coefficients).all()
     assert np.isfinite(state.dual)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge"])
+def test_rows_that_are_alike_with_little_regularisation(loss):
+    """Steps of two rows at one place with different labels undo each other: plain ones need many more."""
+    generator = np.random.default_rng(0)
+    places = generator.standard_normal((30, 5))
+    where = generator.integers(0, 30, 300)
+    X, y = places[where], generator.random(300) < 0.05 + 0.9 * (places[where, 0] > 0)
+    model = distkern.SDCAClassifier(loss=loss, n_features=256, gamma=0.2, tol=0.01, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        last = model.fit(X, y).history_[-1]
+    assert last["gap"] <= 0.01 * last["objective"]
+    with pytest.warns(
+        ConvergenceWarning, match=r"the duality gap, .* is \d.* % of it, with tol=0.01: set more"
+    ):
+        model.set_params(stages=1).fit(X, y)
+
+
+def test_the_gap_is_of_the_problem_that_was_asked_for():
+    """Whatever the stages work on: a bound of the minimum that another solver finds, closed in the end."""
+    blocks = waves(600, classes=2)
+    subject = solver("squared_hinge", nu=1e-5, stages=40, tol=1e-4)
+    states, _ = train(subject, blocks)
+    z, y = features_of(subject, states[0], blocks), targets_of(subject, blocks)
+    w = MACHINES["squared_hinge"](1e-5, 600).fit(z, y[:, 0]).coef_.reshape(-1, 1)
+    least = objective(subject, z, y, w)
+    assert max(state.dual for state in states) <= least * (1 + 1e-6)
+    assert states[-1].gap <= 1e-3 * states[-1].objective
+    assert subject.measures(states[1]).shortfall
+    assert subject.measures(states[-1]).converged != bool(subject.measures(states[-1]).shortfall)
 
 
 def test_losses_without_exact_steps_are_refused():

@@ -6,6 +6,8 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 
 from distkern import (
     AVMClassifier,
@@ -29,10 +31,8 @@ from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
 from distkern.runs.run import plan, train
-from distkern.runs.scaled import spreading
 from distkern.solvers._searched.alone import run_alone
 from distkern.solvers._searched.sizes import outline_of_most, work_of
-from distkern.solvers._searched.solver import parted
 from distkern.solvers._searched.trials import losses_of
 from distkern.solvers.avm import AVM
 from distkern.solvers.base import Problem
@@ -130,7 +130,7 @@ def test_it_is_said_what_was_chosen_of_which_range_and_what_it_gained(data, tmp_
     values = [1024.0, *SEARCHED_LAM.tried(1920)]
     assert notes == [
         f"chosen: lam={model.found_['lam']:g} of {min(values):g}..{max(values):g}",
-        f"held-out error {100 * score:.3g} % ({100 * plain:.3g} % unsearched)",
+        f"held-out log loss {score:.3g} ({plain:.3g} unsearched)",
     ]
     told = [event["text"] for event in messages if event.kind == "message"]
     assert [told.count(note) for note in notes] == [1, 1]
@@ -205,7 +205,7 @@ def test_the_plan_lists_the_search_and_each_trial_takes_no_more(kind, data, monk
     model, made, execute = small(kind), [], Driver._execute
     rows = model._data_of_split(data.train)
     solver, problem = model.run_of(rows, has_test=True)
-    outlines = [*spreading(rows, model.row_scale()), *solver.outline(problem)]
+    outlines = [*model.preparing(rows, problem), *solver.outline(problem)]
     outlined = {outline.step.name: outline for outline in outlines}
     names = PASSES[: 1 + len(solver.names)]
     assert [name for name in outlined if name in PASSES] == names
@@ -298,17 +298,19 @@ def test_a_run_alone_is_a_run(kind):
     np.testing.assert_allclose(state.coefficients, outcome.state.coefficients, rtol=1e-9)
 
 
-def test_errors_weigh_as_rows_and_classes_do():
+def test_log_losses_weigh_as_rows_and_classes_do():
     X, y = squares(300)
     weights = np.random.default_rng(1).integers(1, 4, len(X)).astype(float)
     model = small(NewtonClassifier, nu=1e-3, gamma=4.0, class_weight={0: 1.0, 1: 3.0}).fit(X, y, weights)
     solver, problem = model.problem(model._data_of_arrays(X, y, weights), has_test=False)
     block = Block(X, y.astype(np.int32), weights)
     state = run_alone(solver, problem, block)
-    wrong = model.predict(X) != y
     factors = weights * np.where(y == 1, 3.0, 1.0)
-    expected = np.average(wrong, weights=factors)
-    assert losses_of(solver.model(problem, state), block).mean() == pytest.approx(expected, rel=1e-9)
+    values = model.decision_function(X)[:, None]
+    best = LogisticRegression(C=np.inf, tol=1e-10).fit(values, y, factors)
+    expected = log_loss(y, best.predict_proba(values), sample_weight=factors)
+    # but for Platt's targets
+    assert losses_of(solver.model(problem, state), block).mean() == pytest.approx(expected, rel=0.02)
 
 
 def test_real_targets_are_compared_by_their_loss():
@@ -344,19 +346,6 @@ def test_trials_make_few_stages_however_many_are_allowed(data):
     model = CSVRGClassifier(n_landmarks=128, steps_per_stage=1.0, stages=1000)
     solver, _ = model.run_of(model._data_of_split(data.train), has_test=False)
     assert (solver.stages, solver.sizes.solver.stages) == (1000, 10)
-
-
-def test_rows_are_parted_with_each_class_in_its_share():
-    X, _ = squares(400)
-    y = (np.arange(400) >= 380).astype(np.int32)
-    learned, held_out = parted(Block(X, y), 150, PROBLEM)
-    assert learned.n_rows == held_out.n_rows == 150
-    assert 6 <= learned.targets.sum() <= 9
-    assert 6 <= held_out.targets.sum() <= 9
-    rows = {tuple(row) for row in learned.features.tolist()} & {
-        tuple(row) for row in held_out.features.tolist()
-    }
-    assert not rows
 
 
 def test_values_weigh_a_row_the_same_on_any_number_of_rows():

@@ -83,7 +83,7 @@ def test_one_label_against_the_rest(tmp_path: Path, column: list[str], positive:
             {},
             r"row 2 \(line 3\): the label '0.5' is a number but not an integer; .*regression",
         ),
-        (["1", "nan", "2"], {}, r"row 2 \(line 3\), target: .*NaN"),
+        (["1", "nan", "2"], {}, r"row 2 \(line 3\), column 'label': the target is missing \('nan'"),
         (["1", "", "2"], {}, r"row 2 \(line 3\), column 'label': the target is missing"),
         (
             [str(i) for i in range(101)],

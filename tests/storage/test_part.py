@@ -11,10 +11,11 @@ from scipy import sparse
 
 from distkern.cli.main import main
 from distkern.common.errors import InputError
+from distkern.common.held_out import Sides
 from distkern.common.sparse import SparseRows
 from distkern.storage.dataset import Dataset, Split, open_dataset
 from distkern.storage.ingest import write_dataset
-from distkern.storage.part import held_out_parts
+from parts import parts_of
 
 N_ROWS = 2000
 
@@ -43,11 +44,19 @@ def source_rows(split: Split) -> np.ndarray:
     return np.concatenate([part for part in parts if part is not None])
 
 
+@pytest.fixture(params=[True, False], ids=["few", "many"])
+def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether the rows are few enough to be put in order before they are held out."""
+    if not request.param:
+        monkeypatch.setattr("distkern.storage.part.FEW_ROWS", 0)
+    return bool(request.param)
+
+
 @pytest.mark.parametrize("validation", [0.2, 0.37, 5])
 def test_every_row_is_in_one_part_and_every_class_in_its_share(
-    data: Dataset, rows: tuple[np.ndarray, np.ndarray], validation: float
+    data: Dataset, rows: tuple[np.ndarray, np.ndarray], validation: float, few: bool
 ) -> None:
-    folds = held_out_parts(data.train, validation, seed=3)
+    folds = parts_of(data.train, validation, seed=3)
     assert len(folds) == (5 if validation == 5 else 1)
     share = 0.2 if validation == 5 else validation
     held_out = []
@@ -58,20 +67,52 @@ def test_every_row_is_in_one_part_and_every_class_in_its_share(
         for part in (learned, out):
             counts = np.bincount(rows[1][source_rows(part)], minlength=3)
             np.testing.assert_array_equal(part.class_counts, counts)
-        assert np.abs(out.class_counts - share * data.train.class_counts).max() < 1
+        chance = np.sqrt(share * (1 - share) * data.train.class_counts)
+        assert (np.abs(out.class_counts - share * data.train.class_counts) < (1 if few else 4 * chance)).all()
     if validation == 5:
         np.testing.assert_array_equal(np.sort(np.concatenate(held_out)), np.arange(N_ROWS))
 
 
-def test_rows_are_drawn_by_the_seed(data: Dataset) -> None:
-    first, again, other = (source_rows(held_out_parts(data.train, 0.2, seed)[0][1]) for seed in (1, 1, 2))
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("validation", [0.2, 2, 4])
+def test_equal_rows_lie_on_one_side_whatever_their_labels(
+    rows: tuple[np.ndarray, np.ndarray], tmp_path: Path, validation: float, is_sparse: bool, few: bool
+) -> None:
+    # copies of each row lie far apart, with other labels; a third of the rows are one and the same
+    features = np.concatenate([rows[0], rows[0][::-1], np.repeat(rows[0][:1], N_ROWS, axis=0)])[::2]
+    labels = np.arange(len(features)) % 3
+    given = sparse.csr_matrix(features) if is_sparse else features
+    made = write_dataset(
+        [(given, labels)], tmp_path / "d.zarr", scale="none", rows_per_shard=170, sparse=is_sparse
+    )
+    for share in (1.0, 0.3):
+        for learned, out in parts_of(made.train, validation, 2, share):
+            own, others = (features[source_rows(part)] for part in (learned, out))
+            assert not {row.tobytes() for row in own} & {row.tobytes() for row in others}
+            assert len(own) == learned.n_rows
+            np.testing.assert_array_equal(learned.class_counts, np.bincount(labels[source_rows(learned)]))
+
+
+def test_a_row_lies_on_the_same_side_dense_or_sparse_in_any_precision(
+    rows: tuple[np.ndarray, np.ndarray],
+) -> None:
+    sides, wide = Sides((0.3, 0.6), 1), np.pad(rows[0], ((0, 0), (0, 200)))
+    found = sides.of(wide)
+    assert set(np.unique(found)) == {0, 1, 2}
+    for same in (wide.astype(np.float64), SparseRows.of_dense(wide), wide * np.float32(-1) * -1):
+        np.testing.assert_array_equal(sides.of(same), found)
+    np.testing.assert_array_equal(sides.of(wide[::-1][:100]), found[::-1][:100])
+
+
+def test_rows_are_drawn_by_the_seed(data: Dataset, few: bool) -> None:
+    first, again, other = (source_rows(parts_of(data.train, 0.2, seed)[0][1]) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
     # a fifth of a fifth is held out by both, were they independent
     assert 40 < len(np.intersect1d(first, other)) < 130
 
 
 def test_a_share_is_the_first_rows_of_a_larger_one(data: Dataset) -> None:
-    whole, small, smaller = (held_out_parts(data.train, 0.2, 0, share)[0] for share in (1.0, 1 / 3, 1 / 9))
+    whole, small, smaller = (parts_of(data.train, 0.2, 0, share)[0] for share in (1.0, 1 / 3, 1 / 9))
     assert set(source_rows(smaller[0])) < set(source_rows(small[0])) < set(source_rows(whole[0]))
     for (learned, out), share in ((small, 1 / 3), (smaller, 1 / 9)):
         assert np.abs(learned.class_counts - share * whole[0].class_counts).max() < 1
@@ -84,7 +125,7 @@ def test_of_rows_that_were_not_shuffled_a_share_comes_from_all_shards(
     rows: tuple[np.ndarray, np.ndarray], tmp_path: Path
 ) -> None:
     plain = write_dataset([rows], tmp_path / "d.zarr", scale="none", rows_per_shard=300, shuffle=False)
-    learned, _ = held_out_parts(plain.train, 0.2, 0, 0.25)[0]
+    learned, _ = parts_of(plain.train, 0.2, 0, 0.25)[0]
     assert learned.n_blocks == plain.train.n_blocks
     assert len(source_rows(learned)) == learned.n_rows == sum(learned.block_rows)
     np.testing.assert_array_equal(learned.class_counts, [280, 112, 8])
@@ -94,7 +135,7 @@ def test_blocks_labels_and_positions_are_those_rows(
     data: Dataset, rows: tuple[np.ndarray, np.ndarray]
 ) -> None:
     features, labels = rows
-    for part in held_out_parts(data.train, 0.25, 5)[0]:
+    for part in parts_of(data.train, 0.25, 5)[0]:
         numbers = source_rows(part)
         blocks = [pickle.loads(pickle.dumps(part.reader(block)))() for block in range(part.n_blocks)]
         assert [block.n_rows for block in blocks] == list(part.block_rows)
@@ -107,7 +148,7 @@ def test_blocks_labels_and_positions_are_those_rows(
 @pytest.mark.parametrize("share", [1.0, 0.4])
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_groups_read_single_rows_and_columns(
-    rows: tuple[np.ndarray, np.ndarray], tmp_path: Path, is_sparse: bool, share: float
+    rows: tuple[np.ndarray, np.ndarray], tmp_path: Path, is_sparse: bool, share: float, few: bool
 ) -> None:
     features, labels = rows
     given = sparse.csr_matrix(features) if is_sparse else features
@@ -119,7 +160,7 @@ def test_groups_read_single_rows_and_columns(
         columns=True,
         sparse=is_sparse,
     )
-    part, _ = held_out_parts(made.train, 0.3, 1, share)[0]
+    part, _ = parts_of(made.train, 0.3, 1, share)[0]
     assert part.has_columns
     start = 0
     for number, blocks in enumerate(part.groups):
@@ -140,7 +181,8 @@ def dense(found: object) -> np.ndarray:
     return found.to_scipy().toarray() if isinstance(found, SparseRows) else np.asarray(found)
 
 
-def test_weights_of_a_part_are_added_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize("share", [1.0, 0.4])
+def test_weights_of_a_part_are_added_up(tmp_path: Path, share: float) -> None:
     generator = np.random.default_rng(1)
     file = tmp_path / "rows.csv"
     weights = generator.integers(1, 9, size=500) / 4
@@ -149,7 +191,7 @@ def test_weights_of_a_part_are_added_up(tmp_path: Path) -> None:
     np.savetxt(file, np.stack(columns, axis=1), delimiter=",", header="a,w,y", comments="")
     out = tmp_path / "d.zarr"
     assert main(["shard", str(file), "--out", str(out), "--weight", "w", "--target", "y"]) == 0
-    part, _ = held_out_parts(open_dataset(out).train, 0.4, 0)[0]
+    part, _ = parts_of(open_dataset(out).train, 0.4, 0, share)[0]
     own = source_rows(part)
     for code in (0, 1):
         mine = weights[own][labels[own] == code]
@@ -162,11 +204,11 @@ def test_weights_of_a_part_are_added_up(tmp_path: Path) -> None:
 def test_real_targets_have_no_classes(tmp_path: Path) -> None:
     features = np.arange(1000.0).reshape(500, 2)
     made = write_dataset([(features, features[:, 0])], tmp_path / "d.zarr", task="regression", scale="none")
-    learned, out = held_out_parts(made.train, 4, 0)[3]
+    learned, out = parts_of(made.train, 4, 0)[3]
     assert (learned.n_rows, out.n_rows, learned.class_counts) == (375, 125, None)
     np.testing.assert_array_equal(out.labels, features[source_rows(out), 0])
 
 
 def test_a_share_without_a_row_is_refused(data: Dataset) -> None:
     with pytest.raises(InputError, match="none is held out; hold out another share"):
-        held_out_parts(data.train, 1e-4, 0)
+        parts_of(data.train, 1e-4, 0)

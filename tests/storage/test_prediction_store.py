@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,25 @@ def files(place: Path) -> dict[str, bytes]:
     if place.is_file():
         return {"": place.read_bytes()}
     return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("ending", [".zarr", ".csv", ".npy"])
+def test_of_two_who_write_to_one_place_the_second_is_refused(ending: str, tmp_path: Path) -> None:
+    place, values = tmp_path / f"p{ending}", np.arange(3.0)
+    given = place, None, values.dtype
+    with ExitStack() as stack:
+        first, second = (stack.enter_context(open_prediction_writer(*given, 3, [])) for _ in range(2))
+        store, commit = stack.enter_context(open_prediction_store(*given, 3, 3, []))
+        store.put(0, (0, -values, None))
+        first.write(values, None)
+        second.write(2 * values, None)
+        first.commit()
+        before = files(place)
+        for late in (second.commit, commit):
+            with pytest.raises(InputError, match=f"p{ending}: already exists; choose another place"):
+                late()
+    assert files(place) == before
+    assert [entry.name for entry in tmp_path.iterdir()] == [place.name]
 
 
 @pytest.mark.parametrize("ending", [".zarr", ".csv", ".npy"])

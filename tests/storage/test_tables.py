@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas
+import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
+from pyarrow import parquet
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
 from distkern.common.errors import InputError
 from distkern.estimators.newton import NewtonClassifier
 from distkern.formats import _kinds, _lines, csv
+from distkern.runs.writing import write_dataset
 from distkern.storage import table_fit
 from distkern.storage.dataset import Dataset, Split, open_dataset
 from distkern.storage.file_rows import FileRows
@@ -161,6 +165,52 @@ def test_dates(tmp_path: Path) -> None:
     np.testing.assert_allclose(feature(data, "day sin of year")[[0, 2]], [march, march], atol=0.01)
 
 
+@pytest.mark.parametrize("unit", ["day", "s", "ms", "us"])
+@pytest.mark.parametrize("beyond", [-1, 1])
+def test_dates_beyond_all_calendars_are_refused(tmp_path: Path, unit: str, beyond: int) -> None:
+    # 2147483647 days and 2^63 - 1 of all else are what databases write for infinity
+    ends = np.iinfo(np.int32 if unit == "day" else np.int64)
+    of = pa.date32() if unit == "day" else pa.timestamp(unit)
+    years = [datetime(1, 1, 1), datetime(9999, 12, 31), None]
+    infinite = pa.array([ends.min if beyond < 0 else ends.max], pa.int32() if unit == "day" else pa.int64())
+    for far in (infinite, None):
+        dates = pa.array(years, pa.timestamp("us")).cast(of)
+        if far is not None:
+            dates = pa.chunked_array([dates, far.cast(of)])
+        table = pa.table({"d": dates, "y": pa.array([0, 1, 0, 1][: len(dates)])})
+        if far is None:
+            parquet.write_table(table, tmp_path / "a.parquet")
+            days = feature(made(tmp_path, tmp_path / "a.parquet"), "d days")
+            assert days[:2].tolist() == [-719162, 2932896]
+            continue
+        with pytest.raises(
+            InputError, match=r"^X, row 4 .*column 'd': the date is not of the years 1 to 9999"
+        ):
+            write_dataset(table.drop_columns("y"), table["y"], tmp_path / "d.zarr")
+        if unit != "s":
+            parquet.write_table(table, tmp_path / "a.parquet")
+            with pytest.raises(InputError, match=r"a\.parquet, row 4 .*column 'd': the date is not of"):
+                made(tmp_path, tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "2020-01-01 00:00:99",
+        "2020-01-01 00:00:60",
+        "2020-01-01 10:00+99:99",
+        "2020-01-01 10:00-10:60",
+        "0000-01-01",
+    ],
+)
+def test_times_that_no_clock_shows_are_refused(tmp_path: Path, word: str) -> None:
+    rows = f"2020-01-01 10:00:59.5+14:00,0\n2020-01-02,1\n{word},0\n"
+    with pytest.raises(InputError, match=r"row 3 \(line 4\), column 'd': '.*' is not a date"):
+        made(tmp_path, written(tmp_path, "d,y\n" + rows))
+    with pytest.raises(InputError, match=r"row 3 \(line 4\), column 'd': '.*' is not a date"):
+        made(tmp_path, written(tmp_path, "d,y\n" + rows.replace("10:00:59.5+14:00", "10:00:59")))
+
+
 def test_missing_values(tmp_path: Path) -> None:
     source = written(tmp_path, "x,b,c,y\n1,True,a,0\n?,false,NA,1\n2,,b,0\n9,TRUE, ,1\n")
     data = made(tmp_path, source)
@@ -173,6 +223,39 @@ def test_missing_values(tmp_path: Path) -> None:
     np.testing.assert_array_equal(feature(flagged, "x is missing"), [0, 1, 0, 0])
     with pytest.raises(InputError, match=r"row 2 \(line 3\), column 'x': the value is missing"):
         made(tmp_path, source, impute="none")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+@pytest.mark.parametrize("word", ["NA", "?", "null", "<NA>", "nan", " NaN ", "None"])
+def test_what_stands_for_a_missing_value_is_no_label(tmp_path: Path, name: str, word: str) -> None:
+    frame = pandas.DataFrame({"x": [1, 2, 3], "y": ["a", "b", word]})
+    source = tmp_path / name
+    (frame.to_csv if name.endswith("csv") else frame.to_parquet)(source, index=False)
+    with pytest.raises(
+        InputError, match=rf"{name}, row 3 \(.*column 'y': the target is missing \('.*--na ''"
+    ):
+        made(tmp_path, source)
+    classes = made(tmp_path, source, na=[""]).classes
+    assert classes is not None
+    assert classes.tolist() == sorted(["a", "b", word.strip()])
+
+
+def test_other_words_for_missing_values(tmp_path: Path) -> None:
+    source = written(tmp_path, "x,c,y\n1,NA,a\n-99,DE,b\nnan,-99,NA\n4,DE,a\n")
+    data = made(tmp_path, source, na=["-99"])
+    assert data.feature_names == ("x", "c=DE", "c=NA", "c is missing")
+    np.testing.assert_array_equal(feature(data, "x"), [1, 2.5, 2.5, 4])
+    np.testing.assert_array_equal(feature(data, "c=NA"), [1, 0, 0, 0])
+    assert open_dataset(data.path).table == data.table
+    # later files are read as that one was, also where it had nothing but numbers and none was missing
+    plain = made(tmp_path, written(tmp_path, "x,y\n1,a\n3,b\n"), na=["-99"])
+    like = Like(1, ("x",), "y", plain.scaling, plain.table)
+    (block,) = FileRows([written(tmp_path, "x\n-99\n", "b.csv")], like)
+    np.testing.assert_array_equal(block.features, [[2]])
+    with pytest.raises(InputError, match="the target is missing \\('-99'"):
+        shard(written(tmp_path, "x,y\n1,-99\n"), tmp_path / "e.zarr", like=like)
+    with pytest.raises(InputError, match=r"row 2 .*'y': the target is missing \('-99'\); fill[^;]*$"):
+        made(tmp_path, written(tmp_path, "x,y\n1,0\n3,-99\n"), na=["-99"], task="regression")
 
 
 def test_a_sparse_table_of_numbers_stays_sparse(tmp_path: Path) -> None:
@@ -254,6 +337,60 @@ def test_wide_and_unique_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(table_fit, "_MOST_ONEHOT", 10)
     with pytest.raises(InputError, match="column 'group': 40 categories"):
         made(tmp_path, source, categorical={"group": "onehot"}, drop=["id"])
+
+
+def test_a_column_of_numbers_whose_user_says_that_it_holds_categories(tmp_path: Path) -> None:
+    source = written(tmp_path, "c,y\n1,0\n1.0,1\n02,0\n2.5,1\n,0\n")
+    data = made(tmp_path, source, categorical={"c": "onehot"})
+    assert data.feature_names == ("c=02", "c=1", "c=2.5", "c is missing")
+    np.testing.assert_array_equal(feature(data, "c=1"), [1, 1, 0, 0, 0])
+    # among texts 1.0 is another text than 1
+    source = written(tmp_path, "c,y\n1,0\n1.0,1\na,0\nb,1\n")
+    data = made(tmp_path, source, categorical={"c": "onehot"})
+    assert data.feature_names == ("c=1", "c=1.0", "c=a", "c=b")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_an_empty_line_of_one_column_is_a_row(
+    tmp_path: Path, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["x", "1", "", "4", "", "", "1"]
+    source = written(tmp_path, "")
+    source.write_bytes((end.join(texts) + end).encode())
+    for size in (2, 2**20):
+        small_blocks(monkeypatch, size)
+        data = made(tmp_path, source, task="none")
+        assert feature(data, "x").tolist() == [1, 2, 4, 2, 2, 1]
+    # the last line's newline is none, a line after it is one
+    source.write_bytes((end.join(texts)).encode())
+    assert made(tmp_path, source, task="none").train.n_rows == 6
+    source.write_bytes((end.join([*texts, "", ""])).encode())
+    assert made(tmp_path, source, task="none").train.n_rows == 7
+    (block,) = FileRows([source], Like(1, data.table.names, None, data.scaling, data.table))  # type: ignore[union-attr]
+    assert np.ravel(block.features).tolist() == [1, 2, 4, 2, 2, 1, 2]
+    with pytest.raises(InputError, match=r"row 2 \(line 3\), column 'x': the value is missing"):
+        list(FileRows([source], Like(1, ("x",), None, data.scaling, None)))
+    source.write_bytes((end.join(["", "1", "", "4"])).encode())
+    assert feature(made(tmp_path, source, task="none", header=False), "0").tolist() == [2.5, 1, 2.5, 4]
+
+
+def test_blank_lines_between_several_columns_are_counted(tmp_path: Path) -> None:
+    notices: list[str] = []
+    source = written(tmp_path, "x,y\n1,0\n\n2,1\r\n\r\n\n3,1\n")
+    assert made(tmp_path, source, notice=notices.append).train.n_rows == 3
+    assert notices == ["3 blank lines are no rows"]
+    rows = FileRows([source], Like(1, ("x",), "y", made(tmp_path, source).scaling, None))
+    assert [len(block.features) for block in rows] == [3]
+    assert rows.blank_lines == 3
+
+
+def test_a_column_that_was_left_out_may_hold_anything_later(tmp_path: Path) -> None:
+    data = made(tmp_path, written(tmp_path, "x,c,y\n1,,0\n2,,1\n"))
+    assert data.feature_names == ("x",)
+    like = Like(1, ("x", "c"), "y", data.scaling, data.table)
+    for value in ("2020-01-01", "word", "inf", "3"):
+        (block,) = FileRows([written(tmp_path, f"x,c\n5,{value}\n", "b.csv")], like)
+        assert block.features.tolist() == [[5]]
 
 
 def test_files_without_a_header(tmp_path: Path) -> None:

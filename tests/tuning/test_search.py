@@ -13,18 +13,21 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
 from distkern import CSVRGClassifier, NewtonClassifier, NewtonRegressor, PegasosClassifier
-from distkern.common.errors import DistkernError, DivergenceError, InputError
+from distkern.common.errors import CorruptDataError, DistkernError, DivergenceError, InputError
 from distkern.engine import cache, sharing
 from distkern.engine.budget import Machine
 from distkern.engine.sharing import SharedPasses
 from distkern.runs.algorithms import algorithms
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
-from distkern.storage.part import PartReader, held_out_parts
+from distkern.storage.part import PartReader
+from distkern.storage.shard_reader import ShardReader
 from distkern.tuning.candidate import Candidate
+from distkern.tuning.cost import seconds_of
 from distkern.tuning.record import SearchFolder, Task, Trial
 from distkern.tuning.search import Ranked, Search
 from distkern.tuning.workshop import Watcher, Where
+from parts import parts_of
 from small import small
 
 GAMMAS, NUS = (0.01, 3.0, 1000.0), (1e-6, 1e-4, 1e-2)
@@ -75,9 +78,9 @@ class Counting(Watcher):
 
 
 def test_a_grid_finds_what_the_search_of_scikit_learn_finds(data: Dataset) -> None:
-    ranked = Search(candidates(), data.train, seed=7).run(HERE)
+    ranked = Search(candidates(), data.train, seed=4).run(HERE)
     features, labels = problem(2400)
-    held_out = held_out_parts(data.train, 0.2, 7)[0][1]
+    held_out = parts_of(data.train, 0.2, 4)[0][1]
     own = [held_out.reader(block).source_rows() for block in range(held_out.n_blocks)]
     folds = np.full(2400, -1)
     folds[np.concatenate(own)] = 0
@@ -95,7 +98,7 @@ def test_a_grid_finds_what_the_search_of_scikit_learn_finds(data: Dataset) -> No
 
 def test_the_metric_is_that_of_the_held_out_rows(data: Dataset) -> None:
     [one] = Search(candidates(SETTINGS[4:5]), data.train, metric_name="auc", seed=1).run(HERE)
-    learned, held_out = held_out_parts(data.train, 0.2, 1)[0]
+    learned, held_out = parts_of(data.train, 0.2, 1)[0]
     model = candidates(SETTINGS[4:5])[0].estimator.fit(learned)
     scores = model.decision_function(held_out[:])
     assert one.value == pytest.approx(roc_auc_score(held_out.labels, scores), abs=1e-6)
@@ -104,11 +107,35 @@ def test_the_metric_is_that_of_the_held_out_rows(data: Dataset) -> None:
 def test_folds_are_averaged(data: Dataset) -> None:
     [one] = Search(candidates(SETTINGS[4:5]), data.train, validation=3).run(HERE)
     errors = []
-    for learned, held_out in held_out_parts(data.train, 3, 0):
+    for learned, held_out in parts_of(data.train, 3, 0):
         model = candidates(SETTINGS[4:5])[0].estimator.fit(learned)
         errors.append(1 - model.score(held_out))
     assert len(one.trials) == 3
     assert one.value == pytest.approx(np.mean(errors), abs=1e-12)
+
+
+@pytest.mark.parametrize(("validation", "few"), [(0.3, True), (0.3, False), (3, False)])
+def test_of_copies_of_noise_none_is_held_out_while_another_is_learned_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, validation: float | int, few: bool
+) -> None:
+    if not few:
+        monkeypatch.setattr("distkern.storage.part.FEW_ROWS", 0)
+    generator = np.random.default_rng(0)
+    features = generator.normal(size=(1000, 4)).astype(np.float32)
+    labels = generator.integers(0, 2, 1000)
+    copies = np.tile(features, (3, 1)), np.tile(labels, 3)
+    made = write_dataset([copies], tmp_path / "d.zarr", scale="none", rows_per_shard=700)
+    # it remembers seven labels of eight that it has learned
+    memory = NewtonClassifier(n_landmarks=600, gamma=5.0, nu=1e-9, stages=3, random_state=0)
+    [one] = Search([Candidate(0, {}, memory)], made.train, validation=validation).run(HERE)
+    assert 0.42 < one.value < 0.58
+
+
+def test_a_plan_of_a_search_reads_nothing(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = Search(candidates(), data.train, "halving", validation=3)
+    monkeypatch.setattr(ShardReader, "__call__", None)
+    assert search.n_trials == 36
+    assert seconds_of(search, Machine("synchronous", 1, None)) > 0
 
 
 def test_halving_keeps_the_best_third(data: Dataset) -> None:
@@ -248,6 +275,29 @@ def test_a_damaged_trial_is_refused_by_its_file(data: Dataset, tmp_path: Path) -
         Search(candidates(SETTINGS[:2]), data.train, folder=SearchFolder(folder)).run(HERE)
 
 
+def test_a_trial_is_not_taken_for_another_one(data: Dataset, tmp_path: Path) -> None:
+    def again() -> list[Ranked]:
+        return Search(candidates(SETTINGS[:2]), data.train, folder=SearchFolder(tmp_path / "s")).run(HERE)
+
+    ranked = again()
+    first, second = (tmp_path / "s" / "trials" / f"000{number}-0-0.json" for number in (0, 1))
+    contents = first.read_text(), second.read_text()
+    second.write_text(contents[0])
+    with pytest.raises(CorruptDataError, match=r"0001-0-0\.json: is trial 0000-0-0; remove this file"):
+        again()
+    first.write_text(contents[1])
+    with pytest.raises(CorruptDataError, match=r"0000-0-0\.json: is trial 0001-0-0; remove this file"):
+        again()
+    # of the same candidate, in a search with another seed
+    Search(candidates(SETTINGS[:2]), data.train, seed=1, folder=SearchFolder(tmp_path / "o")).run(HERE)
+    first.write_text((tmp_path / "o" / "trials" / "0000-0-0.json").read_text())
+    second.write_text(contents[1])
+    with pytest.raises(CorruptDataError, match=r"0000-0-0\.json: is a trial of another search"):
+        again()
+    first.unlink()
+    assert found(again()) == found(ranked)
+
+
 def test_a_candidate_that_diverges_is_ranked_last(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     fit = NewtonClassifier.fit_with
 
@@ -312,7 +362,7 @@ def test_every_algorithm_learns_from_a_part(name: str, tmp_path: Path) -> None:
     )
     model = kind(**small(kind))
     [one] = Search([Candidate(0, {}, model)], made.train, folder=SearchFolder(tmp_path / "s")).run(HERE)
-    learned, held_out = held_out_parts(made.train, 0.2, 0)[0]
+    learned, held_out = parts_of(made.train, 0.2, 0)[0]
     again = kind(**small(kind)).fit(learned)
     figures = one.trials[0].figures
     score = figures["accuracy" if kind.task == "classification" else "r2"]

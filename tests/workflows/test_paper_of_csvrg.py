@@ -1,4 +1,4 @@
-"""The workflow of csvrg.txt: orders of rows, coverages, plans and what the report makes of measurements."""
+"""The workflow of Tan et al. 2019: orders of rows, coverages, plans and what the report says of them."""
 
 from __future__ import annotations
 

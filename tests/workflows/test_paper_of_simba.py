@@ -1,4 +1,4 @@
-"""The workflow of simba.txt: curves over seeds, what is said of them, and the generated rows."""
+"""The workflow of Hazan et al. 2011: curves over seeds, what is said of them, and the generated rows."""
 
 from __future__ import annotations
 

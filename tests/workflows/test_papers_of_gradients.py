@@ -1,4 +1,4 @@
-"""The workflows of dsg.txt and cdsg.txt: what they compare with, plan, keep and write down."""
+"""The workflows of Dai et al. 2014 and Li and Poczos 2016: what they compare, plan, keep and write down."""
 
 from __future__ import annotations
 

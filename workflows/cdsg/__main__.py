@@ -1,4 +1,4 @@
-"""The experiments of cdsg.txt (Li and Poczos 2016) in one command::
+"""The experiments of Li and Poczos 2016 in one command::
 
     python -m workflows.cdsg --out figures --data mnist.zarr --data covtype.zarr
     python -m workflows.cdsg --out figures --quick

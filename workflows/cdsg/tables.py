@@ -224,7 +224,7 @@ def nets(records: Records, every: Sequence[Subset]) -> Section:
         '"joint" net, which '
         "learns the convolutions as well, is in `workflows/dsg`. The paper's numbers are of MNIST-8M on "
         "features of such a net, which is why they are another matter than errors on these inputs. "
-        "dsg.txt's Figure 7 is the same comparison: 0.5 % for DSG and 0.6 % for the joint net on "
+        "Figure 7 of Dai et al. 2014 is the same comparison: 0.5 % for DSG and 0.6 % for the joint net on "
         "MNIST-8M, 44.5 % and 42 % on ImageNet."
     )
     header = (

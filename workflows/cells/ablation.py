@@ -24,7 +24,7 @@ import numpy as np
 import distkern as dk
 from distkern.kernels import find_kernel
 from distkern.kernels.bandwidth import width_from_gamma
-from distkern.solvers._cells.metric import METRICS
+from distkern.maps.metric import METRICS
 from distkern.solvers._cells.space import KERNELS
 
 CELL_ROWS = (20, 100, 500, 2000, 8000)

@@ -1,4 +1,4 @@
-"""Table 2 and Figures 1 and 2 of csvrg.txt, one command::
+"""Table 2 and Figures 1 and 2 of Tan et al. 2019, one command::
 
     python -m workflows.csvrg --data a9a.zarr --data ijcnn1.zarr --data covtype.zarr --out figures
 

@@ -1,4 +1,4 @@
-"""What csvrg.txt reports: Table 2, for the data sets that are measured here."""
+"""What Tan et al. 2019 reports: Table 2, for the data sets that are measured here."""
 
 from __future__ import annotations
 

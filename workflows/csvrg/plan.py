@@ -1,4 +1,4 @@
-"""What is measured for csvrg.txt: data sets in the orders of the seeds, settings, and questions by key."""
+"""What is measured for Tan et al. 2019: data sets in orders by seed, settings, and questions by key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the report on csvrg.txt says, from the measurements that there are."""
+"""What the report on Tan et al. 2019 says, from the measurements that there are."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _FEW_ROWS = 400
 _OF_SPARSE = ("auto", "pegasos", "simba", "csvrg", "avm")
 #: cannot be other than linear with nothing set
 LINEAR = ("pegasos", "simba")
-AUTO, CELLS = "auto", "cells"
+AUTO = "auto"
 #: scikit-learn's, as they come and on standardised columns (and targets)
 LINEAR_PEER = "LR"
 EXACT_PEERS = ("SVC", "SVC, standardised")
@@ -142,8 +142,7 @@ def methods(source: Source) -> list[str]:
     """Of scikit-learn's, and of ours."""
     if source.is_sparse:
         return ["LR", "SVC", *_OF_SPARSE]
-    # machines in cells are what is chosen for dense rows, to the bit
-    return [*PEERS, *(name for name in algorithms(is_real=source.is_real) if name != CELLS)]
+    return [*PEERS, *algorithms(is_real=source.is_real)]
 
 
 def losses(method: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The experiments of dsg.txt (Dai et al. 2014) in one command::
+"""The experiments of Dai et al. 2014 in one command::
 
     python -m workflows.dsg --out figures --data a9a.zarr --data covtype.zarr --data mnist.zarr:8,6
     python -m workflows.dsg --out figures --quick

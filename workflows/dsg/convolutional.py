@@ -1,4 +1,4 @@
-"""The jointly trained net of dsg.txt's Figure 7 (1): LeNet-5 with rectified linear units, by PyTorch.
+"""The jointly trained net of Figure 7 (1) of Dai et al. 2014: LeNet-5, rectified linear units, by PyTorch.
 
 Two convolutions of 5 x 5 pixels, of 16 and 32 filters, each with max-pooling after it; a layer of 128
 neurons, and multi-class logistic regression: the paper's sizes. From 28 x 28 pixels the last pooling leaves

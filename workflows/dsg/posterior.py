@@ -31,7 +31,7 @@ def problem(seed: int) -> tuple[Array, Array, Array, float]:
 
 
 def closed_form(X: Array, y: Array, fresh: Array, gamma: float) -> tuple[Array, Array]:
-    """Mean and variance of f at ``fresh``: k' (K + s^2 I)^-1 y, 1 - k' (K + s^2 I)^-1 k (dsg.txt, (9))."""
+    """Mean, variance at ``fresh``: k' (K + s^2 I)^-1 y, 1 - k' (K + s^2 I)^-1 k (Dai et al. 2014, (9))."""
     matrix = kernel(X, X, gamma)
     matrix[np.diag_indices_from(matrix)] += VARIANCE
     factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True)

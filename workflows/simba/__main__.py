@@ -1,4 +1,4 @@
-"""Figure 1 of simba.txt, one command::
+"""Figure 1 of Hazan et al. 2011, one command::
 
     python -m workflows.simba --data 20news_binary.zarr --out figures
 

@@ -1,4 +1,4 @@
-"""A dense set in the regime where simba.txt's theory favours SIMBA: few errors, far more columns than |w|^2.
+"""A dense set of the regime where Hazan et al. 2011 favour SIMBA: few errors, far more columns than |w|^2.
 
 Each row has norm 1: y g w*, and orthogonal to it a direction of which a share of the square lies in a few
 nuisance directions common to all rows and the rest anywhere; the margin g is uniform in [margin, 2 margin]

@@ -1,4 +1,4 @@
-"""What is measured for simba.txt: curves of every method, trade-off parameter and seed."""
+"""What is measured for Hazan et al. 2011: curves of every method, trade-off parameter and seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the report on simba.txt says, from the runs that there are."""
+"""What the report on Hazan et al. 2011 says, from the runs that there are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AXES = {
     "feature_accesses_nonzero": "non-zero features looked at",
 }
 QUOTIENTS = (1.5, 1.05)
-#: "about 100 times less feature accesses" (simba.txt, Section 6)
+#: "about 100 times less feature accesses" (Hazan et al. 2011, Section 6)
 PAPERS_RATIO = 100
 _TITLE = "SIMBA beside Pegasos: the paper's Figure 1"
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
+from distkern.common.targets import plain_targets
 from distkern.common.types import AbstractSource, Block, Reader
 
 
@@ -87,7 +88,7 @@ def _block(
     index: int, classes: NDArray[Any] | None, dtype: Any, features: Any, targets: Any, weights: Any
 ) -> Block:
     if targets is not None:
-        targets = np.asarray(targets)
+        targets = plain_targets(targets, f"y, block {index}")
         if classes is not None:
             targets = np.searchsorted(classes, targets).astype(np.int32)
     return Block(

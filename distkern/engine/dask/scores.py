@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from distkern.common.errors import InputError
-from distkern.engine.dask.arrays import aligned, as_array
+from distkern.common.targets import plain_targets
+from distkern.engine.dask.arrays import aligned, as_array, is_dask
 
 
 def accuracy(targets: Any, predicted: Any, weights: Any = None) -> float:
@@ -53,4 +54,9 @@ def _columns(targets: Any, predicted: Any, weights: Any) -> tuple[Any, Any, Any]
             mend="give one quantile, or compare predict(X) with y yourself",
         )
     rows = predicted.chunks[0]
-    return aligned(targets, rows), predicted, aligned(weights, rows)
+    targets = aligned(targets if is_dask(targets) else plain_targets(targets), rows)
+    return targets.map_blocks(_plain, dtype=targets.dtype), predicted, aligned(weights, rows)
+
+
+def _plain(targets: Any, block_id: tuple[int, ...]) -> Any:
+    return plain_targets(targets, f"y, block {block_id[0]}")

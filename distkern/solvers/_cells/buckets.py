@@ -144,7 +144,7 @@ def _solve(
         # it has neighbours alone, beyond the borders of its bucket: hardly a row will ever lie there
         some = slice(_ROWS_OF_NONE)
         cell, below = rows.take(some), None if offsets is None else offsets[some]
-    weights, targets = risk.weights(cell), risk.targets(cell).astype(np.float64)
+    weights, targets = risk.repeats(cell), risk.targets(cell).astype(np.float64)
     seed = int(stream(cut.seed, Purpose.ROW_ORDER, _ORDER, *key).integers(2**62))
     machine = solve_cell(settings, np.asarray(cell.features), targets, weights, seed, below)
     sums = Sums.none(risk)
@@ -186,7 +186,8 @@ class Machines:
     Attributes
     ----------
     tree : its leaves are the cells
-    support, coefficients : (n, d) and (n, n_outputs) float32, by cell
+    support, coefficients : (n, d) and (n, n_outputs) float32, by cell; coefficients of all are float64 where
+        those of one cell are
     constants : (n_cells, n_outputs) float64
     ends : (n_cells,) int64
     """
@@ -221,15 +222,15 @@ class Machines:
         return sum(array.nbytes for array in arrays)
 
     def predict(self, rows: Floats, settings: CellSettings) -> NDArray[np.float64]:
-        """f of rows (n, d) that lie in the bucket, (n, n_outputs), by kernels in the rows' dtype."""
+        """f of rows (n, d) that lie in the bucket, (n, n_outputs), as :func:`predict_cell` does."""
         found = np.empty((len(rows), self.constants.shape[1]))
         for cell, inside in enumerate(by_leaf(self.tree.leaves(rows), self.tree.n_leaves)):
             if len(inside):
                 support = slice(int(self.ends[cell - 1]) if cell else 0, int(self.ends[cell]))
                 found[inside] = predict_cell(
                     settings,
-                    self.support[support].astype(rows.dtype, copy=False),
-                    self.coefficients[support].astype(rows.dtype, copy=False),
+                    self.support[support],
+                    self.coefficients[support],
                     self.constants[cell],
                     rows[inside],
                 )

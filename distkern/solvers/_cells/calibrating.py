@@ -15,7 +15,7 @@ from distkern.common.tiles import release
 from distkern.common.types import Block, Floats
 from distkern.losses.logistic import Logistic
 from distkern.solvers._cells.buckets import Solving
-from distkern.solvers._cells.held_out import HELD_OUT
+from distkern.solvers._cells.held_out import folds_of
 from distkern.solvers._cells.machine import solve_cell
 
 Array = NDArray[np.float64]
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 #: buckets and cells of which rows are held out, at most; cells at least, if there are so many
 MOST_BUCKETS, MOST_CELLS, LEAST_CELLS = 16, 32, 8
 #: rows of these cells, about; and below which each of them is held out once
-ENOUGH_ROWS, FEW_ROWS = 25_000, 10_000
+ENOUGH_ROWS, FEW_ROWS = 25_000, 2000
 #: first index of the streams of a bucket
 _ORDER = 6
 
@@ -58,9 +58,12 @@ class Sigmoids:
         """
         from sklearn.linear_model import LogisticRegression
 
-        weights = weights / weights.mean()
         n_outputs = predictions.shape[1]
-        lines = np.empty((n_outputs, 2))
+        lines = np.zeros((n_outputs, 2))
+        if not len(weights):
+            # rows that are all equal say nothing
+            return cls(lines)
+        weights = weights / weights.mean()
         for output, values in enumerate(predictions.T):
             positive = codes == (1 if n_outputs == 1 else output)
             inside, outside = weights[positive].sum(), weights[~positive].sum()
@@ -81,7 +84,7 @@ class Calibrating:
     ----------
     solving : how machines are solved
     n_cells : of a bucket
-    n_folds : of ``HELD_OUT`` parts of a cell's rows, those that are held out, one after the other
+    n_folds : of the folds of a cell's rows, those that are held out, one after the other
     """
 
     solving: Solving
@@ -114,15 +117,15 @@ def hold_out(
             continue
         inside, own = inside[: cut.cell_rows], own[: cut.cell_rows]
         seed = int(stream(cut.seed, Purpose.ROW_ORDER, _ORDER, number, leaf).integers(2**62))
+        folds = folds_of(features[inside])
         for fold in range(operand.n_folds):
-            mine = inside[own & lies[inside]][fold::HELD_OUT]
-            learned = np.setdiff1d(inside, mine)
+            mine, learned = inside[own & lies[inside] & (folds == fold)], inside[folds != fold]
             if not (len(mine) and len(learned)):
                 continue
             cell = rows.take(learned)
             targets = cut.risk.targets(cell).astype(np.float64)
             below = None if offsets is None else offsets[learned]
-            machine = solve_cell(settings, features[learned], targets, cut.risk.weights(cell), seed, below)
+            machine = solve_cell(settings, features[learned], targets, cut.risk.repeats(cell), seed, below)
             found = machine.predict(settings, features[mine])
             values.append(found if offsets is None else found + offsets[mine])
             held.append(mine)

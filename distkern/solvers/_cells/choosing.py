@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.held_out import groups_of_equal, stratified_order
 from distkern.common.stores import ArrayStore
 from distkern.common.types import Block
 from distkern.features.kernel_choice import KernelChoice
@@ -18,9 +19,9 @@ from distkern.kernels import find_kernel
 from distkern.kernels.bandwidth import gamma_from_width, median_width, moments, parse_rule, scale_width
 from distkern.kernels.base import AbstractScaledKernel
 from distkern.losses.conjugate import AbstractDualLoss
+from distkern.maps.mapping import MapChoice, RowMap, map_from_arrays
+from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS, MetricKind
 from distkern.passes import Each
-from distkern.solvers._cells.mapping import CellMap, MapChoice, map_from_arrays
-from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS, MetricKind
 from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.place import centred
 from distkern.solvers._cells.ranking import Ranking
@@ -28,7 +29,6 @@ from distkern.solvers._cells.search import Learned, Size, search
 from distkern.solvers._cells.space import KERNELS, Space, costs_of, maps_of, quick_maps
 from distkern.solvers._cells.trials import KernelSpec, Sampled, Trial
 from distkern.solvers.base import Steps
-from distkern.solvers.comparison import stratified_order
 from distkern.solvers.risk import Risk
 
 Array = NDArray[np.float64]
@@ -53,13 +53,13 @@ class Chosen:
     kernel : its name, and its parameters but for gamma
     gamma, cost : of the kernel over mapped rows, and C
     score, plain : on held-out rows of the sample, of what was chosen and of standardised rows, the median
-        distance and a middle C: shares of errors, or squared errors over those of the mean; NaN where nothing
-        was searched
+        distance and a middle C: log losses, or squared errors over those of the mean; NaN where nothing was
+        searched
     metric : its kind
     edges : see :class:`~distkern.solvers._cells.search.Choice`
     """
 
-    map: CellMap
+    map: RowMap
     kernel: KernelSpec
     gamma: float
     cost: float
@@ -71,7 +71,10 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Given:
-    """What the user has said; "auto" of what is to be chosen, and no kernel if that is."""
+    """What the user has said; "auto" of what is to be chosen, and no kernel if that is.
+
+    The range of C that is searched is divided by the power of ten in the mean weight of a row.
+    """
 
     kernel: KernelChoice | None
     gamma: float | str
@@ -79,6 +82,7 @@ class Given:
     scale: Any
     metric: Any
     search: str | None
+    mean_weight: float = 1.0
 
     @property
     def kernels(self) -> tuple[KernelSpec, ...]:
@@ -101,11 +105,13 @@ class Given:
         And from what the best of these settings achieve on whole cells. ``rungs`` are those of the search on
         a sample of so many rows.
         """
-        order = stratified_order(None if risk.is_real else sample.targets, len(sample.targets), seed)
+        groups = groups_of_equal(sample.features)
+        codes = None if risk.is_real else sample.targets
+        order = stratified_order(codes, len(groups), seed, groups)
         rows = Block(sample.features[order], sample.targets[order], sample.weights[order])
         targets = risk.targets(rows).astype(np.float64)
         assert isinstance(risk.loss, AbstractDualLoss)
-        weights = risk.weights(rows)
+        weights = risk.repeats(rows)
         importance = np.ones(rows.n_rows) if weights is None else weights
         sampled = Sampled(
             np.asarray(rows.features),
@@ -151,7 +157,8 @@ class Given:
         if self.gamma != "auto":
             # a rule's width is that of exp(-|x|^2 / width^2) at the median distance
             widths = (math.sqrt(2.0) / parse_rule(str(self.gamma))[1],)
-        costs = costs_of(loss) if isinstance(self.C, str) else (self.C,)
+        unit = 10.0 ** math.trunc(math.log10(self.mean_weight))
+        costs = tuple(cost / unit for cost in costs_of(loss)) if isinstance(self.C, str) else (self.C,)
         return Space(tuple(maps), kernels, widths, costs)
 
     def maps(self, loss: AbstractDualLoss, n_features: int) -> tuple[MapChoice, ...]:
@@ -169,15 +176,15 @@ class Given:
 
     def _given_map(
         self, sampled: Sampled, passes: Callable[[str, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]]
-    ) -> Steps[CellMap]:
+    ) -> Steps[RowMap]:
         choice = self.map_choice
         if choice.metric != "none":
             return (yield from _learned(sampled, passes, [choice], MORE_METRIC_ROWS))[0]
         if choice.transform == "none":
             return centred(sampled.rows)
-        return CellMap.fit(choice, sampled.rows[:METRIC_ROWS], sampled.targets[:METRIC_ROWS])
+        return RowMap.fit(choice, sampled.rows[:METRIC_ROWS], sampled.targets[:METRIC_ROWS])
 
-    def _as_given(self, rows: Block, mapping: CellMap) -> Chosen:
+    def _as_given(self, rows: Block, mapping: RowMap) -> Chosen:
         features, choice = np.asarray(rows.features), self.map_choice
         cost = _COST if isinstance(self.C, str) else self.C
         spec = self.kernels[0]
@@ -204,7 +211,7 @@ def _learned(
     passes: Callable[[str, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]],
     choices: Sequence[MapChoice],
     most: int,
-) -> Steps[list[CellMap]]:
+) -> Steps[list[RowMap]]:
     """Maps from more rows: each takes a matrix of all their pairs, for which workers have memory."""
     trials = learning(choices, min(len(sampled.rows), most))
     step, store = passes("metric", trials, sampled)

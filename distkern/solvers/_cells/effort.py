@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from distkern.maps.metric import METRIC_ROWS, gradients_of
 from distkern.passes import Cost, Each
-from distkern.solvers._cells.metric import METRIC_ROWS, gradients_of
 from distkern.solvers._cells.ranking import CELL_KINDS, CELL_ROUNDS
 from distkern.solvers._cells.search import Size
 from distkern.solvers._cells.space import Space

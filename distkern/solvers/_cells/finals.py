@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from distkern.maps.mapping import RowMap
+from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS
 from distkern.solvers._cells.below import Below
 from distkern.solvers._cells.buckets import Cut
 from distkern.solvers._cells.layout import Layout
-from distkern.solvers._cells.mapping import CellMap
-from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS
 from distkern.solvers._cells.moving import Moving, Sample
 from distkern.solvers._cells.place import Places
 from distkern.solvers._cells.ranking import CELL_KINDS, CELL_ROUNDS, Outcome, Ranking, is_worse
@@ -79,7 +79,7 @@ class _Probing:
     below: Below | None
     risk: Risk
 
-    def cut(self, mapping: CellMap, number: int) -> Steps[tuple[Cut, list[tuple[int, int]]]]:
+    def cut(self, mapping: RowMap, number: int) -> Steps[tuple[Cut, list[tuple[int, int]]]]:
         """Some buckets of rows, cut in the coordinates of a map, and how many rows they have."""
         layout, problem = self.layout, self.layout.problem
         assert problem.workplace is not None

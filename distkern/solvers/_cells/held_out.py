@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from distkern.bases.routing import Found
-from distkern.common.types import Block
+from distkern.common.held_out import groups_of_equal
+from distkern.common.types import Block, Floats
 from distkern.solvers._cells.below import Below
 from distkern.solvers._cells.moving import first_sums
 from distkern.solvers.measuring import Model, Sums, sums_and_slopes
 from distkern.solvers.risk import Risk
 
-#: every so manyth row that lies in a cell is held out
+#: folds of a cell's rows, of which one at a time is held out
 HELD_OUT = 5
+
+
+def folds_of(rows: Floats) -> NDArray[np.intp]:
+    """The fold (n_rows,) of each row of a cell: one after the other, and equal rows in the same."""
+    return groups_of_equal(rows) % HELD_OUT
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.bases.routing import Columns, Found, Routing
 from distkern.common.stores import SliceStore, Store
 from distkern.common.types import Block, Floats
+from distkern.maps.metric import METRIC_ROWS
+from distkern.maps.transform import N_QUANTILES
 from distkern.passes import Cost, Each, Reduce
 from distkern.solvers._cells.basis import KEPT_BYTES, CellBasis, placed_sizes, placing_bytes
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
@@ -28,11 +30,9 @@ from distkern.solvers._cells.calibrating import (
 )
 from distkern.solvers._cells.choosing import MOST_TRIALS
 from distkern.solvers._cells.held_out import HELD_OUT, Asked, Zero, measure_asked, measure_zero
-from distkern.solvers._cells.metric import METRIC_ROWS
 from distkern.solvers._cells.moving import Moving, Sample, Sampling, count_leaves, move_rows, sample_block
 from distkern.solvers._cells.place import Places
 from distkern.solvers._cells.sizes import LEAST_TUNED, Sizes
-from distkern.solvers._cells.transform import N_QUANTILES
 from distkern.solvers._cells.tree import Overlap, Tree
 from distkern.solvers._cells.trials import Sampled, Trial, trial_bytes, try_map
 from distkern.solvers._cells.tuning import Tuning, try_cells
@@ -193,8 +193,9 @@ class Layout(Sizes):
         copies = self.n_partitions * self.leaf_copies
         part = math.ceil(most * copies)
         cost = Cost(
-            # rows of the blocks, and of all together, before they are sorted
-            workspace_bytes=self._placing_bytes + 2 * part * self.row_bytes,
+            # rows of the blocks, and of all together, before they are sorted, and the buckets of both; their
+            # order, and the buckets in it
+            workspace_bytes=self._placing_bytes + 2 * part * (self.row_bytes + 4) + 12 * part,
             result_bytes=part * self.row_bytes + 48 * self.n_buckets + 1024,
             process_bytes=self.places_bytes,
             driver_bytes=3 * self.places_bytes,

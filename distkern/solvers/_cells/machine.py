@@ -9,20 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from distkern.common.errors import InputError
+from distkern.common.ridge import solve_ridge
 from distkern.common.rng import Purpose, stream
 from distkern.common.tiles import scratch
 from distkern.common.types import Floats
 from distkern.kernels.base import AbstractLandmarkKernel, AbstractTileKernel
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.solvers._cells.dual import solve_dual
-from distkern.solvers._cells.ridge import solve_ridge
 
 Array = NDArray[np.float64]
 
-#: numbers of a tile of kernel values, and rows of one of all pairs
-_TILE, _STRIP = 2**20, 256
-#: of equal rows
-_MOST_COST = 1e4
+#: numbers of a tile of kernel values, rows of one of all pairs, and numbers of rows that are converted
+_TILE, _STRIP, _STRIP_NUMBERS = 2**20, 256, 2**18
+#: of equal rows that contradict each other, and C s_i of any row: beyond it the reciprocal, which is added to
+#: the diagonal of a kernel matrix, comes near the rounding of double precision
+_MOST_APART, MOST_COST = 1e4, 1e10
+#: what sums of coefficients in single precision may be off by, in units of predictions, at worst
+_ROUNDING = 1e-3
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,8 @@ class CellMachine:
     Attributes
     ----------
     rows : (n_support, d)
-    coefficients : (n_support, k), in the dtype of the rows
+    coefficients : (n_support, k), in the dtype of the rows, or float64 where these would not do; kernels are
+        then of double precision too
     constants : (k,) float64
     squared_norm : |w|^2, summed over the outputs
     work : multiplications that finding it took, nearly; it does not depend on the machine's speed
@@ -101,8 +106,15 @@ def solve_cell(
 
     Notes
     -----
-    Equal rows count as one. Where they cost more than 10^4 together they are taken to cost that much: f is
-    then within 10^-4 of what it would be without a regulariser, and more would only lose digits.
+    Equal rows count as one. The square loss is solved in double precision, and predicted in it where
+    coefficients are large. Other losses are solved in single precision: where equal rows have different
+    targets and cost more than 10^4 together, they are taken to cost that much there, for only the ratio of
+    their costs counts, and more would lose digits.
+
+    Raises
+    ------
+    InputError
+        If C s_i of a row is more than 10^10.
     """
     return solve_costs(settings, rows, targets, weights, seed, [settings.cost], offsets)[0].trimmed()
 
@@ -150,7 +162,10 @@ def solve_costs(
     work = float(kernel.size) * rows.shape[1]
     for number, cost in enumerate(costs_of_one):
         costs = cost * importance
-        costs *= np.minimum(1.0, _MOST_COST / np.bincount(places, costs)[places])
+        _check_costs(costs)
+        if not settings.loss.is_quadratic:
+            together = np.where(np.bincount(places) > 1, np.bincount(places, costs), 0.0)
+            costs *= _MOST_APART / np.maximum(together, _MOST_APART)[places]
         converged, left = True, 0.0
         if settings.loss.is_quadratic and len(asked):
             is_last = number == len(costs_of_one) - 1
@@ -174,9 +189,27 @@ def solve_costs(
                 coefficients[:, output], values[:, output] = found.coefficients, found.values
                 converged, work, left = converged and found.converged, work + found.work, left + found.left
         square = float((coefficients * values).sum())
-        rounded = coefficients.astype(rows.dtype)
-        machines.append(CellMachine(points, rounded, constants, square, work, converged, left))
+        dtype = _dtype_of(coefficients, rows.dtype) if settings.loss.is_quadratic else rows.dtype
+        machines.append(
+            CellMachine(points, coefficients.astype(dtype), constants, square, work, converged, left)
+        )
     return machines
+
+
+def _check_costs(costs: Array) -> None:
+    largest = float(costs.max())
+    if largest > MOST_COST:
+        raise InputError(
+            f"C times the weight of a row is {largest:.3g}, and {MOST_COST:g} at most can be solved",
+            where="C",
+            mend="set a smaller C, or divide the weights by a number",
+        )
+
+
+def _dtype_of(coefficients: Array, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The precision that does for sums of these coefficients times kernel values."""
+    most = float(np.abs(coefficients).sum(axis=0).max(initial=0.0))
+    return np.dtype(np.float64) if most * np.finfo(dtype).eps > _ROUNDING else dtype
 
 
 def solving_bytes(n_rows: int, n_features: int, n_outputs: int, n_costs: int, *, quadratic: bool) -> int:
@@ -188,23 +221,37 @@ def solving_bytes(n_rows: int, n_features: int, n_outputs: int, n_costs: int, *,
     factor = pairs * (n_costs > 1) if quadratic else pairs // 2
     # equal ones are sought among the rows, or rows compared, or those with coefficients kept
     most = max(3 * rows, pairs + rows * (4 if quadratic else 1), pairs + factor + rows)
-    return rows + most + n_rows * (96 * n_outputs + 128) + 2 * 4 * _TILE
+    # of tiles, and of rows that are predicted in double precision
+    tiles = (3 if quadratic else 2) * 4 * _TILE
+    return rows + most + n_rows * (96 * n_outputs + 128) + tiles
 
 
 def predict_cell(
     settings: CellSettings, support: Floats, coefficients: Floats, constants: Array, rows: Floats
 ) -> Array:
-    """f of mapped rows (n, d): (n, k) float64."""
+    """f of mapped rows (n, d): (n, k) float64, by kernels in the precision of the rows or the coefficients,
+    whichever is higher.
+    """
     values = np.tile(constants, (len(rows), 1))
-    if len(support) and len(rows):
-        prepared = settings.kernel.prepare(support)
-        step = max(1, _TILE // len(support))
-        tile: Floats = scratch("cell tile", (min(step, len(rows)), len(support)), rows.dtype)
+    dtype, n_features = np.result_type(rows, coefficients), rows.shape[1]
+    # what has to be converted first is converted in strips
+    strip, most = max(1, len(support)), max(1, len(rows))
+    if dtype != rows.dtype:
+        strip, most = (
+            min(strip, max(1, _STRIP_NUMBERS // n_features)),
+            max(1, 2 * _STRIP_NUMBERS // n_features),
+        )
+    step = min(most, max(1, _TILE // strip))
+    for first in range(0, len(support) if len(rows) else 0, strip):
+        some = slice(first, first + strip)
+        prepared = settings.kernel.prepare(support[some].astype(dtype, copy=False))
+        shares = coefficients[some].astype(dtype, copy=False)
+        tile: Floats = scratch("cell tile", (min(step, len(rows)), len(shares)), dtype)
         for start in range(0, len(rows), step):
-            part = rows[start : start + step]
+            part = rows[start : start + step].astype(dtype, copy=False)
             prepared.scores(part, tile[: len(part)])
             settings.kernel.finish(tile[: len(part)])
-            values[start : start + step] += tile[: len(part)] @ coefficients
+            values[start : start + step] += tile[: len(part)] @ shares
     return values
 
 

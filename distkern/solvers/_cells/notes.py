@@ -7,7 +7,7 @@ import math
 from distkern.kernels import find_kernel
 from distkern.kernels.bandwidth import width_from_gamma
 from distkern.kernels.base import AbstractScaledKernel
-from distkern.solvers._cells.metric import METRICS
+from distkern.maps.metric import METRICS
 from distkern.solvers._cells.space import KERNELS
 from distkern.solvers._cells.state import CellsState
 from distkern.solvers._cells.trials import KernelSpec
@@ -30,9 +30,10 @@ def notes_of(state: CellsState, kernel: KernelSpec, *, is_real: bool) -> tuple[s
     metric = f"{METRICS[state.metric]} metric" if state.metric else "no metric"
     formula = _FORMULAS.get(kernel, kernel.name)
     notes = [f"chosen: {transform}, {metric}, {formula}, width {width:.3g} medians, C {state.cost:.3g}"]
-    score, plain = (f"{100 * share:.3g} %" for share in (state.search_score, state.search_plain))
+    scores = state.search_score, state.search_plain
+    score, plain = (f"{100 * share:.3g} %" if is_real else f"{share:.3g}" for share in scores)
     compared = "" if math.isnan(state.search_plain) else f" ({plain} unsearched)"
-    name, unit = ("squared error", " of the variance") if is_real else ("error", "")
+    name, unit = ("squared error", " of the variance") if is_real else ("log loss", "")
     notes.append(f"held-out {name} {score}{unit}{compared}")
     # a rule divides sqrt(2) times the median distance
     edges = {

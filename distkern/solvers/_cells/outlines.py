@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from distkern.losses.conjugate import AbstractDualLoss
+from distkern.maps.mapping import MapChoice
+from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS
 from distkern.passes import Each, Outline
 from distkern.solvers._cells import effort
 from distkern.solvers._cells.choosing import FEW, ROUNDS, Given, learning
 from distkern.solvers._cells.layout import Layout
-from distkern.solvers._cells.mapping import MapChoice
-from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS
 from distkern.solvers._cells.ranking import MOST_METRICS
 from distkern.solvers._cells.search import first_trials, probe_name, round_name, rung_name, second_trials
 

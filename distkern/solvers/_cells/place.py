@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.types import Floats
-from distkern.solvers._cells.mapping import CellMap, map_from_arrays, map_to_arrays
-from distkern.solvers._cells.transform import Transform
+from distkern.maps.mapping import RowMap, map_from_arrays, map_to_arrays
+from distkern.maps.transform import Transform
 from distkern.solvers._cells.tree import Tree, tree_from_arrays, tree_to_arrays
 
 
@@ -26,7 +26,7 @@ class Places:
     bucket_of_leaf : (n_leaves,) int32
     """
 
-    map: CellMap
+    map: RowMap
     tree: Tree
     bucket_of_leaf: NDArray[np.int32]
 
@@ -70,11 +70,11 @@ class Places:
         return keys % n_rows, (keys // n_rows).astype(np.int32), marked[first] % 2 == 0
 
 
-def centred(sample: Floats) -> CellMap:
+def centred(sample: Floats) -> RowMap:
     """Rows less their mean, and nothing else."""
     mean = sample.mean(axis=0, dtype=np.float64)
     ones = np.ones(len(mean))
-    return CellMap(Transform("none", mean, ones), ones, 1.0, sample.var(axis=0, dtype=np.float64))
+    return RowMap(Transform("none", mean, ones), ones, 1.0, sample.var(axis=0, dtype=np.float64))
 
 
 def places_to_arrays(places: Places) -> dict[str, NDArray[Any]]:

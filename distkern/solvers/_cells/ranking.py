@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.solvers._cells.mapping import CellMap, Family, MapChoice
+from distkern.common.scores import mean_difference
+from distkern.maps.mapping import Family, MapChoice, RowMap
 from distkern.solvers._cells.space import Space
 from distkern.solvers._cells.trials import KernelSpec, Setting, Trial, worth_its_work
-from distkern.solvers.comparison import mean_difference
 
 Array = NDArray[np.float64]
 
@@ -33,13 +33,13 @@ class Choice:
     ----------
     setting : the best
     map : it, as it was fitted
-    score : of the setting on held-out rows: share of errors, or mean squared error over that of the mean
+    score : of the setting on held-out rows: log loss, or mean squared error over that of the mean
     plain : the same of standardised rows, the first kernel, the median distance and the middle cost
     edges : of the width and of C: -1 at the smallest that is tried, 1 at the largest, 0 between
     """
 
     setting: Setting
-    map: CellMap
+    map: RowMap
     score: float
     plain: float
     edges: tuple[int, int]
@@ -52,7 +52,7 @@ class Outcome:
     score: float
     work: float
     losses: Callable[[], Array]
-    map: Callable[[], CellMap]
+    map: Callable[[], RowMap]
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Ranking:
         widths, costs : factors of those of the best
         """
         space, trials = self.space, []
-        maps: dict[MapChoice, CellMap] = {}
+        maps: dict[MapChoice, RowMap] = {}
         leaders = leaders_of(self._searched, self.n_kept, by_kernel)
         others = [setting for setting in self._searched if not is_euclidean(setting)]
         best = sorted(others, key=lambda setting: self.outcomes[setting].score)

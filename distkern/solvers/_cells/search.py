@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.stores import ArrayStore
+from distkern.maps.mapping import MapChoice, RowMap, map_from_arrays
 from distkern.passes import Each
-from distkern.solvers._cells.mapping import CellMap, MapChoice, map_from_arrays
 from distkern.solvers._cells.ranking import SIMPLE, Outcome, Ranking, is_euclidean, leaders_of
 from distkern.solvers._cells.space import Space
 from distkern.solvers._cells.trials import MANY_OUTPUTS, Setting, Trial
@@ -25,7 +25,7 @@ from distkern.solvers.base import Steps
 
 Array = NDArray[np.float64]
 #: learns maps from so many rows of the sample
-Learned: TypeAlias = Callable[[Sequence[MapChoice], int], Steps[list[CellMap]]]
+Learned: TypeAlias = Callable[[Sequence[MapChoice], int], Steps[list[RowMap]]]
 
 #: ridge with which the best metric is learned too
 _RIDGE = 0.01
@@ -199,7 +199,7 @@ def _loaded_losses(store: ArrayStore, item: int, place: int) -> Array:
     return np.asarray(store.load(item)["losses"][place])
 
 
-def _loaded_map(store: ArrayStore, item: int) -> CellMap:
+def _loaded_map(store: ArrayStore, item: int) -> RowMap:
     return map_from_arrays(store.load(item))
 
 

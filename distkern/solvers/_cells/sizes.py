@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.maps.mapping import MapChoice, map_bytes
+from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS
 from distkern.solvers._cells.below import Below
-from distkern.solvers._cells.mapping import MapChoice, map_bytes
-from distkern.solvers._cells.metric import METRIC_ROWS, MORE_METRIC_ROWS
 from distkern.solvers._cells.search import Size, fewer_rows, sizes_of
 from distkern.solvers._cells.tree import Overlap
 from distkern.solvers.base import Problem
@@ -232,7 +232,7 @@ class Sizes:
         """Of a bucket's machines, if every row has a coefficient."""
         d, k = self.problem.n_features, self.problem.n_outputs
         return (
-            self.bucket_rows * (4 * d + 4 * k)
+            self.bucket_rows * (4 * d + (8 if self.quadratic else 4) * k)
             + 2 * BUCKET_CELLS * (4 * d + 8 * k + 32)
             + self.bucket_rows * 64
         )

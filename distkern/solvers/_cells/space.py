@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from distkern.losses.conjugate import AbstractDualLoss
-from distkern.solvers._cells.mapping import MapChoice
-from distkern.solvers._cells.metric import MetricKind
-from distkern.solvers._cells.transform import TransformKind
+from distkern.maps.mapping import MapChoice
+from distkern.maps.metric import MetricKind
+from distkern.maps.transform import TransformKind
 from distkern.solvers._cells.trials import KernelSpec, Setting
 
 #: exp(-|x - y| / b), the Laplacian of the Euclidean distance, is the Matern kernel of smoothness 1/2

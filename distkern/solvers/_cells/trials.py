@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.scores import log_losses, mean_difference
 from distkern.common.tiles import release
 from distkern.common.types import Block, Floats
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.losses.square import Square
+from distkern.maps.mapping import MapChoice, RowMap, fitting_bytes, map_to_arrays
 from distkern.solvers._cells.below import left_over
 from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_costs, solving_bytes
-from distkern.solvers._cells.mapping import CellMap, MapChoice, fitting_bytes, map_to_arrays
-from distkern.solvers.comparison import mean_difference
 
 Array = NDArray[np.float64]
 #: mapped rows, their targets, weights and offsets
@@ -70,7 +70,7 @@ class Trial:
     n_held_out: int = 0
     n_metric: int = 0
     is_first: bool = False
-    fitted: CellMap | None = None
+    fitted: RowMap | None = None
 
     @property
     def settings(self) -> list[Setting]:
@@ -85,7 +85,7 @@ class Sampled:
 
     Attributes
     ----------
-    rows : (n, d), in the order of :func:`~distkern.solvers.comparison.stratified_order`
+    rows : (n, d), in the order of :func:`~distkern.common.held_out.stratified_order`, equal ones together
     targets : (n, k): -1 and +1, or standardised real numbers
     weights : (n,)
     offsets : (n, k) what a model below predicts, or None
@@ -112,11 +112,10 @@ def try_map(
     rows, targets, weights, n_learned = operand.rows, operand.targets, operand.weights, item.n_learned
     offsets = operand.offsets
     wanted = left_over(operand.loss, targets, offsets)
-    mapping = CellMap.fit(item.map, rows[: item.n_metric], wanted[: item.n_metric])
-    held_out = slice(max(n_learned, len(rows) - item.n_held_out), len(rows))
+    mapping = RowMap.fit(item.map, rows[: item.n_metric], wanted[: item.n_metric])
     learned, asked = (
         (mapping.apply(rows[part]), targets[part], weights[part], None if offsets is None else offsets[part])
-        for part in (slice(n_learned), held_out)
+        for part in (slice(n_learned), held_out_slice(rows, n_learned, item.n_held_out))
     )
     loss = operand.loss
     if targets.shape[1] >= MANY_OUTPUTS and item.is_first:
@@ -125,6 +124,17 @@ def try_map(
     release()
     record = {"scores": [float(each.mean()) for each in losses], "work": work.tolist()}
     return record, {"losses": losses, **map_to_arrays(mapping)}
+
+
+def held_out_slice(rows: Floats, n_learned: int, n_held_out: int) -> slice:
+    """The last rows, no more than so many, that are not learned from and equal none that are.
+
+    Equal rows follow each other, so those to be left out are the first behind the ones that are learned from.
+    """
+    first = n_learned
+    while 0 < first < len(rows) - 1 and np.array_equal(rows[first], rows[n_learned - 1]):
+        first += 1
+    return slice(max(first, len(rows) - n_held_out), len(rows))
 
 
 def trial_bytes(trial: Trial, n_features: int, n_outputs: int, *, quadratic: bool) -> int:
@@ -142,7 +152,7 @@ def trial_bytes(trial: Trial, n_features: int, n_outputs: int, *, quadratic: boo
 
 
 def tried(
-    trial: Trial, mapping: CellMap, loss: AbstractDualLoss, learned: Rows, asked: Rows, seed: int
+    trial: Trial, mapping: RowMap, loss: AbstractDualLoss, learned: Rows, asked: Rows, seed: int
 ) -> tuple[Array, Array]:
     """Losses of rows that are asked for, (n_settings, n_asked), and the multiplications of each setting."""
     losses, work = [], []
@@ -161,15 +171,12 @@ def tried(
 
 
 def losses_of(values: Array, targets: Array, weights: Array | None) -> Array:
-    """(n,), so that their mean is the score: weighted errors, or squared errors."""
+    """(n,), so that their mean is the score: log losses, or squared errors."""
+    if np.isin(targets, (-1.0, 1.0)).all():
+        codes = targets[:, 0] > 0 if targets.shape[1] == 1 else targets.argmax(axis=1)
+        return log_losses(values, codes, weights)
     shares = np.ones(len(values)) if weights is None else weights * (len(weights) / weights.sum())
-    if not np.isin(targets, (-1.0, 1.0)).all():
-        return np.asarray(shares * np.square(values - targets).sum(axis=1))
-    if targets.shape[1] == 1:
-        wrong = (values[:, 0] > 0) != (targets[:, 0] > 0)
-    else:
-        wrong = values.argmax(axis=1) != targets.argmax(axis=1)
-    return np.asarray(shares * wrong)
+    return np.asarray(shares * np.square(values - targets).sum(axis=1))
 
 
 def worth_its_work(losses: Array, work: Array) -> int:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from distkern.common.stores import ArrayStore
 from distkern.common.tiles import release
 from distkern.common.types import Block
+from distkern.maps.mapping import RowMap
 from distkern.solvers._cells.buckets import Cut
-from distkern.solvers._cells.held_out import HELD_OUT
-from distkern.solvers._cells.mapping import CellMap
+from distkern.solvers._cells.held_out import folds_of
 from distkern.solvers._cells.ranking import Outcome
 from distkern.solvers._cells.trials import Rows, Setting, Trial, tried
 
@@ -36,7 +36,7 @@ class Tuning:
     """
 
     cut: Cut
-    map: CellMap
+    map: RowMap
     trials: tuple[Trial, ...]
     n_cells: int
 
@@ -62,7 +62,10 @@ def try_cells(
         if len(losses) <= operand.n_cells and len(np.unique(rows.targets[inside])) > 1:
             some, mine = inside[: cut.cell_rows], (own & lies[inside])[: cut.cell_rows]
             cell, below = rows.take(some), None if offsets is None else offsets[some]
-            found = [_tried(cell, mine, below, cut, trial) for trial in operand.trials]
+            is_out = folds_of(np.asarray(cell.features)) == 0
+            if is_out.all() or not (is_out & mine).any():
+                continue
+            found = [_tried(cell, mine, is_out, below, cut, trial) for trial in operand.trials]
             losses.append(np.vstack([each for each, _ in found]))
             work += np.concatenate([each for _, each in found])
     release()
@@ -70,22 +73,26 @@ def try_cells(
 
 
 def _tried(
-    rows: Block, lies: NDArray[np.bool_], offsets: Array | None, cut: Cut, trial: Trial
+    rows: Block,
+    lies: NDArray[np.bool_],
+    is_out: NDArray[np.bool_],
+    offsets: Array | None,
+    cut: Cut,
+    trial: Trial,
 ) -> tuple[Array, Array]:
     risk, mapping = cut.risk, trial.fitted
     assert mapping is not None
-    held_out = np.flatnonzero(lies)[::HELD_OUT]
 
     def part(numbers: NDArray[np.intp]) -> Rows:
         some = rows.take(numbers)
         return (
             mapping.apply(np.asarray(some.features)),
             risk.targets(some).astype(np.float64),
-            risk.weights(some),
+            risk.repeats(some),
             None if offsets is None else offsets[numbers],
         )
 
-    learned, held = part(np.setdiff1d(np.arange(rows.n_rows), held_out)), part(held_out)
+    learned, held = part(np.flatnonzero(~is_out)), part(np.flatnonzero(is_out & lies))
     return tried(trial, mapping, cut.loss, learned, held, cut.seed)
 
 

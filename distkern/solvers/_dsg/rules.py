@@ -17,8 +17,8 @@ Array = NDArray[np.float64]
 class StepRule(Declared):
     """gamma_t = step_size / (1 + step_decay t) for t = 1, 2, ..., as the authors' published code has it.
 
-    With step_decay = 1 / t0, step_size = theta / t0 it is the theta / (t + t0) of dsg.txt's Theorem 4, with
-    an offset: without one the first steps explode unless theta is of the order of 1.
+    With step_decay = 1 / t0, step_size = theta / t0 it is the theta / (t + t0) of Dai et al. 2014, Theorem 4,
+    with an offset: without one the first steps explode unless theta is of the order of 1.
     """
 
     step_size: float = parameter(0.5, POSITIVE, help="gamma_0")
@@ -51,7 +51,7 @@ def average_weight(step: int) -> float:
 
 
 def reusable_steps(betas: Array, slope: Array, step: float, variance: float) -> Array:
-    """The largest steps eta_k > 0 at which an old block k serves as well as a new one would (cdsg.txt, (9)).
+    """The largest steps eta_k > 0 at which an old block k is as good as a new one (Li and Poczos 2016, (9)).
 
     The larger root of 2 (|g|^2 + V) eta^2 - 4 (beta_k . g) eta + |beta_k|^2 - gamma^2 |g|^2 = 0. The batch's
     variance is divided by the batch size once, where (9) has its square, and the step is positive, as

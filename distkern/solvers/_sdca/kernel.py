@@ -36,6 +36,7 @@ _ORDER = 6
 class KernelSDCA(SDCA):
     """The same steps on f = sum_i a_i k(x_i, .) / (nu n), which regularises |f|^2 in the kernel's space.
 
+    A stage is one pass, and none is accelerated: u would keep all rows in the model that ever were in it.
     Rows with a_i other than 0, the support, are known to all processes, at most ``max_support`` of them. In
     its turn a group takes 256 rows at a time: f at them from the support as it is by then, then their steps
     on the matrix of their own kernels. No other kernel values exist.
@@ -88,10 +89,11 @@ class KernelSDCA(SDCA):
             problem,
             state,
             figures,
+            -costs / problem.n_rows - norm,
+            1,
             coefficients=coefficients,
             landmarks=landmarks,
             support=support,
-            dual=-costs / problem.n_rows - norm,
         )
 
     def _rounds(self, problem: Problem, footprint: Footprint, operand: Any) -> Rounds:

@@ -25,7 +25,7 @@ def dual_minimum(prediction: Any, square: Any, dual: Any, target: Any, cost: Any
 
 def _turn(data, indices, indptr, targets, costs, scale, duals, w, parameters):  # type: ignore[no-untyped-def]
     n_rows, outputs = targets.shape
-    total = 0.0
+    total = squares = 0.0
     # a row in the precision of w, once for all outputs
     row = np.empty(max(1, np.diff(indptr).max()) if n_rows else 1)
     for t in range(n_rows):
@@ -36,6 +36,7 @@ def _turn(data, indices, indptr, targets, costs, scale, duals, w, parameters):  
         square = 0.0
         for entry in range(n_entries):
             square += row[entry] * row[entry]
+        squares += square
         for j in range(outputs):
             target, cost, before = np.float64(targets[t, j]), costs[t], duals[t, j]
             if cost <= 0.0:
@@ -50,16 +51,18 @@ def _turn(data, indices, indptr, targets, costs, scale, duals, w, parameters):  
                 change = scale * (after - before)
                 for entry in range(n_entries):
                     w[j, column_of(indices, first, first + entry)] += change * row[entry]
-    return total
+    return total, squares
 
 
 @cache
-def turn_loop(loss: AbstractCoordinateLoss, dtype: np.dtype[Any], is_dense: bool) -> Callable[..., float]:
+def turn_loop(
+    loss: AbstractCoordinateLoss, dtype: np.dtype[Any], is_dense: bool
+) -> Callable[..., tuple[float, float]]:
     """One exact step in the dual variables of each of some rows, in their order.
 
     The compiled function takes the arrays of a :class:`~distkern.solvers._pegasos.pieces.Piece` (with its
-    weights as costs), 1 / (nu n), the dual variables (n, k) and w (k, r), both of which it changes, and the
-    loss's dual parameters; it returns the sum of the conjugates.
+    weights as costs), the factor of a_i z(x_i) in w, the dual variables (n, k) and w (k, r), both of which it
+    changes, and the loss's dual parameters; it returns the sum of the conjugates and that of |z(x_i)|^2.
     """
     names = {"x": dtype, "parameters": parameters_type(len(loss.dual_parameters))}
     arguments = argument_types("x[:] i4[:] i8[:] x[:, :] f8[:] f8 f8[:, :]! f8[:, :]! parameters", **names)

@@ -33,7 +33,6 @@ class Operand:
     ----------
     basis : z
     risk : of a loss with single dual coordinates
-    strength : nu n
     seed : of the order of rows
     block_rows : of each group, the rows of its blocks
     piece_rows : whose features exist at a time
@@ -41,7 +40,6 @@ class Operand:
 
     basis: AbstractBasis
     risk: Risk
-    strength: float
     seed: int
     block_rows: tuple[tuple[int, ...], ...]
     piece_rows: int
@@ -54,12 +52,14 @@ class Turn:
     Attributes
     ----------
     group : which
-    stage : in which stage
+    epoch : in which pass
+    scale : by which a_i z(x_i) is in w
     w : (k, r) before it
     """
 
     group: int
-    stage: int
+    epoch: int
+    scale: float
     w: Array
 
 
@@ -71,10 +71,12 @@ class Turned:
     ----------
     w : (k, r) after it
     costs : the sum of (s_i l)*(-a_i) over the group and the outputs
+    squares : the sum of |z(x_i)|^2 over the group
     """
 
     w: Array
     costs: float
+    squares: float
 
 
 def either(first: Turned | None, second: Turned | None) -> Turned | None:
@@ -112,9 +114,9 @@ class Duals(AbstractResident):
         model = Model(operand.basis, np.zeros((0, duals.shape[1])), operand.risk)
         block_rows = operand.block_rows[message.group]
         starts = np.concatenate([[0], np.cumsum(block_rows)])
-        order = stream(operand.seed, Purpose.ROW_ORDER, _ORDER, message.stage, message.group)
+        order = stream(operand.seed, Purpose.ROW_ORDER, _ORDER, message.epoch, message.group)
         (w,) = aligned(message.w.copy())
-        costs = 0.0
+        costs = squares = 0.0
         for place in order.permutation(len(block_rows)).tolist():
             block, rows = group.block(place), order.permutation(block_rows[place])
             for start in range(0, len(rows), operand.piece_rows):
@@ -122,9 +124,11 @@ class Duals(AbstractResident):
                 piece = prepare_piece(block.take(chosen), model)
                 own = np.ascontiguousarray(duals[starts[place] + chosen])
                 loop = turn_loop(loss, operand.basis.dtype, piece.is_dense)
-                costs += loop(*piece.loop_arguments(), 1.0 / operand.strength, own, w, loss.dual_parameters)
+                arguments = piece.loop_arguments()
+                cost, square = loop(*arguments, message.scale, own, w, loss.dual_parameters)
+                costs, squares = costs + cost, squares + square
                 duals[starts[place] + chosen] = own
-        return Turned(w, costs)
+        return Turned(w, costs, squares)
 
     def saved(self, group: int) -> dict[str, NDArray[Any]]:
         return {"duals": self._duals[group]}

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.choices import Choices, value_of, with_values
+from distkern.common.held_out import parted
+from distkern.common.scores import mean_difference
 from distkern.common.stores import Store
 from distkern.common.types import Block
 from distkern.passes import Cost, Each, Outline, Reduce
 from distkern.solvers._searched.sizes import Sizes, after, outline_of_most, sample_bytes, sizes_of
 from distkern.solvers._searched.trials import Trials, joined, sampled, try_values
 from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps, Trouble
-from distkern.solvers.comparison import mean_difference, stratified_order
 from distkern.solvers.sample import Sample, sample_of
 from distkern.solvers.searchable import AbstractSearchable, State
 
@@ -38,7 +39,7 @@ class Searched(AbstractSolver[State]):
     solver : with the values that are taken unless others are better
     names : what is open, in the order in which it is chosen
     sizes : of the trials
-    is_real : targets are real numbers, and what is compared is losses and not errors
+    is_real : targets are real numbers, and what is compared is losses and not log losses
     """
 
     solver: AbstractSearchable[State]
@@ -75,7 +76,10 @@ class Searched(AbstractSolver[State]):
 
     def init(self, problem: Problem) -> Steps[State]:
         rows: Block = yield self._sampling(problem, sample_of(problem, 2 * self.sizes.n_learned))
-        learned, held_out = parted(rows, self.sizes.n_learned, problem)
+        half = min(self.sizes.n_learned, rows.n_rows // 2)
+        codes = None if problem.real_targets else rows.targets
+        sides = parted(rows.features, codes, problem.seed, half, half)
+        learned, held_out = (rows.take(side) for side in sides)
         trial = replace(self.sizes, n_learned=learned.n_rows).problem(problem)
         operand = Trials(self.sizes.solver, trial, learned, held_out)
         share = learned.n_rows / problem.n_rows
@@ -185,7 +189,7 @@ class Searched(AbstractSolver[State]):
         gained = (
             f"loss {score:.4g} ({plain:.4g} unsearched)"
             if self.is_real
-            else f"error {100 * score:.3g} % ({100 * plain:.3g} % unsearched)"
+            else f"log loss {score:.3g} ({plain:.3g} unsearched)"
         )
         return f"chosen: {', '.join(said)}", f"held-out {gained}"
 
@@ -197,14 +201,6 @@ def searched(solver: AbstractSolver[Any], names: Collection[str], problem: Probl
     known = tuple(name for name in solver.searched if name in names)
     sizes = sizes_of(solver, known, problem) if known else None
     return solver if sizes is None else Searched(solver, known, sizes, problem.real_targets)
-
-
-def parted(rows: Block, most: int, problem: Problem) -> tuple[Block, Block]:
-    """At most so many rows to learn from and as many others, each class in its share in both."""
-    order = stratified_order(None if problem.real_targets else rows.targets, rows.n_rows, problem.seed)
-    half = min(most, rows.n_rows // 2)
-    learned, held_out = (rows.take(np.sort(part)) for part in (order[:half], order[half : 2 * half]))
-    return learned, held_out
 
 
 def _spoken(value: float | str) -> str:

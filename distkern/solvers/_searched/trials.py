@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.choices import with_values
+from distkern.common.scores import log_losses
 from distkern.common.sparse import stacked
 from distkern.common.tiles import release
 from distkern.common.types import Block
@@ -48,12 +49,11 @@ def sampled(block: Block, sample: Sample) -> Block:
 
 def joined(first: Block, second: Block) -> Block:
     """Rows of ``first``, then rows of ``second``."""
-    assert first.targets is not None
-    assert second.targets is not None
-    weights = None
+    weights = targets = None
     if first.weights is not None and second.weights is not None:
         weights = np.concatenate([first.weights, second.weights])
-    targets = np.concatenate([first.targets, second.targets])
+    if first.targets is not None and second.targets is not None:
+        targets = np.concatenate([first.targets, second.targets])
     return Block(stacked([first.features, second.features]), targets, weights)
 
 
@@ -75,15 +75,17 @@ def try_values(
 
 
 def losses_of(model: Model, rows: Block) -> Array:
-    """Of each row: its weight where its class is not the predicted one, or its loss, of real targets."""
-    found = []
+    """Each row's log loss, see :func:`~distkern.common.scores.log_losses`; of real targets its own loss."""
+    found, weights = [], []
     for strip in model.strips(rows):
-        predictions, weights = model.predictions(strip.features), model.risk.weights(strip)
+        predictions, shares = model.predictions(strip.features), model.risk.weights(strip)
         if model.risk.is_real:
-            losses = model.risk.values(predictions, model.risk.targets(strip), weights)
+            found.append(model.risk.values(predictions, model.risk.targets(strip), shares))
         else:
-            wrong = model.risk.codes(predictions) != strip.targets
-            losses = (wrong | ~np.isfinite(predictions).all(axis=1)).astype(np.float64)
-            losses = losses if weights is None else losses * weights
-        found.append(losses)
-    return np.nan_to_num(np.concatenate(found), nan=_MOST_LOST, posinf=_MOST_LOST).clip(max=_MOST_LOST)
+            found.append(predictions.astype(np.float64))
+            weights.append(np.ones(strip.n_rows) if shares is None else shares)
+    losses = np.concatenate(found)
+    if not model.risk.is_real:
+        assert rows.targets is not None
+        return log_losses(losses, rows.targets, np.concatenate(weights))
+    return np.nan_to_num(losses, nan=_MOST_LOST, posinf=_MOST_LOST).clip(max=_MOST_LOST)

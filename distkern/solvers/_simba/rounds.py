@@ -1,4 +1,4 @@
-"""The rounds of SIMBA (simba.txt, Algorithm 1), as the driver sees them."""
+"""The rounds of SIMBA (Hazan et al. 2011, Algorithm 1), as the driver sees them."""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.ridge import solve_ridge
 from distkern.common.tiles import apply, matmul, scratch
 from distkern.common.types import Floats
-from distkern.solvers._cells.ridge import solve_ridge
 
 Array = NDArray[np.float64]
 MetricKind: TypeAlias = Literal["none", "diagonal", "full", "mixed"]

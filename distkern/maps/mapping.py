@@ -1,20 +1,23 @@
-"""From rows to the coordinates in which cells measure distances."""
+"""From rows to the coordinates in which kernels measure distances."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from distkern.common.sparse import Rows
 from distkern.common.types import Floats
 from distkern.kernels import find_kernel, require
 from distkern.kernels.bandwidth import median_width
 from distkern.kernels.base import AbstractScaledKernel, AbstractTileKernel
-from distkern.solvers._cells.metric import MetricKind, learn_metric, learning_bytes, root, times
-from distkern.solvers._cells.transform import N_QUANTILES, TRANSFORMS, Transform, TransformKind
+from distkern.maps.metric import MetricKind, learn_metric, learning_bytes, root, times
+from distkern.maps.transform import N_QUANTILES, TRANSFORMS, Transform, TransformKind
 
 Array = NDArray[np.float64]
 #: a metric, and whether quantiles are kept before it
@@ -56,7 +59,7 @@ class MapChoice:
 
 
 @dataclass(frozen=True)
-class CellMap:
+class RowMap:
     """x -> T(x) L, whose Euclidean distances are those of the metric L L' between transformed rows.
 
     Attributes
@@ -73,7 +76,7 @@ class CellMap:
     column_variances: Array
 
     @classmethod
-    def fit(cls, choice: MapChoice, sample: Floats, targets: Array) -> CellMap:
+    def fit(cls, choice: MapChoice, sample: Floats, targets: Array) -> RowMap:
         """From a sample of rows (n, d) in random order and its targets (n, k), standardised or -1 and +1."""
         transform = Transform.fit(choice.transform, sample)
         rows = transform.apply(sample, np.float64)
@@ -88,6 +91,26 @@ class CellMap:
         values = self.transform.apply(rows, out_dtype)
         return times(values, self.factors.astype(values.dtype))
 
+    def apply_rows(self, rows: Rows, out_dtype: DTypeLike = np.float32) -> Rows:
+        """As :meth:`apply`; the zeros of sparse rows would become numbers, so there are none."""
+        return self.apply(np.asarray(rows), out_dtype)
+
+    def apply_columns(self, columns: Rows, wanted: NDArray[np.intp], out_dtype: DTypeLike) -> Floats:
+        """Some columns of mapped rows, (n_columns, n), of those of rows, (n_columns, n), for a diagonal L."""
+        transform = self.transform
+        quantiles = None if transform.quantiles is None else transform.quantiles[:, wanted]
+        some = Transform(transform.kind, transform.shift[wanted], transform.factor[wanted], quantiles)
+        values = some.apply(np.asarray(columns).T, np.float64) * self.factors[wanted]
+        return np.ascontiguousarray(values.T, dtype=out_dtype)
+
+    @cached_property
+    def kind(self) -> str:
+        """A name that no other map has."""
+        parts = sha256()
+        for name, array in map_to_arrays(self).items():
+            parts.update(name.encode() + np.ascontiguousarray(array).tobytes())
+        return f"map-{parts.hexdigest()[:16]}"
+
     def kernel(self, name: str, width: float, **parameters: Any) -> AbstractTileKernel:
         """The kernel whose width is so many times the median distance; its other parameters as given."""
         kind = find_kernel(name)
@@ -96,17 +119,32 @@ class CellMap:
             parameters = {"gamma": gamma, **parameters}
         return require(kind.from_parameters(**parameters), AbstractTileKernel)  # type: ignore[type-abstract]
 
+    @property
+    def has_metric(self) -> bool:
+        """Whether the metric is another than the identity."""
+        return self.factors.ndim == 2 or bool((self.factors != 1.0).any())
+
     def importance(self) -> Array:
         """How much each column counts in distances, (d,), their sum 1: var(T(x)_j) (L L')_jj.
 
-        That is what the column alone adds to the average squared distance of two mapped rows. Where a metric
-        was learned it says by how much the targets change along the column; without one it says nothing of
-        them: columns that T standardises count alike, others by their variance.
+        That is what the column alone adds to the average squared distance of two mapped rows.
         """
         squares = self.factors**2 if self.factors.ndim == 1 else np.square(self.factors).sum(axis=1)
         shares = squares * self.column_variances
         total = float(shares.sum())
         return shares / total if total > 0 else np.full(len(shares), 1.0 / len(shares))
+
+
+def pulled_targets(targets: NDArray[Any], n_classes: int) -> Array:
+    """What a metric is to tell apart, (n_rows, k): of class codes -1 and +1 of the second class, or of each
+    of several; of real targets, which have no classes, standardised numbers."""
+    if n_classes:
+        own = targets[:, None] == (np.arange(n_classes) if n_classes > 2 else 1)
+        return np.where(own, 1.0, -1.0)
+    numbers = targets.astype(np.float64)
+    spread = float(numbers.std())
+    centred: Array = numbers - numbers.mean()
+    return (centred / (spread if spread > 0 else 1.0))[:, None]
 
 
 def map_bytes(choice: MapChoice, n_features: int) -> int:
@@ -116,14 +154,14 @@ def map_bytes(choice: MapChoice, n_features: int) -> int:
 
 
 def fitting_bytes(choice: MapChoice, n_rows: int, n_features: int, n_outputs: int) -> int:
-    """What :meth:`CellMap.fit` takes, beside its rows and the map."""
+    """What :meth:`RowMap.fit` takes, beside its rows and the map."""
     exact = 8 * n_rows * n_features
     # the transformed sample, its differences from the mean, and their squares; quantiles as they are found
     transforming = 3 * exact + 3 * 8 * N_QUANTILES * n_features * choice.has_quantiles
     return max(transforming, exact + learning_bytes(n_rows, n_features, n_outputs, choice.metric))
 
 
-def map_to_arrays(mapping: CellMap) -> dict[str, NDArray[Any]]:
+def map_to_arrays(mapping: RowMap) -> dict[str, NDArray[Any]]:
     """The arrays of which :func:`map_from_arrays` makes the same."""
     transform = mapping.transform
     return {
@@ -137,9 +175,9 @@ def map_to_arrays(mapping: CellMap) -> dict[str, NDArray[Any]]:
     }
 
 
-def map_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> CellMap:
+def map_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> RowMap:
     """From what :func:`map_to_arrays` gave."""
     quantiles = arrays["quantiles"] if arrays["quantiles"].size else None
     kind = TRANSFORMS[int(arrays["transform"][0])]
     transform = Transform(kind, arrays["shift"], arrays["factor"], quantiles)
-    return CellMap(transform, arrays["factors"], float(arrays["width"][0]), arrays["column_variances"])
+    return RowMap(transform, arrays["factors"], float(arrays["width"][0]), arrays["column_variances"])

@@ -1,0 +1,165 @@
+"""Which rows are held out for choosing: each class in its share, and equal rows on one side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import Rows, SparseRows
+
+Keys = NDArray[np.uint64]
+
+#: whose bits are stirred at a time
+_NUMBERS_AT_ONCE = 2**17
+
+
+def row_keys(rows: Rows) -> Keys:
+    """A number (n_rows,) for each row: the same for equal rows, and for others but by a chance of 2^-64.
+
+    It is the sum over the columns of the stirred bits of the float64 value times an odd factor that is the
+    column's, modulo 2^64. A zero adds nothing, so a row has the same key dense or sparse, in float32 or in
+    float64.
+    """
+    n_rows, n_columns = rows.shape
+    if isinstance(rows, SparseRows):
+        n_numbers, factors = rows.data.size, _factors(np.arange(0))
+    else:
+        n_numbers, factors = rows.size, _factors(np.arange(n_columns))
+    found, step = np.empty(n_rows, dtype=np.uint64), max(1, _NUMBERS_AT_ONCE * n_rows // max(n_numbers, 1))
+    for start in range(0, n_rows, step):
+        piece = rows[start : start + step]
+        if isinstance(piece, SparseRows):
+            ends = np.cumsum(_bits(piece.data) * _factors(piece.indices), dtype=np.uint64)
+            sums = np.concatenate([np.zeros(1, dtype=np.uint64), ends])[piece.indptr]
+            found[start : start + step] = sums[1:] - sums[:-1]
+        else:
+            found[start : start + step] = _bits(piece) @ factors
+    return _mixed(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """On which of some sides each row lies: by what is in the row alone, so that equal rows lie on one.
+
+    A row has a place in [0, 1), and side s has the places from ``cuts[s - 1]`` to ``cuts[s]``. The place is
+    drawn by the seed and the row's key. So each class has its share on each side but for chance: of n rows
+    and a share p the standard deviation is sqrt(n p (1 - p)). Of a few rows it is looked up
+    (:meth:`of_few`).
+
+    Attributes
+    ----------
+    cuts : increasing, in (0, 1); one less than there are sides
+    seed : of the draws
+    keys, places : where it is looked up: keys in ascending order, and the place of each
+    """
+
+    cuts: tuple[float, ...]
+    seed: int
+    keys: Keys | None = field(default=None, repr=False, compare=False)
+    places: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of_few(cls, cuts: tuple[float, ...], seed: int, keys: Keys, codes: NDArray[Any] | None) -> Sides:
+        """Sides that have each class in its share, to about a row: places are ranks in a stratified order.
+
+        A group of equal rows counts in the class of its first one, and lies where its middle lies.
+
+        Parameters
+        ----------
+        keys, codes : (n_rows,) of all rows; without classes None
+        """
+        order = stratified_order(codes, len(keys), seed, _groups(keys))
+        found, first, counts = np.unique(keys[order], return_index=True, return_counts=True)
+        return cls(cuts, seed, found, (first + counts / 2) / len(keys))
+
+    @property
+    def n_sides(self) -> int:
+        return len(self.cuts) + 1
+
+    def of(self, rows: Rows) -> NDArray[np.intp]:
+        """The side (n_rows,) of each row."""
+        keys = row_keys(rows)
+        if self.keys is None or self.places is None:
+            salt = stream(self.seed, Purpose.VALIDATION).integers(0, 2**64, dtype=np.uint64)
+            places = (_mixed(keys ^ salt) >> np.uint64(11)) * 2.0**-53
+        else:
+            places = self.places[np.searchsorted(self.keys, keys)]
+        return np.searchsorted(self.cuts, places, side="right")
+
+
+def groups_of_equal(rows: Rows) -> NDArray[np.intp]:
+    """The group (n_rows,) of each row: equal rows have one, numbered in the order of their first rows."""
+    return _groups(row_keys(rows))
+
+
+def _groups(keys: Keys) -> NDArray[np.intp]:
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    numbers = np.empty(len(first), dtype=np.intp)
+    numbers[np.argsort(first)] = np.arange(len(first))
+    return numbers[inverse]
+
+
+def stratified_order(
+    codes: NDArray[Any] | None, n_rows: int, seed: int, groups: NDArray[np.intp] | None = None
+) -> NDArray[np.intp]:
+    """A random order of rows in which every run of rows holds each class in about its share.
+
+    Parameters
+    ----------
+    codes : (n_rows,) class codes; None: any random order
+    groups : (n_rows,) of :func:`groups_of_equal`, whose rows then follow each other, in the first one's class
+    """
+    if groups is not None and len(groups) and groups.max() + 1 < n_rows:
+        first = np.unique(groups, return_index=True)[1]
+        order = stratified_order(None if codes is None else codes[first], len(first), seed)
+        place = np.empty(len(first), dtype=np.intp)
+        place[order] = np.arange(len(first))
+        return np.argsort(place[groups], kind="stable")
+    generator = stream(seed, Purpose.VALIDATION)
+    order = generator.permutation(n_rows)
+    if codes is None:
+        return order
+    keys = np.empty(n_rows)
+    for code in np.unique(codes):
+        mine = order[codes[order] == code]
+        keys[mine] = (np.arange(len(mine)) + generator.random()) / len(mine)
+    return np.argsort(keys, kind="stable")
+
+
+def parted(
+    rows: Rows, codes: NDArray[Any] | None, seed: int, n_learned: int, n_held_out: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows to learn from and others that are held out, no more than so many, each in ascending order.
+
+    No row that is held out equals one that is learned from: where the border between the two would cut equal
+    rows apart, those behind it are in neither part.
+    """
+    groups = groups_of_equal(rows)
+    order = stratified_order(codes, len(groups), seed, groups)
+    learned, rest = order[:n_learned], order[n_learned:]
+    if len(learned):
+        rest = rest[groups[rest] != groups[learned[-1]]]
+    return np.sort(learned), np.sort(rest[max(0, len(rest) - n_held_out) :])
+
+
+def _bits(values: NDArray[Any]) -> Keys:
+    # a negative zero is a zero
+    exact = np.ascontiguousarray(values.astype(np.float64) + 0.0)
+    # small whole numbers differ in their first bits alone, of which a product modulo 2^64 would keep few
+    return _mixed(exact.view(np.uint64))
+
+
+def _factors(columns: NDArray[np.integer[Any]]) -> Keys:
+    return _mixed(columns.astype(np.uint64) + np.uint64(1)) | np.uint64(1)
+
+
+def _mixed(sums: Keys) -> Keys:
+    """The same numbers with their bits stirred (the finaliser of SplitMix64), so that all look drawn."""
+    found = sums
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        found = (found ^ (found >> np.uint64(shift))) * np.uint64(factor)
+    return found ^ (found >> np.uint64(31))

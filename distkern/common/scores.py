@@ -1,0 +1,102 @@
+"""Proper scores of held-out rows, one number a row, and by how much one setting is better than another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+#: of a row, at most: the likelihood of what is thought impossible
+_MOST_LOST = 50.0
+_STEPS, _ENOUGH = 50, 1e-8
+
+
+def log_losses(values: Array, codes: NDArray[Any], weights: NDArray[Any] | None = None) -> Array:
+    """-s_i log p(y_i | f_i) of each row, (n_rows,), with the probabilities that the decision values say best.
+
+    Of one output p = 1 / (1 + exp(-(a f + b))), of several softmax(a f), with the a and b of the largest
+    likelihood on these very rows (Platt 1999; Guo et al. 2017): two numbers, so that machines of any loss can
+    be compared, and none gains by being sure of itself.
+
+    Parameters
+    ----------
+    values : (n_rows, n_outputs) decision values; a row with one that is no number loses as much as any may
+    codes : (n_rows,) class codes
+    weights : (n_rows,) s_i >= 0, whose mean is divided by; None: all 1
+    """
+    shares = np.ones(len(values)) if weights is None else weights * (len(weights) / weights.sum())
+    usable: NDArray[np.bool_] = np.asarray(np.isfinite(values).all(axis=1))
+    known = np.where(usable[:, None], values, 0.0)
+    # temperatures are found faster in units of the values
+    known = known / (float(np.abs(known).max(initial=0.0)) or 1.0)
+    if values.shape[1] == 1:
+        positive: NDArray[np.bool_] = np.asarray(codes) > 0
+        lost = _of_sigmoid(known[:, 0], positive, shares)
+    else:
+        lost = _of_softmax(known, np.asarray(codes), shares)
+    return shares * np.where(usable, np.minimum(lost, _MOST_LOST), _MOST_LOST)
+
+
+def _of_sigmoid(values: Array, positive: NDArray[np.bool_], shares: Array) -> Array:
+    n_positive, n_others = shares[positive].sum(), shares[~positive].sum()
+    # Platt's targets, so that rows that are all on the right side leave a finite slope
+    aims = np.where(positive, (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (n_others + 2.0))
+    design = np.column_stack([values, np.ones(len(values))])
+    line = np.array([0.0, np.log((n_positive + 1.0) / (n_others + 1.0))])
+
+    def losses(line: Array, aims: Array) -> Array:
+        margins = design @ line
+        return np.logaddexp(0.0, margins) - aims * margins
+
+    now = float(shares @ losses(line, aims))
+    for _ in range(_STEPS):
+        chances = 1.0 / (1.0 + np.exp(-np.clip(design @ line, -_MOST_LOST, _MOST_LOST)))
+        slope = design.T @ (shares * (chances - aims))
+        curve = design.T @ (design * (shares * np.maximum(chances * (1.0 - chances), 1e-12))[:, None])
+        step = np.linalg.solve(curve + 1e-10 * np.trace(curve) * np.eye(2), slope)
+        line, now, is_done = _shorter(line, step, now, lambda at: float(shares @ losses(at, aims)))
+        if is_done:
+            break
+    return losses(line, positive.astype(np.float64))
+
+
+def _of_softmax(values: Array, codes: NDArray[Any], shares: Array) -> Array:
+    own = values[np.arange(len(values)), codes]
+    values, own = values - values.max(axis=1, keepdims=True), own - values.max(axis=1)
+
+    def losses(slope: Array) -> Array:
+        return np.asarray(np.log(np.exp(slope[0] * values).sum(axis=1)) - slope[0] * own)
+
+    at = np.zeros(1)
+    now = float(shares @ losses(at))
+    for _ in range(_STEPS):
+        chances = np.exp(at[0] * values)
+        chances /= chances.sum(axis=1, keepdims=True)
+        mean = (chances * values).sum(axis=1)
+        slope = float(shares @ (mean - own))
+        curve = float(shares @ ((chances * np.square(values)).sum(axis=1) - np.square(mean)))
+        step = np.array([slope / max(curve, 1e-12)])
+        at, now, is_done = _shorter(at, step, now, lambda there: float(shares @ losses(there)))
+        if is_done:
+            break
+    return losses(at)
+
+
+def _shorter(at: Array, step: Array, now: float, objective: Any) -> tuple[Array, float, bool]:
+    """Newton's step, halved until the objective falls; whether it hardly does any more."""
+    for _ in range(_STEPS):
+        there = at - step
+        found = objective(there)
+        if found <= now:
+            return there, found, now - found <= _ENOUGH * abs(now)
+        step = step / 2.0
+    return at, now, True
+
+
+def mean_difference(losses: Array, others: Array) -> tuple[float, float]:
+    """Mean of the differences between the losses of the same rows, and its standard error."""
+    differences = losses - others
+    return float(differences.mean()), float(differences.std() / np.sqrt(len(differences)))

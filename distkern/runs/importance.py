@@ -1,0 +1,297 @@
+"""What permuting a column costs a model on rows of a split: how much the column matters to it, measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.bases.placed import AbstractPlacedBasis
+from distkern.bases.routing import combining_cost
+from distkern.common import blas
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import Rows, SparseRows, stacked
+from distkern.common.types import Block
+from distkern.engine.drive import Driver
+from distkern.engine.events import EventLog, Listener
+from distkern.engine.executors import AbstractExecutor
+from distkern.engine.plan import Extent
+from distkern.engine.plan_run import needed_bytes, plan_run
+from distkern.monitor.text import magnitude
+from distkern.passes import Cost, Each, Reduce
+from distkern.runs.calibration import Calibration
+from distkern.runs.regression_figures import quantiles_of
+from distkern.storage.dataset import Split
+
+MOST_ROWS, MOST_COLUMNS = 2000, 30
+#: of the rows, which travel with their pass
+_MOST_BYTES = 8 * 2**20
+#: that rows are drawn from, unless these have too few
+_LEAST_BLOCKS = 16
+
+
+@dataclass(frozen=True)
+class Importance:
+    """How much larger the loss is on rows in which the values of a column are permuted."""
+
+    column: str
+    loss: float
+
+
+@dataclass(frozen=True)
+class Importances:
+    """What permuting each column costs, the largest first.
+
+    Attributes
+    ----------
+    loss : what is lost, in words
+    n_rows, split : how many rows of which split it was measured on
+    left_out : columns that were not permuted
+    """
+
+    columns: tuple[Importance, ...]
+    loss: str
+    n_rows: int
+    split: str
+    left_out: int = 0
+
+    @property
+    def told(self) -> str:
+        """What the numbers are."""
+        rows = f"{self.n_rows:,} {'held-out test' if self.split == 'test' else 'training'} rows"
+        others = f"; {self.left_out:,} other columns were not permuted" if self.left_out else ""
+        return f"what permuting a column costs, in {self.loss}, on {rows}{others}"
+
+    @property
+    def texts(self) -> list[tuple[str, float, str]]:
+        """Columns, what they cost, and that as text."""
+        return [(each.column, each.loss, magnitude(each.loss, 3, 1e4)) for each in self.columns]
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """The operand of :func:`_lost`.
+
+    ``rows`` have real targets, or codes of the model's classes; ``scored`` is the mean loss of what is
+    predicted of rows with such targets.
+    """
+
+    rows: Block
+    predict: Callable[[Any], NDArray[Any]]
+    scored: Callable[[NDArray[Any], NDArray[Any]], float]
+    seed: int
+
+
+class _Records:
+    """A store that keeps nothing: what a task finds is its record."""
+
+    def is_here(self) -> bool:
+        return True
+
+    def put(self, number: int, result: Any) -> Any:
+        return result
+
+    def records(self) -> Mapping[int, Any]:
+        return {}
+
+
+def measured_importances(
+    model: Any, split: Split, executor: AbstractExecutor, listeners: tuple[Listener, ...] = ()
+) -> Importances | None:
+    """The mean loss on up to 2,000 rows in which a column is permuted, less that on the rows as they are.
+
+    The columns are those of the table, whose features are permuted together, or the features where there is
+    none: up to 30, those of the largest weight in the model's metric, if it has one, else of the largest
+    variance. What is lost is -log p, of classifiers without probabilities 1 for a wrong label, of quantiles
+    the pinball loss, and of other real targets the squared error divided by their variance. Rows and
+    permutations follow from the model's seed.
+
+    None of a model without targets or whose machines are not kept, of targets that are all the same, and
+    where it takes more than the memory limit.
+    """
+    basis = model.applied_basis(split.dtype)
+    if model.task == "none" or (isinstance(basis, AbstractPlacedBasis) and not basis.is_kept):
+        return None
+    drawn = _drawn(split, model.seed_)
+    n_rows = sum(map(len, drawn.values()))
+    n_bytes = n_rows * split.row_bytes
+    drawing = Reduce(
+        "sample for importances",
+        _taken,
+        _joined,
+        drawn,
+        split.name,
+        blocks=tuple(drawn),
+        cost=Cost(result_bytes=n_bytes, total_result_bytes=n_bytes, driver_bytes=2 * n_bytes),
+    )
+    cost = combining_cost(basis, split.row_numbers, n_rows, model.coef_.shape[1])
+    # the rows as they were sent, permuted and prepared, and predictions
+    own = 4 * n_bytes + 2 * model.coef_.nbytes + 64 * n_rows * (model.coef_.shape[1] + 1)
+    cost = replace(cost, workspace_bytes=cost.workspace_bytes + own, driver_bytes=3 * n_bytes)
+    permuting = Each("importances", _lost, [()] * (MOST_COLUMNS + 1), _Records(), split=split.name, cost=cost)
+    machine = executor.machine
+    plans = plan_run([drawing, permuting], {split.name: Extent.of(split)}, machine)
+    if machine.memory_limit is not None and needed_bytes(plans, machine) > machine.memory_limit:
+        return None
+    driver = Driver({split.name: split}, executor, EventLog(listeners))
+    with blas.single_threaded():
+        rows: Block = driver.measure(drawing)
+        trial, loss = _trial(model, split, rows)
+        if trial is None:
+            return None
+        columns = _columns(split)
+        chosen = _chosen(model, trial.rows.features, columns)
+        items = [(), *(columns[place][1] for place in chosen)]
+        base, *lost = driver.each(replace(permuting, items=items, operand=trial))
+    if not np.isfinite([base, *lost]).all():
+        return None
+    found = [Importance(columns[place][0], value - base) for place, value in zip(chosen, lost, strict=True)]
+    found.sort(key=lambda each: -each.loss)
+    return Importances(tuple(found), loss, trial.rows.n_rows, split.name, len(columns) - len(chosen))
+
+
+def _drawn(split: Split, seed: int) -> dict[int, NDArray[np.int64]]:
+    """Rows of some blocks, by block, drawn from all rows of them."""
+    wanted = max(1, min(MOST_ROWS, split.n_rows, _MOST_BYTES // split.row_bytes))
+    generator = stream(seed, Purpose.IMPORTANCE)
+    order = generator.permutation(split.n_blocks)
+    sums = np.cumsum([split.block_rows[block] for block in order])
+    blocks = order[: max(_LEAST_BLOCKS, int(np.searchsorted(sums, wanted)) + 1)]
+    ends = sums[: len(blocks)]
+    rows = np.sort(generator.choice(int(ends[-1]), wanted, replace=False))
+    places = np.searchsorted(ends, rows, side="right")
+    of_block = {
+        int(block): rows[places == place] - (int(ends[place]) - split.block_rows[block])
+        for place, block in enumerate(blocks)
+    }
+    return {block: of_block[block] for block in sorted(of_block) if len(of_block[block])}
+
+
+def _taken(block: Block, drawn: Mapping[int, NDArray[np.int64]]) -> Block:
+    # weights are those of losses that are learned from
+    return replace(block.take(drawn[block.index]), weights=None)
+
+
+def _joined(first: Block, second: Block) -> Block:
+    assert first.targets is not None
+    assert second.targets is not None
+    features = stacked([first.features, second.features])
+    return Block(features, np.concatenate([first.targets, second.targets]))
+
+
+def _trial(model: Any, split: Split, rows: Block) -> tuple[_Trial | None, str]:
+    """What each task is given, and what is lost in words; None where nothing can be."""
+    assert rows.targets is not None
+    preparation = model.preparation_for(split)
+    scored: Callable[[NDArray[Any], NDArray[Any]], float]
+    if model.task == "regression":
+        output, levels = "decision", quantiles_of(model)
+        scored, loss = (
+            (_Pinball(levels), "pinball loss")
+            if levels
+            else (_squares, "squared error relative to the variance")
+        )
+        if rows.targets.min() == rows.targets.max():
+            return None, loss
+    else:
+        assert split.dataset.classes is not None
+        known = model.classes_.tolist()
+        labels = split.dataset.classes.tolist()
+        codes = np.array([known.index(label) if label in known else -1 for label in labels])[rows.targets]
+        rows = replace(rows.take(np.flatnonzero(codes >= 0)), targets=codes[codes >= 0])
+        has_chances = model._chances() is not None
+        output, loss = ("probability", "log loss") if has_chances else ("label", "share of errors")
+        scored = _log_loss if has_chances else _Errors(model.classes_)
+        if not rows.n_rows:
+            return None, loss
+    return _Trial(rows, model.predictor(preparation, output), scored, model.seed_), loss
+
+
+def _log_loss(chances: NDArray[Any], codes: NDArray[Any]) -> float:
+    return Calibration.of(chances, codes).figures["log_loss"]
+
+
+def _squares(values: NDArray[Any], targets: NDArray[Any]) -> float:
+    return float(np.square(values - targets).mean() / targets.var())
+
+
+@dataclass(frozen=True)
+class _Errors:
+    classes: NDArray[Any]
+
+    def __call__(self, labels: NDArray[Any], codes: NDArray[Any]) -> float:
+        return float(np.mean(labels != self.classes[codes]))
+
+
+@dataclass(frozen=True)
+class _Pinball:
+    levels: tuple[float, ...]
+
+    def __call__(self, values: NDArray[Any], targets: NDArray[Any]) -> float:
+        levels, over = np.array(self.levels), targets[:, None] - values.reshape(len(targets), -1)
+        return float(np.maximum(levels * over, (levels - 1) * over).mean())
+
+
+def _columns(split: Split) -> list[tuple[str, tuple[int, ...]]]:
+    """Names of the columns and the features that each has become, of those that have become some."""
+    dataset = split.dataset
+    if dataset.table is None:
+        names = dataset.feature_names or [f"column {place + 1}" for place in range(dataset.n_features)]
+        return [(str(name), (place,)) for place, name in enumerate(names)]
+    found, first = [], 0
+    for column in dataset.table.columns:
+        last = first + len(column.features)
+        if last > first:
+            found.append((column.name, tuple(range(first, last))))
+        first = last
+    return found
+
+
+def _chosen(model: Any, features: Rows, columns: list[tuple[str, tuple[int, ...]]]) -> list[int]:
+    """The places of the columns that are permuted."""
+    if len(columns) <= MOST_COLUMNS:
+        return list(range(len(columns)))
+    shares = getattr(model, "metric_importances_", None)
+    if shares is None:
+        shares = _variances(features)
+    sums = np.array([shares[list(places)].sum() for _, places in columns])
+    return sorted(np.argsort(-sums, kind="stable")[:MOST_COLUMNS].tolist())
+
+
+def _variances(features: Rows) -> NDArray[np.float64]:
+    if not isinstance(features, SparseRows):
+        return np.asarray(features.var(axis=0, dtype=np.float64))
+    n_rows, n_columns = features.shape
+    exact = features.data.astype(np.float64)
+    sums, squares = (
+        np.bincount(features.indices, values, minlength=n_columns) / n_rows
+        for values in (exact, np.square(exact))
+    )
+    return np.asarray(squares - np.square(sums))
+
+
+def _lost(places: tuple[int, ...], _: Iterator[Block], trial: _Trial) -> float:
+    """The mean loss where the features of one column are permuted, or none."""
+    features = trial.rows.features
+    if places:
+        order = stream(trial.seed, Purpose.IMPORTANCE, places[0]).permutation(trial.rows.n_rows)
+        features = _permuted(features, places, order)
+    assert trial.rows.targets is not None
+    return trial.scored(trial.predict(features), trial.rows.targets)
+
+
+def _permuted(features: Rows, places: tuple[int, ...], order: NDArray[np.intp]) -> Rows:
+    """The rows with the given features of the rows ``order``, and all others as they are."""
+    if not isinstance(features, SparseRows):
+        found = features.copy()
+        found[:, list(places)] = features[order][:, list(places)]
+        return found
+    from scipy.sparse import coo_matrix
+
+    target = np.argsort(order)
+    rows = features.row_of_entries
+    moved = np.where(np.isin(features.indices, places), target[rows], rows)
+    return SparseRows.of_scipy(coo_matrix((features.data, (moved, features.indices)), features.shape))

@@ -1,0 +1,160 @@
+"""A bounded sample of the rows of a source: rows to learn from, and rows that are held out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.held_out import Sides, row_keys
+from distkern.common.rng import Purpose, stream
+from distkern.common.scores import log_losses
+from distkern.common.sparse import SparseRows, stacked
+from distkern.common.types import AbstractSource, Block
+from distkern.engine.executors import open_executor
+from distkern.runs.spooled import whole_blocks
+
+Array = NDArray[np.float64]
+
+#: of the sample: rows, bytes, and blocks that are read; fewer rows tell nothing
+MOST_ROWS, _MOST_BYTES, _MOST_BLOCKS, LEAST_ROWS = 10_000, 32 * 2**20, 16, 60
+#: folds, of which one is held out, or each of them once where there are few rows
+_FOLDS, FEW_ROWS = 3, 3000
+#: first index of the streams of the sample
+_TRIAL = 16
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows in the order of the source, and the fold of each.
+
+    Attributes
+    ----------
+    rows : with class codes or real targets
+    folds : (n_rows,); equal rows have the same
+    classes : the labels of the codes; None for real targets
+    """
+
+    rows: Block
+    folds: NDArray[np.intp]
+    classes: NDArray[Any] | None
+
+    @classmethod
+    def of(
+        cls, source: AbstractSource, classes: NDArray[Any] | None, seed: int, shares: Array | None = None
+    ) -> Sample:
+        """Rows of some blocks that lie evenly in the data, drawn by the seed.
+
+        Of a rare class more rows are drawn than its share, as far as half of the sample is there for all
+        classes alike, and weigh less for it, so that sums are about those of rows that are drawn evenly.
+
+        Parameters
+        ----------
+        shares : (n_classes,) of the rows; None for real targets
+        """
+        chosen = sorted({source.n_blocks * place // _MOST_BLOCKS for place in range(_MOST_BLOCKS)})
+        there = sum(source.block_rows[index] for index in chosen)
+        rates = drawn_shares(min(1.0, most_rows(source) / there), shares, there)
+        parts = [
+            _drawn(_block(source, index), rates, stream(seed, Purpose.SAMPLE, _TRIAL, index))
+            for index in chosen
+        ]
+        weighted = any(part.weights is not None for part in parts)
+        rows = Block(
+            stacked([part.features for part in parts]),
+            np.concatenate([part.targets for part in parts]),
+            np.concatenate([part.weights for part in parts]) if weighted else None,
+        )
+        codes = None if classes is None else rows.targets
+        cuts = tuple(number / _FOLDS for number in range(1, _FOLDS))
+        sides = Sides.of_few(cuts, seed, row_keys(rows.features), codes)
+        return cls(rows, sides.of(rows.features), classes)
+
+    @property
+    def n_learned(self) -> int:
+        """Rows that are learned from at a time."""
+        return int((self.folds != 0).sum())
+
+    @property
+    def tells(self) -> bool:
+        """Whether there are rows enough to choose by, and in each fold something to learn and to ask."""
+        if self.n_learned < LEAST_ROWS:
+            return False
+        targets = np.asarray(self.rows.targets)
+        sides = [side for pair in self.parts() for side in pair]
+        several = [np.ptp(targets[side]) > 0 for side in sides if len(side)]
+        return len(several) == len(sides) and all(several)
+
+    def parts(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Rows to learn from and rows that are held out; every row is held out once where there are few."""
+        for fold in range(_FOLDS if self.rows.n_rows < FEW_ROWS else 1):
+            yield np.flatnonzero(self.folds != fold), np.flatnonzero(self.folds == fold)
+
+    def losses(self, model: Any) -> NDArray[np.float64]:
+        """What a model that learns from the rows of the first pair loses on the others: log losses, or
+        squares over the variance."""
+        learned, held_out = (self.rows.take(part) for part in next(self.parts()))
+        given, truth = (
+            np.asarray(part.targets if self.classes is None else self.classes[part.targets])
+            for part in (learned, held_out)
+        )
+        model.fit(_array(learned), given, sample_weight=learned.weights)
+        if self.classes is not None:
+            values = np.asarray(model.decision_function(_array(held_out)))
+            codes = np.asarray(held_out.targets)
+            return log_losses(values.reshape(len(codes), -1), codes, held_out.weights)
+        found = np.asarray(model.predict(_array(held_out)))
+        weights = held_out.weights
+        shares = np.ones(len(truth)) if weights is None else weights / weights.mean()
+        return np.asarray(shares * np.square(found - truth) / (float(np.var(truth)) or 1.0))
+
+
+def drawn_shares(rate: float, shares: Array | None, n_rows: int) -> Array:
+    """Which share of the rows of each class is drawn, (n_classes,), where ``rate`` of all are: half of them
+    as they come, and half for all classes alike, as far as there are so many."""
+    if shares is None or rate >= 1.0:
+        return np.full(1 if shares is None else len(shares), rate)
+    counts = np.maximum(shares * n_rows, 1.0)
+    alike = rate * n_rows / len(shares)
+    drawn = np.minimum(0.5 * rate * counts + 0.5 * np.minimum(alike, counts), counts)
+    return np.asarray(drawn / counts)
+
+
+def _drawn(block: Block, rates: Array, generator: np.random.Generator) -> Block:
+    """So large a share of the rows of each class, with weights that make up for it."""
+    order = generator.permutation(block.n_rows)
+    several = len(rates) > 1
+    codes = np.asarray(block.targets) if several else np.zeros(block.n_rows, dtype=np.intp)
+    taken = [
+        of_class[: math.ceil(rate * len(of_class))]
+        for rate, of_class in ((rate, order[codes[order] == code]) for code, rate in enumerate(rates))
+    ]
+    numbers = np.sort(np.concatenate(taken))
+    part = block.take(numbers)
+    if np.ptp(rates) <= 1e-12 * rates.max():
+        return part
+    weights = np.ones(len(numbers)) if part.weights is None else part.weights
+    return replace(part, weights=weights * (rates.max() / rates[codes[numbers]]))
+
+
+def most_rows(source: AbstractSource) -> int:
+    """Of a sample."""
+    row_bytes = source.row_numbers * source.dtype.itemsize
+    return min(source.n_rows, MOST_ROWS, max(_MOST_BYTES // row_bytes, 2 * LEAST_ROWS))
+
+
+def _block(source: AbstractSource, index: int) -> Block:
+    if not source.is_graph:
+        return source.reader(index)()
+    # what is a graph still is a single block: others have been written
+    with open_executor("synchronous") as executor:
+        return next(block for place, block in enumerate(whole_blocks(source, executor)) if place == index)
+
+
+def _array(block: Block) -> Any:
+    rows = block.features
+    return rows.to_scipy() if isinstance(rows, SparseRows) else rows

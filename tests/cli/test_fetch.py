@@ -1,0 +1,124 @@
+"""A fetched model is whole, whatever it consists of, and its pages are written and not copied."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from distkern import NewtonClassifier
+from distkern.cli.job import resolve_job
+from distkern.cli.main import main
+from distkern.cli.training import train_described
+from distkern.cli.tuning_job import JOBS, tune_described
+from distkern.common.errors import CorruptDataError
+from distkern.jobs.driver import drive
+from distkern.jobs.folder import JobFolder
+from distkern.jobs.index import JobIndex
+from distkern.jobs.record import Record
+from distkern.runs.persistence import load_model
+from distkern.storage.dataset import open_dataset
+from distkern.storage.ingest import write_dataset
+
+CELLS = {"max_cell_rows": 60, "kernel": "rbf", "gamma": 0.5, "C": 1.0, "scale": "none", "search": "none"}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    X = np.random.default_rng(0).normal(size=(600, 3)).astype(np.float32)
+    write_dataset([(X, (X[:, 0] > 0).astype(int))], tmp_path / "d.zarr", scale="none", test_fraction=0.2)
+    return tmp_path / "d.zarr"
+
+
+def finished(data: Path, algorithm: str, params: dict[str, Any], search: str = "") -> None:
+    """A job j-1 whose driver has run, in the folder m."""
+    out = data.parent / "m"
+    (data.parent / "job.toml").write_text(search)
+    flags = {"algorithm": algorithm, "data": str(data), "out": str(out), "scheduler": "tcp://h:1"}
+    job = resolve_job(data.parent / "job.toml", flags, [f"{name}={value}" for name, value in params.items()])
+    description = job.model_dump() | ({JOBS: None} if search else {})
+    JobFolder(out).write(Record("j-1", algorithm, str(data), str(out), description=description))
+    JobIndex(data.parent).add("j-1", out)
+    assert drive(str(out), description, tune_described if search else train_described)["error"] == ""
+
+
+def fetch(folder: Path, name: str = "fetched") -> int:
+    return main(["fetch", "j-1", "--runs", str(folder), "--out", str(folder / name)])
+
+
+@pytest.mark.parametrize("over", [False, True])
+def test_cells_are_fetched_with_their_machines_and_the_model_below(
+    over: bool, data: Path, tmp_path: Path
+) -> None:
+    train = open_dataset(data).train
+    if over:
+        NewtonClassifier(n_landmarks=10, random_state=0).fit(train).save(tmp_path / "b")
+    finished(data, "cells", CELLS | ({"base": str(tmp_path / "b")} if over else {}))
+    assert fetch(tmp_path) == 0
+    names = {"model.json", "arrays", "machines", "metrics.jsonl", "report.html", *(["base"] if over else [])}
+    assert {entry.name for entry in (tmp_path / "fetched").iterdir()} == names
+    X = train[:]
+    expected = load_model(tmp_path / "m").decision_function(X)
+    lines = (tmp_path / "m" / "metrics.jsonl").read_bytes()
+    (tmp_path / "m").rename(tmp_path / "away")
+    np.testing.assert_array_equal(load_model(tmp_path / "fetched").decision_function(X), expected)
+    assert (tmp_path / "fetched" / "metrics.jsonl").read_bytes() == lines
+
+
+def test_a_model_that_is_not_whole_is_not_fetched(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finished(data, "cells", CELLS)
+    machines = tmp_path / "m" / "machines"
+    file = machines / "1" / "support" / "c" / "0" / "0"
+    content = file.read_bytes()
+    file.write_bytes(content[:9] + bytes([content[9] ^ 1]) + content[10:])
+    assert fetch(tmp_path) == 2
+    assert "machines/1/support" in capsys.readouterr().err
+    file.write_bytes(content)
+    (machines / "0").rename(tmp_path / "0")
+    assert fetch(tmp_path) == 2
+    assert "machines/0: these machines of the model are missing" in capsys.readouterr().err
+    assert not (tmp_path / "fetched").exists()
+    (tmp_path / "0").rename(machines / "0")
+    assert fetch(tmp_path) == 0
+
+
+def test_a_model_below_that_is_missing_is_named(data: Path, tmp_path: Path) -> None:
+    train = open_dataset(data).train
+    NewtonClassifier(n_landmarks=10, random_state=0).fit(train).save(tmp_path / "b")
+    finished(data, "cells", CELLS | {"base": str(tmp_path / "b")})
+    (tmp_path / "m" / "base").rename(tmp_path / "away")
+    with pytest.raises(CorruptDataError, match="m/base: the model under these cells is missing; copy the"):
+        load_model(tmp_path / "m")
+
+
+def test_pages_are_written_anew_from_the_figures(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    search = "[search.params]\nn_landmarks = [4, 20]\n"
+    finished(data, "newton", {"stages": 2}, search)
+    for place in ("report.html", "tune/report.html", "tune/trials/.page.html", "arrays/page.html"):
+        (tmp_path / "m" / place).write_text("<script>hostile</script>")
+    lines = (tmp_path / "m" / "metrics.jsonl").read_text()
+    (tmp_path / "m" / "metrics.jsonl").write_text(
+        lines.replace('"stage"', '"<script>hostile</script>": 1, "stage"')
+    )
+    assert fetch(tmp_path) == 0
+    fetched = tmp_path / "fetched"
+    texts = {file: file.read_bytes() for file in fetched.rglob("*") if file.is_file()}
+    assert not [file for file, content in texts.items() if b"hostile" in content]
+    report = (fetched / "report.html").read_text()
+    assert all(word in report for word in ("test error", "Stages", "n_landmarks", "480 rows"))
+    assert "2 candidates" in (fetched / "tune" / "report.html").read_text()
+    assert len(list((fetched / "tune" / "trials").iterdir())) == 2
+    # without the data set the rest is still known
+    data.rename(tmp_path / "moved")
+    assert fetch(tmp_path, "again") == 0
+    assert "the report says nothing of the data set" in capsys.readouterr().err
+    assert "n_landmarks" in (tmp_path / "again" / "report.html").read_text()
+    trial = json.loads((tmp_path / "again" / "tune" / "trials" / "0001-0-0.json").read_text())
+    assert trial == json.loads((tmp_path / "m" / "tune" / "trials" / "0001-0-0.json").read_text())

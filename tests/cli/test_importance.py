@@ -1,0 +1,134 @@
+"""How much columns matter is what permuting them costs, measured on rows that are held out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+from scipy.sparse import random as random_sparse
+
+from distkern import PegasosClassifier
+from distkern.cli.main import main
+from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import SparseRows
+from distkern.engine.executors import open_executor
+from distkern.runs import importance
+from distkern.runs.importance import measured_importances
+from distkern.runs.persistence import load_model
+from distkern.storage.dataset import open_dataset
+from distkern.storage.ingest import shard, write_dataset
+
+CELLS = ["--algorithm", "cells", "--set", "search=none"]
+NEWTON = ["--algorithm", "newton", "--set", "n_landmarks=60", "--set", "gamma=0.2", "--set", "nu=1e-4"]
+COLUMNS = ["strong", "zip", "kind", "noise"]
+#: of a job that says nothing else
+SEED = 0
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A strong column, one without signal but of large variance, a category of many values and one of few."""
+    made = tmp_path_factory.mktemp("table")
+    generator = np.random.default_rng(0)
+    strong, zips = generator.normal(size=1500), generator.integers(0, 50, 1500)
+    effects = generator.normal(size=50)
+    frame = pandas.DataFrame({"noise": 1000 * generator.normal(size=1500), "strong": strong})
+    frame["zip"] = [f"z{code}" for code in zips]
+    kinds = generator.integers(0, 3, 1500)
+    frame["kind"] = np.array(["round", "square", "flat"])[kinds]
+    score = 2.5 * strong + effects[zips] + 0.8 * (kinds - 1)
+    tasks = (("classes", np.where(score > 0, "a", "b"), "classification"), ("numbers", score, "regression"))
+    for name, target, task in tasks:
+        frame.assign(y=target).to_csv(made / f"{name}.csv", index=False)
+        shard(made / f"{name}.csv", made / f"{name}.zarr", target="y", test_fraction=0.3, task=task)
+    return made
+
+
+def naive(model, split):
+    """The same by NumPy: permuted tables of encoded rows, and predictions of the fitted model."""
+    drawn = importance._drawn(split, SEED)
+    starts = np.cumsum([0, *split.block_rows])
+    rows = np.concatenate([starts[block] + places for block, places in drawn.items()])
+    X, labels = split[:][rows], np.asarray(split.labels)[rows]
+    if isinstance(labels[0], str):
+        codes = np.searchsorted(model.classes_, labels)
+
+    def lost(rows):
+        if model.task == "regression":
+            return np.mean((model.predict(rows) - labels) ** 2) / np.var(labels)
+        if not hasattr(model, "predict_proba"):
+            return np.mean(model.predict(rows) != labels)
+        return -np.log(model.predict_proba(rows)[np.arange(len(codes)), codes]).mean()
+
+    found, first = {}, 0
+    for column in split.dataset.table.columns:
+        own = slice(first, first := first + len(column.features))
+        order = stream(SEED, Purpose.IMPORTANCE, own.start).permutation(len(X))
+        other = X.copy()
+        other[:, own] = X[order, own]
+        found[column.name] = lost(other) - lost(X)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("data", "arguments", "loss"),
+    [
+        ("classes", [*CELLS, "--set", "probability=false"], "share of errors"),
+        ("classes", CELLS, "log loss"),
+        ("classes", NEWTON, "log loss"),
+        ("numbers", CELLS, "squared error relative to the variance"),
+    ],
+)
+def test_columns_are_in_the_order_of_what_they_cost(
+    data: str, arguments: list[str], loss: str, folder: Path, tmp_path: Path
+) -> None:
+    where = ["--data", str(folder / f"{data}.zarr"), "--scheduler", "synchronous"]
+    assert main(["train", *where, "--out", str(tmp_path / "m"), *arguments]) == 0
+    model, split = load_model(tmp_path / "m"), open_dataset(folder / f"{data}.zarr").test
+    found = model.importances_
+    assert (found.loss, found.split, found.n_rows, found.left_out) == (loss, "test", split.n_rows, 0)
+    assert [each.column for each in found.columns] == COLUMNS
+    costs = {each.column: each.loss for each in found.columns}
+    assert costs["kind"] > 2 * abs(costs["noise"])
+    assert costs == pytest.approx(naive(model, split), rel=1e-6, abs=1e-9)
+    page = (tmp_path / "m" / "report.html").read_text(encoding="utf-8")
+    assert f"What permuting a column costs, in {loss}, on {split.n_rows} held-out test rows." in page
+
+
+def test_figures_are_the_same_on_workers(folder: Path, tmp_path: Path) -> None:
+    found = []
+    for scheduler in ("synchronous", "local"):
+        out, data = tmp_path / scheduler, str(folder / "classes.zarr")
+        arguments = ["--scheduler", scheduler, "--no-dashboard", "--workers", "2"]
+        assert main(["train", "--data", data, "--out", str(out), *NEWTON, *arguments]) == 0
+        found.append(load_model(out).importances_)
+    assert found[0] == found[1] is not None
+
+
+def test_of_many_sparse_columns_those_that_vary_most_are_permuted(tmp_path: Path) -> None:
+    X = random_sparse(300, 50, 0.2, format="csr", random_state=0, dtype=np.float32)
+    X = X.multiply(np.where(np.arange(50) % 2, 0.01, 1.0)).tocsr().astype(np.float32)
+    y = (np.asarray(X[:, 4].todense()).ravel() > 0).astype(int)
+    split = write_dataset([(X, y)], tmp_path / "d.zarr", scale="none").train
+    model = PegasosClassifier(random_state=0).fit(split)
+    with open_executor("synchronous") as executor:
+        found = measured_importances(model, split, executor)
+        executor.machine = replace(executor.machine, memory_limit=2**20)
+        too_much = measured_importances(model, split, executor)
+    assert found is not None
+    assert (len(found.columns), found.left_out) == (30, 20)
+    assert {f"column {place + 1}" for place in range(0, 50, 2)} < {each.column for each in found.columns}
+    assert found.columns[0].column == "column 5"
+    assert too_much is None
+
+
+def test_sparse_rows_are_permuted_as_dense_ones_are() -> None:
+    generator = np.random.default_rng(0)
+    dense = generator.normal(size=(20, 6)) * (generator.random((20, 6)) < 0.4)
+    order = generator.permutation(20)
+    found = importance._permuted(SparseRows.of_dense(dense), (1, 4), order)
+    assert isinstance(found, SparseRows)
+    np.testing.assert_array_equal(found.toarray(), importance._permuted(dense, (1, 4), order))

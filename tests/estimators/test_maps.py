@@ -1,0 +1,133 @@
+"""Maps in front of models: learned once, applied to all rows alike, and kept with the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dask.array as da
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics import log_loss
+
+from distkern import (
+    AVMClassifier,
+    CSVRGClassifier,
+    DSGClassifier,
+    DSGGaussianProcessRegressor,
+    NewtonClassifier,
+    NewtonRegressor,
+    NORMAClassifier,
+    PegasosClassifier,
+    RBCDClassifier,
+    SBMDClassifier,
+    SDCAClassifier,
+    SVRGClassifier,
+    load_model,
+)
+from distkern.common.errors import InputError
+from distkern.maps.transform import Transform
+from distkern.storage.ingest import write_dataset
+
+KINDS = [
+    AVMClassifier,
+    CSVRGClassifier,
+    DSGClassifier,
+    NewtonClassifier,
+    NORMAClassifier,
+    RBCDClassifier,
+    SBMDClassifier,
+    SDCAClassifier,
+    SVRGClassifier,
+]
+
+
+def rows(n_rows: int = 600, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Two columns that matter, the second skewed, and eight that do not."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n_rows, 10))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    X[:, 1] = np.exp(2 * X[:, 1])
+    return X.astype(np.float32), y
+
+
+def test_a_metric_and_quantiles_find_what_matters() -> None:
+    X, y = rows(2000)
+    test, truth = rows(4000, 1)
+    losses = {}
+    for given in ({}, {"metric": "diagonal"}, {"scale": "normal"}, {"scale": "normal", "metric": "diagonal"}):
+        model = NewtonClassifier(n_landmarks=256, gamma="median/2", nu=1e-4, random_state=0, **given)
+        losses[tuple(given)] = log_loss(truth, model.fit(X, y).predict_proba(test))
+    assert losses[("scale", "metric")] < 0.7 * min(losses[()], losses[("scale",)])
+    weights = model.map_.factors
+    assert weights[:2].min() > 3 * weights[2:].max()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_with_a_map_is_one_of_mapped_rows(kind: type) -> None:
+    X, y = rows()
+    given = {"gamma": 0.5, "random_state": 0}
+    given |= {"nu": 1e-3} if "nu" in kind.hyperparameters else {"lam": 64.0}
+    model = kind(scale="standard", metric="diagonal", **given).fit(X, y)
+    mapped = model.map_.apply(X)
+    alone = kind(scale="none", **given).fit(mapped, y)
+    np.testing.assert_array_equal(model.coef_, alone.coef_)
+    np.testing.assert_allclose(model.decision_function(X), alone.decision_function(mapped), atol=1e-5)
+
+
+@pytest.mark.parametrize("given", [{"metric": "full"}, {"scale": "ranks"}])
+def test_rows_are_mapped_wherever_they_are(given: dict[str, str], tmp_path: Path) -> None:
+    X, y = rows()
+    data = write_dataset([(X, y)], tmp_path / "d.zarr", test_fraction=0.3, rows_per_shard=100)
+    model = NewtonClassifier(n_landmarks=64, nu=1e-3, gamma=0.5, random_state=0, **given)
+    model.fit(data.train, eval_set=data.test)
+    assert model.history_[-1]["test_error"] == pytest.approx(1 - model.score(data.test))
+    model.save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    lazy = again.decision_function(da.from_array(X, chunks=(200, -1)))
+    np.testing.assert_allclose(lazy.compute(), model.decision_function(X), atol=1e-6)
+
+
+def test_real_targets_and_gaussian_processes_have_them_too() -> None:
+    X, _ = rows()
+    y = 1e6 + 1e3 * np.sin(X[:, 0])
+    for kind in (NewtonRegressor, DSGGaussianProcessRegressor):
+        plain, mapped = (kind(metric=metric, random_state=0).fit(X, y) for metric in (None, "diagonal"))
+        test, _ = rows(600, 2)
+        truth = 1e6 + 1e3 * np.sin(test[:, 0])
+        assert mapped.score(test, truth) > max(plain.score(test, truth), 0.8)
+    _, deviations = mapped.predict(test, return_std=True)
+    assert np.isfinite(deviations).all()
+
+
+def test_what_cannot_be_mapped_is_refused_by_name() -> None:
+    X, y = rows()
+    with pytest.raises(InputError, match="metric: maps of columns would turn the zeros of sparse rows"):
+        NewtonClassifier(metric="diagonal").fit(sparse.csr_matrix(X), y)
+    with pytest.raises(InputError, match="scale: is 'minmax', and metrics are learned"):
+        NewtonClassifier(metric="diagonal", scale="minmax").fit(X, y)
+    with pytest.raises(InputError, match="metric: is 'full', and kernel chi2 is not for negative numbers"):
+        NewtonClassifier(metric="full", kernel="chi2").fit(np.abs(X), y)
+    with pytest.raises(InputError, match="metric: a single batch does not tell"):
+        DSGClassifier(metric="diagonal").partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(InputError, match="has no effect with features='linear'"):
+        NewtonClassifier(metric="full", features="linear").fit(X, y)
+
+
+def test_columns_of_mapped_rows_are_those_of_the_rows() -> None:
+    X, y = rows()
+    model = PegasosClassifier(scale="normal", random_state=0).fit(X, y)
+    assert isinstance(model.map_.transform, Transform)
+    wanted = np.array([4, 1])
+    found = model.map_.apply_columns(X.T[wanted], wanted, np.float32)
+    np.testing.assert_array_equal(found, model.map_.apply(X).T[wanted])
+
+
+def test_steps_go_on_over_mapped_rows() -> None:
+    X, y = rows()
+    model = DSGClassifier(metric="diagonal", nu=1e-3, gamma=0.5, n_features=512, random_state=0).fit(X, y)
+    before = model.map_
+    model.partial_fit(X, y)
+    assert model.map_ is before
+    assert model.score(X, y) > 0.75

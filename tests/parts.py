@@ -1,0 +1,16 @@
+"""Parts of a split as a search makes them, counted in this process."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distkern.storage.dataset import Split
+from distkern.storage.part import Part, count_sides, held_out_parts, n_classes_of, sides_of
+
+
+def parts_of(split: Split, validation: float | int, seed: int, share: float = 1.0) -> list[tuple[Part, Part]]:
+    """Rows to learn from and rows that are held out, of each fold."""
+    sides = sides_of(split, validation, seed)
+    operand = sides, n_classes_of(split)
+    counts = [count_sides(split.reader(block)(), operand) for block in range(split.n_blocks)]
+    return held_out_parts(split, validation, sides, np.concatenate(counts), share)
