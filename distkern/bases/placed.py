@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.common import tiles
 from distkern.common.sparse import Rows
 from distkern.common.types import Floats
 
@@ -22,8 +21,7 @@ class PlacedSizes:
     Attributes
     ----------
     n_outputs : functions
-    n_places : of all layers, those of one after those of another
-    n_layers : places of a row
+    n_places : where rows may lie
     n_coordinates : numbers by which a row is known to them
     place_bytes : of what the largest place is made of
     saying_bytes : what it takes to say something, the place and the rows apart
@@ -32,7 +30,6 @@ class PlacedSizes:
 
     n_outputs: int
     n_places: int
-    n_layers: int
     n_coordinates: int
     place_bytes: int
     saying_bytes: int
@@ -45,10 +42,7 @@ class PlacedSizes:
 
 
 class AbstractPlacedBasis(AbstractBasis):
-    """phi(x) = (mean over the layers of what the place of x in the layer says) + what is added at every row.
-
-    A row lies in one place of each layer. What a place says is read when it is asked for.
-    """
+    """phi(x) is what the place of x says; a row lies in one place, which is read when it is asked for."""
 
     @property
     @abstractmethod
@@ -60,41 +54,17 @@ class AbstractPlacedBasis(AbstractBasis):
     def sizes(self) -> PlacedSizes:
         """What is planned with."""
 
-    @property
-    def added(self) -> AbstractBasis | None:
-        """The basis of what is added at every row, if there is anything."""
-        return None
-
     @abstractmethod
-    def placed(self, features: Rows) -> tuple[Floats, list[NDArray[np.int32]]]:
-        """The coordinates of rows, (n, d) in the dtype of the basis, and for each layer their places (n,)."""
+    def placed(self, features: Rows) -> tuple[Floats, NDArray[np.int32]]:
+        """The coordinates of rows, (n, d) in the dtype of the basis, and their places, (n,)."""
 
     @abstractmethod
     def values_at(self, place: int, coordinates: Floats) -> NDArray[np.float64]:
         """What a place says at rows that lie there, (n, size)."""
 
-    def addition(self, features: Rows) -> NDArray[np.float64] | None:
-        """What is added at every row, (n, size), if there is anything."""
-        return None
-
-    def finished(self, total: NDArray[np.float64], features: Rows | None) -> Floats:
-        """phi of rows, (n, size) in the dtype of the basis, given the sum over the layers: it is overwritten.
-
-        ``features`` may be None where nothing is added.
-        """
-        tiles.apply(np.divide, total, self.sizes.n_layers, into=total)
-        values: Floats = total.astype(self.dtype)
-        added = None if features is None else self.addition(features)
-        if added is not None:
-            values += added
-        return values
-
     def fill(self, features: Rows, values: Floats) -> None:
-        coordinates, layers = self.placed(features)
-        total = np.zeros((len(coordinates), self.size))
-        for places in layers:
-            order = np.argsort(places, kind="stable")
-            present, starts = np.unique(places[order], return_index=True)
-            for place, inside in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
-                total[inside] += self.values_at(place, coordinates[inside])
-        tiles.copied(self.finished(total, features), into=values)
+        coordinates, places = self.placed(features)
+        order = np.argsort(places, kind="stable")
+        present, starts = np.unique(places[order], return_index=True)
+        for place, inside in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
+            values[inside] = self.values_at(place, coordinates[inside])

@@ -6,7 +6,7 @@ Every place is read once for all rows that lie there, however the rows are order
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeAlias
 from zlib import crc32
@@ -58,31 +58,22 @@ class Found:
     n_tasks: int
     starts: tuple[int, ...]
 
-    def combine(self, block: int, n_rows: int, features: Rows | None, coefficients: Floats) -> Floats:
-        """f = Phi coef for the rows of a block, (n_rows, n_outputs) in the dtype of the basis; ``features``
-        may be None where :attr:`needs_rows` is false."""
+    def combine(self, block: int, n_rows: int, coefficients: Floats) -> Floats:
+        """f = Phi coef for the rows of a block, (n_rows, n_outputs) in the dtype of the basis."""
         assert self.store is not None
-        total, n_found = np.zeros((n_rows, self.basis.size)), 0
+        found, n_found = np.zeros((n_rows, self.basis.size), self.basis.dtype), 0
         for part in self.store.slices(block, range(self.n_tasks)):
-            total[part["row"] - self.starts[block]] += part["values"]
+            found[part["row"] - self.starts[block]] = part["values"]
             n_found += len(part["row"])
-        if n_found != n_rows * self.basis.sizes.n_layers:
+        if n_found != n_rows:
             raise RuntimeError(f"block {block}: {n_found} predictions of {n_rows} rows")
         values: Floats = np.empty((n_rows, coefficients.shape[1]), self.basis.dtype)
-        narrow = coefficients.astype(self.basis.dtype)
-        multiply(self.basis.finished(total, features), narrow, values)
+        multiply(found, coefficients.astype(self.basis.dtype), values)
         return values
 
-    @property
-    def needs_rows(self) -> bool:
-        """Whether the rows themselves are needed."""
-        return self.basis.added is not None
-
-    def cost(self, row_numbers: int, n_rows: int) -> Cost:
-        """Of :meth:`combine`."""
-        size, added = self.basis.size, self.basis.added
-        own = Cost() if added is None else combining_cost(added, row_numbers, n_rows, size)
-        return replace(own, workspace_bytes=own.workspace_bytes + 64 * n_rows * size)
+    def cost(self, n_rows: int) -> Cost:
+        """What :meth:`combine` takes."""
+        return Cost(workspace_bytes=64 * n_rows * self.basis.size)
 
 
 def combining_cost(basis: AbstractBasis, row_numbers: int, n_rows: int, n_outputs: int) -> Cost:
@@ -145,7 +136,7 @@ class Routing:
     @property
     def _parts(self) -> list[tuple[int, ...]]:
         """The blocks whose rows are placed together; all but the last have as many rows."""
-        at_once = max(1, _PART_BYTES // (self.sizes.row_bytes * self.sizes.n_layers * max(self.block_rows)))
+        at_once = max(1, _PART_BYTES // (self.sizes.row_bytes * max(self.block_rows)))
         blocks = range(len(self.block_rows))
         return [tuple(blocks[first : first + at_once]) for first in blocks[::at_once]]
 
@@ -155,7 +146,7 @@ class Routing:
 
     def _placing(self, store: SliceStore | None) -> Each:
         parts, rows, n_places = self._parts, self._part_rows, self.sizes.n_places
-        moved = rows * self.sizes.row_bytes * self.sizes.n_layers
+        moved = rows * self.sizes.row_bytes
         cost = Cost(
             # of a block prepared and placed; of all blocks, and the same sorted
             workspace_bytes=max(self.block_rows) * (3 * self.sizes.row_bytes + 16) + 2 * moved + 64 * rows,
@@ -229,25 +220,25 @@ def _counts(store: SliceStore, number: int, record: Mapping[str, Any]) -> NDArra
 def _place(
     start: int, blocks: Iterator[Block], operand: _Placing
 ) -> tuple[dict[str, Any], NDArray[np.int64], dict[str, NDArray[Any]]]:
-    """The rows of some blocks, of which the first is number ``start``, sorted by place; a row of several
-    layers is there several times. The record has the checksum of the "offsets"."""
+    """The rows of some blocks, of which the first is number ``start``, sorted by place.
+
+    The record has the checksum of the "offsets".
+    """
     basis = operand.basis
     assert basis is not None
-    coordinates, places = [], []
+    coordinates, found = [], []
     for block in blocks:
         features = block.features
         if operand.prepare is not None:
             features = operand.prepare(features, features.dtype)
-        found, layers = basis.placed(np.asarray(converted(features, sparse=False), basis.dtype))
-        coordinates.append(found)
-        places.append(layers)
-    together = np.concatenate(coordinates)
+        own, own_places = basis.placed(np.asarray(converted(features, sparse=False), basis.dtype))
+        coordinates.append(own)
+        found.append(own_places)
+    together, places = np.concatenate(coordinates), np.concatenate(found)
     coordinates.clear()
-    by_layer = np.concatenate([np.concatenate(layer) for layer in zip(*places, strict=True)])
-    order = np.argsort(by_layer, kind="stable")
-    offsets = np.searchsorted(by_layer[order], np.arange(basis.sizes.n_places + 1)).astype(np.int64)
-    rows = order % len(together)
-    return {"offsets": crc32(offsets.data)}, offsets, {"row": start + rows, "coordinates": together[rows]}
+    order = np.argsort(places, kind="stable")
+    offsets = np.searchsorted(places[order], np.arange(basis.sizes.n_places + 1)).astype(np.int64)
+    return {"offsets": crc32(offsets.data)}, offsets, {"row": start + order, "coordinates": together[order]}
 
 
 def _say(

@@ -9,31 +9,26 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from sklearn.base import clone
 
 from distkern.common.errors import CorruptDataError
 from distkern.common.types import Floats
 from distkern.engine.workplace import RunWorkplace
-from distkern.estimators.below import STORED, below_of, check_below, digest_of, model_below
 from distkern.estimators.functional import (
     AbstractFunctionalClassifier,
     AbstractFunctionalEstimator,
     AbstractFunctionalRegressor,
 )
 from distkern.losses import dual_loss_names
-from distkern.runs.data import TrainingData
-from distkern.runs.persistence import load_model
 from distkern.solvers._cells.basis import CellBasis, cell_basis
 from distkern.solvers._cells.calibrating import Sigmoids
 from distkern.solvers._cells.place import places_from_arrays, places_to_arrays
 from distkern.solvers._cells.state import CellsState, Settled
-from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.cells import Cells
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, a_loss, hyperparameters_of
 from distkern.storage.parts import HeldParts, StoredParts, save_parts
 from distkern.storage.places import Place, place_of
 
-_FOLDER, _BASE = "machines", "base"
+_FOLDER = "machines"
 
 
 class AbstractCells(AbstractFunctionalEstimator):
@@ -41,7 +36,6 @@ class AbstractCells(AbstractFunctionalEstimator):
 
     Fitted attributes
     -----------------
-    base_ : the model below, or None
     settled_ : what was chosen: ``gamma_``, ``cost_`` and which kernel
     places_ : where a row lies; ``places_.map`` has the transform and the metric
     machines : (n_buckets, 32) uint8, fingerprints of the buckets' machines
@@ -49,44 +43,15 @@ class AbstractCells(AbstractFunctionalEstimator):
     n_cells_, n_support_ : cells, and rows with a coefficient
     """
 
-    folders = (_FOLDER, _BASE)
+    folders = (_FOLDER,)
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Cells:
-        risk = self._risk_for(self._least_outputs(), class_weights, mean_weight)
         return Cells(
-            risk,
+            self._risk_for(self._least_outputs(), class_weights, mean_weight),
             None if self.value("kernel") == "auto" else self.kernel_choice(),
             self.value("gamma"),
             **self.values_of(Cells),
-            below=None if self._base is None else below_of(self._base, risk),
             is_calibrated=self._is_calibrated,
-        )
-
-    @property
-    def _base(self) -> Any:
-        """The model below; the last one that was asked for is kept."""
-        base = self.value("base")
-        if base is None or (isinstance(base, str) and base.startswith(STORED)):
-            return None
-        kept = getattr(self, "_kept_base", None)
-        if kept is None or kept[0] is not base:
-            self._kept_base = kept = (base, model_below(base, self.task))
-        return kept[1]
-
-    def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
-        if self._base is not None:
-            check_below(self._base, self, data)
-        return super().problem(data, has_test=has_test)  # type: ignore[safe-super]
-
-    def stored_params(self) -> dict[str, Any]:
-        params = super().stored_params()
-        return params | {"base": None if self._base is None else digest_of(self._base)}
-
-    def __sklearn_clone__(self) -> Any:
-        # a clone is not fitted, but over the same model
-        params = self.get_params(deep=False)
-        return type(self)(
-            **{name: value if name == "base" else clone(value, safe=False) for name, value in params.items()}
         )
 
     def memory_knob(self) -> str:
@@ -106,7 +71,6 @@ class AbstractCells(AbstractFunctionalEstimator):
             self.coef_.shape[1],
             dtype,
             in_memory=in_memory,
-            below=None if self.base_ is None else below_of(self.base_, self.risk()),
         )
 
     @property
@@ -133,7 +97,6 @@ class AbstractCells(AbstractFunctionalEstimator):
         return self.settled_.cost
 
     def _keep(self, state: CellsState) -> None:
-        self.base_ = self._base
         self._keep_coefficients(np.eye(len(state.center)), state)
         self.settled_ = state.settled
         self.places_, self.machines_ = state.places, state.machines
@@ -153,8 +116,6 @@ class AbstractCells(AbstractFunctionalEstimator):
             self.parts_ = HeldParts(tuple(store.load(number) for number in range(len(state.machines))))
 
     def _save_parts(self, folder: Place) -> None:
-        if self.base_ is not None:
-            self.base_.save(folder / _BASE)
         if not isinstance(self.parts_, StoredParts) or self.parts_.folder != folder / _FOLDER:
             save_parts(self.parts_, len(self.machines_), folder / _FOLDER)
 
@@ -172,32 +133,24 @@ class AbstractCells(AbstractFunctionalEstimator):
             "support": int(self.n_support_),
             "bucket_bytes": int(self.bucket_bytes_),
             "regulariser": float(self.regulariser_),
-            **({} if self.base_ is None else {"base": digest_of(self.base_)}),
         }
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         super()._restore(arrays, facts, where)
         folder = place_of(where)
-        self.base_ = None
-        if "base" in facts:
-            if not (folder / _BASE / "model.json").exists():
-                raise _not_whole("the model under these cells is missing", folder / _BASE)
-            self.base = self.base_ = load_model(folder / _BASE)
-            if digest_of(self.base_) != facts["base"]:
-                raise _not_whole("it is not the model under these cells", folder / _BASE)
         self.places_ = places_from_arrays(arrays)
         self.machines_ = arrays["machines"]
         self.parts_ = StoredParts(folder / _FOLDER, _texts(self.machines_))
         missing = self.parts_.missing()
         if missing is not None:
-            raise _not_whole("these machines of the model are missing", missing)
+            raise CorruptDataError(
+                "these machines of the model are missing",
+                where=str(missing),
+                mend="copy the whole folder of the model again",
+            )
         self.settled_ = Settled(**facts["settled"])
         self.n_cells_, self.n_support_ = facts["cells"], facts["support"]
         self.bucket_bytes_, self.regulariser_ = facts["bucket_bytes"], facts["regulariser"]
-
-
-def _not_whole(what: str, place: Place) -> CorruptDataError:
-    return CorruptDataError(what, where=str(place), mend="copy the whole folder of the model again")
 
 
 def _texts(machines: NDArray[np.uint8]) -> tuple[str, ...]:

@@ -99,23 +99,15 @@ class RowConjugates:
     below: Array
 
     @classmethod
-    def of(
-        cls, loss: AbstractDualLoss, targets: Array, costs: Array, offsets: Array | None = None
-    ) -> RowConjugates:
-        """Those of rows with ``targets`` (n,) and ``costs`` c (n,), all positive.
-
-        With ``offsets`` b (n,) they are of c l(b + ., y): (c l(b + ., y))*(-a) = (c l)*(-a) + a b.
-        """
+    def of(cls, loss: AbstractDualLoss, targets: Array, costs: Array) -> RowConjugates:
+        """Those of rows with ``targets`` (n,) and ``costs`` c (n,), all positive."""
         one = loss.conjugate
         mirrored = (targets < 0) if loss.target_kind == "binary" else np.zeros(len(targets), dtype=bool)
         rising = np.where(mirrored, one.falling, one.rising) / costs
         falling = np.where(mirrored, one.rising, one.falling) / costs
         above = np.where(mirrored, one.below, one.above) * costs
         below = np.where(mirrored, one.above, one.below) * costs
-        linear = targets.astype(np.float64)
-        if offsets is not None:
-            linear -= offsets
-        return cls(linear, one.flat, rising, falling, above, below)
+        return cls(targets.astype(np.float64), one.flat, rising, falling, above, below)
 
     def values(self, dual: Array) -> Array:
         """(c l)*(-a) of each row, (n,), for a within the bounds."""

@@ -55,22 +55,17 @@ class Applied:
         return values.astype(np.float64) + self.intercept if self.intercept.any() else values
 
     def combined(self, number: int, n_rows: int, features: Rows | None) -> Floats:
-        """Phi coef of a block; the features may be None where :attr:`needs_rows` is false."""
-        if self.preparation is not None and features is not None:
-            features = self.preparation.apply_rows(features, features.dtype)
+        """Phi coef of a block; the features may be None where the places were asked."""
         if self.found is not None:
-            return self.found.combine(number, n_rows, features, self.coefficients)
+            return self.found.combine(number, n_rows, self.coefficients)
         assert features is not None
+        if self.preparation is not None:
+            features = self.preparation.apply_rows(features, features.dtype)
         return self.basis.combine(features, self.coefficients)
-
-    @property
-    def needs_rows(self) -> bool:
-        """Whether predictions are made of the rows themselves."""
-        return self.found is None or self.found.needs_rows
 
     def cost(self, row_numbers: int, n_rows: int) -> Cost:
         """Of the predictions of a block."""
         if self.found is not None:
-            return self.found.cost(row_numbers, n_rows)
+            return self.found.cost(n_rows)
         own = combining_cost(self.basis, row_numbers, n_rows, self.coefficients.shape[1])
         return replace(own, workspace_bytes=own.workspace_bytes + 2 * self.coefficients.nbytes)

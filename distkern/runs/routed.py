@@ -82,11 +82,10 @@ def answers_of(
 
 
 def _answer_block(
-    applied: Applied, answer: Callable[[Floats], NDArray[Any]], number: int, n_rows: int, reader: Reader
+    applied: Applied, answer: Callable[[Floats], NDArray[Any]], number: int, n_rows: int, _: Reader
 ) -> NDArray[Any]:
     with blas.single_threaded():
-        features = reader().features if applied.needs_rows else None
-        return answer(applied.combined(number, n_rows, features))
+        return answer(applied.combined(number, n_rows, None))
 
 
 def run(routing: Routing, driver: Driver, folder: Path) -> Found:

@@ -108,9 +108,8 @@ def _answering(model: Learner, source: Split, output: str, store: Store | None, 
         return Each("predict", _predict_block, items, store, blocks, function, source.name, cost=cost)
     applied = Applied.to(source, model, found)
     operand = applied, model.answer(output)
-    read = blocks if applied.needs_rows else ()
     numbered = list(enumerate(items))
-    return Each("predict", _answer_block, numbered, store, read, operand, source.name, cost=cost)
+    return Each("predict", _answer_block, numbered, store, (), operand, source.name, cost=cost)
 
 
 def _predict_block(
@@ -125,14 +124,13 @@ def _predict_block(
 
 def _answer_block(
     item: tuple[int, tuple[int, int, ShardReader | None]],
-    blocks: Iterator[Block],
+    _: Iterator[Block],
     operand: tuple[Applied, Callable[[Floats], NDArray[Any]]],
 ) -> tuple[int, NDArray[Any], NDArray[np.int64] | None]:
-    """The same of what the places said."""
+    """What :func:`_predict_block` returns, made of what the places said."""
     number, (start, n_rows, reader) = item
     model, answer = operand
-    features = next((block.features for block in blocks), None)
-    found = answer(model.combined(number, n_rows, features))
+    found = answer(model.combined(number, n_rows, None))
     return start, found, None if reader is None else reader.source_rows()
 
 
@@ -270,7 +268,7 @@ def _in_order(model: Learner, source: AbstractSource, output: str, found: Found)
 
 def _answer(block: Block, operand: tuple[Applied, Callable[[Floats], NDArray[Any]]]) -> NDArray[Any]:
     model, answer = operand
-    return answer(model.combined(block.index, block.n_rows, block.features))
+    return answer(model.combined(block.index, block.n_rows, None))
 
 
 def _cost(model: Learner, extent: Extent, row_numbers: int, output: str, found: Found | None = None) -> Cost:
@@ -281,7 +279,7 @@ def _cost(model: Learner, extent: Extent, row_numbers: int, output: str, found: 
         basis = model.applied_basis(np.float32)
         cost = combining_cost(basis, row_numbers, rows, model.coef_.shape[1])
     else:
-        cost = found.cost(row_numbers, rows)
+        cost = found.cost(rows)
     workspace = cost.workspace_bytes + 2 * model.coef_.nbytes + rows * row_bytes
     return replace(cost, workspace_bytes=workspace, result_bytes=rows * row_bytes)
 

@@ -112,7 +112,7 @@ def over_all_rows(
     (n_kernels * n_ridges, n_asked), in the order of the pairs; the features are mapped already."""
     points = tuple((KernelSpec(kernel.name, kernel.parameters), kernel.width) for kernel in kernels)
     trial = Trial(MapChoice(), points, tuple(1.0 / ridge for ridge in ridges))
-    given, other = ((part.features, part.targets, part.weights, None) for part in (learned, asked))
+    given, other = ((part.features, part.targets, part.weights) for part in (learned, asked))
     return tried(trial, mapping, Square(), given, other, seed)[0]
 
 

@@ -24,12 +24,10 @@ from distkern.maps.transform import TRANSFORMS
 from distkern.passes import Each
 from distkern.solvers._cells import outlines
 from distkern.solvers._cells.basis import cell_basis
-from distkern.solvers._cells.below import AModel, Below
 from distkern.solvers._cells.buckets import Cut, Solving
 from distkern.solvers._cells.calibrating import Calibrating, sigmoids_of
 from distkern.solvers._cells.choosing import Chosen, Given
 from distkern.solvers._cells.finals import FIRST_TREE, on_cells
-from distkern.solvers._cells.held_out import Zero
 from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.machine import MOST_COST, CellSettings
 from distkern.solvers._cells.moving import Moving, Sample
@@ -61,11 +59,7 @@ class Cells(AbstractSolver[CellsState]):
     moved together once, and each is cut into its cells where it is solved, by a single task.
 
     Probabilities, if they are wanted, are sigmoids of the decision values (Platt 1999), fitted to rows that
-    are held out of 8 to 32 cells, which are solved once more without them. Of several partitions the first
-    has these cells, so the average's probabilities are a little closer to one half than they need be.
-
-    Over a model b below, f = b + g, and the cells minimise 1/2 |g|^2 + C sum_i s_i l(b(x_i) + g(x_i), y_i).
-    Of several partitions f is the average, and the figures of the training rows are means over them.
+    are held out of 8 to 32 cells, which are solved once more without them.
     """
 
     risk: Risk
@@ -117,13 +111,6 @@ class Cells(AbstractSolver[CellsState]):
         help="the largest slope of the dual that is left, in units of predictions (margins, or standard "
         "deviations of the targets), 1e-4 or more in single precision; the square loss is solved at once",
     )
-    partitions: int = parameter(
-        1,
-        Whole(1),
-        help="cuts of the rows into cells, the first across the directions in which they vary most, others "
-        "at random; their machines' average predicts, and takes so many times as long",
-    )
-    below: Below | None = None
     is_calibrated: bool = False
 
     name = "cells"
@@ -148,11 +135,6 @@ class Cells(AbstractSolver[CellsState]):
             {"kernel": ("matern",)},
         ),
         "probability": PROBABILITY,
-        "base": Parameter(
-            None,
-            (AModel(), NOTHING),
-            "a model of the same data, to whose decision values the machines add what it leaves",
-        ),
     }
     cost_of_pass = "O(n m d) for the kernels of cells of m rows, O(n m) for each sweep over them"
     memory = "6 m^2 (square loss: 8 m^2) + 64 MiB of rows in a worker"
@@ -174,7 +156,7 @@ class Cells(AbstractSolver[CellsState]):
         test_error, absolute = None, np.full(2, math.nan)
         errors = [sample.sums.mean_errors]
         if problem.has_test:
-            held_out: Sums = yield layout.held_out(Zero(risk, self._below(risk)))
+            held_out: Sums = yield layout.held_out(risk)
             errors.append(held_out.mean_errors)
             test_error = float(errors[1][0])
         for place, found in enumerate(errors):
@@ -187,12 +169,7 @@ class Cells(AbstractSolver[CellsState]):
             return layout.searching(name, trials, store, operand), store
 
         chosen: Chosen = yield from self._given.choose(
-            risk,
-            sample,
-            problem.seed,
-            layout.rungs,
-            trials_pass,
-            partial(on_cells, layout, sample, self._below(risk), risk),
+            risk, sample, problem.seed, layout.rungs, trials_pass, partial(on_cells, layout, sample, risk)
         )
         coordinates = chosen.map.apply(sample.features)
         tree = layout.tree(coordinates, FIRST_TREE)
@@ -229,12 +206,10 @@ class Cells(AbstractSolver[CellsState]):
     def _move(self, problem: Problem, layout: Layout, state: CellsState) -> Steps[CellsState]:
         assert problem.workplace is not None
         counts: NDArray[np.int64] = yield layout.counting(state.places)
-        buckets = grouped(counts, layout.bucket_rows, set(state.places.tree.first_leaves.tolist()))
+        buckets = grouped(counts, layout.bucket_rows)
         moved = replace(state, stage=1, bucket_of_leaf=buckets)
         rows = np.bincount(buckets, counts).astype(np.int64)
-        risk = scaled_risk(self.risk, state.center, state.target_scale)
-        moving = Moving(moved.places, below=self._below(risk))
-        yield layout.moving(moving, problem.workplace.slices("moved", layout.columns()))
+        yield layout.moving(Moving(moved.places), problem.workplace.slices("moved", layout.columns()))
         return replace(moved, rows_of_bucket=rows)
 
     def _solve(self, problem: Problem, layout: Layout, state: CellsState) -> Steps[CellsState]:
@@ -242,30 +217,29 @@ class Cells(AbstractSolver[CellsState]):
         assert workplace is not None
         risk = scaled_risk(self.risk, state.center, state.target_scale)
         rows = workplace.slices("moved", layout.columns())
-        n_first = int([*state.places.first_buckets, len(state.rows_of_bucket)][1])
-        cut = Cut(rows, len(layout.parts), risk, layout.cell_rows, layout.overlap, problem.seed, n_first)
+        cut = Cut(rows, len(layout.parts), risk, layout.cell_rows, layout.overlap, problem.seed)
         operand = Solving(cut, self.settings(risk, state.settled))
         items = tuple(enumerate(state.rows_of_bucket.tolist()))
         store = workplace.arrays("machines")
         records = yield layout.solving(items, store, operand)
-        n_solved, n_placed = sum(record["rows"] for record in records), layout.n_partitions * problem.n_rows
-        if n_solved != n_placed:
-            raise RuntimeError(f"{n_solved} of {n_placed} rows lie in a cell")
+        n_solved = sum(record["rows"] for record in records)
+        if n_solved != problem.n_rows:
+            raise RuntimeError(f"{n_solved} of {problem.n_rows} rows lie in a cell")
         sums = Sums(
             math.fsum(record["losses"] for record in records),
             np.sum([record["errors"] for record in records], axis=0),
             math.fsum(record["weight"] for record in records),
-            n_placed,
+            n_solved,
         )
         # of what all rows together count as
-        total = risk.mean_weight * n_placed
+        total = risk.mean_weight * n_solved
         regulariser = math.fsum(record["norm"] for record in records) / (2 * state.cost * total)
         errors = sums.mean_errors
         digests = [bytes.fromhex(store.fingerprint(number)) for number in range(len(items))]
         solved = replace(
             state,
             stage=2,
-            objective=regulariser + sums.losses / n_placed,
+            objective=regulariser + sums.losses / n_solved,
             train_error=float(errors[0]),
             regulariser=regulariser,
             machines=np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(items), -1),
@@ -276,7 +250,7 @@ class Cells(AbstractSolver[CellsState]):
         )
         absolute = np.array([errors[1] if len(errors) > 1 else math.nan, math.nan])
         if self.is_calibrated:
-            numbers, *held = layout.calibrated(n_first)
+            numbers, *held = layout.calibrated(len(items))
             some = [items[number] for number in numbers]
             answers = workplace.arrays("search/calibrated")
             yield layout.calibrating(some, answers, Calibrating(operand, *held))
@@ -290,15 +264,11 @@ class Cells(AbstractSolver[CellsState]):
                 solved.bucket_bytes,
                 risk.n_outputs,
                 problem.dtype,
-                below=self._below(risk),
             )
             held_out: Sums = yield from layout.measuring(basis, risk)
             absolute[1] = held_out.mean_errors[1] if risk.is_real else math.nan
             solved = replace(solved, test_error=float(held_out.mean_errors[0]))
         return replace(solved, absolute_errors=absolute)
-
-    def _below(self, risk: Risk) -> Below | None:
-        return None if self.below is None else self.below.of(risk)
 
     @property
     def _given(self) -> Given:
@@ -313,7 +283,7 @@ class Cells(AbstractSolver[CellsState]):
         overlap = auto_overlap(problem.n_rows, rows) if isinstance(self.overlap, str) else self.overlap
         rows = min(rows, problem.n_rows)
         maps = self._given.maps(_dual(self.risk), problem.n_features)
-        return Layout(problem, rows, overlap, quadratic, self.search, maps, self.below, self.partitions)
+        return Layout(problem, rows, overlap, quadratic, self.search, maps)
 
     def settings(self, risk: Risk, settled: Settled) -> CellSettings:
         """What the machines have in common."""

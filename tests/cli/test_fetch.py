@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from distkern import NewtonClassifier
 from distkern.cli.job import resolve_job
 from distkern.cli.main import main
 from distkern.cli.training import train_described
 from distkern.cli.tuning_job import JOBS, tune_described
-from distkern.common.errors import CorruptDataError
 from distkern.jobs.driver import drive
 from distkern.jobs.folder import JobFolder
 from distkern.jobs.index import JobIndex
@@ -49,18 +47,12 @@ def fetch(folder: Path, name: str = "fetched") -> int:
     return main(["fetch", "j-1", "--runs", str(folder), "--out", str(folder / name)])
 
 
-@pytest.mark.parametrize("over", [False, True])
-def test_cells_are_fetched_with_their_machines_and_the_model_below(
-    over: bool, data: Path, tmp_path: Path
-) -> None:
-    train = open_dataset(data).train
-    if over:
-        NewtonClassifier(n_landmarks=10, random_state=0).fit(train).save(tmp_path / "b")
-    finished(data, "cells", CELLS | ({"base": str(tmp_path / "b")} if over else {}))
+def test_cells_are_fetched_with_their_machines(data: Path, tmp_path: Path) -> None:
+    finished(data, "cells", CELLS)
     assert fetch(tmp_path) == 0
-    names = {"model.json", "arrays", "machines", "metrics.jsonl", "report.html", *(["base"] if over else [])}
+    names = {"model.json", "arrays", "machines", "metrics.jsonl", "report.html"}
     assert {entry.name for entry in (tmp_path / "fetched").iterdir()} == names
-    X = train[:]
+    X = open_dataset(data).train[:]
     expected = load_model(tmp_path / "m").decision_function(X)
     lines = (tmp_path / "m" / "metrics.jsonl").read_bytes()
     (tmp_path / "m").rename(tmp_path / "away")
@@ -85,15 +77,6 @@ def test_a_model_that_is_not_whole_is_not_fetched(
     assert not (tmp_path / "fetched").exists()
     (tmp_path / "0").rename(machines / "0")
     assert fetch(tmp_path) == 0
-
-
-def test_a_model_below_that_is_missing_is_named(data: Path, tmp_path: Path) -> None:
-    train = open_dataset(data).train
-    NewtonClassifier(n_landmarks=10, random_state=0).fit(train).save(tmp_path / "b")
-    finished(data, "cells", CELLS | {"base": str(tmp_path / "b")})
-    (tmp_path / "m" / "base").rename(tmp_path / "away")
-    with pytest.raises(CorruptDataError, match="m/base: the model under these cells is missing; copy the"):
-        load_model(tmp_path / "m")
 
 
 def test_pages_are_written_anew_from_the_figures(

@@ -50,7 +50,7 @@ def test_a_folder_holds_what_the_format_says(kind, form, tmp_path: Path):
     model.save(tmp_path / "m")
     description = json.loads((tmp_path / "m" / "model.json").read_text())
     assert set(description) == KEYS
-    assert description["encoding-version"] == 2
+    assert description["encoding-version"] == 3
     parts = (
         {"landmarks"}
         if form == "dense"

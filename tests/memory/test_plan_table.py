@@ -51,7 +51,7 @@ JOBS = [
     ("newton", "narrow", "local", "features=random n_features=16384 hessian=products stages=1"),
     ("newton", "text", "local", "features=linear hessian=products stages=2"),
     ("cells", "narrow", "local", "search=quick"),
-    ("cells", "narrow", "local", "search=none max_cell_rows=1000 partitions=2"),
+    ("cells", "narrow", "local", "search=none max_cell_rows=1000 overlap=0.3"),
     ("cells", "real", "synchronous", "search=none"),
     ("cells", "digits", "synchronous", "search=none"),
     ("cells", "digits", "local", "search=none metric=diagonal"),

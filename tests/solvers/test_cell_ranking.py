@@ -147,17 +147,17 @@ def test_machines_that_are_not_solved_count_as_more_work():
     x = generator.standard_normal((300, 2)).astype(np.float32)
     y = np.where(generator.random((300, 1)) < 0.5, 1.0, -1.0)
     hinge, mapping = find_loss("hinge")(), RowMap.fit(MapChoice("none"), x, y)
-    rows = x, y, None, None
+    rows = x, y, None
     for width, cost, is_solved in ((0.1, 1.0, True), (30.0, 1e4, False)):
         trial = Trial(MapChoice("none"), ((MATERN, width),), (cost,))
         kernel = mapping.kernel(MATERN.name, width, **dict(MATERN.parameters))
         settings = CellSettings(kernel, hinge, 1.0, trials.TOLERANCE, trials.MOST_SWEEPS)
-        (machine,) = solve_costs(settings, *rows[:3], 0, [cost])
+        (machine,) = solve_costs(settings, *rows, 0, [cost])
         assert machine.converged == is_solved
         _, work = trials.tried(trial, mapping, hinge, rows, rows, 0)
         assert work == machine.work + machine.left
         assert (machine.left == 0) == is_solved
-        (solved,) = solve_costs(replace(settings, most_sweeps=None), *rows[:3], 0, [cost])
+        (solved,) = solve_costs(replace(settings, most_sweeps=None), *rows, 0, [cost])
         assert machine.work <= solved.work <= work[0] < 8 * solved.work
 
 
@@ -202,7 +202,7 @@ def test_what_is_chosen_is_as_good_in_cells_that_its_own_map_cuts(monkeypatch, p
         for kind, share in (("diagonal", 0.1), ("none", 0.2))
     }
     ranking = rankings.Ranking(Space(tuple(maps.values())), 2, sample)
-    steps = finals.on_cells(layout, None, None, None, ranking, None)
+    steps = finals.on_cells(layout, None, None, ranking, None)
     with pytest.raises(StopIteration) as ended:
         next(steps)
     assert ended.value.value.choice().setting.map.metric == chosen

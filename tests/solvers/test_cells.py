@@ -18,7 +18,6 @@ from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
 from distkern.runs.scoring import predict_to
 from distkern.solvers._cells import basis, effort, layout
-from distkern.solvers._cells.buckets import Machines
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import StoredParts
 
@@ -334,32 +333,3 @@ def test_calibration_from_outside_gives_probabilities(n_classes, method):
     shares = np.array([np.mean(y == label) for label in calibrated.classes_])
     error, of_shares = (np.square(guess - truth[2000:]).mean() for guess in (probabilities, shares))
     assert error < 0.3 * of_shares
-
-
-def test_several_partitions_are_averaged():
-    X, y = rows(3000)
-    given = {"max_cell_rows": 200, "overlap": 0.0, "random_state": 0}
-    one, three = (Classifier(partitions=number, **given).fit(X[:2000], y[:2000]) for number in (1, 3))
-    places, basis = three.places_, three.basis(np.float32)
-    assert places.n_partitions == 3
-    assert three.n_cells_ == pytest.approx(3 * one.n_cells_, rel=0.1)
-    coordinates = places.rows(X[2000:])
-    alone = np.zeros((3, 1000))
-    for number, values in enumerate(alone):
-        buckets = places.buckets(coordinates, number)
-        assert (np.diff([*places.first_buckets, places.n_buckets])[number]) >= len(set(buckets.tolist()))
-        for bucket in set(buckets.tolist()):
-            inside = np.flatnonzero(buckets == bucket)
-            machines = Machines.of(three.parts_.load(bucket))
-            values[inside] = machines.predict(coordinates[inside], basis.settings)[:, 0]
-    # the first is what one partition is, and the others are cut elsewhere
-    np.testing.assert_allclose(alone[0], one.decision_function(X[2000:]), atol=1e-6)
-    assert np.abs(alone[1] - alone[0]).mean() > 0.01
-    assert np.abs(alone[2] - alone[1]).mean() > 0.01
-    np.testing.assert_allclose(three.decision_function(X[2000:]), alone.mean(axis=0), atol=1e-6)
-    errors = ((alone > 0) != (y[2000:] == 1)).mean(axis=1)
-    assert 1 - three.score(X[2000:], y[2000:]) < errors.min() + 0.005
-    # the figures of the run are means over the partitions
-    assert three.history_[-1]["train_error"] == pytest.approx(one.history_[-1]["train_error"], abs=0.05)
-    whole = Classifier(partitions=3, max_cell_rows=5000, random_state=0).fit(X[:2000], y[:2000])
-    assert whole.places_.n_partitions == whole.n_cells_ == 1

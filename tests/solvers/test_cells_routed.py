@@ -15,7 +15,6 @@ from distkern.bases.placed import PlacedSizes
 from distkern.common.errors import CorruptDataError, MemoryBudgetError
 from distkern.common.sparse import SparseRows
 from distkern.estimators.cells import CellClassifier, CellRegressor
-from distkern.estimators.newton import NewtonRegressor
 from distkern.runs.persistence import load_model
 from distkern.runs.run import evaluate, plan, train
 from distkern.runs.scoring import files_for, predict_files_to, predict_to
@@ -24,7 +23,7 @@ from distkern.storage import file_rows
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import SlicedParts, StoredParts
 
-KINDS = ("two partitions", "several classes", "over another model")
+KINDS = ("two classes", "several classes", "real targets")
 
 
 def rows(n_rows=600):
@@ -40,7 +39,7 @@ def fitted(tmp_path_factory):
     X, y = rows()
     given = {"search": None, "max_cell_rows": 100, "random_state": 0}
     for kind in KINDS:
-        labels = {"two partitions": y > 0, "several classes": np.digitize(y, (-0.5, 0.5))}.get(kind, y)
+        labels = {"two classes": y > 0, "several classes": np.digitize(y, (-0.5, 0.5))}.get(kind, y)
         data = write_dataset(
             [(X, labels)],
             folder / f"{kind}.zarr",
@@ -49,11 +48,7 @@ def fitted(tmp_path_factory):
             rows_per_shard=100,
             task="regression" if labels is y else "classification",
         )
-        if kind == "over another model":
-            base = NewtonRegressor(n_landmarks=8, random_state=0).fit(data.train)
-            model = CellRegressor(base=base, **given)
-        else:
-            model = CellClassifier(partitions=1 + (kind == "two partitions"), **given)
+        model = CellRegressor(**given) if kind == "real targets" else CellClassifier(**given)
         model.fit_with(data.train, test=data.test).save(folder / kind)
         predict_to(model, data.train, folder / f"{kind}.npy", output="decision", scheduler="synchronous")
         found[kind] = data, folder / kind, np.load(folder / f"{kind}.npy"), evaluate(model, data.train)
@@ -98,7 +93,7 @@ def test_predictions_are_those_of_a_model_that_is_kept(kind, fitted, nothing_kep
 
 
 def test_the_same_bits_for_any_number_of_workers(fitted, nothing_kept, tmp_path):
-    data, folder, _, _ = fitted["two partitions"]
+    data, folder, _, _ = fitted["two classes"]
     made = []
     for scheduler, workers in (("synchronous", 1), ("threads", 1), ("threads", 3)):
         made.append(tmp_path / f"{scheduler}{workers}.csv")
@@ -164,7 +159,7 @@ class Counted:
 def test_counts_of_parts_and_places_are_not_held_together():
     """Of 10^9 rows and 60,000 places they would be gigabytes."""
     n_parts, n_places = 500, 5000
-    sizes = PlacedSizes(1, n_places, 1, 4, 2**20, 2**20, np.dtype(np.float32))
+    sizes = PlacedSizes(1, n_places, 4, 2**20, 2**20, np.dtype(np.float32))
     few, many = (routing.Routing(sizes, (2**17,) * n, "test").planned[0] for n in (10, 1000))
     assert few.record_bytes == many.record_bytes < 1000
     assert few.cost.driver_bytes == many.cost.driver_bytes < 1000 * n_places
@@ -188,7 +183,7 @@ def test_lazy_predictions_of_a_split_read_every_place_once(kind, fitted, nothing
     model, loaded, load = load_model(folder), Counter(), StoredParts.load
     monkeypatch.setattr(StoredParts, "load", lambda self, n: (loaded.update([n]), load(self, n))[1])
     with dask.config.set(scheduler="synchronous"):
-        name = "predict" if kind == "over another model" else "decision_function"
+        name = "predict" if kind == "real targets" else "decision_function"
         lazy = getattr(model, name)(data.train)
         assert (lazy.shape, lazy.numblocks[0]) == (expected.shape, data.train.n_blocks)
         # what has been found stays, whatever is made of it
@@ -211,7 +206,7 @@ def test_a_damaged_table_of_places_is_told(fitted, nothing_kept, tmp_path, monke
 
 @pytest.mark.parametrize("kind", ["csv", "svmlight"])
 def test_rows_of_files_are_moved_too(kind, fitted, nothing_kept, tmp_path, monkeypatch):
-    data, folder, expected, _ = fitted["over another model"]
+    data, folder, expected, _ = fitted["real targets"]
     numbers = np.concatenate([data.train.reader(block).source_rows() for block in range(data.train.n_blocks)])
     X, y = rows()
     file, names = tmp_path / f"new.{kind}", np.arange(len(X)) * 7
@@ -247,11 +242,11 @@ def test_sparse_rows_of_files_are_written_out_a_few_at_a_time(monkeypatch):
 
 
 def test_held_out_rows_are_moved_while_training(fitted, tmp_path, monkeypatch):
-    data, folder, _, _ = fitted["two partitions"]
+    data, folder, _, _ = fitted["two classes"]
     expected = load_model(folder).history_[-1]["test_error"]
     monkeypatch.setattr(basis, "KEPT_BYTES", 1)
     monkeypatch.setattr(layout, "KEPT_BYTES", 1)
-    given = {"search": None, "max_cell_rows": 100, "random_state": 0, "partitions": 2, "probability": False}
+    given = {"search": None, "max_cell_rows": 100, "random_state": 0, "probability": False}
     planned = [step.name for step in plan(CellClassifier(**given), data.train, test=data.test).passes]
     assert planned == ["sample", "count", "move", "solve", "place", "say", "held-out"]
     told = []

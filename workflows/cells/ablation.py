@@ -4,7 +4,7 @@
 
 Trains with the defaults, which search; then, around the settings that were chosen, with one thing changed at
 a time: the metric (learned anew, three rounds), the kernel (width and C searched), the rows of a cell, the
-share of neighbours, the partitions, the seed. Each run is in this process, of the first
+share of neighbours, the seed. Each run is in this process, of the first
 ``--rows`` training rows, which are stored in random order. What is done is kept in the JSON file and not
 done again. Prints a Markdown table of test errors (or RMSE), cells and CPU seconds.
 """
@@ -29,7 +29,6 @@ from distkern.solvers._cells.space import KERNELS
 
 CELL_ROWS = (20, 100, 500, 2000, 8000)
 OVERLAPS = (0.0, 0.1, 0.3)
-PARTITIONS = ((3, 0.0), (3, 0.1))
 SEEDS = (1, 2)
 
 
@@ -69,9 +68,6 @@ def variants(done: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"cells of {rows} rows", {**fixed, "max_cell_rows": rows}
     for overlap in OVERLAPS:
         yield f"overlap {overlap:g}", {**fixed, "overlap": overlap}
-    for partitions, overlap in PARTITIONS:
-        given = {"partitions": partitions, "overlap": overlap}
-        yield f"{partitions} partitions, overlap {overlap:g}", {**fixed, **given}
     for seed in SEEDS:
         yield f"seed {seed}", {**fixed, "random_state": seed}
 

@@ -1,1 +1,1 @@
-"""Parts of the exact machines in cells: the solvers of one cell, metric, transform, partition and search."""
+"""Parts of the exact machines in cells: the solvers of one cell, places, half spaces and search."""

@@ -10,11 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.bases.base import AbstractBasis
 from distkern.bases.placed import AbstractPlacedBasis, PlacedSizes
 from distkern.common.sparse import Rows, converted
 from distkern.common.types import Floats
-from distkern.solvers._cells.below import Below
 from distkern.solvers._cells.buckets import Machines
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.place import Places
@@ -41,8 +39,6 @@ class Loads(Protocol):
 class CellBasis(AbstractPlacedBasis):
     """phi_j(x) = output j of the machine of the cell in which x lies: the coefficients of a model are 1.
 
-    Of several partitions their average.
-
     Parameters
     ----------
     places : where a row lies
@@ -51,7 +47,6 @@ class CellBasis(AbstractPlacedBasis):
     name : of the model, for what processes keep of it; empty where its machines are in memory
     n_outputs, bucket_bytes : outputs, and bytes of the largest bucket's machines
     dtype : of the values
-    below : a model to whose predictions those of the machines are added
     """
 
     def __init__(
@@ -63,11 +58,10 @@ class CellBasis(AbstractPlacedBasis):
         n_outputs: int,
         bucket_bytes: int,
         dtype: DTypeLike,
-        below: Below | None = None,
     ) -> None:
         self.places, self.settings, self.machines = places, settings, machines
         self._name, self._n_outputs, self._bucket_bytes = name, n_outputs, bucket_bytes
-        self._dtype, self._below = np.dtype(dtype), below
+        self._dtype = np.dtype(dtype)
 
     @property
     def size(self) -> int:
@@ -88,32 +82,18 @@ class CellBasis(AbstractPlacedBasis):
     @property
     def sizes(self) -> PlacedSizes:
         places = self.places
-        return placed_sizes(
-            self.size,
-            places.n_buckets,
-            places.n_partitions,
-            places.n_features,
-            self._bucket_bytes,
-            self.dtype,
-        )
-
-    @property
-    def added(self) -> AbstractBasis | None:
-        return None if self._below is None else self._below.basis(self.dtype)
+        return placed_sizes(self.size, places.n_buckets, places.n_features, self._bucket_bytes, self.dtype)
 
     @property
     def _numbers(self) -> int:
         return _NUMBERS if self.is_kept else _MANY_NUMBERS
 
-    def placed(self, features: Rows) -> tuple[Floats, list[NDArray[np.int32]]]:
+    def placed(self, features: Rows) -> tuple[Floats, NDArray[np.int32]]:
         rows = self.places.rows(np.asarray(converted(features, sparse=False)), self.dtype)
-        return rows, [self.places.buckets(rows, number) for number in range(self.places.n_partitions)]
+        return rows, self.places.buckets(rows)
 
     def values_at(self, place: int, coordinates: Floats) -> NDArray[np.float64]:
         return self._bucket(place).predict(coordinates, self.settings)
-
-    def addition(self, features: Rows) -> NDArray[np.float64] | None:
-        return None if self._below is None else self._below(features.astype(self.dtype))
 
     def _bucket(self, number: int) -> Machines:
         global _kept
@@ -135,18 +115,11 @@ class CellBasis(AbstractPlacedBasis):
 
     @property
     def process_bytes(self) -> int:
-        own = 2 * self._bucket_bytes + KEPT_BYTES * self.is_kept if self._name else 0
-        return own if self._below is None else own + self._below.process_bytes
-
-    @property
-    def is_compiled(self) -> bool:
-        return self._below is not None and self._below.basis(self.dtype).is_compiled
+        return 2 * self._bucket_bytes + KEPT_BYTES * self.is_kept if self._name else 0
 
     def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
         numbers = min(self._numbers, (n_rows or self.tile_rows) * self.places.n_features)
-        own = placing_bytes(self.dtype.itemsize, max(numbers, _NUMBERS))
-        rows = min(n_rows or self.tile_rows, self.tile_rows)
-        return own if self._below is None else own + self._below.workspace_bytes(row_numbers, rows)
+        return placing_bytes(self.dtype.itemsize, max(numbers, _NUMBERS))
 
 
 def placing_bytes(itemsize: int = 4, numbers: int = _NUMBERS) -> int:
@@ -155,11 +128,10 @@ def placing_bytes(itemsize: int = 4, numbers: int = _NUMBERS) -> int:
 
 
 def placed_sizes(
-    n_outputs: int, n_buckets: int, n_partitions: int, n_features: int, bucket_bytes: int, dtype: DTypeLike
+    n_outputs: int, n_buckets: int, n_features: int, bucket_bytes: int, dtype: DTypeLike
 ) -> PlacedSizes:
     """What the passes that ask buckets are planned with."""
-    sizes = n_outputs, n_buckets, n_partitions, n_features, bucket_bytes
-    return PlacedSizes(*sizes, _TILE_BYTES, np.dtype(dtype))
+    return PlacedSizes(n_outputs, n_buckets, n_features, bucket_bytes, _TILE_BYTES, np.dtype(dtype))
 
 
 def cell_basis(
@@ -172,8 +144,7 @@ def cell_basis(
     dtype: DTypeLike,
     *,
     in_memory: bool = False,
-    below: Below | None = None,
 ) -> CellBasis:
     """The basis of machines that are known by their fingerprints (n_buckets, 32)."""
     name = "" if in_memory else sha256(machines.tobytes()).hexdigest()
-    return CellBasis(places, settings, parts, name, n_outputs, bucket_bytes, dtype, below)
+    return CellBasis(places, settings, parts, name, n_outputs, bucket_bytes, dtype)

@@ -36,7 +36,6 @@ class Cut:
     rows, n_parts : the rows, and in how many parts they are
     risk : of them
     cell_rows, overlap : of a cell, at most, and the share of them that are neighbours at a border
-    n_first : buckets of the first partition; those of others are cut in random directions
     """
 
     rows: SliceStore
@@ -45,7 +44,6 @@ class Cut:
     cell_rows: int
     overlap: float
     seed: int
-    n_first: int = 2**31
 
     @property
     def loss(self) -> AbstractDualLoss:
@@ -55,15 +53,11 @@ class Cut:
 
     def tree(self, features: Floats, number: int) -> Tree:
         """Its leaves are the cells of a bucket."""
-        is_random = number >= self.n_first
-        key = (self.seed, _TREE, number)
         overlap = Overlap(self.overlap, self.cell_rows)
-        return Tree.fit(features, self.cell_rows, *key, overlap=overlap, is_random=is_random)
+        return Tree.fit(features, self.cell_rows, self.seed, _TREE, number, overlap=overlap)
 
-    def gathered(self, number: int, most: int) -> tuple[Block, NDArray[np.bool_], Array | None]:
-        """The rows of a bucket, in the order of the data, with neighbours, which of them lie in it, and what
-        a model below predicts (n_rows, n_outputs), if there is one.
-        """
+    def gathered(self, number: int, most: int) -> tuple[Block, NDArray[np.bool_]]:
+        """The rows of a bucket, in the order of the data, with neighbours, and which of them lie in it."""
         parts = self.rows.slices(number, range(self.n_parts))
         first = next(parts)
         arrays = {name: np.empty((most, *values.shape[1:]), values.dtype) for name, values in first.items()}
@@ -75,7 +69,7 @@ class Cut:
             done = stop
         found = {name: values[:done] for name, values in arrays.items()}
         rows = Block(found["features"], found["targets"], found["weights"])
-        return rows, found["lies"].astype(bool), found.get("offsets")
+        return rows, found["lies"].astype(bool)
 
 
 @dataclass(frozen=True)
@@ -98,14 +92,13 @@ def solve_bucket(
     "unsolved" (machines short of the tolerance); and the arrays of :class:`Machines`
     """
     number, cut = item[0], operand.cut
-    rows, lies, offsets = cut.gathered(*item)
+    rows, lies = cut.gathered(*item)
     features = np.asarray(rows.features)
     tree = cut.tree(features, number)
     sums, norm, unsolved = Sums.none(cut.risk), 0.0, 0
     found = []
     for cell, inside, own in tree.members(features):
-        below = None if offsets is None else offsets[inside]
-        machine, share = _solve(rows.take(inside), own & lies[inside], below, operand, (number, cell))
+        machine, share = _solve(rows.take(inside), own & lies[inside], operand, (number, cell))
         found.append(machine)
         sums, norm = Sums.add(sums, share), norm + machine.squared_norm
         unsolved += not machine.converged
@@ -132,37 +125,33 @@ def by_leaf(leaves: NDArray[np.int32], n_leaves: int) -> list[NDArray[np.intp]]:
 
 
 def _solve(
-    rows: Block, lies: NDArray[np.bool_], offsets: Array | None, operand: Solving, key: tuple[int, int]
+    rows: Block, lies: NDArray[np.bool_], operand: Solving, key: tuple[int, int]
 ) -> tuple[CellMachine, Sums]:
     """The machine of a cell, and its sums over the rows that lie there."""
     cut, settings = operand.cut, operand.settings
     risk = cut.risk
-    cell, below = rows, offsets
+    cell = rows
     if rows.n_rows > cut.cell_rows:
-        cell, below = _at_one_place(rows, offsets, cut.cell_rows, real=risk.is_real)
+        cell = _at_one_place(rows, cut.cell_rows, real=risk.is_real)
     elif not lies.any():
         # it has neighbours alone, beyond the borders of its bucket: hardly a row will ever lie there
-        some = slice(_ROWS_OF_NONE)
-        cell, below = rows.take(some), None if offsets is None else offsets[some]
+        cell = rows.take(slice(_ROWS_OF_NONE))
     weights, targets = risk.repeats(cell), risk.targets(cell).astype(np.float64)
     seed = int(stream(cut.seed, Purpose.ROW_ORDER, _ORDER, *key).integers(2**62))
-    machine = solve_cell(settings, np.asarray(cell.features), targets, weights, seed, below)
+    machine = solve_cell(settings, np.asarray(cell.features), targets, weights, seed)
     sums = Sums.none(risk)
     mine = np.flatnonzero(lies)
     for start in range(0, len(mine), cut.cell_rows):
         strip = rows.take(mine[start : start + cut.cell_rows])
         values = machine.predict(settings, np.asarray(strip.features))
-        if offsets is not None:
-            values += offsets[mine[start : start + cut.cell_rows]]
         sums = Sums.add(sums, sums_and_slopes(risk, strip, values, slopes=False)[0])
     return machine, sums
 
 
-def _at_one_place(rows: Block, offsets: Array | None, most: int, *, real: bool) -> tuple[Block, Array | None]:
+def _at_one_place(rows: Block, most: int, *, real: bool) -> Block:
     """Rows that no half space divides, as rows at the first one's place: one for each target.
 
-    Of more than ``most`` real targets, neighbours get their mean, and rows of one target that of their
-    offsets.
+    Neighbours among more than ``most`` real targets get their mean.
     """
     assert rows.targets is not None
     assert rows.weights is not None
@@ -171,12 +160,9 @@ def _at_one_place(rows: Block, offsets: Array | None, most: int, *, real: bool) 
     if real and len(targets) > most:
         run = np.arange(len(targets)) * most // len(targets)
         totals = np.bincount(run, weights)
-        targets, weights, codes = np.bincount(run, weights * targets) / totals, totals, run[codes]
+        targets, weights = np.bincount(run, weights * targets) / totals, totals
     features = np.repeat(np.asarray(rows.features)[:1], len(targets), axis=0)
-    if offsets is not None:
-        sums = [np.bincount(codes, rows.weights * column) for column in offsets.T]
-        offsets = np.column_stack(sums) / weights[:, None]
-    return Block(features, targets, weights), offsets
+    return Block(features, targets, weights)
 
 
 @dataclass(frozen=True)

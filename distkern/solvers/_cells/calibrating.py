@@ -107,7 +107,7 @@ def hold_out(
     "codes", and its weight without that of its class, "weights"
     """
     number, cut, settings = item[0], operand.solving.cut, operand.solving.settings
-    rows, lies, offsets = cut.gathered(*item)
+    rows, lies = cut.gathered(*item)
     features = np.asarray(rows.features)
     tree = cut.tree(features, number)
     chosen = set(np.linspace(0, tree.n_leaves - 1, operand.n_cells).round().astype(int).tolist())
@@ -124,10 +124,8 @@ def hold_out(
                 continue
             cell = rows.take(learned)
             targets = cut.risk.targets(cell).astype(np.float64)
-            below = None if offsets is None else offsets[learned]
-            machine = solve_cell(settings, features[learned], targets, cut.risk.repeats(cell), seed, below)
-            found = machine.predict(settings, features[mine])
-            values.append(found if offsets is None else found + offsets[mine])
+            machine = solve_cell(settings, features[learned], targets, cut.risk.repeats(cell), seed)
+            values.append(machine.predict(settings, features[mine]))
             held.append(mine)
     release()
     taken = np.concatenate(held)

@@ -113,14 +113,7 @@ class Given:
         assert isinstance(risk.loss, AbstractDualLoss)
         weights = risk.repeats(rows)
         importance = np.ones(rows.n_rows) if weights is None else weights
-        sampled = Sampled(
-            np.asarray(rows.features),
-            targets,
-            importance,
-            risk.loss,
-            seed,
-            None if sample.offsets is None else sample.offsets[order],
-        )
+        sampled = Sampled(np.asarray(rows.features), targets, importance, risk.loss, seed)
         if self.search is None or rows.n_rows < FEW:
             return self._as_given(rows, (yield from self._given_map(sampled, passes)))
         space, sizes = self.space(risk.loss, sampled.rows.shape[1]), rungs(rows.n_rows)

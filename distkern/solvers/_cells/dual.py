@@ -67,7 +67,6 @@ def solve_dual(
     tolerance: float = 0.05,
     most_sweeps: int | None = None,
     start: Array | None = None,
-    offsets: Array | None = None,
 ) -> DualSolution:
     """Minimise the dual by coordinate descent with shrinking (Hsieh et al. 2008), all gradients kept.
 
@@ -86,10 +85,9 @@ def solve_dual(
     tolerance : largest gradient of a coordinate that is left, in units of predictions
     most_sweeps : so many, and no step of Newton's method
     start : coefficients to start from; those beyond their bounds are put there
-    offsets : (m,) b of losses l(b + f, y)
     """
     n_rows = len(targets)
-    conjugates = RowConjugates.of(loss, targets, costs, offsets)
+    conjugates = RowConjugates.of(loss, targets, costs)
     dual = np.zeros(n_rows) if start is None else np.clip(start, -conjugates.below, conjugates.above)
     values = _product(kernel, dual) if dual.any() else np.zeros(n_rows, dtype=kernel.dtype)
     generator = stream(seed, Purpose.ROW_ORDER)
@@ -105,8 +103,7 @@ def solve_dual(
         moves += _newton(kernel, conjugates, dual, values, tolerance) * n_rows // 3
     predictions = _product(kernel, dual).astype(np.float64)
     regulariser = 0.5 * float(dual @ predictions)
-    whole = predictions if offsets is None else predictions + offsets
-    primal = regulariser + float(costs @ loss.value(whole, targets, loss.parameters))
+    primal = regulariser + float(costs @ loss.value(predictions, targets, loss.parameters))
     gap = primal + regulariser + float(conjugates.values(dual).sum())
     return DualSolution(dual, predictions, primal, gap, converged, float(moves) * n_rows, left)
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from distkern.maps.mapping import RowMap
 from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS
-from distkern.solvers._cells.below import Below
 from distkern.solvers._cells.buckets import Cut
 from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.moving import Moving, Sample
@@ -26,7 +25,7 @@ FIRST_TREE = 3
 
 
 def on_cells(
-    layout: Layout, sample: Sample, below: Below | None, risk: Risk, ranking: Ranking, learned: Learned
+    layout: Layout, sample: Sample, risk: Risk, ranking: Ranking, learned: Learned
 ) -> Steps[Ranking]:
     """What the best settings achieve on held-out rows of some cells, cut in the coordinates of the first.
 
@@ -42,7 +41,7 @@ def on_cells(
     """
     if not layout.is_tuned:
         return (yield from _chosen_from_more_rows(ranking, learned)) if layout.learns_again else ranking
-    probing = _Probing(layout, sample, below, risk)
+    probing = _Probing(layout, sample, risk)
     leader = ranking.cutting
     family, cutting = leader.map.family, ranking.outcomes[leader].map()
     cut, counts = yield from probing.cut(cutting, 0)
@@ -76,7 +75,6 @@ class _Probing:
 
     layout: Layout
     sample: Sample
-    below: Below | None
     risk: Risk
 
     def cut(self, mapping: RowMap, number: int) -> Steps[tuple[Cut, list[tuple[int, int]]]]:
@@ -90,7 +88,7 @@ class _Probing:
         places = Places(mapping, tree, np.arange(tree.n_leaves, dtype=np.int32))
         name = probe_name(number)
         rows = problem.workplace.slices(f"search/{name}", layout.columns(problem.dtype))
-        records = yield layout.probing(name, Moving(places, buckets, self.below), rows)
+        records = yield layout.probing(name, Moving(places, buckets), rows)
         counts = list(enumerate(np.sum([record["counts"] for record in records], axis=0).tolist()))
         return Cut(rows, len(layout.parts), self.risk, layout.tuned_rows, 0.0, problem.seed), counts
 

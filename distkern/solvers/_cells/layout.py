@@ -29,8 +29,16 @@ from distkern.solvers._cells.calibrating import (
     hold_out,
 )
 from distkern.solvers._cells.choosing import MOST_TRIALS
-from distkern.solvers._cells.held_out import HELD_OUT, Asked, Zero, measure_asked, measure_zero
-from distkern.solvers._cells.moving import Moving, Sample, Sampling, count_leaves, move_rows, sample_block
+from distkern.solvers._cells.held_out import HELD_OUT, Asked, measure_asked
+from distkern.solvers._cells.moving import (
+    Moving,
+    Sample,
+    Sampling,
+    count_leaves,
+    move_rows,
+    sample_block,
+    sums_of_zero,
+)
 from distkern.solvers._cells.place import Places
 from distkern.solvers._cells.sizes import LEAST_TUNED, Sizes
 from distkern.solvers._cells.tree import Overlap, Tree
@@ -57,20 +65,8 @@ class Layout(Sizes):
 
     def tree(self, coordinates: Floats, key: int) -> Tree:
         """Of the sample: the buckets are made of its leaves."""
-        return Tree.joined(
-            [
-                Tree.fit(
-                    coordinates,
-                    self.leaf_sample,
-                    self.problem.seed,
-                    key,
-                    number,
-                    overlap=Overlap(self.overlap, self.cell_rows * len(coordinates) / self.problem.n_rows),
-                    is_random=number > 0,
-                )
-                for number in range(self.n_partitions)
-            ]
-        )
+        overlap = Overlap(self.overlap, self.cell_rows * len(coordinates) / self.problem.n_rows)
+        return Tree.fit(coordinates, self.leaf_sample, self.problem.seed, key, 0, overlap=overlap)
 
     @cached_property
     def parts(self) -> tuple[tuple[int, ...], ...]:
@@ -93,7 +89,6 @@ class Layout(Sizes):
             "targets": (targets, ()),
             "weights": ("<f8", ()),
             "lies": ("|u1", ()),
-            **({"offsets": ("<f8", (self.problem.n_outputs,))} if self.below else {}),
         }
 
     @property
@@ -101,8 +96,7 @@ class Layout(Sizes):
         """Rows of a block with their zeros, mapped by a product, and where they lie; rows going down."""
         problem = self.problem
         zeros = 0 if problem.sparse_numbers is None else problem.dtype.itemsize
-        copies = self.n_partitions * self.leaf_copies
-        row_bytes = (8 + zeros) * problem.n_features + math.ceil(64 * copies)
+        row_bytes = (8 + zeros) * problem.n_features + math.ceil(64 * self.leaf_copies)
         return max(problem.block_rows) * row_bytes + 8 * MIB
 
     @property
@@ -111,20 +105,6 @@ class Layout(Sizes):
         share = self.leaf_share
         return _PLACED * self.problem.n_features * (1.0 + self.depth(share)) * self.copies(share)
 
-    def _with_below(self, cost: Cost) -> Cost:
-        """Of a pass whose tasks also predict their rows by the model below."""
-        if self.below is None:
-            return cost
-        numbers, most = self.problem.row_numbers, max(self.problem.block_rows)
-        return replace(
-            cost,
-            workspace_bytes=cost.workspace_bytes + self.below.workspace_bytes(numbers, most),
-            process_bytes=cost.process_bytes + self.below.process_bytes,
-            flops_per_row=cost.flops_per_row + self.below.flops_per_row(numbers),
-            entries_per_row=cost.entries_per_row + self.below.double.entries_per_row,
-            compiled=cost.compiled or self.below.double.is_compiled,
-        )
-
     # -- the passes
 
     def sampling(self, risk: Risk | None) -> Reduce[Sample]:
@@ -132,8 +112,7 @@ class Layout(Sizes):
         operand = None
         if risk is not None:
             ends = np.concatenate([[0], np.cumsum(self.problem.block_rows)])
-            below = None if self.below is None else self.below.of(risk)
-            operand = Sampling(risk, ends, self.sample_rows, self.problem.seed, below)
+            operand = Sampling(risk, ends, self.sample_rows, self.problem.seed)
         problem, rows = self.problem, self.sample_rows
         row_bytes = problem.n_features * problem.dtype.itemsize + 16
         # results that wait count its shuffled rows and its coordinates; in double precision it is centred, or
@@ -146,7 +125,7 @@ class Layout(Sizes):
             total_result_bytes=rows * row_bytes,
             driver_bytes=8 * (exact + 3 * rows * problem.n_outputs),
         )
-        return Reduce("sample", sample_block, Sample.add, operand, cost=self._with_below(cost))
+        return Reduce("sample", sample_block, Sample.add, operand, cost=cost)
 
     def searching(
         self, name: str, trials: Sequence[Trial], store: Store | None, operand: Sampled | None
@@ -173,8 +152,7 @@ class Layout(Sizes):
     @property
     def _sample_bytes(self) -> int:
         problem = self.problem
-        outputs = problem.n_outputs * (2 if self.below else 1)
-        return self.sample_rows * (problem.n_features * problem.dtype.itemsize + 8 * outputs + 16)
+        return self.sample_rows * (problem.n_features * problem.dtype.itemsize + 8 * problem.n_outputs + 16)
 
     def counting(self, places: Places | None) -> Reduce[NDArray[np.int64]]:
         """Rows in each leaf."""
@@ -190,8 +168,7 @@ class Layout(Sizes):
     def moving(self, operand: Moving | None, store: SliceStore | None) -> Each:
         """Rows sorted by bucket."""
         most = max(sum(self.problem.block_rows[block] for block in part) for part in self.parts)
-        copies = self.n_partitions * self.leaf_copies
-        part = math.ceil(most * copies)
+        part = math.ceil(most * self.leaf_copies)
         cost = Cost(
             # rows of the blocks, and of all together, before they are sorted, and the buckets of both; their
             # order, and the buckets in it
@@ -201,7 +178,6 @@ class Layout(Sizes):
             driver_bytes=3 * self.places_bytes,
             entries_per_row=self._placing_entries,
         )
-        cost = self._with_below(cost)
         return Each("move", move_rows, range(len(self.parts)), store, self.parts, operand, cost=cost)
 
     def solving(self, items: Sequence[tuple[int, int]], store: Store | None, operand: Solving | None) -> Each:
@@ -215,9 +191,7 @@ class Layout(Sizes):
         return Each("solve", solve_bucket, items, store, operand=operand, cost=cost)
 
     def calibrated(self, n_buckets: int) -> tuple[list[int], int, int]:
-        """The buckets of the first partition, of so many, that have rows held out, of how many cells of each,
-        and how many times.
-        """
+        """The buckets, of so many, that have rows held out, of how many cells of each, and how many times."""
         chosen = np.unique(np.linspace(0, n_buckets - 1, min(MOST_BUCKETS, n_buckets)).astype(int)).tolist()
         n_cells = min(max(ENOUGH_ROWS // self.cell_rows, LEAST_CELLS), MOST_CELLS)
         n_rows = min(self.problem.n_rows, n_cells * self.cell_rows)
@@ -307,13 +281,13 @@ class Layout(Sizes):
         if not self.problem.test_block_rows or self.n_buckets * self.machine_bytes <= KEPT_BYTES:
             return []
         n_features, n_outputs = self.problem.n_features, self.problem.n_outputs
-        sizes = n_outputs, self.n_buckets, self.n_partitions, n_features, self.machine_bytes
+        sizes = n_outputs, self.n_buckets, n_features, self.machine_bytes
         routing = Routing(placed_sizes(*sizes, self.problem.dtype), self.problem.test_block_rows, "test")
         return routing.planned
 
-    def held_out(self, operand: Model | Zero | Asked | None) -> Reduce[Sums]:
-        """What a model achieves on the test rows."""
-        others: dict[type, Callable[[Block, Any], Sums]] = {Zero: measure_zero, Asked: measure_asked}
+    def held_out(self, operand: Model | Risk | Asked | None) -> Reduce[Sums]:
+        """What a model achieves on the test rows; the model 0 where only its risk is given."""
+        others: dict[type, Callable[[Block, Any], Sums]] = {Risk: sums_of_zero, Asked: measure_asked}
         function = others.get(type(operand), measure)
         cost = Cost(
             workspace_bytes=placing_bytes() + self._placing_bytes,
@@ -324,5 +298,4 @@ class Layout(Sizes):
             flops_per_row=2.0 * self.cell_rows * self.problem.n_features,
             entries_per_row=2.0 * self.cell_rows,
         )
-        cost = self._with_below(cost)
         return Reduce("held-out", function, Sums.add, operand, "test", cost=cost, measures_only=True)

@@ -83,12 +83,7 @@ class CellMachine:
 
 
 def solve_cell(
-    settings: CellSettings,
-    rows: Floats,
-    targets: Array,
-    weights: Array | None,
-    seed: int,
-    offsets: Array | None = None,
+    settings: CellSettings, rows: Floats, targets: Array, weights: Array | None, seed: int
 ) -> CellMachine:
     """The exact machine of a cell's rows.
 
@@ -101,8 +96,6 @@ def solve_cell(
     targets : (m, k): -1 and +1, or real numbers
     weights : (m,), or None for all ones; rows of weight 0 are left out
     seed : of the cell
-    offsets : (m, k) b of a model b + f, whose losses are minimised over f; a constant of one class is the
-        least with which its rows have a margin of 1
 
     Notes
     -----
@@ -116,7 +109,7 @@ def solve_cell(
     InputError
         If C s_i of a row is more than 10^10.
     """
-    return solve_costs(settings, rows, targets, weights, seed, [settings.cost], offsets)[0].trimmed()
+    return solve_costs(settings, rows, targets, weights, seed, [settings.cost])[0].trimmed()
 
 
 def solve_costs(
@@ -126,7 +119,6 @@ def solve_costs(
     weights: Array | None,
     seed: int,
     costs_of_one: Sequence[float],
-    offsets: Array | None = None,
 ) -> list[CellMachine]:
     """As :func:`solve_cell`, for several C in place of the settings' own, with one kernel matrix for all.
 
@@ -140,18 +132,12 @@ def solve_costs(
     if not len(kept):
         nothing = np.zeros((0, n_outputs), rows.dtype)
         return [CellMachine(rows[:0], nothing, constants) for _ in costs_of_one]
-    asked_of = targets[kept] if offsets is None else np.hstack([targets[kept], offsets[kept]])
-    points, asked_of, importance, places = merged(rows[kept], asked_of, importance[kept])
-    targets, below = asked_of[:, :n_outputs], None if offsets is None else asked_of[:, n_outputs:]
-    if below is not None and is_real:
-        targets, below = targets - below, None
+    points, targets, importance, places = merged(rows[kept], targets[kept], importance[kept])
     if is_real:
         constants = importance @ targets / importance.sum()
     same = (targets == targets[0]).all(axis=0)
     constants[same] = targets[0, same]
-    if below is not None:
-        constants[same] *= np.maximum(0.0, 1.0 - (targets * below).min(axis=0))[same]
-    centred = targets - constants if is_real else targets if below is None else targets - below
+    centred = targets - constants if is_real else targets
     asked = np.flatnonzero(~same)
     kernel = np.zeros((0, 0), rows.dtype)
     if len(asked):
@@ -174,7 +160,7 @@ def solve_costs(
             work += kernel.size * (len(kernel) / 3 + len(asked))
         elif len(asked):
             for output in asked:
-                wanted = centred[:, output] if is_real else targets[:, output]
+                wanted = centred[:, output]
                 found = solve_dual(
                     kernel,
                     wanted,
@@ -183,8 +169,7 @@ def solve_costs(
                     seed=seed,
                     tolerance=settings.tolerance,
                     most_sweeps=settings.most_sweeps,
-                    start=_start(settings.loss, wanted, costs, places, coefficients[:, output], below),
-                    offsets=None if below is None else below[:, output],
+                    start=_start(settings.loss, wanted, costs, places, coefficients[:, output]),
                 )
                 coefficients[:, output], values[:, output] = found.coefficients, found.values
                 converged, work, left = converged and found.converged, work + found.work, left + found.left
@@ -325,12 +310,7 @@ def _sums_of_bits(exact: Floats) -> NDArray[np.uint64]:
 
 
 def _start(
-    loss: AbstractDualLoss,
-    targets: Array,
-    costs: Array,
-    places: NDArray[np.intp],
-    before: Array,
-    below: Array | None,
+    loss: AbstractDualLoss, targets: Array, costs: Array, places: NDArray[np.intp], before: Array
 ) -> Array:
     """Where to start: from the solution for other costs, but for equal rows with opposite targets.
 
@@ -341,7 +321,6 @@ def _start(
         loss.target_kind != "binary"
         or not np.isfinite(loss.conjugate.above)
         or places.max() + 1 == len(places)
-        or below is not None
     ):
         return before
     sides = [np.bincount(places, np.where(targets * sign > 0, costs, 0.0)) for sign in (1.0, -1.0)]

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import converted
 from distkern.common.types import Block, Floats
-from distkern.solvers._cells.below import Below
 from distkern.solvers._cells.place import Places
 from distkern.solvers.measuring import Sums, sums_and_slopes
 from distkern.solvers.risk import Risk
@@ -23,34 +22,28 @@ _SAMPLE = 6
 
 @dataclass(frozen=True)
 class Sampling:
-    """The operand of :func:`sample_block`: ``size`` rows of all, as many of a block as are its share.
-
-    ``below``: a model under the cells.
-    """
+    """The operand of :func:`sample_block`: ``size`` rows of all, as many of a block as are its share."""
 
     risk: Risk
     offsets: NDArray[np.int64]
     size: int
     seed: int
-    below: Below | None = None
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows drawn of some blocks, and the sums of the model 0, or of the one below, over all their rows.
+    """Rows drawn of some blocks, and the sums of the model 0 over all their rows.
 
     Attributes
     ----------
     features : (n, d), dense
     targets, weights : (n,); weights are 1 where rows have none
-    offsets : (n, n_outputs) what the model below predicts; None where there is none
     """
 
     features: Floats
     targets: NDArray[Any]
     weights: NDArray[np.float64]
     sums: Sums
-    offsets: NDArray[np.float64] | None = None
 
     @staticmethod
     def add(first: Sample, second: Sample) -> Sample:
@@ -60,9 +53,6 @@ class Sample:
             np.concatenate([first.targets, second.targets]),
             np.concatenate([first.weights, second.weights]),
             Sums.add(first.sums, second.sums),
-            None
-            if first.offsets is None or second.offsets is None
-            else np.concatenate([first.offsets, second.offsets]),
         )
 
 
@@ -70,18 +60,13 @@ def sample_block(block: Block, operand: Sampling) -> Sample:
     """The rows drawn of a block."""
     ends = operand.offsets[block.index : block.index + 2] * operand.size // operand.offsets[-1]
     order = stream(operand.seed, Purpose.SAMPLE, _SAMPLE, block.index).permutation(block.n_rows)
-    chosen = np.sort(order[: int(ends[1] - ends[0])])
-    drawn = block.take(chosen)
-    below = None if operand.below is None else operand.below(block.features)
-    sums = first_sums(block, operand.risk, below)
-    offsets = None if below is None else below[chosen]
-    return Sample(dense(drawn), *targets_and_weights(drawn), sums, offsets)
+    drawn = block.take(np.sort(order[: int(ends[1] - ends[0])]))
+    return Sample(dense(drawn), *targets_and_weights(drawn), sums_of_zero(block, operand.risk))
 
 
-def first_sums(block: Block, risk: Risk, below: NDArray[np.float64] | None) -> Sums:
-    """The sums of a block at the model 0, or at what is below it."""
-    values = np.zeros((block.n_rows, risk.n_outputs)) if below is None else below
-    return sums_and_slopes(risk, block, values, slopes=False)[0]
+def sums_of_zero(block: Block, risk: Risk) -> Sums:
+    """The sums of a block at the model 0."""
+    return sums_and_slopes(risk, block, np.zeros((block.n_rows, risk.n_outputs)), slopes=False)[0]
 
 
 def dense(block: Block) -> Floats:
@@ -112,12 +97,10 @@ class Moving:
     ----------
     places : where rows lie
     buckets : those whose rows are moved, with their own features; None: all, with their coordinates
-    below : a model under the cells, whose predictions are moved with the rows
     """
 
     places: Places
     buckets: NDArray[np.int32] | None = None
-    below: Below | None = None
 
 
 def move_rows(
@@ -137,11 +120,9 @@ def move_rows(
             rows, kept = features, np.isin(buckets, wanted)
             order, buckets, lies = order[kept], buckets[kept], lies[kept]
         targets, weights = targets_and_weights(block)
-        part = [rows[order], targets[order], weights[order], lies.astype(np.uint8), buckets]
-        parts.append(part if operand.below is None else [*part, operand.below(block.features)[order]])
-    names = ("features", "targets", "weights", "lies", "bucket", "offsets")
-    # without a model below there are no offsets
-    arrays = dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=False))
+        parts.append([rows[order], targets[order], weights[order], lies.astype(np.uint8), buckets])
+    names = ("features", "targets", "weights", "lies", "bucket")
+    arrays = dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True))
     buckets = arrays.pop("bucket")
     order = np.argsort(buckets, kind="stable")
     numbers = np.arange(places.n_buckets) if wanted is None else wanted

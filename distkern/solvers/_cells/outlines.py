@@ -29,7 +29,7 @@ def choosing(layout: Layout, given: Given, loss: AbstractDualLoss) -> list[Outli
         for rung, (trials, work) in enumerate(zip(rungs, works, strict=True))
     ]
     if layout.is_tuned:
-        buckets = min(layout.n_tuned, layout.n_full)
+        buckets = min(layout.n_tuned, layout.n_buckets)
         passes.append(Outline(layout.probing(probe_name(0), None, None), 1))
         tried = layout.tuned_rows, layout.n_tuned / buckets
         *rounds, last = effort.on_cells(space, *tried, *of_row, quadratic=quadratic)
@@ -65,7 +65,7 @@ def solving(layout: Layout) -> Each:
 
 def calibrating(layout: Layout) -> Each:
     """The rows that are held out of some cells."""
-    numbers, n_cells, n_folds = layout.calibrated(layout.n_full)
+    numbers, n_cells, n_folds = layout.calibrated(layout.n_buckets)
     n_rows, copies, cell_rows, *of_row = _solved(layout)
     share = min(1.0, len(numbers) * n_cells * cell_rows / n_rows / copies) * n_folds / len(numbers)
     work = effort.cells(n_rows, copies, cell_rows, *of_row, quadratic=layout.quadratic) * share
@@ -75,5 +75,5 @@ def calibrating(layout: Layout) -> Each:
 def _solved(layout: Layout) -> tuple[int, float, int, int, int]:
     """Rows, copies of them in the cells, rows of a cell, columns and outputs."""
     problem = layout.problem
-    copies = layout.n_partitions * layout.copies(problem.n_rows / layout.cell_rows)
+    copies = layout.copies(problem.n_rows / layout.cell_rows)
     return problem.n_rows, copies, layout.cell_rows, problem.n_features, problem.n_outputs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,12 @@ from distkern.solvers._cells.tree import Tree, tree_from_arrays, tree_to_arrays
 
 @dataclass(frozen=True)
 class Places:
-    """From the features of a row to its coordinates and its bucket of each partition.
+    """From the features of a row to its coordinates and its bucket.
 
     Attributes
     ----------
     map : from features to coordinates
-    tree : of half spaces over the coordinates, one for each partition
+    tree : of half spaces over the coordinates
     bucket_of_leaf : (n_leaves,) int32
     """
 
@@ -42,18 +42,9 @@ class Places:
         """The coordinates of rows (n, d)."""
         return self.map.apply(features, dtype)
 
-    @property
-    def n_partitions(self) -> int:
-        return len(self.tree.roots)
-
-    @property
-    def first_buckets(self) -> NDArray[np.int32]:
-        """Of each partition, (n_partitions,)."""
-        return self.bucket_of_leaf[self.tree.first_leaves]
-
-    def buckets(self, rows: Floats, partition: int = 0) -> NDArray[np.int32]:
+    def buckets(self, rows: Floats) -> NDArray[np.int32]:
         """The bucket of each row, given in its coordinates."""
-        return self.bucket_of_leaf[self.tree.leaves(rows, partition)]
+        return self.bucket_of_leaf[self.tree.leaves(rows)]
 
     def sorted_rows(self, rows: Floats) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.bool_]]:
         """Rows by the buckets in which they lie or are neighbours, in order within each, with those buckets,
@@ -91,17 +82,15 @@ def places_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Places:
     return Places(map_from_arrays(arrays), tree_from_arrays(arrays), arrays["bucket_of_leaf"])
 
 
-def grouped(counts: NDArray[np.int64], most: int, starts: Collection[int] = ()) -> NDArray[np.int32]:
+def grouped(counts: NDArray[np.int64], most: int) -> NDArray[np.int32]:
     """The bucket of each leaf: consecutive leaves, as long as they have at most ``most`` rows together.
 
     >>> grouped(np.array([3, 3, 5, 9, 0, 2]), 8).tolist()
     [0, 0, 1, 2, 3, 3]
-    >>> grouped(np.array([3, 3, 5, 9, 0, 2]), 8, starts={1}).tolist()
-    [0, 1, 1, 2, 3, 3]
     """
     buckets, filled, bucket = np.empty(len(counts), dtype=np.int32), 0, 0
     for leaf, count in enumerate(counts.tolist()):
-        if leaf and (filled + count > most or leaf in starts):
+        if leaf and filled + count > most:
             bucket, filled = bucket + 1, 0
         buckets[leaf] = bucket
         filled += count

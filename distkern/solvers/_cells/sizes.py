@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.maps.mapping import MapChoice, map_bytes
 from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS
-from distkern.solvers._cells.below import Below
 from distkern.solvers._cells.search import Size, fewer_rows, sizes_of
 from distkern.solvers._cells.tree import Overlap
 from distkern.solvers.base import Problem
@@ -71,8 +70,6 @@ class Sizes:
     quadratic : the loss is solved by a factorisation
     searched : settings are searched on the sample, "full" or "quick"; None: they are not
     maps : of the rows, that may be fitted
-    below : a model under the cells
-    wanted_partitions : whose machines are averaged
     """
 
     problem: Problem
@@ -81,8 +78,6 @@ class Sizes:
     quadratic: bool
     searched: str | None
     maps: tuple[MapChoice, ...] = (MapChoice(),)
-    below: Below | None = None
-    wanted_partitions: int = 1
 
     def __post_init__(self) -> None:
         if self.problem.sparse_numbers is not None and self.problem.n_features > _MOST_COLUMNS:
@@ -96,7 +91,7 @@ class Sizes:
     @property
     def row_bytes(self) -> int:
         """Of a row as it is moved."""
-        return 4 * self.problem.n_features + 17 + (8 * self.problem.n_outputs if self.below else 0)
+        return 4 * self.problem.n_features + 17
 
     @property
     def bucket_rows(self) -> int:
@@ -106,7 +101,7 @@ class Sizes:
 
     @property
     def leaf_share(self) -> float:
-        """Leaves of the trees that are cut from the sample, if none had neighbours."""
+        """Leaves of the tree that is cut from the sample, if none had neighbours."""
         share = self.problem.n_rows / self.bucket_rows
         return LEAVES * share if share > 1.0 else 1.0
 
@@ -130,31 +125,20 @@ class Sizes:
         return depth, copies
 
     @property
-    def n_partitions(self) -> int:
-        """Of rows that are one cell all are the same."""
-        return 1 if self.problem.n_rows <= self.cell_rows else self.wanted_partitions
-
-    @property
-    def n_full(self) -> int:
-        """Buckets of a partition, about: of full ones."""
+    def n_buckets(self) -> int:
+        """Buckets, about: as many as full ones hold the rows and their copies."""
         share = self.problem.n_rows / self.bucket_rows
         return math.ceil(share * self.copies(share))
 
     @property
-    def n_buckets(self) -> int:
-        """Of all partitions, about."""
-        return self.n_partitions * self.n_full
-
-    @property
     def leaf_copies(self) -> float:
-        """Of a row in the leaves of a partition's tree, which has twice as many at most."""
+        """Of a row in the leaves of the sample's tree, which has twice as many at most."""
         return self.copies(2 * self.leaf_share) if self.leaf_share > 1.0 else 1.0
 
     @property
     def most_leaves(self) -> int:
-        """Of the trees that are cut from the sample."""
-        leaves = 2 * 2 ** math.ceil(self.depth(self.leaf_share)) if self.leaf_share > 1.0 else 1
-        return self.n_partitions * leaves
+        """Of the tree that is cut from the sample."""
+        return 2 * 2 ** math.ceil(self.depth(self.leaf_share)) if self.leaf_share > 1.0 else 1
 
     @property
     def map_bytes(self) -> int:
@@ -163,12 +147,12 @@ class Sizes:
 
     @property
     def places_bytes(self) -> int:
-        """Of a map and the trees."""
+        """Of a map and the tree."""
         return self.map_bytes + self.most_leaves * (4 * self.problem.n_features + 32)
 
     @property
     def sample_rows(self) -> int:
-        wanted = max(SAMPLE_ROWS, _LEAF_SAMPLE * LEAVES * self.n_full)
+        wanted = max(SAMPLE_ROWS, _LEAF_SAMPLE * LEAVES * self.n_buckets)
         return min(self.problem.n_rows, wanted, max(_SAMPLE_BYTES // self.row_bytes, 64))
 
     @property

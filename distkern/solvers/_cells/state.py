@@ -66,7 +66,6 @@ class CellsState:
     thresholds: NDArray[np.float32]
     margins: NDArray[np.float32]
     children: NDArray[np.int32]
-    roots: NDArray[np.int32]
     bucket_of_leaf: NDArray[np.int32]
     rows_of_bucket: NDArray[np.int64]
     machines: NDArray[np.uint8]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +17,9 @@ from distkern.common.types import Floats
 #: rows from which a direction is found, and steps of the power iteration
 _DIRECTION_ROWS = 4096
 _STEPS = 16
-#: so that directions differ by their random vectors, and are still those along which rows vary
-_RANDOM_STEPS = 1
 #: numbers of the directions that are gathered at a time
 _GATHERED = 2**16
-_ARRAYS = ("directions", "thresholds", "margins", "children", "roots")
+_ARRAYS = ("directions", "thresholds", "margins", "children")
 #: in which rows vary, of data as it is, about
 _DIMENSIONS = 8.0
 
@@ -54,8 +52,6 @@ _NONE = Overlap(0.0, 1.0)
 class Tree:
     """Half spaces <v, x> <= t, from the root down; a row's leaf is found in the depth of the tree.
 
-    Several trees may be one after the other in the same arrays; each has a leaf for every row.
-
     Rows nearer to the border of a half space than its margin, |<v, x> - t| < margin, are its neighbours: they
     also belong to the leaf on the other side that is theirs there.
 
@@ -63,42 +59,26 @@ class Tree:
     ----------
     directions, thresholds, margins : (n_nodes, d), (n_nodes,) and (n_nodes,) float32
     children : (n_nodes, 2) int32, nodes within the half space and beyond it; leaf k is written -1 - k
-    roots : (n_trees,) int32, their first nodes, or their only leaf, written like this
     """
 
     directions: NDArray[np.float32]
     thresholds: NDArray[np.float32]
     margins: NDArray[np.float32]
     children: NDArray[np.int32]
-    roots: NDArray[np.int32]
 
     @property
     def n_leaves(self) -> int:
-        return len(self.directions) + len(self.roots)
+        return len(self.directions) + 1
 
     @property
-    def first_leaves(self) -> NDArray[np.int32]:
-        """Of each tree, (n_trees,)."""
-        numbers = np.arange(len(self.roots), dtype=np.int32)
-        return np.where(self.roots < 0, -1 - self.roots, self.roots + numbers)
+    def root(self) -> int:
+        """The first node, or the only leaf, written like those of :attr:`children`."""
+        return 0 if len(self.directions) else -1
 
-    @classmethod
-    def joined(cls, trees: Sequence[Tree]) -> Tree:
-        """One after the other."""
-        nodes = np.cumsum([0, *(len(tree.directions) for tree in trees)])
-        leaves = np.cumsum([0, *(tree.n_leaves for tree in trees)])
-        parts = {name: [getattr(tree, name) for tree in trees] for name in _ARRAYS}
-        for name in ("children", "roots"):
-            parts[name] = [
-                np.where(places < 0, places - leaf, places + node).astype(np.int32)
-                for places, node, leaf in zip(parts[name], nodes[:-1], leaves[:-1], strict=True)
-            ]
-        return cls(*map(np.concatenate, parts.values()))
-
-    def leaves(self, rows: Floats, number: int = 0) -> NDArray[np.int32]:
-        """The leaf of each row (n, d) in the tree of that number, (n,); it depends on that row alone."""
-        found = np.full(len(rows), self.roots[number], dtype=np.int32)
-        if self.roots[number] < 0:
+    def leaves(self, rows: Floats) -> NDArray[np.int32]:
+        """The leaf of each row (n, d), (n,); it depends on that row alone."""
+        found = np.full(len(rows), self.root, dtype=np.int32)
+        if self.root < 0:
             return -1 - found
         n_strip = max(1, _GATHERED // rows.shape[1])
         for start in range(0, len(rows), n_strip):
@@ -115,9 +95,8 @@ class Tree:
 
     def members(self, rows: Floats) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.bool_]]]:
         """Each leaf with its rows, neighbours included, in order, and which of them lie in it."""
-        whole = (np.arange(len(rows)), np.ones(len(rows), dtype=bool))
         waiting: list[tuple[int, NDArray[np.intp], NDArray[np.bool_]]] = [
-            (root, *whole) for root in reversed(self.roots.tolist())
+            (self.root, np.arange(len(rows)), np.ones(len(rows), dtype=bool))
         ]
         while waiting:
             node, part, lies = waiting.pop()
@@ -130,15 +109,7 @@ class Tree:
                 waiting.append((int(self.children[node, side]), part[kept], lies[kept] & inside[kept]))
 
     @classmethod
-    def fit(
-        cls,
-        rows: Floats,
-        leaf_rows: int,
-        seed: int,
-        *key: int,
-        overlap: Overlap = _NONE,
-        is_random: bool = False,
-    ) -> Tree:
+    def fit(cls, rows: Floats, leaf_rows: int, seed: int, *key: int, overlap: Overlap = _NONE) -> Tree:
         """Cut until no leaf has more than ``leaf_rows`` rows, but for rows that are all the same.
 
         A part of m rows is cut across its direction of largest variance, where an equal number of leaves to
@@ -150,9 +121,7 @@ class Tree:
         rows : (n, d) float32, in any order
         seed, key : of the vectors from which the directions are found
         overlap : which rows are neighbours of the other side; they count as its rows
-        is_random : directions are random ones, more often those along which the rows vary more
         """
-        steps = _RANDOM_STEPS if is_random else _STEPS
         directions: list[NDArray[np.float32]] = []
         thresholds: list[np.float32] = []
         margins: list[np.float32] = []
@@ -165,7 +134,7 @@ class Tree:
             cut = None
             if len(part) > leaf_rows:
                 generator = stream(seed, Purpose.SAMPLE, *key, len(directions))
-                cut = _cut(rows, part, leaf_rows, overlap.of(len(part)), steps, generator)
+                cut = _cut(rows, part, leaf_rows, overlap.of(len(part)), generator)
             if parent >= 0:
                 children[parent][side] = len(directions) if cut is not None else -1 - n_leaves
             if cut is None:
@@ -184,7 +153,6 @@ class Tree:
             np.array(thresholds, dtype=np.float32),
             np.array(margins, dtype=np.float32),
             np.array(children, dtype=np.int32).reshape(-1, 2),
-            np.array([0 if directions else -1], dtype=np.int32),
         )
 
 
@@ -220,15 +188,10 @@ def _along(rows: Floats, part: NDArray[np.intp], direction: NDArray[np.float32])
 
 
 def _cut(
-    rows: Floats,
-    part: NDArray[np.intp],
-    leaf_rows: int,
-    overlap: float,
-    steps: int,
-    generator: np.random.Generator,
+    rows: Floats, part: NDArray[np.intp], leaf_rows: int, overlap: float, generator: np.random.Generator
 ) -> tuple[NDArray[np.float32], np.float32, np.float32, NDArray[np.float32]] | None:
     """Direction, threshold, margin and <v, x> - t; None if no half space divides the rows."""
-    direction = _direction(rows, part, steps, generator)
+    direction = _direction(rows, part, generator)
     values = _along(rows, part, direction)
     order = np.sort(values)
     n_leaves = -(-len(part) // leaf_rows)
@@ -256,14 +219,12 @@ def _margin(beyond: NDArray[np.float32], overlap: float) -> np.float32:
     return np.float32(margin)
 
 
-def _direction(
-    rows: Floats, part: NDArray[np.intp], steps: int, generator: np.random.Generator
-) -> NDArray[np.float32]:
+def _direction(rows: Floats, part: NDArray[np.intp], generator: np.random.Generator) -> NDArray[np.float32]:
     """Of the largest variance, nearly: power iteration on some of the rows, (d,)."""
     some = rows[part[:: -(-len(part) // _DIRECTION_ROWS)]].astype(np.float64)
     some -= some.mean(axis=0)
     direction = np.asarray(generator.standard_normal(rows.shape[1]))
-    for _ in range(steps):
+    for _ in range(_STEPS):
         moved = some.T @ (some @ direction)
         length = float(np.sqrt(moved @ moved))
         if not length > 0:

@@ -16,12 +16,11 @@ from distkern.common.types import Block, Floats
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.losses.square import Square
 from distkern.maps.mapping import MapChoice, RowMap, fitting_bytes, map_to_arrays
-from distkern.solvers._cells.below import left_over
 from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_costs, solving_bytes
 
 Array = NDArray[np.float64]
-#: mapped rows, their targets, weights and offsets
-Rows: TypeAlias = tuple[Floats, Array, "Array | None", "Array | None"]
+#: mapped rows, their targets and weights
+Rows: TypeAlias = tuple[Floats, Array, "Array | None"]
 
 #: outputs from which on a first trial takes the square loss, which solves all at once
 MANY_OUTPUTS = 4
@@ -88,7 +87,6 @@ class Sampled:
     rows : (n, d), in the order of :func:`~distkern.common.held_out.stratified_order`, equal ones together
     targets : (n, k): -1 and +1, or standardised real numbers
     weights : (n,)
-    offsets : (n, k) what a model below predicts, or None
     """
 
     rows: Floats
@@ -96,7 +94,6 @@ class Sampled:
     weights: Array
     loss: AbstractDualLoss
     seed: int
-    offsets: Array | None = None
 
 
 def try_map(
@@ -110,11 +107,9 @@ def try_map(
     (n_settings, n_held_out) and those of the map
     """
     rows, targets, weights, n_learned = operand.rows, operand.targets, operand.weights, item.n_learned
-    offsets = operand.offsets
-    wanted = left_over(operand.loss, targets, offsets)
-    mapping = RowMap.fit(item.map, rows[: item.n_metric], wanted[: item.n_metric])
+    mapping = RowMap.fit(item.map, rows[: item.n_metric], targets[: item.n_metric])
     learned, asked = (
-        (mapping.apply(rows[part]), targets[part], weights[part], None if offsets is None else offsets[part])
+        (mapping.apply(rows[part]), targets[part], weights[part])
         for part in (slice(n_learned), held_out_slice(rows, n_learned, item.n_held_out))
     )
     loss = operand.loss
@@ -159,13 +154,13 @@ def tried(
     for spec, width in trial.points:
         kernel = mapping.kernel(spec.name, width, **dict(spec.parameters))
         settings = CellSettings(kernel, loss, 1.0, TOLERANCE, MOST_SWEEPS)
-        machines = solve_costs(settings, *learned[:3], seed, trial.costs, learned[3])
+        machines = solve_costs(settings, *learned, seed, trial.costs)
         # one tile of kernel values serves all costs
         coefficients = np.hstack([machine.coefficients for machine in machines])
         constants = np.hstack([machine.constants for machine in machines])
         values = predict_cell(settings, machines[0].rows, coefficients, constants, asked[0])
         for machine, found in zip(machines, np.split(values, len(machines), axis=1), strict=True):
-            losses.append(losses_of(found if asked[3] is None else found + asked[3], *asked[1:3]))
+            losses.append(losses_of(found, *asked[1:]))
             work.append(machine.work + machine.left)
     return np.array(losses).reshape(len(losses), len(asked[1])), np.array(work)
 

@@ -53,7 +53,7 @@ def try_cells(
     """
     number, most = item
     cut = operand.cut
-    rows, lies, offsets = cut.gathered(number, most)
+    rows, lies = cut.gathered(number, most)
     placed = operand.map.apply(np.asarray(rows.features))
     n_settings = sum(len(trial.settings) for trial in operand.trials)
     losses, work = [np.zeros((n_settings, 0))], np.zeros(n_settings)
@@ -61,11 +61,11 @@ def try_cells(
         assert rows.targets is not None
         if len(losses) <= operand.n_cells and len(np.unique(rows.targets[inside])) > 1:
             some, mine = inside[: cut.cell_rows], (own & lies[inside])[: cut.cell_rows]
-            cell, below = rows.take(some), None if offsets is None else offsets[some]
+            cell = rows.take(some)
             is_out = folds_of(np.asarray(cell.features)) == 0
             if is_out.all() or not (is_out & mine).any():
                 continue
-            found = [_tried(cell, mine, is_out, below, cut, trial) for trial in operand.trials]
+            found = [_tried(cell, mine, is_out, cut, trial) for trial in operand.trials]
             losses.append(np.vstack([each for each, _ in found]))
             work += np.concatenate([each for _, each in found])
     release()
@@ -73,12 +73,7 @@ def try_cells(
 
 
 def _tried(
-    rows: Block,
-    lies: NDArray[np.bool_],
-    is_out: NDArray[np.bool_],
-    offsets: Array | None,
-    cut: Cut,
-    trial: Trial,
+    rows: Block, lies: NDArray[np.bool_], is_out: NDArray[np.bool_], cut: Cut, trial: Trial
 ) -> tuple[Array, Array]:
     risk, mapping = cut.risk, trial.fitted
     assert mapping is not None
@@ -89,7 +84,6 @@ def _tried(
             mapping.apply(np.asarray(some.features)),
             risk.targets(some).astype(np.float64),
             risk.repeats(some),
-            None if offsets is None else offsets[numbers],
         )
 
     learned, held = part(np.flatnonzero(~is_out)), part(np.flatnonzero(is_out & lies))
