@@ -40,7 +40,7 @@ class MapChoice:
     @property
     def is_full(self) -> bool:
         """Whether it mixes columns."""
-        return self.metric in ("full", "mixed")
+        return self.metric == "full"
 
     @property
     def is_transform(self) -> bool:

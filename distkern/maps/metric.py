@@ -12,13 +12,12 @@ from distkern.common.tiles import apply, matmul, scratch
 from distkern.common.types import Floats
 
 Array = NDArray[np.float64]
-MetricKind: TypeAlias = Literal["none", "diagonal", "full", "mixed"]
+MetricKind: TypeAlias = Literal["none", "diagonal", "full"]
+#: the more numbers are learned the later
 METRICS: tuple[MetricKind, ...] = get_args(MetricKind)
 
 #: rows that a metric is learned from; its last round may be from more
 METRIC_ROWS, MORE_METRIC_ROWS = 4000, 9216
-#: share of the identity in a mixed metric
-_MIXED = 0.1
 #: multiplications that the gradients of one round may take: fewer rows' gradients are averaged where they
 #: would be more
 _MULTIPLICATIONS = 2e10
@@ -94,10 +93,9 @@ def gradients_of(n_rows: int, n_features: int, n_outputs: int) -> int:
 
 
 def metric_of(total: Array, kind: MetricKind) -> Array:
-    """M from summed outer products, scaled so that its trace is d (full, mixed) or its largest entry 1.
+    """M from summed outer products, scaled so that its trace is d (full) or its largest entry 1 (diagonal).
 
-    Of "diagonal" the sum and M are diagonals, (d,); "mixed" adds a tenth of the identity. Where all gradients
-    are 0 the identity is left, as a diagonal.
+    A diagonal is (d,), as its sum is. Where all gradients are 0 the identity is left, as a diagonal.
     """
     n_features = len(total)
     trace = float(total.sum() if total.ndim == 1 else np.trace(total))
@@ -105,11 +103,7 @@ def metric_of(total: Array, kind: MetricKind) -> Array:
         return np.ones(n_features)
     if kind == "diagonal":
         return np.asarray(total / total.max())
-    metric = total * (n_features / trace)
-    if kind == "mixed":
-        metric[np.diag_indices(n_features)] += _MIXED
-        metric /= 1.0 + _MIXED
-    return metric
+    return np.asarray(total * (n_features / trace))
 
 
 def learn_metric(

@@ -79,7 +79,7 @@ class Cells(AbstractSolver[CellsState]):
     )
     metric: str | None = parameter(
         "auto",
-        Words("auto", "diagonal", "full", "mixed"),
+        Words("auto", "diagonal", "full"),
         NOTHING,
         help="in which distances are measured, learned from gradients; none: Euclidean; auto: searched, or "
         "Euclidean",

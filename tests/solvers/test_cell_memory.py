@@ -86,7 +86,7 @@ def test_a_machine_takes_what_is_planned(monkeypatch, loss, d, equal):
     assert 0.6 * (planned - tiles) < taken < planned
 
 
-@pytest.mark.parametrize(("kind", "d"), [("diagonal", 2500), ("mixed", 300), ("none", 2500)])
+@pytest.mark.parametrize(("kind", "d"), [("diagonal", 2500), ("full", 300), ("none", 2500)])
 def test_a_map_takes_what_is_planned(kind, d):
     """No matrix of all columns is made where only its diagonal is wanted."""
     x, y = rows_of(400, d), rows_of(400, 1, seed=1).astype(np.float64)

@@ -31,12 +31,12 @@ def outcome(score):
 
 
 def test_what_has_no_whole_matrix_goes_on_in_the_1_norm_too():
-    maps = {kind: MapChoice("none", kind) for kind in ("mixed", "diagonal", "none")}
+    maps = {kind: MapChoice("none", kind) for kind in ("full", "diagonal", "none")}
     scores = {
-        ("mixed", MATERN): 0.10,
+        ("full", MATERN): 0.10,
         ("diagonal", MATERN): 0.11,
         ("none", MATERN): 0.12,
-        ("mixed", LAPLACIAN): 0.20,
+        ("full", LAPLACIAN): 0.20,
         ("diagonal", LAPLACIAN): 0.21,
     }
     outcomes = {
@@ -45,10 +45,10 @@ def test_what_has_no_whole_matrix_goes_on_in_the_1_norm_too():
         for width in (0.3, 3.0)
     }
     ranking = rankings.Ranking(Space(tuple(maps.values())), 2, outcomes)
-    last = ranking.finalists((1.0,), (1.0,), ("mixed", False))
+    last = ranking.finalists((1.0,), (1.0,), ("full", False))
     found = {(trial.map.metric, trial.points[0][0].name): trial for trial in last}
     assert set(found) == {
-        ("mixed", "matern"),
+        ("full", "matern"),
         ("diagonal", "matern"),
         ("none", "matern"),
         ("diagonal", "laplacian"),

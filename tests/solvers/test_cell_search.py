@@ -204,7 +204,7 @@ def test_no_more_settings_are_tried_on_whole_cells_than_are_outlined():
     city_block = KernelSpec("laplacian")
     kinds = [(MapChoice("none", "full", rounds), MATERN[0]) for rounds in (1, 2, 3)]
     kinds += [(MapChoice("ranks", "full", rounds), MATERN[0]) for rounds in (1, 2, 3)]
-    kinds += [(MapChoice("none", "mixed"), MATERN[0])]
+    kinds += [(MapChoice("ranks", "diagonal"), city_block)]
     for kernel in (MATERN[0], city_block):
         kinds += [(MapChoice("none", kind), kernel) for kind in ("diagonal", "none")]
     space = Space(tuple(dict.fromkeys(kind for kind, _ in kinds)), (*MATERN, city_block))
@@ -214,12 +214,12 @@ def test_no_more_settings_are_tried_on_whole_cells_than_are_outlined():
         for place, each in enumerate(settings)
     }
     ranking = rankings.Ranking(space, 6, outcomes)
-    assert ranking.cutting.map.metric == "mixed"
+    assert ranking.cutting.map == MapChoice("ranks", "diagonal")
     assert len(ranking.finalists((1.0,), (1.0,), ranking.cutting.map.family)) == MOST_TRIALS
 
 
 def test_cells_are_not_cut_by_a_whole_metric_where_there_is_another():
-    maps = {kind: MapChoice("none", kind) for kind in ("full", "mixed", "diagonal")}
+    maps = {kind: MapChoice("none", kind) for kind in ("full", "diagonal")}
 
     def ranking(*kinds):
         outcomes = {
@@ -230,16 +230,14 @@ def test_cells_are_not_cut_by_a_whole_metric_where_there_is_another():
         }
         return rankings.Ranking(Space(tuple(maps.values())), 3, outcomes)
 
-    assert ranking("full", "mixed", "diagonal").cutting.map.metric == "mixed"
+    assert ranking("full", "diagonal").cutting.map.metric == "diagonal"
     assert ranking("diagonal", "full").cutting.map.metric == "diagonal"
     assert ranking("full").cutting.map.metric == "full"
 
 
 def test_a_diagonal_is_taken_unless_a_whole_metric_is_surely_better():
     generator = np.random.default_rng(0)
-    diagonal, whole = (
-        Setting(MapChoice("none", kind), MATERN[0], 1.0, 1.0) for kind in ("diagonal", "mixed")
-    )
+    diagonal, whole = (Setting(MapChoice("none", kind), MATERN[0], 1.0, 1.0) for kind in ("diagonal", "full"))
     for gain, expected in ((0.01, diagonal), (0.2, whole)):
         wrong = generator.random(2000) < 0.3
         better = np.where(generator.random(2000) < gain, 0.0, wrong)

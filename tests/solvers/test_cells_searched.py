@@ -87,7 +87,7 @@ def test_a_metric_and_a_transform_without_a_search():
     X, y = noisy_columns(2000)
     model = Classifier(scale="standard", metric="diagonal", random_state=0).fit(X[:1500], y[:1500])
     assert model.score(X[1500:], y[1500:]) > 0.93
-    regressor = Regressor(scale="normal", metric="mixed", random_state=0)
+    regressor = Regressor(scale="normal", metric="full", random_state=0)
     assert (
         regressor.fit(X, np.sin(2 * X[:, 0]) + X[:, 1] / 100).score(X, np.sin(2 * X[:, 0]) + X[:, 1] / 100)
         > 0.9

@@ -59,7 +59,7 @@ def variants(done: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     fixed = {**chosen, "search": None}
     yield "defaults, quick", {"search": "quick"}
     yield "the same settings given", fixed
-    for metric in ("none", "diagonal", "full", "mixed"):
+    for metric in ("none", "diagonal", "full"):
         yield f"metric {metric}", {**fixed, "metric": None if metric == "none" else metric}
     for kernel in ("matern", "laplacian", "rbf"):
         given = {"scale": chosen["scale"], "metric": chosen["metric"], "kernel": kernel}

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.common.scores import mean_difference
 from distkern.maps.mapping import Family, MapChoice, RowMap
+from distkern.maps.metric import METRICS
 from distkern.solvers._cells.space import Space
 from distkern.solvers._cells.trials import KernelSpec, Setting, Trial, worth_its_work
 
@@ -157,8 +158,6 @@ def _is_plain(setting: Setting) -> bool:
     return is_euclidean(setting) and setting.map.metric == "none"
 
 
-#: by the numbers that are learned
-_METRICS = {"none": 0, "diagonal": 1, "full": 2, "mixed": 2}
 #: kinds of settings that are less work or learn fewer numbers, each of the one before
 SIMPLE = (is_euclidean, _is_diagonal, _is_plain)
 #: metrics of the second round on whole cells, at most: plain settings have none, what cuts them may have one
@@ -202,7 +201,7 @@ def _simplest(outcomes: dict[Setting, Outcome], leaders: list[Setting]) -> Setti
     for is_simple in SIMPLE:
         others = [] if is_simple(best) else filter(is_simple, leaders)
         for setting in others:
-            if _METRICS[setting.map.metric] > _METRICS[best.map.metric]:
+            if METRICS.index(setting.map.metric) > METRICS.index(best.map.metric):
                 continue
             mean, error = mean_difference(outcomes[setting].losses(), outcomes[best].losses())
             if mean <= _CERTAIN * error:

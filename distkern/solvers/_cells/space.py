@@ -44,7 +44,7 @@ class Space:
 
 def maps_of(
     transforms: Sequence[TransformKind] = ("none", "standard", "normal", "ranks"),
-    metrics: Sequence[tuple[MetricKind, int]] = (("none", 1), ("diagonal", 3), ("full", 1), ("mixed", 3)),
+    metrics: Sequence[tuple[MetricKind, int]] = (("none", 1), ("diagonal", 3), ("full", 1)),
 ) -> tuple[MapChoice, ...]:
     """All pairs of a transform and a (metric, rounds)."""
     return tuple(MapChoice(transform, kind, rounds) for transform in transforms for kind, rounds in metrics)
