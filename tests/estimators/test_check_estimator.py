@@ -1,7 +1,12 @@
-"""Every estimator passes scikit-learn's own checks, without exceptions."""
+"""Every estimator passes scikit-learn's own checks, without exceptions.
+
+Estimators share the code that takes rows, targets and weights in. One of those that share it is given all
+checks; the others are given those of what they have by themselves (constructor, solver, model), and the rest
+are slow tests.
+"""
 
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from distkern.runs.algorithms import algorithms
 from small import taken
@@ -23,6 +28,57 @@ STEPS = {
 }
 
 
+#: one estimator of each base class that takes in rows or predicts in its own way
+WHOLE = {
+    "auto",
+    "cells_regressor",
+    "csvrg",
+    "dsg_density_ratio",
+    "dsg_gaussian_process",
+    "dsg_novelty",
+    "newton",
+    "newton_regressor",
+    "simba",
+}
+#: checks of what the base classes do with rows, targets, weights and names, before and after a solver
+SHARED = {
+    "check_classifier_data_not_an_array",
+    "check_classifiers_classes",
+    "check_classifiers_train(readonly_memmap=True)",
+    "check_classifiers_train(readonly_memmap=True,X_dtype=float32)",
+    "check_dict_unchanged",
+    "check_dont_overwrite_parameters",
+    "check_dtype_object",
+    "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix",
+    "check_estimator_sparse_tag",
+    "check_estimators_dtypes",
+    "check_estimators_fit_returns_self",
+    "check_estimators_nan_inf",
+    "check_estimators_overwrite_params",
+    "check_estimators_pickle(readonly_memmap=True)",
+    "check_f_contiguous_array_estimator",
+    "check_fit2d_predict1d",
+    "check_fit_check_is_fitted",
+    "check_methods_sample_order_invariance",
+    "check_n_features_in",
+    "check_n_features_in_after_fitting",
+    "check_pipeline_consistency",
+    "check_positive_only_tag_during_fit",
+    "check_regressor_data_not_an_array",
+    "check_regressors_int",
+    "check_regressors_train(readonly_memmap=True)",
+    "check_regressors_train(readonly_memmap=True,X_dtype=float32)",
+    "check_sample_weight_equivalence_on_sparse_data",
+    "check_sample_weights_list",
+    "check_sample_weights_not_an_array",
+    "check_sample_weights_not_overwritten",
+    "check_sample_weights_pandas_series",
+    "check_sample_weights_shape",
+    "check_supervised_y_2d",
+}
+
+
 def few(kind):
     """The defaults but for what a fit takes long by."""
     names = taken(kind, {})
@@ -30,6 +86,36 @@ def few(kind):
     return kind(**settings | STEPS.get(kind.name, {}))
 
 
-@parametrize_with_checks([few(kind) for kind in algorithms().values()])
+def name_of(check):
+    """The name of a check, with what it is called with."""
+    given = ",".join(f"{name}={getattr(value, '__name__', value)}" for name, value in check.keywords.items())
+    return check.func.__name__ + (f"({given})" if given else "")
+
+
+def checks():
+    """Every estimator with every check; those of what is shared are slow but for ``WHOLE``."""
+    for kind in algorithms().values():
+        for estimator, check in estimator_checks_generator(few(kind)):
+            name = name_of(check)
+            slow = name in SHARED and kind.name not in WHOLE
+            yield pytest.param(
+                estimator, check, id=f"{kind.name}-{name}", marks=[pytest.mark.slow] if slow else []
+            )
+
+
+CHECKS = list(checks())
+
+
+@pytest.mark.parametrize(("estimator", "check"), CHECKS)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
+
+
+def test_what_estimators_share_has_all_checks():
+    """A base class that none of ``WHOLE`` has, or a check of another name, would be left out silently."""
+    assert {name_of(case.values[1]) for case in CHECKS if not case.marks} >= SHARED
+    kinds = algorithms().values()
+    for base in {base for kind in kinds for base in kind.__mro__}:
+        having = [kind for kind in kinds if issubclass(kind, base)]
+        if len({kind.__module__ for kind in having}) > 1:
+            assert any(kind.name in WHOLE for kind in having), base
