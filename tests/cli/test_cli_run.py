@@ -20,18 +20,8 @@ from distkern.engine.budget import PAGES_BYTES
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
 
-SMALL = [
-    "--scheduler",
-    "synchronous",
-    "--algorithm",
-    "csvrg",
-    "--set",
-    "n_landmarks=40",
-    "--set",
-    "gamma=0.3",
-    "--set",
-    "stages=2",
-]
+CHOSEN = ["--algorithm", "csvrg", "--set", "n_landmarks=40", "--set", "gamma=0.3", "--set", "stages=2"]
+SMALL = ["--scheduler", "synchronous", *CHOSEN]
 FIELDS = {
     "stage",
     "passes",
@@ -249,7 +239,7 @@ def test_inspect(data: Path, model: Path, tmp_path: Path, capsys: pytest.Capture
 
 
 def test_plan_says_whether_it_fits(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["plan", "--data", str(data), "--workers", "2"]
+    arguments = ["plan", "--data", str(data), "--workers", "2", *CHOSEN]
     assert main([*arguments, "--memory-limit", "8GiB", "--json"]) == 0
     planned = printed(capsys)
     assert planned["fits"]
@@ -267,7 +257,7 @@ def test_plan_counts_the_dashboard_only_where_workers_serve_one(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def worker_bytes(*flags: str) -> int:
-        assert main(["plan", "--data", str(data), "--workers", "1", "--json", *flags]) == 0
+        assert main(["plan", "--data", str(data), "--workers", "1", "--json", *CHOSEN, *flags]) == 0
         return int(printed(capsys)["worker_bytes"])
 
     assert worker_bytes() == worker_bytes("--dashboard") == worker_bytes("--no-dashboard") + PAGES_BYTES
