@@ -157,7 +157,9 @@ def test_equals_a_plain_loop():
     assert not np.array_equal(turned.w, w)
 
 
-def test_parties_lost_workers_and_resumption_change_no_bit():
+def test_parties_lost_workers_and_resumption_change_no_bit(monkeypatch):
+    # of 32 passes in a stage, as few rows have, each would be made again by a party that is built anew
+    monkeypatch.setattr("distkern.solvers.sdca._MOST_PASSES", 4)
     for dtype in ("float32", "float64"):
         blocks = waves(classes=3, dtype=dtype)
         subject = solver("hinge", 3)
