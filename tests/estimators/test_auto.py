@@ -81,7 +81,7 @@ def test_noisy_rows_of_a_smooth_function_get_kernels_at_landmarks():
 
 def test_fine_structure_of_many_rows_gets_exact_machines():
     generator = np.random.default_rng(0)
-    X = generator.uniform(0, 20, size=(40_000, 2)).astype(np.float32)
+    X = generator.uniform(0, 20, size=(20_000, 2)).astype(np.float32)
     y = (np.floor(X).sum(axis=1) % 2).astype(int)
     found, because = chosen(KernelClassifier(random_state=0), X, y)
     assert (found, because) == ("cells", "of 2 dense columns, and by log loss on held-out rows of a sample")
@@ -90,9 +90,9 @@ def test_fine_structure_of_many_rows_gets_exact_machines():
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_lines_get_a_linear_machine(task):
     generator = np.random.default_rng(0)
-    X = generator.normal(size=(1500, 6)).astype(np.float32)
-    # of classes that overlap, and of numbers
-    y = X @ np.arange(1.0, 7.0) + 10 * generator.logistic(size=1500)
+    X = generator.normal(size=(600, 6)).astype(np.float32)
+    # classes that overlap, and numbers
+    y = X @ np.arange(1.0, 7.0) + 10 * generator.logistic(size=600)
     model = KernelClassifier(random_state=0) if task == "classification" else KernelRegressor(random_state=0)
     assert chosen(model, X, (y > 0).astype(int) if task == "classification" else y)[0] == "newton"
     assert model.machine_.features == "linear"
@@ -100,21 +100,21 @@ def test_lines_get_a_linear_machine(task):
 
 def test_rare_positives_are_ranked_and_have_probabilities():
     generator = np.random.default_rng(0)
-    X = generator.normal(size=(5000, 8)).astype(np.float32)
+    X = generator.normal(size=(5000, 4)).astype(np.float32)
     chances = 1 / (1 + np.exp(5.2 - X[:, 0] - X[:, 1]))
     y = (generator.random(5000) < chances).astype(int)
     assert 0.01 < y.mean() < 0.03
-    model = KernelClassifier(random_state=0).fit(X[:4000], y[:4000])
-    found = model.predict_proba(X[4000:])[:, 1]
-    assert roc_auc_score(y[4000:], found) > roc_auc_score(y[4000:], chances[4000:]) - 0.05
-    assert abs(found.mean() - y[4000:].mean()) < 0.01
+    model = KernelClassifier(random_state=0).fit(X[:3000], y[:3000])
+    found = model.predict_proba(X[3000:])[:, 1]
+    assert roc_auc_score(y[3000:], found) > roc_auc_score(y[3000:], chances[3000:]) - 0.05
+    assert abs(found.mean() - y[3000:].mean()) < 0.01
 
 
 @pytest.mark.parametrize("copies", [1, 3])
 def test_held_out_noise_is_noise_copies_included(copies):
     generator = np.random.default_rng(0)
-    X = np.tile(generator.normal(size=(1000, 4)), (copies, 1))
-    y = np.tile(generator.integers(0, 2, 1000), copies)
+    X = np.tile(generator.normal(size=(400, 4)), (copies, 1))
+    y = np.tile(generator.integers(0, 2, 400), copies)
     model = KernelClassifier(random_state=0)
     # as many rows of either kind, so that none are merged
     X, y = np.vstack([X] * (3 // copies)), np.tile(y, 3 // copies)
@@ -125,7 +125,7 @@ def test_held_out_noise_is_noise_copies_included(copies):
 
 
 def test_settings_of_the_choice_are_overridden_by_name():
-    X, y = curved(1000)
+    X, y = curved(300)
     model = KernelClassifier(settings={"n_landmarks": 64, "nu": 1e-3}, random_state=0).fit(X, y)
     assert (model.algorithm_, len(model.machine_.landmarks_), model.machine_.nu) == ("newton", 64, 1e-3)
     with pytest.raises(InputError, match="is no hyperparameter of newton, which was chosen"):
@@ -222,7 +222,7 @@ def test_what_was_chosen_instead_is_kept(tmp_path: Path, monkeypatch):
 
 
 def test_a_saved_model_is_the_same(tmp_path: Path):
-    X, score = wide("linear")
+    X, score = wide("linear", 150)
     for model, y in ((KernelClassifier(random_state=0), score > 0), (KernelRegressor(random_state=0), score)):
         folder = tmp_path / model.name
         model.fit(X, y).save(folder)
