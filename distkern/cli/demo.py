@@ -25,7 +25,7 @@ _TEST_SHARE = 0.01
 #: 1 MiB: the features of some blocks, 512 a row, are on their way to the driver at any time
 _ROWS_PER_SHARD = 4_096
 #: of the same rows, what the machine that is chosen for them is shown on, at most: seconds and not minutes
-_CHOSEN_ROWS, _CHOSEN_BYTES, _ASKED_ROWS = 8_192, 32 * 2**20, 16_384
+_CHOSEN_ROWS, _CHOSEN_BYTES, _ASKED_ROWS = 8_192, 64 * 2**20, 8_192
 
 
 @click.command()
@@ -170,7 +170,7 @@ def _choice(dataset: Dataset, job: Any, terminal: Terminal) -> list[str]:
     from distkern.monitor.text import in_percent, in_time
 
     train, started = dataset.train, time.monotonic()
-    n_rows = min(train.n_rows, _CHOSEN_ROWS, max(1, _CHOSEN_BYTES // (4 * train.row_numbers)))
+    n_rows = min(train.n_rows, _CHOSEN_ROWS, max(1, _CHOSEN_BYTES // (8 * train.row_numbers)))
     labels, source = train.labels, dataset.test if dataset.test is not None else train
     assert labels is not None
     if len(set(labels[:n_rows].tolist())) < 2:

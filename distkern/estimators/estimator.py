@@ -413,7 +413,7 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         InputError
-            If the split has other columns or was scaled in another way.
+            If the split has other columns, or rows of norm 1 where those of the fit had other norms.
         """
         return preparation_of(self, split.dataset)
 

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from distkern.common.errors import InputError
-from distkern.common.parameters import AUTO
 from distkern.common.sparse import Rows, SparseRows
 from distkern.engine.dask.arrays import is_dask, map_rows, map_source
 from distkern.engine.dask.frames import map_frame, partitions
@@ -82,7 +81,8 @@ def _spooled(
 
 
 def encoded_frame(estimator: Any, table: Table, X: Any) -> Any:
-    """Features (n, d) float32 of a frame, scaled; a Dask frame of them of a Dask frame.
+    """Features (n, d) float32 of a frame, or of an array of its columns, scaled; a Dask frame or array of
+    them of one of Dask's.
 
     Raises
     ------
@@ -91,13 +91,36 @@ def encoded_frame(estimator: Any, table: Table, X: Any) -> Any:
     """
     ignored = {*table.ignored, getattr(estimator, "target_name_", None)}
     encode = partial(encode_frame, table, estimator.scaling_ or Scaling(), ignored)
-    return map_frame(encode, X, table.features) if is_dask(X) else encode(X)
+    if not is_dask(X):
+        return encode(X)
+    if not hasattr(X, "columns"):
+        return map_rows(encode, X, np.dtype(np.float32), table.n_features)
+    return map_frame(encode, X, table.features)
 
 
 def _are_encoded(table: Table, X: Any) -> bool:
-    """Whether ``X`` is an array of encoded rows of a table, by its width."""
-    shape: tuple[int, ...] = () if hasattr(X, "columns") else getattr(X, "shape", ())
-    return len(shape) == 2 and shape[1] == table.n_features != len(table.columns)
+    """Whether ``X`` is an array of encoded rows of a table, by its width and by what it holds.
+
+    Raises
+    ------
+    InputError
+        If an array of numbers may as well be of the table's columns, and these become other numbers.
+    """
+    if hasattr(X, "columns"):
+        return False
+    array = X if hasattr(X, "shape") else np.asarray(X)
+    if array.ndim != 2 or array.shape[1] != table.n_features:
+        return False
+    if len(table.columns) != table.n_features:
+        return True
+    if array.dtype.kind not in "biuf" or all(column.encoding == "number" for column in table.columns):
+        # numbers are encoded as they are
+        return False
+    raise InputError(
+        f"an array of {table.n_features} columns may be of the table's columns or of encoded rows",
+        where="X",
+        mend="give a frame of the table's columns, or a split of a data set",
+    )
 
 
 def at_rows(
@@ -110,8 +133,8 @@ def at_rows(
     """What ``function_after`` makes of what is still to be done to rows, at those of ``X``: lazy for Dask
     arrays and splits, (n,) or (n, n_columns), and then of ``dtype`` (None: that of the rows).
 
-    Where the model is of a table, arrays of as many columns as encoded rows have are those, scaled as they
-    are in its data set; ``split[:]`` gives such.
+    Rows are in their own units, and are scaled here as those of the fit were. Where the model is of a table,
+    arrays of as many columns as encoded rows have are those; ``split[:]`` gives such.
     """
     from scipy.sparse import issparse
     from sklearn.utils.validation import check_array, validate_data
@@ -125,10 +148,7 @@ def at_rows(
         encoded = None if wanted is None else Preparation(dtype=wanted)
         function, X = function_after(encoded), encoded_frame(estimator, estimator.table_, X)
     else:
-        # encoded rows are scaled as they are stored, unless the fit did that
-        by_fit = "scale" in estimator.found_ or estimator.row_scale() not in (AUTO, "none")
-        scaling = estimator.scaling_ if by_fit or not is_encoded else None
-        function = function_after(Preparation(scaling=scaling, dtype=wanted))
+        function = function_after(Preparation(scaling=estimator.scaling_, dtype=wanted))
         X = X if is_encoded else put_in_order(estimator, X)
         own = own if getattr(X, "dtype", None) == own else np.dtype(np.float64)
         if is_dask(X) and not is_encoded:

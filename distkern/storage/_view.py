@@ -37,15 +37,22 @@ class RowsView(AbstractSource):
         return self.n_rows, self.n_features
 
     def __getitem__(self, rows: Any) -> Any:
-        """Features by position: a slice, positions or a mask give (n, n_features) float32, one position
-        (n_features,); sparse ones as a matrix of SciPy. They are stored scaled, see ``dataset.scaling``."""
-        taken = self._taken(self._positions(rows))
+        """Features by position, in their own units: a slice, positions or a mask give (n, n_features), one
+        position (n_features,); sparse ones as a matrix of SciPy.
+
+        They are float32 as they are stored, or float64 where the data set was scaled when it was stored,
+        which is undone (``dataset.scaling``). The scaling ``unit`` cannot be: such rows have norm 1.
+        """
+        taken = self._in_own_units(self._positions(rows))
         found = taken.to_scipy() if isinstance(taken, SparseRows) else taken
         return found[0] if isinstance(rows, int | np.integer) else found
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        features = self._taken(np.arange(self.n_rows))
+        features = self._in_own_units(np.arange(self.n_rows))
         return np.asarray(converted(features, sparse=False), dtype=dtype)
+
+    def _in_own_units(self, positions: NDArray[np.int64]) -> Rows:
+        return self.dataset.scaling.in_own_units(self._taken(positions))
 
     def _positions(self, rows: Any) -> NDArray[np.int64]:
         everything = range(self.n_rows)
@@ -101,12 +108,12 @@ class RowsView(AbstractSource):
         return values if classes is None else classes[values]
 
     def head(self, n_rows: int = 5) -> Any:
-        """The first rows as a frame of pandas, the target last; features are as they are stored, scaled."""
+        """The first rows as a frame of pandas, the target last; features are in their own units."""
         import pandas as pd
 
         n_rows = max(0, min(n_rows, self.n_rows))
         names = self.dataset.feature_names
-        features = np.asarray(converted(self._taken(np.arange(n_rows)), sparse=False))
+        features = np.asarray(converted(self._in_own_units(np.arange(n_rows)), sparse=False))
         frame = pd.DataFrame(features, columns=None if names is None else list(names))
         labels = self._labels(n_rows)
         if labels is not None:
@@ -114,8 +121,8 @@ class RowsView(AbstractSource):
         return frame
 
     def to_dask(self) -> tuple[Any, Any]:
-        """Features and labels as lazy Dask arrays, a block for each shard; of sparse data the blocks are
-        matrices of SciPy. The labels are None if there are none."""
+        """Features and labels as lazy Dask arrays, a block for each shard; features are what ``split[:]``
+        gives, of sparse data in blocks that are matrices of SciPy. The labels are None if there are none."""
         # nothing in this layer loads Dask
         arrays: tuple[Any, Any] = import_module("distkern.engine.dask.arrays").arrays_of_split(self)
         return arrays

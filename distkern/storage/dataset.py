@@ -92,8 +92,8 @@ class Dataset:
 class Split(RowsView):
     """The training or the test rows of a data set: float32 features in shards, dense or sparse.
 
-    ``split[10:20]`` reads rows, ``split.labels`` labels, ``split.head()`` is a frame, ``split.to_dask()``
-    gives Dask arrays; see :class:`~distkern.storage._view.RowsView`.
+    ``split[10:20]`` reads rows, in their own units, ``split.labels`` labels, ``split.head()`` is a frame,
+    ``split.to_dask()`` gives Dask arrays; see :class:`~distkern.storage._view.RowsView`.
 
     Attributes
     ----------

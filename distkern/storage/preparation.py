@@ -46,7 +46,7 @@ class Preparation:
     Attributes
     ----------
     order : (n_features,) which column of the rows is each column of the model; None if they are in order
-    scaling : None for rows that are scaled already
+    scaling : of the rows as they come; None for rows that are scaled as those of the model already
     dtype : of the prepared rows; None for what the caller asks for
     """
 
@@ -83,6 +83,9 @@ def preparation_for(
 ) -> Preparation | None:
     """What is still to be done to the stored rows of a data set; None if nothing is.
 
+    Rows that were stored scaled in another way are brought back to their own units and scaled as those of
+    the fit, both in one step.
+
     Parameters
     ----------
     n_features, names, own : of the rows the model was trained on: columns, their names, their scaling, each
@@ -92,7 +95,7 @@ def preparation_for(
     Raises
     ------
     InputError
-        If the columns are others, or the data set was scaled in another way.
+        If the columns are others, or one of the scalings divided rows by their norms and the other did not.
     """
     where = str(dataset.path)
     if (None if table is None else table.columns) != (
@@ -113,11 +116,19 @@ def preparation_for(
             mend="predict on data with the columns of the training data",
         )
     stored = dataset.scaling if order is None else dataset.scaling.reordered(order)
-    scaling = None if own is None or stored == own else own
-    if scaling is not None and stored.kind != "none":
+    wanted = Scaling() if own is None else own
+    try:
+        scaling = wanted.of_stored(stored)
+    except InputError:
+        mend = "shard it with --scale none: the model will scale them"
+        if wanted.kind == "none":
+            mend = "shard it with --scale none, or, if the fit was to rows of it, give these rows: split[:]"
         raise InputError(
-            f"its rows are stored scaled ({stored.kind}), not as those of the fit ({scaling.kind})",
+            f"its rows are stored scaled ({stored.kind}), not as those of the fit ({wanted.kind}), and "
+            "norms cannot be undone",
             where=where,
-            mend="shard it with --scale none: the model will scale them",
-        )
-    return None if order is None and scaling is None else Preparation(order, scaling)
+            mend=mend,
+        ) from None
+    if scaling.kind == "none":
+        return None if order is None else Preparation(order)
+    return Preparation(order, scaling)

@@ -112,6 +112,39 @@ class Scaling:
             return self
         return Scaling(self.kind, self.shift[order], self.factor[order])
 
+    def of_stored(self, stored: Scaling) -> Scaling:
+        """This scaling for rows that are stored scaled by ``stored``: the stored scaling is undone first.
+
+        x' = (s - (shift - shift_s) factor_s) factor / factor_s, for s = (x - shift_s) factor_s. The scaling
+        "none" so gives rows back in their own units. Norms that rows were divided by (``unit``) are not
+        stored, so rows of norm 1 are what they are.
+
+        Raises
+        ------
+        InputError
+            If one of two different scalings is ``unit``.
+        """
+        if self == stored:
+            return Scaling()
+        if stored.kind == "none":
+            return self
+        if stored.shift is None or stored.factor is None:
+            raise InputError("norms of rows that were divided by them are not stored")
+        if self.kind == "none":
+            return Scaling(stored.kind, -stored.shift * stored.factor, 1.0 / stored.factor)
+        if self.shift is None or self.factor is None:
+            raise InputError("rows that were shifted have other norms")
+        # the name decides whether sparse rows are refused
+        kind = self.kind if stored.kind in SPARSE_KINDS else stored.kind
+        return Scaling(kind, (self.shift - stored.shift) * stored.factor, self.factor / stored.factor)
+
+    def in_own_units(self, rows: Rows) -> Rows:
+        """Rows that this scaling has made, as they were before it: float64, or as they are for ``none`` and
+        ``unit``, which cannot be undone."""
+        if self.factor is None:
+            return rows
+        return Scaling().of_stored(self).apply_rows(rows, np.float64)
+
     def to_json(self) -> dict[str, Any]:
         """Plain numbers and lists, exact."""
         return {

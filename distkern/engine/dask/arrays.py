@@ -147,15 +147,17 @@ def aligned(array: Any, rows: Sequence[int]) -> Any:
 
 
 def arrays_of_split(split: Any) -> tuple[Any, Any]:
-    """Features and labels of a data set's split as lazy Dask arrays, a block for each shard."""
+    """Features in their own units and labels of a data set's split as lazy Dask arrays, a block a shard."""
     import dask.array as da
     from scipy.sparse import csr_matrix
 
-    meta = csr_matrix((0, 0), dtype=split.dtype) if split.is_sparse else np.empty((0, 0), dtype=split.dtype)
+    scaling = split.dataset.scaling
+    own = np.dtype(np.float32 if scaling.factor is None else np.float64)
+    meta = csr_matrix((0, 0), dtype=own) if split.is_sparse else np.empty((0, 0), dtype=own)
     features, labels = [], []
     for index, n_rows in enumerate(split.block_rows):
         reader = split.reader(index)
-        part = delayed(_features, pure=True)(reader)
+        part = delayed(_features, pure=True)(reader, scaling)
         features.append(da.from_delayed(part, shape=(n_rows, split.n_features), meta=meta))
         if split.dataset.task != "none":
             classes = split.dataset.classes
@@ -165,8 +167,8 @@ def arrays_of_split(split: Any) -> tuple[Any, Any]:
     return da.concatenate(features), da.concatenate(labels) if labels else None
 
 
-def _features(reader: Any) -> Any:
-    rows = reader().features
+def _features(reader: Any, scaling: Any) -> Any:
+    rows = scaling.in_own_units(reader().features)
     return rows.to_scipy() if isinstance(rows, SparseRows) else rows
 
 
@@ -176,16 +178,22 @@ def _labels(reader: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
 
 
 def map_rows(function: Callable[[Any], Any], features: Any, dtype: Any, n_columns: int | None) -> Any:
-    """A lazy Dask array of ``function`` of each block of rows: (n,), or (n, n_columns)."""
+    """A lazy Dask array of ``function`` of each block of rows, dense or sparse: (n,), or (n, n_columns)."""
     import dask.array as da
 
-    array = as_array(features)
+    array, own = as_array(features), partial(_apply_to_block, function)
     if len(array.chunks[1]) > 1:
         array = array.rechunk({1: -1})
     rows = array.chunks[0]
     if n_columns is None:
-        return da.map_blocks(function, array, dtype=dtype, drop_axis=1, chunks=(rows,))
-    return da.map_blocks(function, array, dtype=dtype, chunks=(rows, (n_columns,)))
+        meta = np.empty(0, dtype=dtype)
+        return da.map_blocks(own, array, dtype=dtype, drop_axis=1, chunks=(rows,), meta=meta)
+    meta = np.empty((0, 0), dtype=dtype)
+    return da.map_blocks(own, array, dtype=dtype, chunks=(rows, (n_columns,)), meta=meta)
+
+
+def _apply_to_block(function: Callable[[Any], Any], rows: Any) -> Any:
+    return function(SparseRows.of_scipy(rows.tocsr()) if hasattr(rows, "tocsr") else rows)
 
 
 def map_source(
