@@ -140,7 +140,7 @@ def _model(path: Place) -> Found:
     if (measured := model.importances_) is not None:
         record["importances"] = asdict(measured)
         told = [f"{name} {text}" for name, _, text in measured.texts]
-        facts["importance"] = f"{_listed(told)} ({measured.told})"
+        facts["importance"] = f"{_listed(told)} ({measured.told})" if told else measured.told
     if (weights := getattr(model, "metric_importances_", None)) is not None:
         record["metric_importances"] = weights.tolist()
         features = names if model.table_ is None else model.table_.features

@@ -15,8 +15,11 @@ def importance_table(importances: Sequence[tuple[str, float, str]], told: str) -
     Parameters
     ----------
     importances : columns, their numbers and the texts of these, the largest first; negative ones get no bar
-    told : what the numbers are
+    told : what the numbers are, or why there are none
     """
+    told = f"{told[:1].upper()}{told[1:]}."
+    if not importances:
+        return f'<p class="quiet">{html.escape(told)}</p>'
     shown, rest = importances[:MOST], importances[MOST:]
     largest = max(shown[0][1], 1e-300)
     rows = "".join(
@@ -25,7 +28,4 @@ def importance_table(importances: Sequence[tuple[str, float, str]], told: str) -
         for name, number, text in shown
     )
     others = f" None of the other {len(rest):,} costs more than {rest[0][2]}." if rest else ""
-    return (
-        f'<p class="quiet">{html.escape(told[:1].upper() + told[1:])}.{others}</p>'
-        f'<table class="bars">{rows}</table>'
-    )
+    return f'<p class="quiet">{html.escape(told)}{others}</p><table class="bars">{rows}</table>'

@@ -59,8 +59,8 @@ def write_report(
     ----------
     path : the HTML file
     facts : "title" and "summary" are texts, "headline" a mapping shown large, "importances" columns with a
-        number and its text, and "importances are" what they are; every other key is the heading of a table
-        and its value the mapping of names to values in it
+        number and its text, and "importances are" what they are or why there are none; every other key is the
+        heading of a table and its value the mapping of names to values in it
     history : the lines of ``metrics.jsonl``, one per stage; the last one's notes and warnings are shown
     passes : what the passes of the run took
     parts : HTML of what the model makes of the test rows
@@ -95,7 +95,7 @@ def render(
             stage_table(history),
         ]
     body += parts
-    if facts.get("importances"):
+    if "importances" in facts:
         table = importance_table(facts["importances"], facts["importances are"])
         body += ["<h2>Feature importance</h2>", table]
     if passes:

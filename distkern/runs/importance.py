@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,18 +15,20 @@ from distkern.common import blas
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, SparseRows, stacked
 from distkern.common.types import Block
+from distkern.engine.budget import Machine
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
-from distkern.engine.plan import Extent
+from distkern.engine.plan import Extent, PassPlan
 from distkern.engine.plan_run import needed_bytes, plan_run
-from distkern.monitor.text import magnitude
-from distkern.passes import Cost, Each, Reduce
+from distkern.monitor.text import in_bytes, magnitude
+from distkern.passes import Cost, Each, Pass, Reduce
 from distkern.runs.calibration import Calibration
 from distkern.runs.regression_figures import quantiles_of
 from distkern.storage.dataset import Split
 
 MOST_ROWS, MOST_COLUMNS = 2000, 30
+NOT_MEASURED = "how much columns matter is not measured"
 #: of the rows, which travel with their pass
 _MOST_BYTES = 8 * 2**20
 #: that rows are drawn from, unless these have too few
@@ -50,6 +52,7 @@ class Importances:
     loss : what is lost, in words
     n_rows, split : how many rows of which split it was measured on
     left_out : columns that were not permuted
+    reason : why nothing was measured, where there are no columns
     """
 
     columns: tuple[Importance, ...]
@@ -57,10 +60,13 @@ class Importances:
     n_rows: int
     split: str
     left_out: int = 0
+    reason: str = ""
 
     @property
     def told(self) -> str:
-        """What the numbers are."""
+        """What the numbers are, or why there are none."""
+        if self.reason:
+            return f"{NOT_MEASURED}: {self.reason}"
         rows = f"{self.n_rows:,} {'held-out test' if self.split == 'test' else 'training'} rows"
         others = f"; {self.left_out:,} other columns were not permuted" if self.left_out else ""
         return f"what permuting a column costs, in {self.loss}, on {rows}{others}"
@@ -98,6 +104,63 @@ class _Records:
         return {}
 
 
+@dataclass(frozen=True)
+class Planned:
+    """The two passes that measure importances, in order, with neither rows nor a model in them.
+
+    Attributes
+    ----------
+    drawing : takes the rows
+    permuting : one task for the rows as they are, and one for each column
+    """
+
+    drawing: Reduce[Block]
+    permuting: Each
+
+    @classmethod
+    def over(cls, split: Split, seed: int, combining: Cost, n_outputs: int) -> Planned:
+        """The passes over rows of a split that are drawn by a seed.
+
+        Parameters
+        ----------
+        combining : of a task that predicts some thousand rows, beside these rows
+        n_outputs : of the model
+        """
+        drawn = _drawn(split, seed)
+        n_rows = sum(map(len, drawn.values()))
+        n_bytes = n_rows * split.row_bytes
+        sample = Cost(result_bytes=n_bytes, total_result_bytes=n_bytes, driver_bytes=2 * n_bytes)
+        cost = Cost(
+            # the rows as they were sent, permuted and prepared, and predictions
+            workspace_bytes=combining.workspace_bytes + 4 * n_bytes + 64 * n_rows * (n_outputs + 1),
+            process_bytes=combining.process_bytes,
+            driver_bytes=3 * n_bytes,
+            compiled=combining.compiled,
+            flops_per_task=n_rows * combining.flops_per_row,
+            entries_per_task=n_rows * combining.entries_per_row,
+        )
+        items: list[tuple[int, ...]] = [()] * (1 + min(MOST_COLUMNS, len(_columns(split))))
+        return cls(
+            Reduce(
+                "sample for importances", _taken, _joined, drawn, split.name, blocks=tuple(drawn), cost=sample
+            ),
+            Each("importances", _lost, items, _Records(), split=split.name, cost=cost),
+        )
+
+    @property
+    def steps(self) -> list[Pass]:
+        """Both passes."""
+        return [self.drawing, self.permuting]
+
+
+def excess(plans: Sequence[PassPlan], machine: Machine) -> str:
+    """Why passes with these plans are left out, in words; empty where they fit the memory limit."""
+    needed, limit = needed_bytes(plans, machine), machine.memory_limit
+    if limit is None or needed <= limit:
+        return ""
+    return f"that takes {in_bytes(needed)}, and the memory limit is {in_bytes(limit)}"
+
+
 def measured_importances(
     model: Any, split: Split, executor: AbstractExecutor, listeners: tuple[Listener, ...] = ()
 ) -> Importances | None:
@@ -109,45 +172,44 @@ def measured_importances(
     the pinball loss, and of other real targets the squared error divided by their variance. Rows and
     permutations follow from the model's seed.
 
-    None of a model without targets or whose machines are not kept, of targets that are all the same, and
-    where it takes more than the memory limit.
+    None of a model without targets. Where the machines of a model are not kept, all targets are the same, a
+    loss is not finite, or it takes more than the memory limit, there are no columns but the reason, which is
+    told as well.
     """
+    if model.task == "none":
+        return None
+    events = EventLog(listeners)
+    found = _measured(model, split, executor, events)
+    if isinstance(found, str):
+        found = Importances((), "", 0, split.name, reason=found)
+        events.emit("message", text=found.told)
+    return found
+
+
+def _measured(model: Any, split: Split, executor: AbstractExecutor, events: EventLog) -> Importances | str:
+    """What was measured, or why nothing was."""
     basis = model.applied_basis(split.dtype)
-    if model.task == "none" or (isinstance(basis, AbstractPlacedBasis) and not basis.is_kept):
-        return None
-    drawn = _drawn(split, model.seed_)
-    n_rows = sum(map(len, drawn.values()))
-    n_bytes = n_rows * split.row_bytes
-    drawing = Reduce(
-        "sample for importances",
-        _taken,
-        _joined,
-        drawn,
-        split.name,
-        blocks=tuple(drawn),
-        cost=Cost(result_bytes=n_bytes, total_result_bytes=n_bytes, driver_bytes=2 * n_bytes),
-    )
-    cost = combining_cost(basis, split.row_numbers, n_rows, model.coef_.shape[1])
-    # the rows as they were sent, permuted and prepared, and predictions
-    own = 4 * n_bytes + 2 * model.coef_.nbytes + 64 * n_rows * (model.coef_.shape[1] + 1)
-    cost = replace(cost, workspace_bytes=cost.workspace_bytes + own, driver_bytes=3 * n_bytes)
-    permuting = Each("importances", _lost, [()] * (MOST_COLUMNS + 1), _Records(), split=split.name, cost=cost)
-    machine = executor.machine
-    plans = plan_run([drawing, permuting], {split.name: Extent.of(split)}, machine)
-    if machine.memory_limit is not None and needed_bytes(plans, machine) > machine.memory_limit:
-        return None
-    driver = Driver({split.name: split}, executor, EventLog(listeners))
+    if isinstance(basis, AbstractPlacedBasis) and not basis.is_kept:
+        return "the model is larger than what a process keeps"
+    n_outputs = model.coef_.shape[1]
+    cost = combining_cost(basis, split.row_numbers, MOST_ROWS, n_outputs)
+    cost = replace(cost, workspace_bytes=cost.workspace_bytes + 2 * model.coef_.nbytes)
+    planned = Planned.over(split, model.seed_, cost, n_outputs)
+    plans = plan_run(planned.steps, {split.name: Extent.of(split)}, executor.machine)
+    if reason := excess(plans, executor.machine):
+        return reason
+    driver = Driver({split.name: split}, executor, events)
     with blas.single_threaded():
-        rows: Block = driver.measure(drawing)
+        rows: Block = driver.measure(planned.drawing)
         trial, loss = _trial(model, split, rows)
         if trial is None:
-            return None
+            return loss
         columns = _columns(split)
         chosen = _chosen(model, trial.rows.features, columns)
         items = [(), *(columns[place][1] for place in chosen)]
-        base, *lost = driver.each(replace(permuting, items=items, operand=trial))
+        base, *lost = driver.each(replace(planned.permuting, items=items, operand=trial))
     if not np.isfinite([base, *lost]).all():
-        return None
+        return "the loss is not finite"
     found = [Importance(columns[place][0], value - base) for place, value in zip(chosen, lost, strict=True)]
     found.sort(key=lambda each: -each.loss)
     return Importances(tuple(found), loss, trial.rows.n_rows, split.name, len(columns) - len(chosen))
@@ -183,7 +245,7 @@ def _joined(first: Block, second: Block) -> Block:
 
 
 def _trial(model: Any, split: Split, rows: Block) -> tuple[_Trial | None, str]:
-    """What each task is given, and what is lost in words; None where nothing can be."""
+    """What each task is given, and what is lost in words; or None, and why nothing can be."""
     assert rows.targets is not None
     preparation = model.preparation_for(split)
     scored: Callable[[NDArray[Any], NDArray[Any]], float]
@@ -195,7 +257,7 @@ def _trial(model: Any, split: Split, rows: Block) -> tuple[_Trial | None, str]:
             else (_squares, "squared error relative to the variance")
         )
         if rows.targets.min() == rows.targets.max():
-            return None, loss
+            return None, "all targets of the rows are the same"
     else:
         assert split.dataset.classes is not None
         known = model.classes_.tolist()
@@ -206,7 +268,7 @@ def _trial(model: Any, split: Split, rows: Block) -> tuple[_Trial | None, str]:
         output, loss = ("probability", "log loss") if has_chances else ("label", "share of errors")
         scored = _log_loss if has_chances else _Errors(model.classes_)
         if not rows.n_rows:
-            return None, loss
+            return None, "no row has a class of the model"
     return _Trial(rows, model.predictor(preparation, output), scored, model.seed_), loss
 
 

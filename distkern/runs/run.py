@@ -18,7 +18,7 @@ from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.experience import Experience, PassSeconds
 from distkern.engine.plan import Extent, PassPlan
-from distkern.engine.plan_run import fitted, needed_bytes
+from distkern.engine.plan_run import fitted, needed_bytes, plan_run
 from distkern.engine.rates import seconds_of
 from distkern.monitor import metrics
 from distkern.monitor.text import in_bytes
@@ -31,6 +31,7 @@ from distkern.runs.folder import (
     making_again,
     tidy,
 )
+from distkern.runs.importance import NOT_MEASURED, Planned, excess
 from distkern.runs.learner import Learner
 from distkern.runs.limits import (
     advice_on,
@@ -43,7 +44,7 @@ from distkern.runs.limits import (
     worst_of,
 )
 from distkern.runs.persistence import load_model, save_model
-from distkern.solvers.base import Outline
+from distkern.solvers.base import AbstractSolver, Outline, Problem
 from distkern.storage.atomic import explain_errors
 from distkern.storage.dataset import Split
 from distkern.storage.places import Location, place_of
@@ -144,15 +145,17 @@ def plan(
     memory_limit: int | None = None,
     dashboard: bool = False,
     evaluated: bool = False,
+    importances: bool = False,
 ) -> Plan:
     """The passes, bytes and peaks of memory of a training run; nothing is read and nothing started.
 
-    A ``tcp://`` or ``tls://`` scheduler is asked for its number of workers and their limit. ``evaluated``:
-    the model is, on the test rows, when it is finished.
+    A ``tcp://`` or ``tls://`` scheduler is asked for its number of workers and their limit. When the model is
+    finished it is, with ``evaluated``, on the test rows, and its ``importances`` are measured.
     """
     estimator.check_parameters()
     machine = machine_of(scheduler, workers, memory_limit, dashboard)
-    return plan_on(machine, estimator, source, test, memory_limit, evaluated=evaluated)
+    more = {"evaluated": evaluated, "importances": importances}
+    return plan_on(machine, estimator, source, test, memory_limit, **more)
 
 
 def plan_on(
@@ -163,6 +166,7 @@ def plan_on(
     given: int | None,
     *,
     evaluated: bool = False,
+    importances: bool = False,
 ) -> Plan:
     """:func:`plan` for a machine that is known, of whose limit ``given`` was asked for."""
     data = estimator._data_of_split(source)
@@ -173,10 +177,17 @@ def plan_on(
         problem = replace(problem, test_block_rows=test.block_rows)
     experience = Experience.of_this_machine()
     outlines = [*estimator.preparing(data, problem), *solver.outline(problem)]
-    if evaluated and test is not None:
-        outlines += _evaluation(outlines)
-    parts, used = fitted([outline.step for outline in outlines], extents, machine)
+    last = _evaluation(outlines) if evaluated and test is not None else []
+    parts, used = fitted([outline.step for outline in [*outlines, *last]], extents, machine)
     saved, machine = savings(machine, used), used
+    measures = importances and estimator.task != "none"
+    wanted = _importances(solver, problem, source if test is None else test) if measures else []
+    if wanted:
+        plans = plan_run([outline.step for outline in [*outlines, *wanted, *last]], extents, machine)
+        reason = excess(plans[len(outlines) :][: len(wanted)], machine)
+        saved += (f"{NOT_MEASURED} ({reason})",) if reason else ()
+        parts, outlines = (parts, outlines) if reason else (plans, [*outlines, *wanted])
+    outlines += last
     kind, passes = (solver.name, machine.kind), []
     for outline, part in zip(outlines, parts, strict=True):
         by_rates = seconds_of(outline.step, part, machine, experience.rates)
@@ -217,6 +228,17 @@ def plan_on(
         machine,
         saved,
     )
+
+
+def _importances(solver: AbstractSolver[Any], problem: Problem, split: Split) -> list[Outline]:
+    """The passes over rows of a split that measure importances, before there is a model: rows are predicted
+    in about what measuring held-out rows of a stage takes."""
+    held_out = replace(problem, has_test=True, test_block_rows=split.block_rows)
+    measuring = _evaluation(solver.outline(held_out))
+    if not measuring:
+        return []
+    cost = measuring[-1].step.cost
+    return [Outline(step) for step in Planned.over(split, problem.seed, cost, problem.n_outputs).steps]
 
 
 def _evaluation(outlines: Sequence[Outline]) -> list[Outline]:
@@ -324,8 +346,8 @@ def train(
     planned: list[Plan] = []
 
     def check(machine: Machine) -> Machine:
-        evaluated = finished is not None
-        planned.append(plan_on(machine, estimator, source, test, memory_limit, evaluated=evaluated))
+        more = {"evaluated": finished is not None, "importances": trained is not None}
+        planned.append(plan_on(machine, estimator, source, test, memory_limit, **more))
         if not planned[-1].fits:
             raise MemoryBudgetError(planned[-1].advice, where=whose_limit(machine, memory_limit))
         return planned[-1].machine

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas
 import pytest
 from scipy.sparse import random as random_sparse
 
-from distkern import PegasosClassifier
+from distkern import NewtonRegressor, PegasosClassifier
 from distkern.cli.main import main
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import SparseRows
+from distkern.common.types import Block
+from distkern.engine.budget import COMPILING_BYTES
+from distkern.engine.events import Event
 from distkern.engine.executors import open_executor
 from distkern.runs import importance
-from distkern.runs.importance import measured_importances
+from distkern.runs.importance import Importances, measured_importances
 from distkern.runs.persistence import load_model
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import shard, write_dataset
@@ -117,12 +125,128 @@ def test_of_many_sparse_columns_those_that_vary_most_are_permuted(tmp_path: Path
     with open_executor("synchronous") as executor:
         found = measured_importances(model, split, executor)
         executor.machine = replace(executor.machine, memory_limit=2**20)
-        too_much = measured_importances(model, split, executor)
+        told: list[Event] = []
+        too_much = measured_importances(model, split, executor, (told.append,))
     assert found is not None
     assert (len(found.columns), found.left_out) == (30, 20)
     assert {f"column {place + 1}" for place in range(0, 50, 2)} < {each.column for each in found.columns}
     assert found.columns[0].column == "column 5"
-    assert too_much is None
+    assert too_much is not None
+    assert not too_much.columns
+    assert too_much.reason.endswith("MiB, and the memory limit is 1.0 MiB")
+    assert [event["text"] for event in told] == [
+        f"how much columns matter is not measured: {too_much.reason}"
+    ]
+
+
+@pytest.mark.parametrize("has_test", [True, False])
+@pytest.mark.parametrize("arguments", [CELLS, NEWTON, ["--algorithm", "pegasos"]], ids=lambda given: given[1])
+def test_the_plan_lists_both_passes_with_what_they_will_take(
+    arguments: list[str],
+    has_test: bool,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = folder / "classes.zarr"
+    if not has_test:
+        data = shard(folder / "classes.csv", tmp_path / "d.zarr", target="y").path
+    made, told_of = [], importance.excess
+    monkeypatch.setattr(
+        importance, "excess", lambda plans, machine: made.extend(plans) or told_of(plans, machine)
+    )
+    job = ["--data", str(data), *arguments, "--scheduler", "synchronous"]
+    assert main(["plan", *job, "--json"]) == 0
+    planned = {step["name"]: step for step in json.loads(capsys.readouterr().out)["passes"]}
+    assert main(["train", *job, "--out", str(tmp_path / "m")]) == 0
+    assert [step.name for step in made[-2:]] == ["sample for importances", "importances"]
+    for step in made[-2:]:
+        found = planned[step.name]
+        assert (found["times"], found["tasks"], found["bytes_read"]) == (1, step.tasks, step.bytes_read)
+        # compiled loops that the run has loaded stay
+        assert step.driver_bytes <= found["driver_bytes"] < 1.2 * step.driver_bytes + COMPILING_BYTES
+    assert planned["importances"]["tasks"] == 1 + len(load_model(tmp_path / "m").importances_.columns)
+
+
+def test_what_does_not_fit_is_left_out_and_said_so(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = ["--data", str(folder / "classes.zarr"), *NEWTON, "--scheduler", "synchronous"]
+    # as if a pass took more than there is
+    permuting = importance.Planned.over
+
+    def larger(split, seed, combining, n_outputs):
+        return permuting(split, seed, replace(combining, workspace_bytes=2**34), n_outputs)
+
+    monkeypatch.setattr(importance.Planned, "over", larger)
+    limit = ["--memory-limit", "1GiB"]
+    assert main(["plan", *job, *limit]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "how much columns matter is not measured (that takes 16." in shown
+    assert "sample for importances" not in shown
+    assert main(["train", *job, *limit, "--out", str(tmp_path / "m")]) == 0
+    said = "how much columns matter is not measured: that takes 16"
+    assert said in capsys.readouterr().err
+    assert main(["inspect", str(tmp_path / "m")]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
+    page = (tmp_path / "m" / "report.html").read_text(encoding="utf-8")
+    assert said[1:] in page
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"targets": np.zeros(3)}, "all targets of the rows are the same"),
+        ({"features": np.full((3, 2), np.nan)}, "the loss is not finite"),
+    ],
+)
+def test_the_reason_is_kept(change: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    split = write_dataset([(X, X[:, 0])], tmp_path / "d.zarr", scale="none", task="regression").train
+    model = NewtonRegressor(features="linear", random_state=0).fit(split)
+    rows = replace(Block(X[:3].astype(np.float32), X[:3, 0]), **change)
+    with open_executor("synchronous") as executor, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(importance, "_taken", lambda block, drawn: rows)
+        model.importances_ = measured_importances(model, split, executor)
+    model.save(tmp_path / "m")
+    assert load_model(tmp_path / "m").importances_ == Importances((), "", 0, "train", reason=reason)
+
+
+_KILLED = """
+import os, signal, sys
+from distkern.cli.main import main
+from distkern.runs import importance
+lost = importance._lost
+
+def killed(places, blocks, trial):
+    if places == (1,):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return lost(places, blocks, trial)
+
+importance._lost = killed
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", [CELLS, NEWTON], ids=["cells", "newton"])
+def test_a_run_that_is_killed_meanwhile_is_resumed_to_the_same_bits(
+    algorithm: list[str], folder: Path, tmp_path: Path
+) -> None:
+    job = ["train", "--data", str(folder / "classes.zarr"), *algorithm, "--scheduler", "synchronous"]
+    out = ["--out", str(tmp_path / "killed")]
+    assert main([*job, "--out", str(tmp_path / "whole")]) == 0
+    ended = subprocess.run([sys.executable, "-c", _KILLED, *job, *out], check=False, capture_output=True)
+    assert ended.returncode == -signal.SIGKILL
+    assert not (tmp_path / "killed" / "model.json").exists()
+    assert main([*job, *out, "--resume"]) == 0
+    whole, resumed = (load_model(tmp_path / name) for name in ("whole", "killed"))
+    assert resumed.importances_ == whole.importances_ is not None
+    split = open_dataset(folder / "classes.zarr").test
+    np.testing.assert_array_equal(resumed.predict_proba(split), whole.predict_proba(split))
+    names = [sorted(entry.name for entry in (tmp_path / name).iterdir()) for name in ("whole", "killed")]
+    assert names[0] == names[1]
 
 
 def test_sparse_rows_are_permuted_as_dense_ones_are() -> None:

@@ -115,7 +115,8 @@ class CellBasis(AbstractPlacedBasis):
 
     @property
     def process_bytes(self) -> int:
-        return 2 * self._bucket_bytes + KEPT_BYTES * self.is_kept if self._name else 0
+        kept = self.places.n_buckets * self.is_kept
+        return (2 + kept) * self._bucket_bytes if self._name else 0
 
     def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
         numbers = min(self._numbers, (n_rows or self.tile_rows) * self.places.n_features)
