@@ -100,7 +100,20 @@ class DSGDensityRatio(AbstractDSG, AbstractFunctionalClassifier):
         return super().problem(data, has_test=has_test)
 
     def _class_weights(self, data: TrainingData) -> NDArray[np.float64]:
-        """Those with which both samples weigh the same."""
+        """Those with which both samples weigh the same.
+
+        Raises
+        ------
+        InputError
+            If no training row with a weight is of one of the labels.
+        """
+        absent = data.classes[data.class_totals == 0].tolist()
+        if absent:
+            raise InputError(
+                f"no training row has label {absent[0]!r}, or all such rows weigh 0",
+                where="y",
+                mend="give rows of both samples",
+            )
         weights: NDArray[np.float64] = data.class_totals.sum() / (2 * data.class_totals)
         return weights
 

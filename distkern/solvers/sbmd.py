@@ -1,4 +1,4 @@
-"""Stochastic block mirror descent over explicit features (Dai et al. 2014, Table 2; Dang and Lan 2015)."""
+"""Stochastic block mirror descent over explicit features (Dai et al. 2014, Table 2; Dang and Lan 2013)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class SBMD(AbstractExplicit[SBMDState]):
         w_j <- w_j - gamma_t P_j^-1 (Z_j' S l'(Z w) / B + nu w_j),
         gamma_t = gamma_0 / (1 + gamma_0 m t / (2 b)),
 
-    (Dang and Lan 2015, with v' P_j v / 2 for the Bregman distance of a block), which for large t is
+    (Dang and Lan 2013, with v' P_j v / 2 for the Bregman distance of a block), which for large t is
     2 b / (m t): b times the steps of strongly convex gradient descent, as a block is met every b steps.
 
     With ``precondition`` P_j = c Z_j' S Z_j / n + (nu + a_j) I, over all n rows, bounds the Hessian in the

@@ -109,3 +109,14 @@ def test_what_is_refused():
         model.permutation_test(P, np.ones(60, dtype=int))
     with pytest.raises(InputError, match="n_permutations: is 0"):
         model.permutation_test(P, Q, n_permutations=0)
+
+
+def test_training_rows_of_one_sample_alone_are_refused():
+    P, Q = samples(60)
+    rows, labels = np.concatenate([P, Q]), np.repeat([1, 0], 60)
+    # rows of Dask arrays that weigh 0 stay where they are
+    for absent in (0, 1):
+        lazy = (da.from_array(part, chunks=60) for part in (rows, labels, 1.0 * (labels != absent)))
+        message = f"no training row has label {absent}, or all such rows weigh 0; give rows of both samples"
+        with pytest.raises(InputError, match=message):
+            ratio().fit(*lazy)
