@@ -150,7 +150,7 @@ def _send(job: Job, jobs: int | None, folder: JobFolder, retries: int, runs: Pla
 
     description, train = job.model_dump(), train_described
     if job.search is not None:
-        description[JOBS], train = jobs, tune_described
+        description[JOBS], train = jobs or 1, tune_described
     with JobScheduler(job.scheduler) as scheduler:
         _refuse_if_driven(folder, scheduler)
         fresh = not folder.path.exists()

@@ -23,17 +23,18 @@ _MOST_ROWS = 12
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
     metavar="N",
-    help="Candidates that are tried at a time, each with a share of the workers' memory limit: they share "
-    "passes over the data, and what is found does not depend on it.  [default: 1, or 2 where the data is "
-    "more than a process keeps and no limit is given]",
+    help="Candidates that are tried at a time, each with a share of the workers' memory; what is found does "
+    "not depend on it.",
 )
 @options.dashboard
 @options.as_json
 def tune(
     job_file: Place | None,
     settings: tuple[str, ...],
-    jobs: int | None,
+    jobs: int,
     dashboard: bool | None,
     as_json: bool,
     **flags: Any,

@@ -23,7 +23,7 @@ def tune_described(description: dict[str, Any], listeners: Sequence[Listener], r
     The training of what it has found follows. Trials and fits that were begun go on.
     """
     fields = dict(description)
-    jobs = fields.pop(JOBS)
+    jobs = int(fields.pop(JOBS))
     job = Job(**fields)
     _, dataset = prepare(job)
     search = search_of(job, dataset)

@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, TypeVar
 
 from distkern.common import allocator, blas
@@ -231,9 +230,7 @@ class Driver:
         if isinstance(step, Reduce):
             reduce_plan = plan_reduce(step, extent, self.executor.machine)
             watch = self._watch(step, reduce_plan, reduce_plan.tasks)
-            sharing = self.executor.sharing
-            reduce = self.executor.reduce if sharing is None else partial(sharing.reduce, self.executor)
-            result = reduce(step, reduce_plan, source, watch.progress)
+            result = self.executor.reduce(step, reduce_plan, source, watch.progress)
             watch.finish({"read": result.read_seconds, "work": result.work_seconds})
             return result.value
         if isinstance(step, Batches):

@@ -100,28 +100,23 @@ class _Run:
 
     def _loaded(self) -> Iterator[Block]:
         """The rows of each visit, in its order."""
-        sharing = self.executor.sharing
-        if sharing is None:
-            loads = self._loads(self.stack)
-        else:
-            loads = sharing.loads(self.step, self.plan, self.source, self._loads, self.stack)
-        for loaded in loads:
-            self.clock.read += loaded.read_seconds
-            yield loaded.value
-
-    def _loads(self, stack: ExitStack) -> Iterable[Timed]:
         plan, source, visits = self.plan, self.source, self.step.visits
 
         def load(visit: Visit) -> Timed:
             return load_visit(visit, plan.keep, source.reader(visit.block))
 
+        loads: Iterable[Timed]
         if plan.load == "workers" or source.is_graph:
             calls = (Call(load_visit, (visit, plan.keep), source, (visit.block,)) for visit in visits)
-            return self.executor.ordered(calls, plan.ahead)
-        if plan.threads == 0:
-            return map(load, visits)
-        pool = stack.enter_context(ThreadPoolExecutor(1, "distkern-load"))
-        return _ordered_map(pool, load, visits, plan.ahead)
+            loads = self.executor.ordered(calls, plan.ahead)
+        elif plan.threads == 0:
+            loads = map(load, visits)
+        else:
+            pool = self.stack.enter_context(ThreadPoolExecutor(1, "distkern-load"))
+            loads = _ordered_map(pool, load, visits, plan.ahead)
+        for loaded in loads:
+            self.clock.read += loaded.read_seconds
+            yield loaded.value
 
     def _prepared_by_workers(self) -> Iterator[tuple[int | None, Any]]:
         step, plan = self.step, self.plan

@@ -60,7 +60,7 @@ def tune(
     metric: str | None = None,
     factor: int = 3,
     folder: Location | None = None,
-    jobs: int | None = None,
+    jobs: int = 1,
 ) -> Tuned:
     """Search for hyperparameters on a data set out of core, on the Dask scheduler that is active.
 
@@ -77,8 +77,7 @@ def tune(
     validation : share of the rows that are held out, or a number of folds
     metric : a figure of ``distkern evaluate`` (None: the error, or the root mean squared error)
     folder : where finished trials are kept; a search with the same arguments goes on from there
-    jobs : trials at a time, each with a share of the workers' memory limit; those under way share passes over
-        the data (None: see :class:`~distkern.tuning.workshop.Where`)
+    jobs : trials at a time, each with a share of the workers' memory limit
 
     Returns
     -------
@@ -118,7 +117,7 @@ def tune(
     return Tuned(clone(tried[best.number].estimator), best.settings, search.metric.name, best.value, ranked)
 
 
-def _check(method: str, validation: float | int, factor: int, jobs: int | None) -> None:
+def _check(method: str, validation: float | int, factor: int, jobs: int) -> None:
     if method not in METHODS:
         raise unknown_name("method", method, METHODS)
     is_share = isinstance(validation, float) and 0 < validation < 1
@@ -129,7 +128,7 @@ def _check(method: str, validation: float | int, factor: int, jobs: int | None) 
             where="validation",
             mend="give a share of the rows, like 0.2, or a number of folds, like 5",
         )
-    for name, value, least in (("factor", factor, 2), ("jobs", 1 if jobs is None else jobs, 1)):
+    for name, value, least in (("factor", factor, 2), ("jobs", jobs, 1)):
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise InputError(f"is {value!r}", where=name, mend=f"give a whole number >= {least}")
 

@@ -26,7 +26,6 @@ from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import Extent
-from distkern.engine.sharing import SharedPasses
 from distkern.runs.evaluation import evaluate_split, evaluation_passes
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked, whose_limit
 from distkern.runs.run import plan_on
@@ -45,19 +44,13 @@ _LOOK_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Where:
-    """Where a search runs: see :func:`distkern.engine.executors.open_executor`.
-
-    Attributes
-    ----------
-    jobs : trials at a time; None: one, or two where a process reads more than it keeps between passes and no
-        memory limit is to be shared out, so that passes over the data are shared by them
-    """
+    """Where a search runs: see :func:`distkern.engine.executors.open_executor`, and trials at a time."""
 
     scheduler: str | None = None
     workers: int | None = None
     memory_limit: int | None = None
     dashboard: bool = False
-    jobs: int | None = None
+    jobs: int = 1
 
 
 class Watcher:
@@ -90,7 +83,6 @@ class Workshop:
         self._executors: list[AbstractExecutor] = []
         self._sides: tuple[Sides, NDArray[np.int64]] | None = None
         self._parts: list[tuple[Part, Part]] = []
-        self._jobs = where.jobs or 1
         self._stopping = threading.Event()
         self._done = 0
         self._lock = threading.Lock()
@@ -116,7 +108,7 @@ class Workshop:
                 self._open()
             try:
                 self._parts = self._made_parts(open_tasks[0].rung)
-                if self._jobs == 1:
+                if self._where.jobs == 1:
                     self._work(deque(open_tasks), self._executors[0])
                 else:
                     self._work_together(open_tasks)
@@ -131,7 +123,6 @@ class Workshop:
         if self._sides is None:
             sides = sides_of(search.split, search.validation, search.seed)
             listeners = (stop_if_asked, lambda event: self._watcher.look())
-            # trials that share its passes have not begun
             self._sides = sides, counted_sides(search.split, sides, self._executor, listeners)
         return held_out_parts(search.split, search.validation, *self._sides, search.rungs[rung].share)
 
@@ -148,34 +139,25 @@ class Workshop:
             opened_executor(where.scheduler, where.workers, where.memory_limit, self._check, where.dashboard)
         )
         self._executor = executor
-        if self._jobs == 1:
+        if where.jobs == 1:
             self._executors = [executor]
             return
-        sharing = SharedPasses(executor)
-        for _ in range(self._jobs):
-            shared = self._stack.enter_context(executor.shared_by(self._jobs))
-            shared.sharing = sharing
-            self._executors.append(shared)
+        for _ in range(where.jobs):
+            self._executors.append(self._stack.enter_context(executor.shared_by(where.jobs)))
 
     def _check(self, machine: Machine) -> Machine:
         """Refuse candidates that would not fit on all rows, before any is tried."""
-        jobs = self._jobs = self._where.jobs or self._jobs_on(machine)
-        limit = machine.memory_limit
+        jobs, limit = self._where.jobs, machine.memory_limit
         shared = replace(machine, memory_limit=None if limit is None else limit // jobs)
         for candidate in self._search.candidates:
             self._planned(shared, candidate, self._search.split)
         return machine
 
-    def _jobs_on(self, machine: Machine) -> int:
-        rows = Extent.of(self._search.split, self._search.split.fingerprint)
-        reads_again = rows.kept_bytes(machine) < rows.all_bytes
-        return 2 if machine.memory_limit is None and reads_again and len(self._search.candidates) > 1 else 1
-
     def _planned(self, machine: Machine, candidate: Candidate, rows: Split) -> Machine:
         plan = plan_on(machine, candidate.estimator, rows, None, self._where.memory_limit)
         if plan.fits:
             return plan.machine
-        together = f" (a {self._jobs}th of it for each trial)" if self._jobs > 1 else ""
+        together = f" (a {self._where.jobs}th of it for each trial)" if self._where.jobs > 1 else ""
         raise MemoryBudgetError(
             f"does not fit with {in_words(candidate.settings)}{together}",
             where=whose_limit(machine, self._where.memory_limit),
@@ -186,13 +168,8 @@ class Workshop:
         """Trials in several threads, of which each drives its own run."""
         waiting = deque(tasks)
         self._stopping.clear()
-        sharing = self._executors[0].sharing
-        assert sharing is not None, "trials at the same time share passes"
-        sharing.expect(len(self._executors))
         with ThreadPoolExecutor(len(self._executors), "distkern-trial") as pool:
-            working = [
-                pool.submit(self._work_beside, sharing, waiting, executor) for executor in self._executors
-            ]
+            working = [pool.submit(self._work, waiting, executor) for executor in self._executors]
             try:
                 while wait(working, _LOOK_SECONDS).not_done:
                     interrupts.check()
@@ -208,10 +185,6 @@ class Workshop:
         if errors:
             raise errors[0]
 
-    def _work_beside(self, sharing: SharedPasses, waiting: deque[Task], executor: AbstractExecutor) -> None:
-        with sharing.member():
-            self._work(waiting, executor)
-
     def _work(self, waiting: deque[Task], executor: AbstractExecutor) -> None:
         while waiting and not self._stopped():
             try:
@@ -223,7 +196,7 @@ class Workshop:
             self._tell(trial)
 
     def _stopped(self) -> bool:
-        return self._jobs > 1 and self._stopping.is_set()
+        return self._where.jobs > 1 and self._stopping.is_set()
 
     def _tell(self, trial: Trial) -> None:
         with self._lock:

@@ -12,11 +12,10 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
-from distkern import CSVRGClassifier, NewtonClassifier, NewtonRegressor, PegasosClassifier
+from distkern import CSVRGClassifier, NewtonClassifier, NewtonRegressor
 from distkern.common.errors import CorruptDataError, DistkernError, DivergenceError, InputError
-from distkern.engine import cache, sharing
+from distkern.engine import cache
 from distkern.engine.budget import Machine
-from distkern.engine.sharing import SharedPasses
 from distkern.runs.algorithms import algorithms
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
@@ -197,50 +196,21 @@ def test_a_search_that_failed_goes_on_and_makes_no_trial_again(
     assert found(search.run(Where("no such scheduler"), again)) == found(whole)
 
 
-@pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[bool, int]]:
-    """How often each block was read, of held-out rows and of others."""
-    counts: Counter[tuple[bool, int]] = Counter()
+def test_candidates_share_what_was_read(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: Counter[tuple[bool, int]] = Counter()
     whole = PartReader.__call__
 
     def counting(self: PartReader) -> Any:
-        counts[self.draw.held_out, self.place] += 1
+        read[self.draw.held_out, self.place] += 1
         return whole(self)
 
     monkeypatch.setattr(PartReader, "__call__", counting)
-    return counts
-
-
-def test_candidates_share_what_was_read(data: Dataset, read: Counter[tuple[bool, int]]) -> None:
     Search(candidates(SETTINGS[:3]), data.train).run(HERE)
     # once for all passes of all candidates; held-out rows once for each
     blocks = range(data.train.n_blocks)
     assert read == {**{(False, block): 1 for block in blocks}, **{(True, block): 3 for block in blocks}}
     # and nothing stays behind
     assert not cache._blocks
-
-
-def test_candidates_share_passes_over_more_than_a_process_keeps(
-    data: Dataset, read: Counter[tuple[bool, int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Machine, "cache_bytes", 0)
-    # runs wait for each other however long it takes
-    monkeypatch.setattr(sharing, "_SECONDS_PER_BYTE", 1.0)
-    monkeypatch.setattr(SharedPasses, "_took", lambda *_: None)
-    two = [
-        Candidate(number, {"lam": lam}, PegasosClassifier(lam=lam, stages=3, random_state=0))
-        for number, lam in enumerate((1e-2, 3e-2))
-    ]
-    alone = Search(two, data.train).run(replace(HERE, jobs=1))
-    once = {block: number // 2 for block, number in read.items()}
-    assert min(number for (held_out, _), number in once.items() if not held_out) > 3
-    read.clear()
-    assert found(Search(two, data.train).run(HERE)) == found(alone)
-    assert read == once
-    read.clear()
-    # with a limit, of which each would get half, they are tried one after the other
-    assert found(Search(two, data.train).run(replace(HERE, memory_limit=2**30))) == found(alone)
-    assert read == {block: 2 * number for block, number in once.items()}
 
 
 def test_another_search_in_the_folder_is_refused(data: Dataset, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from distkern.common.types import AbstractSource
 from distkern.engine.budget import Machine
@@ -18,9 +18,6 @@ from distkern.engine.plan import ReducePlan, RoundsPlan
 from distkern.engine.rounds import AbstractParties, Lost, Saved
 from distkern.engine.tasks import Timed
 from distkern.passes import Reduce, Rounds
-
-if TYPE_CHECKING:
-    from distkern.engine.sharing import SharedPasses
 
 #: called as tasks of a pass finish, with the number that have finished
 Progress: TypeAlias = Callable[[int], None]
@@ -56,8 +53,6 @@ class AbstractExecutor(ABC):
     machine: Machine
     #: address of a dashboard to watch, if there is one
     dashboard: str | None = None
-    #: where its runs meet others that go over the same data, if they do
-    sharing: SharedPasses | None = None
 
     @classmethod
     @abstractmethod
