@@ -28,22 +28,22 @@ class SearchTable(BaseModel):
 
     Attributes
     ----------
-    method : "grid", "random" or "halving"; see :mod:`distkern.tuning`
+    method : "grid", "random" or "halving", see :func:`distkern.tuning.api.tune`
     candidates : how many are drawn
     validation : share of the training rows that are held out, or a number of folds
     metric : by which they are compared
     factor : of halving, one of so many goes on
-    params : hyperparameter -> list of values, or a :class:`RangeTable`
+    params : hyperparameter -> list of values, or a :class:`RangeTable`; none: those that are worth it
     """
 
     model_config = _STRICT
 
-    method: Literal["grid", "random", "halving"] = "grid"
+    method: Literal["grid", "random", "halving"] | None = None
     candidates: Annotated[int, Field(ge=1)] | None = None
     validation: Annotated[float, Field(gt=0, lt=1)] | Annotated[int, Field(ge=2)] = 0.2
     metric: str | None = None
     factor: Annotated[int, Field(ge=2)] = 3
-    params: dict[str, RangeTable | list[Any]]
+    params: dict[str, RangeTable | list[Any]] = Field(default_factory=dict)
 
 
 def read_search(given: Any, where: str) -> SearchTable:
@@ -57,11 +57,9 @@ def read_search(given: Any, where: str) -> SearchTable:
     if not isinstance(given, dict):
         raise InputError("key 'search' is not a table", where=where, mend="write [search] and its keys below")
     _refuse_unknown(given, SearchTable, "[search]", where)
-    params = given.get("params")
-    if not isinstance(params, dict) or not params:
-        raise InputError(
-            "[search] has nothing to try", where=where, mend=f"add [search.params] and below it {_MEND[6:]}"
-        )
+    params = given.get("params", {})
+    if not isinstance(params, dict):
+        raise InputError(f"is {params!r}", where=f"{where}, [search], key 'params'", mend=_MEND)
     for name, values in params.items():
         place = f"{where}, [search.params], {name!r}"
         if isinstance(values, dict):

@@ -41,17 +41,20 @@ def tune(
 ) -> None:
     """Search for hyperparameters, and train the best ones on all training rows.
 
-    What is tried stands in the job's table [search]. Candidates learn from training rows and are compared on
-    others that are held out of them; test rows are measured at the end. All trials are kept in M/tune, so
-    that the same command goes on where it was interrupted, and M/tune/report.html shows them.
+    What is tried stands in the job's table [search]. Without one, or without [search.params], that is what
+    the algorithm's hyperparameters that are not set declare as worth it, by halving. Candidates learn from
+    training rows and are compared on others that are held out of them; test rows are measured at the end. All
+    trials are kept in M/tune, so that the same command goes on where it was interrupted, and
+    M/tune/report.html shows them.
 
     \b
-    Example: `distkern tune job.toml`, with
+    Examples: `distkern tune --data covtype.zarr --algorithm newton --out m`, or
+    `distkern tune job.toml`, with
       algorithm = "csvrg"
       data = "covtype.zarr"
       out = "m"
       [search]
-      method = "halving"       # or grid (the default), or random with candidates = 20
+      method = "halving"       # or grid, or random with candidates = 20
       validation = 0.2         # held out, or a number of folds; metric = "auc" compares by another figure
       [search.params]
       gamma = [0.5, 2.0, 8.0]
@@ -64,17 +67,23 @@ def tune(
 
     from distkern.cli.supervision import driving
     from distkern.cli.training import has_dashboard
-    from distkern.cli.tuning import ShownSearch, check_search_folder, search_of, searched, train_best
+    from distkern.cli.tuning import ShownSearch, check_search_folder, job_of, search_of, searched, train_best
     from distkern.monitor.terminal import Terminal
+    from distkern.tuning.candidate import in_words
     from distkern.tuning.workshop import Where
 
     search = search_of(job, dataset)
     check_search_folder(job)
+    tuned = job_of(job, search.candidates[0].estimator)
+    if tuned.algorithm != job.algorithm:
+        click.echo(f"{job.algorithm} chooses {tuned.algorithm} with {in_words(tuned.params)}", err=True)
     where = Where(job.scheduler, job.workers, job.memory_limit, has_dashboard(job, dashboard), jobs)
     with driving(job, resume=True) as guards, Terminal() as terminal:
         ranked = searched(job, dataset, search, where, ShownSearch(search, terminal, guards))
         terminal.clear()
-        _, history = train_best(job, dataset, ranked, listeners=[*guards, terminal], dashboard=dashboard)
+        _, history = train_best(
+            job, dataset, search, ranked, listeners=[*guards, terminal], dashboard=dashboard
+        )
     if as_json:
         click.echo(json.dumps(_facts(job, search, ranked, history[-1])))
     else:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from distkern.cli.job import Job, make_estimator
+from distkern.cli.search_table import SearchTable
 from distkern.common.errors import InputError
 from distkern.engine.events import Event, Listener
 from distkern.monitor.text import in_number, in_percent, in_time
@@ -14,7 +15,7 @@ from distkern.storage.places import Place
 from distkern.tuning.candidate import Candidate, in_words
 from distkern.tuning.record import SearchFolder, Task, Trial
 from distkern.tuning.search import Ranked, Search
-from distkern.tuning.space import Range, settings_of
+from distkern.tuning.space import Range, own_candidates, settings_of
 from distkern.tuning.workshop import Watcher, Where
 
 if TYPE_CHECKING:
@@ -36,20 +37,14 @@ def search_folder(job: Job) -> Place:
 
 
 def search_of(job: Job, dataset: Dataset) -> Search:
-    """What a job asks to be tried; all settings are checked.
+    """What a job asks to be tried, or what is worth it of its algorithm; all settings are checked.
 
     Raises
     ------
     InputError
-        If it asks for nothing, or for a value that a hyperparameter cannot have.
+        If it asks for a value that a hyperparameter cannot have.
     """
-    if job.search is None:
-        raise InputError(
-            "says nothing of what to try",
-            where="the job",
-            mend="add [search.params] to the job file and below it, for instance, gamma = [0.1, 1.0, 10.0]",
-        )
-    asked = job.search
+    asked = job.search or SearchTable()
     for name in asked.params:
         if name in job.params:
             raise InputError(
@@ -57,23 +52,31 @@ def search_of(job: Job, dataset: Dataset) -> Search:
                 where=f"hyperparameter {name!r}",
                 mend="leave it out of [params] and --set, or out of [search.params]",
             )
+    method = asked.method or ("grid" if asked.params else "halving")
     try:
-        space = {name: _values(name, values) for name, values in asked.params.items()}
-        settings = settings_of(space, asked.method, asked.candidates, job.seed)
+        if asked.params:
+            space = {name: _values(name, values) for name, values in asked.params.items()}
+            settings = settings_of(space, method, asked.candidates, job.seed)
+            jobs = [job.model_copy(update={"params": {**job.params, **one}}) for one in settings]
+        else:
+            candidates = own_candidates(
+                make_estimator(job), dataset.train, method, asked.candidates, job.seed, job.params
+            )
     except InputError as error:
         where = _PLACES.get(str(error.where), f"[search.params], {error.where!r}")
         raise InputError(error.what, where=where, mend=error.mend) from None
-    candidates = [
-        Candidate(number, one, make_estimator(with_settings(job, one))) for number, one in enumerate(settings)
-    ]
+    if asked.params:
+        made = zip(settings, map(make_estimator, jobs), strict=True)
+        candidates = [Candidate(number, *one) for number, one in enumerate(made)]
     search = Search(
         candidates,
         dataset.train,
-        asked.method,
+        method,
         asked.validation,
         asked.metric,
         asked.factor,
         job.seed,
+        not asked.params,
         SearchFolder(None if job.out is None else search_folder(job)),
     )
     try:
@@ -93,9 +96,11 @@ def _values(name: str, given: Any) -> Any:
         raise InputError(error.what, where=name, mend=error.mend) from None
 
 
-def with_settings(job: Job, settings: dict[str, Any]) -> Job:
-    """The job that trains with these settings."""
-    return job.model_copy(update={"params": {**job.params, **settings}, "search": None})
+def job_of(job: Job, estimator: Any) -> Job:
+    """The job that trains an estimator of a search."""
+    params = {name: getattr(estimator, name) for name in estimator.changed() if name != "random_state"}
+    algorithm = estimator.name.removesuffix("_regressor")
+    return job.model_copy(update={"algorithm": algorithm, "params": params, "search": None})
 
 
 def in_metric(name: str, value: float | None) -> str:
@@ -180,13 +185,14 @@ def searched(job: Job, dataset: Dataset, search: Search, where: Where, watcher: 
 
 
 def train_best(
-    job: Job, dataset: Dataset, ranked: Sequence[Ranked], **given: Any
+    job: Job, dataset: Dataset, search: Search, ranked: Sequence[Ranked], **given: Any
 ) -> tuple[Any, list[dict[str, Any]]]:
     """:func:`~distkern.cli.training.run_job` of the best settings, from where it was interrupted."""
     from distkern.cli.training import run_job
 
     begun = any((job.model_folder / name).exists() for name in ("checkpoints", "model.json"))
-    return run_job(with_settings(job, ranked[0].settings), dataset, resume=begun, **given)
+    best = search.candidates[ranked[0].number].estimator
+    return run_job(job_of(job, best), dataset, resume=begun, **given)
 
 
 def check_search_folder(job: Job) -> None:

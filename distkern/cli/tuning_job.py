@@ -31,7 +31,7 @@ def tune_described(description: dict[str, Any], listeners: Sequence[Listener], r
     where = Where(None, job.workers, job.memory_limit, jobs=jobs)
     ranked = searched(job, dataset, search, where, told)
     told.say(chosen_words(search, ranked))
-    train_best(job, dataset, ranked, listeners=listeners, on_cluster=True)
+    train_best(job, dataset, search, ranked, listeners=listeners, on_cluster=True)
 
 
 class TellingSearch(Watcher):

@@ -1,4 +1,4 @@
-"""Hyperparameters that may be chosen on a sample of the rows: which values are tried, how they are set."""
+"""Which values of a hyperparameter are tried on a sample of the rows or by ``tune``, how they are set."""
 
 from __future__ import annotations
 
@@ -36,13 +36,17 @@ class Choices:
 
     def tried(self, n_rows: int) -> list[float | str]:
         """The values for so many rows but :attr:`otherwise` and those about as large."""
-        found: list[float | str] = []
-        for value in self.values:
-            if not isinstance(value, str):
-                value = max(float(f"{value * float(n_rows) ** self.power:.3g}"), self.least)
-            if value not in found and not self._is_known(value):
-                found.append(value)
-        return found
+        return [value for value in self.at(n_rows) if not self._is_known(value)]
+
+    def at(self, n_rows: int) -> list[float | str]:
+        """All :attr:`values` as they are for so many rows."""
+        scaled = [
+            max(float(f"{value * float(n_rows) ** self.power:.3g}"), self.least)
+            if self.power and not isinstance(value, str)
+            else value
+            for value in self.values
+        ]
+        return list(dict.fromkeys(scaled))
 
     def _is_known(self, value: float | str) -> bool:
         if isinstance(value, str) or isinstance(self.otherwise, str):

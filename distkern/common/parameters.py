@@ -188,6 +188,7 @@ class Parameter:
     help : what it is, one clause
     used_with : other parameters and the values of theirs with which it has an effect
     searched : which values are tried where it is "auto", if it may be
+    tried : which values ``distkern tune`` tries unless it is told; None: those of ``searched``
     """
 
     default: Any
@@ -195,6 +196,14 @@ class Parameter:
     help: str
     used_with: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
     searched: Choices | None = None
+    tried: Choices | None = None
+
+    def space(self, n_rows: int) -> list[Any]:
+        """What ``distkern tune`` tries for so many rows, the default first; nothing if it is not worth it."""
+        choices = self.tried or self.searched
+        if choices is None:
+            return []
+        return list(dict.fromkeys([self.default, choices.otherwise, *choices.at(n_rows)]))
 
     @property
     def spoken(self) -> str:
@@ -228,9 +237,12 @@ class Parameter:
         raise InputError(f"is {value!r}", where=name, mend=f"use {self.spoken}")
 
 
-def parameter(default: Any, *kinds: AbstractKind, help: str, **used_with: tuple[Any, ...]) -> Any:
-    """A dataclass field that is a parameter; the keywords are other parameters, see :class:`Parameter`."""
-    return field(default=default, metadata={_KEY: Parameter(default, kinds, help, used_with)})
+def parameter(
+    default: Any, *kinds: AbstractKind, help: str, tried: Choices | None = None, **used_with: tuple[Any, ...]
+) -> Any:
+    """A dataclass field that is a parameter; other keywords are other parameters, see :class:`Parameter`."""
+    one = Parameter(default, kinds, help, used_with, tried=tried)
+    return field(default=default, metadata={_KEY: one})
 
 
 def redeclared(kind: type, name: str, default: Any) -> Any:

@@ -38,6 +38,7 @@ from distkern.solvers._cells.sizes import auto_cell_rows
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.hyperparameters import CHOICE, CLASS_WEIGHT, PROBABILITY, RANDOM_STATE
 from distkern.solvers.risk import Risk
+from distkern.storage.dataset import Split
 from distkern.storage.places import Place
 
 #: columns up to which distances say something, whole metrics can be learned, and sparse rows are written out
@@ -122,6 +123,12 @@ class AbstractKernelMachine(AbstractEstimator):
                 self._kept_choice = kept = (key, self._chosen(data, has_test=has_test))
         found: Candidate = kept[1]
         return found
+
+    def named(self, split: Split) -> AbstractEstimator:
+        return self._made(self._choice(self._data_of_split(split), has_test=False))
+
+    def changed(self) -> set[str]:
+        return super().changed() | set(self.value("settings") or ())
 
     @property
     def algorithm_(self) -> str:

@@ -190,6 +190,10 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         solver, problem = self.problem(data, has_test=has_test)
         return searched(solver, self.open_names(), problem), problem
 
+    def named(self, split: Split) -> AbstractEstimator:
+        """What ``tune`` tunes for a split: the estimator itself, or the one that it chooses for the rows."""
+        return self
+
     def memory_knob(self) -> str:
         """What makes the model take less memory, for those who are told that it takes too much."""
         if "n_landmarks" in self.hyperparameters:

@@ -98,14 +98,22 @@ class Hyperparameters:
         return [
             name
             for name, parameter in self.hyperparameters.items()
-            if parameter.searched is not None
-            and self.given(name) == AUTO
-            and all(
-                self.given(other) in words
-                for other, words in parameter.used_with.items()
-                if other in self.hyperparameters
-            )
+            if parameter.searched is not None and self.given(name) == AUTO and self.has_effect(name)
         ]
+
+    def has_effect(self, name: str) -> bool:
+        """Whether a hyperparameter has one beside the others."""
+        return all(
+            self.given(other) in words
+            for other, words in self.hyperparameters[name].used_with.items()
+            if other in self.hyperparameters
+        )
+
+    def changed(self) -> set[str]:
+        """The hyperparameters that have another value than their default."""
+        return {
+            name for name, one in self.hyperparameters.items() if not _same(getattr(self, name), one.default)
+        }
 
     def stored_params(self) -> dict[str, Any]:
         """The hyperparameters as files have them."""

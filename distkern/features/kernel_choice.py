@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import POSITIVE, AbstractKind, Parameter, Words
 from distkern.common.types import Block
@@ -53,7 +54,10 @@ class WidthRule(AbstractKind):
 
 
 GAMMA = Parameter(
-    "scale", (POSITIVE, WidthRule()), "of the kernel: a number, or a rule that reads it off the rows"
+    "scale",
+    (POSITIVE, WidthRule()),
+    "of the kernel: a number, or a rule that reads it off the rows",
+    tried=Choices("median", ("median/0.5", "median/2", "median/4", "median/8")),
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from distkern.bases.base import AbstractBasis, row_bytes, rows_of_tile
 from distkern.bases.landmarks import LandmarkBasis
+from distkern.common.choices import Choices
 from distkern.common.parameters import NOTHING, Parameter, Whole, Words, parameter
 from distkern.common.sparse import Rows
 from distkern.features.base import AbstractKernelFeatures, Footprint
@@ -18,7 +19,9 @@ from distkern.landmarks.base import AbstractLandmarkRule, Layout
 from distkern.passes import Outline, Pass
 
 LANDMARKS = Parameter("uniform", (Words(of=landmark_rule_names),), "the rule that chooses landmarks")
-N_LANDMARKS = Parameter(None, (Whole(), NOTHING), "at most this many landmarks; none: 512")
+N_LANDMARKS = Parameter(
+    None, (Whole(), NOTHING), "at most this many landmarks; none: 512", tried=Choices(1024, (256, 2048))
+)
 #: landmarks where neither their number nor a diameter is given
 DEFAULT_LANDMARKS = 512
 
@@ -45,7 +48,9 @@ def footprint_of_landmarks(layout: Layout, kernel: KernelChoice, size: int) -> F
 class AbstractLandmarkFeatures(AbstractKernelFeatures):
     """Features made of a kernel at landmarks."""
 
-    n_landmarks: int | None = parameter(N_LANDMARKS.default, *N_LANDMARKS.kinds, help=N_LANDMARKS.help)
+    n_landmarks: int | None = parameter(
+        N_LANDMARKS.default, *N_LANDMARKS.kinds, help=N_LANDMARKS.help, tried=N_LANDMARKS.tried
+    )
     landmarks: str = parameter(LANDMARKS.default, *LANDMARKS.kinds, help=LANDMARKS.help)
 
     memory_knob: ClassVar[str] = "fewer landmarks (--set n_landmarks=...)"

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from distkern.bases.random_features import RandomFeatureBasis
+from distkern.common.choices import Choices
 from distkern.common.parameters import Parameter, Whole, Words, parameter
 from distkern.common.sparse import Rows
 from distkern.features.base import AbstractKernelFeatures, Footprint
@@ -45,7 +46,9 @@ class Random(AbstractKernelFeatures):
         If the kernel has no random features, or their number or the sampler does not suit it.
     """
 
-    n_features: int = parameter(2048, Whole(), help="random features; even where they come in pairs")
+    n_features: int = parameter(
+        2048, Whole(), help="random features; even where they come in pairs", tried=Choices(2048, (512, 4096))
+    )
     sampler: str = parameter(SAMPLER.default, *SAMPLER.kinds, help=SAMPLER.help)
     #: columns of a block, unless they are the sampler's
     width: int | None = None

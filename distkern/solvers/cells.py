@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
 from distkern.common.stores import ArrayStore
@@ -70,6 +71,7 @@ class Cells(AbstractSolver[CellsState]):
         Number(0, MOST_COST, open=(True, False)),
         Words("auto"),
         help="weight of the losses against 1/2 |w|^2: larger fits closer; auto: searched, or 10",
+        tried=Choices(10.0, (0.1, 1.0, 100.0, 1000.0)),
     )
     scale: str = parameter(
         "auto",

@@ -11,6 +11,7 @@ from distkern.features.kernel_choice import GAMMA
 from distkern.losses.density_ratio import DensityRatio
 from distkern.solvers._dsg.settings import DSGSettings
 from distkern.solvers._dsg.unpolished import UnpolishedDSG
+from distkern.solvers.hyperparameters import SEARCHED_NU_OF_STEPS
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,9 @@ class DSGDensityRatio(UnpolishedDSG):
     those of :class:`~distkern.solvers.dsg.DSG`, but for polishing
     """
 
-    nu: float = parameter(1e-4, NOT_NEGATIVE, help="weight of |f|^2 / 2 against the mean loss")
+    nu: float = parameter(
+        1e-4, NOT_NEGATIVE, help="weight of |f|^2 / 2 against the mean loss", tried=SEARCHED_NU_OF_STEPS
+    )
     n_features: int = redeclared(DSGSettings, "n_features", 2048)
     block_size: int = redeclared(DSGSettings, "block_size", 256)
 

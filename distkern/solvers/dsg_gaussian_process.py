@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import AUTO, NOTHING, POSITIVE, Parameter, Words, parameter, redeclared
 from distkern.features.kernel_choice import GAMMA
@@ -84,6 +85,7 @@ class DSGGaussianProcess(UnpolishedDSG):
         NOTHING,
         help="standard deviation of the noise, in that of the targets; none: of the largest marginal "
         "likelihood",
+        tried=Choices(0.1, (0.01, 0.03, 0.3)),
     )
     n_features: int = redeclared(DSGSettings, "n_features", 2048)
     block_size: int = redeclared(DSGSettings, "block_size", 256)

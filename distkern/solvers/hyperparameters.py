@@ -67,6 +67,7 @@ METRIC = Parameter(
     "diagonal: a weight of each column; full: a matrix; none: Euclidean. scale is then standard, normal, "
     "ranks or none",
     {"features": ("random", "nystroem", "kernel")},
+    tried=Choices("diagonal", ()),
 )
 
 DTYPE = Parameter(

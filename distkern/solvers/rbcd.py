@@ -33,7 +33,7 @@ from distkern.solvers._rbcd.resident import Ask, Operand, open_predictions, tota
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.explicit import AbstractExplicit, ExplicitState, held_out_pass, zero_pass
 from distkern.solvers.gram import Solve
-from distkern.solvers.hyperparameters import a_loss, feature_parameters
+from distkern.solvers.hyperparameters import SEARCHED_NU, a_loss, feature_parameters
 from distkern.solvers.measuring import Model, figures_of, measured
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
@@ -75,7 +75,9 @@ class RBCD(AbstractExplicit[RBCDState]):
         If a number is out of range, or the slope of the loss jumps.
     """
 
-    nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |w|^2 / 2 against the mean loss")
+    nu: float = parameter(
+        1e-6, NOT_NEGATIVE, help="weight of |w|^2 / 2 against the mean loss", tried=SEARCHED_NU
+    )
     block_size: int = parameter(256, Whole(), help="c, coefficients of a step")
     precondition: bool = parameter(
         True, FLAG, help="H_j is a bound of the block's second derivatives, and not their largest eigenvalue"

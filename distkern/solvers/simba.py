@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
+from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import (
     AUTO,
@@ -113,6 +114,7 @@ class SIMBA(AbstractSolver[SIMBAState]):
             "how far rows may fall short, on average, mostly .0003 to .03: about the hinge loss of a good "
             "model by |w| and the largest norm; auto, or search: nine of that range at once, by the "
             "held-out rows; half of them go on after each stage, the best and its neighbours",
+            tried=Choices(0.003, (0.0003, 0.001, 0.01, 0.03)),
         ),
         **feature_parameters("linear", with_columns=True),
     }

@@ -15,7 +15,7 @@ from distkern.storage.places import Location, absolute
 from distkern.tuning.candidate import Candidate
 from distkern.tuning.record import SearchFolder
 from distkern.tuning.search import METHODS, Ranked, Search
-from distkern.tuning.space import Range, settings_of
+from distkern.tuning.space import Range, own_candidates, settings_of
 from distkern.tuning.workshop import Where
 
 
@@ -52,9 +52,9 @@ class Tuned:
 def tune(
     estimator: Any,
     data: Dataset | Split,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, Any] | None = None,
     *,
-    method: str = "grid",
+    method: str | None = None,
     candidates: int | None = None,
     validation: float | int = 0.2,
     metric: str | None = None,
@@ -66,14 +66,16 @@ def tune(
 
     Parameters
     ----------
-    estimator : of this package, whose ``random_state`` (0 if it is None) draws candidates and held-out rows
+    estimator : of this package, whose ``random_state`` (0 if it is None) draws candidates and held-out rows;
+        of one that chooses its algorithm the one that it chooses for the data is tuned
     data : a data set, of which the training rows are used alone, or a split
     parameters : hyperparameter -> list of values, or ``{"low": ..., "high": ...}`` with ``"log"`` and
-        ``"points"`` where wanted (see :class:`~distkern.tuning.space.Range`)
+        ``"points"`` where wanted (see :class:`~distkern.tuning.space.Range`); None: those that are worth it,
+        but for those that the estimator was given, see :func:`~distkern.tuning.space.own_candidates`
     method : "grid" tries all combinations, "random" draws some; with "halving" a ``factor``-th goes on from
         rung to rung, to ``factor`` times the rows (Jamieson and Talwalkar 2016; see
-        :func:`~distkern.tuning.schedule.rungs_of`)
-    candidates : how many are drawn (10 where they must be drawn)
+        :func:`~distkern.tuning.schedule.rungs_of`); None: "grid", and "halving" without ``parameters``
+    candidates : how many are drawn (10 where they must be drawn, 20 without ``parameters``)
     validation : share of the rows that are held out, or a number of folds
     metric : a figure of ``distkern evaluate`` (None: the error, or the root mean squared error)
     folder : where finished trials are kept; a search with the same arguments goes on from there
@@ -97,20 +99,26 @@ def tune(
             where="data",
             mend="give open_dataset(path); of arrays make one with write_dataset(X, y, path)",
         )
+    method = method or ("halving" if parameters is None else "grid")
     _check(method, validation, factor, jobs)
     known = {name for name in estimator.hyperparameters if name != "random_state"}
-    for name in parameters:
+    for name in parameters or ():
         if name not in known:
             raise unknown_name(f"hyperparameter of {type(estimator).__name__}", name, known)
     seed = estimator.random_state
     if seed is not None and not isinstance(seed, int | np.integer):
         raise InputError(f"is a {type(seed).__name__}", where="random_state", mend="give a whole number")
     base = clone(estimator).set_params(random_state=int(seed or 0))
-    space = {name: _values(name, values) for name, values in parameters.items()}
-    settings = settings_of(space, method, candidates, base.random_state)
-    tried = [Candidate(number, one, clone(base).set_params(**one)) for number, one in enumerate(settings)]
+    if parameters is None:
+        tried = own_candidates(base, split, method, candidates, base.random_state)
+    else:
+        space = {name: _values(name, values) for name, values in parameters.items()}
+        settings = settings_of(space, method, candidates, base.random_state)
+        tried = [Candidate(number, one, clone(base).set_params(**one)) for number, one in enumerate(settings)]
     kept = SearchFolder(None if folder is None else absolute(folder))
-    search = Search(tried, split, method, validation, metric, factor, base.random_state, kept)
+    search = Search(
+        tried, split, method, validation, metric, factor, base.random_state, parameters is None, kept
+    )
     ranked = search.run(Where(jobs=jobs))
     best = ranked[0]
     assert best.value is not None

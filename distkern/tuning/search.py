@@ -59,6 +59,8 @@ class Search:
     metric : by which candidates are compared; None: the error, or the root mean squared error
     factor : of halving: one of so many goes on
     seed : of the rows that are held out
+    own_space : the settings were not asked for: the first ones are the estimator's own and go on through all
+        rungs, and others that do not fit the memory limit are left behind
     folder : where trials are kept, and found when the search is taken up again
     """
 
@@ -69,6 +71,7 @@ class Search:
     metric_name: str | None = None
     factor: int = 3
     seed: int = 0
+    own_space: bool = False
     folder: SearchFolder = field(default_factory=lambda: SearchFolder(None))
 
     @cached_property
@@ -149,6 +152,8 @@ class Search:
         with Workshop(self, where or Where(), watcher) as workshop:
             for number, rung in enumerate(self.rungs):
                 going_on = going_on[: rung.n_candidates]
+                if self.own_space and 0 in found and found[0].value is not None and 0 not in going_on:
+                    going_on[-1] = 0
                 folds = range(self.n_folds)
                 trials = workshop.make([Task(one, number, fold) for one in going_on for fold in folds])
                 for one in going_on:

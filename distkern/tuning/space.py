@@ -1,22 +1,31 @@
-"""Which settings are tried: lists of values and ranges of numbers, on a grid or drawn by the seed."""
+"""Which settings are tried: lists of values and ranges of numbers, on a grid or drawn by the seed.
+
+Unless values are given, those are tried that the hyperparameters of an algorithm declare as worth it
+(:meth:`~distkern.common.parameters.Parameter.space`).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 from sklearn.utils import check_random_state
 
 from distkern.common.errors import InputError
+from distkern.storage.dataset import Split
+from distkern.tuning.candidate import Candidate
 
 #: significant digits of a number that is drawn: more tell nothing, and are hard to read
 _DIGITS = 4
 #: that are drawn where no number is given
 DRAWN = 10
+#: candidates where no values are given either
+_OWN = 20
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,52 @@ class Range:
         else:
             value = self.low + share * (high - self.low)
         return value if self.is_whole else min(max(float(f"{value:.{_DIGITS}g}"), self.low), high)
+
+
+def own_candidates(
+    estimator: Any, split: Split, method: str, n_tried: int | None, seed: int, given: Collection[str] = ()
+) -> list[Candidate]:
+    """Settings of hyperparameters that are worth a search: first the estimator's own, then others.
+
+    Of an estimator that chooses its algorithm they are of the one that it chooses for the split. Left out are
+    hyperparameters without an effect beside the others, and settings that do not go together.
+
+    Parameters
+    ----------
+    n_tried : how many settings; None: 20, or all of a grid
+    given : hyperparameters that are not searched, beside those that the estimator was given
+
+    Raises
+    ------
+    InputError
+        If nothing is left to try, or as :func:`settings_of`.
+    """
+    given, estimator = estimator.changed().union(given), estimator.named(split)
+    space = {
+        name: list(dict.fromkeys([getattr(estimator, name), *values]))
+        for name, parameter in estimator.hyperparameters.items()
+        if name not in given and (values := parameter.space(split.n_rows)) and estimator.has_effect(name)
+    }
+    if not space:
+        raise InputError(
+            f"all that is worth a search of {estimator.name} is set",
+            where="params",
+            mend="name values that are to be tried, or set less",
+        )
+    if method != "grid":
+        n_tried = n_tried or min(_OWN, math.prod(map(len, space.values())))
+    drawn = settings_of(space, method, n_tried, seed)
+    own = {name: values[0] for name, values in space.items()}
+    tried = [own, *(one for one in drawn if one != own and _is_legal(estimator, one))][:n_tried]
+    return [Candidate(number, one, clone(estimator).set_params(**one)) for number, one in enumerate(tried)]
+
+
+def _is_legal(estimator: Any, settings: Mapping[str, Any]) -> bool:
+    try:
+        clone(estimator).set_params(**settings).check_parameters()
+    except InputError:
+        return False
+    return True
 
 
 def settings_of(

@@ -146,10 +146,10 @@ class Workshop:
             self._executors.append(self._stack.enter_context(executor.shared_by(where.jobs)))
 
     def _check(self, machine: Machine) -> Machine:
-        """Refuse candidates that would not fit on all rows, before any is tried."""
+        """Refuse candidates that were asked for and would not fit on all rows, before any is tried."""
         jobs, limit = self._where.jobs, machine.memory_limit
         shared = replace(machine, memory_limit=None if limit is None else limit // jobs)
-        for candidate in self._search.candidates:
+        for candidate in self._search.candidates[: 1 if self._search.own_space else None]:
             self._planned(shared, candidate, self._search.split)
         return machine
 
@@ -215,6 +215,8 @@ class Workshop:
         machine, started = executor.machine, time.perf_counter()
         made = partial(Trial, task.candidate, task.rung, task.fold, learned.n_rows, held_out.n_rows)
         try:
+            if search.own_space:
+                self._planned(machine, candidate, search.split)
             executor.machine = self._planned(machine, candidate, learned)
             model.fit_with(
                 learned, executor=executor, listeners=listeners, checkpoints=checkpoints, resume=True
@@ -223,7 +225,9 @@ class Workshop:
             beside = _beside_kept(machine, learned)
             executor.machine = check_limit(steps, Extent.of(held_out), self._where.memory_limit)(beside)
             figures = evaluate_split(model, held_out, executor, listeners).figures
-        except DivergenceError as error:
+        except (DivergenceError, MemoryBudgetError) as error:
+            if isinstance(error, MemoryBudgetError) and not (search.own_space and candidate.number):
+                raise
             return made(time.perf_counter() - started, failed=str(error))
         finally:
             executor.machine = machine

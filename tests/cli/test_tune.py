@@ -92,6 +92,33 @@ def test_the_best_candidate_is_trained_on_all_rows(folder: Path, capsys: pytest.
     assert " of 12: error" not in said
 
 
+def test_without_a_table_what_is_worth_it_is_tried(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--data", "d.zarr", "--algorithm", "pegasos", "--scheduler", "synchronous"]
+    fixed = [
+        "--set",
+        "stages=1",
+        "--set",
+        "features=random",
+        "--set",
+        "n_features=64",
+        "--set",
+        "metric=none",
+    ]
+    facts, _ = printed(capsys, "tune", *given, *fixed, "--out", "m")
+    assert {name for one in facts["candidates"] for name in one["settings"]} == {"gamma", "lam"}
+    own = next(one for one in facts["candidates"] if one["candidate"] == 0)
+    assert own["settings"] == {"gamma": "scale", "lam": 1e-4}
+    assert own["rows"] == max(one["rows"] for one in facts["candidates"])
+    # a table says how, and the values stay the algorithm's
+    Path("job.toml").write_text(JOB.partition("[search.params]")[0].replace('"halving"', '"random"'))
+    few = Path("job.toml").read_text() + "candidates = 2\n"
+    Path("job.toml").write_text(few.replace("csvrg", "auto").replace("n_landmarks = 40\nstages = 2", ""))
+    facts, said = printed(capsys, "tune", "job.toml", "--out", "n", "--set", "search=quick")
+    assert "auto chooses newton with" in said
+    assert len(facts["candidates"]) == 2
+    assert json.loads(Path("n", "model.json").read_text())["algorithm"] == "newton"
+
+
 def test_several_at_a_time_find_the_same(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     facts, _ = printed(capsys, "tune", "job.toml")
     others, _ = printed(capsys, "tune", "job.toml", "--out", "n", "--jobs", "2", "--scheduler", "threads")
@@ -143,8 +170,7 @@ def test_what_is_printed_fits_a_terminal(folder: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ("", ["says nothing of what to try", "[search.params]"]),
-        ("[search]", ["[search] has nothing to try", "add [search.params]"]),
+        ("[search]\nparams = 3", ["key 'params'", "is 3", "name = [value, value]"]),
         ("[search]\nmetod = 'grid'\n[search.params]\nlam = [1.0]", ["'metod'", "did you mean 'method'"]),
         ("[search]\nmethod = 'best'\n[search.params]\nlam = [1.0]", ["'method'", "grid, random or halving"]),
         ("[search]\nvalidation = 1.5\n[search.params]\nlam = [1.0]", ["'validation'", "number of folds"]),
