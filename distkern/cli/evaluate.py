@@ -81,12 +81,12 @@ def evaluate(model: str, data: str, split: str, html: Place | None, as_json: boo
     from distkern.runs.persistence import load_model
     from distkern.runs.run import evaluations
 
-    where = options.where_to_run(**where)
     if html is not None:
         _check_page(html)
     fitted = load_model(model)
     names = ["train", "test"] if split == "both" else [split]
     sources = [find_split(data, name) for name in names]
+    where = options.where_to_run(sum(source.n_rows * source.row_bytes for source in sources), **where)
     with Terminal() as terminal:
         found = evaluations(fitted, sources, listeners=[terminal], **where)
     measured = dict(zip(names, found, strict=True))

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 #: without kernels of rows, or without targets to learn a metric of
 _WITHOUT_METRIC = {"simba", "dsg_novelty", "dsg_density_ratio"}
-#: what ``auto`` may choose: a job may set hyperparameters of these
-_CHOOSABLE = {"cells", "newton", "pegasos", "svrg", "dsg"}
 
 
 class Job(BaseModel):
@@ -33,7 +31,8 @@ class Job(BaseModel):
     data : the sharded data set, a folder or a URL
     out : folder or URL of the model
     seed : of every random choice
-    scheduler : "synchronous", "threads", "processes", "local", or a tcp:// or tls:// address
+    scheduler : "synchronous", "threads", "processes", "local", or a tcp:// or tls:// address; see
+        :func:`placed`
     workers : how many threads or processes (None: as many as there are cores)
     memory_limit : bytes of one worker (None: an equal share of this machine's memory)
     params : hyperparameters
@@ -164,31 +163,22 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
 
 def _refuse_unknown_names(job: Job) -> None:
     """Refuse an algorithm or a hyperparameter that there is not, with the nearest name."""
-    from distkern.common.registry import members
-    from distkern.solvers.base import AbstractSolver
-    from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
+    from distkern.solvers.hyperparameters import CHOOSABLE
 
-    solvers = members("distkern.solvers", AbstractSolver)  # type: ignore[type-abstract]
-    known = {name: {*hyperparameters_of(solver), "class_weight", "scale"} for name, solver in solvers.items()}
-    for name in known.keys() - _WITHOUT_METRIC:
-        known[name].add("metric")
-    known[CHOSEN] = {*CHOICE, "probability", "class_weight"}
-    if job.algorithm not in known:
-        raise unknown_name("algorithm", job.algorithm, known)
-    if "random_state" in {**job.params, **({} if job.search is None else job.search.params)}:
+    known = _names_of(job.algorithm)
+    searched = {} if job.search is None else job.search.params
+    if "random_state" in {**job.params, **searched}:
         raise InputError(
             "is set by the seed",
             where="hyperparameter 'random_state'",
             mend="use --seed, or seed = ... in the job file",
         )
-    searched = {} if job.search is None else job.search.params
-    for name in (*job.params, *searched):
-        if name in known[job.algorithm]:
-            continue
-        takers = [algorithm for algorithm, names in known.items() if name in names]
-        if job.algorithm != CHOSEN:
-            raise unknown_name(f"hyperparameter of {job.algorithm}", name, known[job.algorithm])
-        if name in job.params and _CHOOSABLE.intersection(takers):
+    unknown = [name for name in (*job.params, *searched) if name not in known]
+    if unknown and job.algorithm != CHOSEN:
+        raise unknown_name(f"hyperparameter of {job.algorithm}", unknown[0], known)
+    for name in unknown:
+        takers = [algorithm for algorithm in _solver_names() if name in _names_of(algorithm)]
+        if name in job.params and not set(CHOOSABLE).isdisjoint(takers):
             continue
         if takers:
             raise InputError(
@@ -196,7 +186,30 @@ def _refuse_unknown_names(job: Job) -> None:
                 where=f"hyperparameter {name!r}",
                 mend=f"add --algorithm NAME, one of: {', '.join(takers)}",
             )
-        raise unknown_name("hyperparameter", name, set().union(*known.values()))
+        everything = known.union(*(_names_of(algorithm) for algorithm in _solver_names()))
+        raise unknown_name("hyperparameter", name, everything)
+
+
+def _names_of(algorithm: str) -> set[str]:
+    """The hyperparameters that a job of the algorithm takes; :class:`InputError` if there is none such."""
+    from distkern.common.registry import lookup
+    from distkern.solvers.base import AbstractSolver
+    from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
+
+    if algorithm == CHOSEN:
+        return {*CHOICE, "probability", "class_weight"}
+    solver = lookup("distkern.solvers", AbstractSolver, algorithm)  # type: ignore[type-abstract]
+    if solver is None:
+        raise unknown_name("algorithm", algorithm, [*_solver_names(), CHOSEN])
+    metric = set() if algorithm in _WITHOUT_METRIC else {"metric"}
+    return {*hyperparameters_of(solver), "class_weight", "scale"} | metric
+
+
+def _solver_names() -> list[str]:
+    from distkern.common.registry import members
+    from distkern.solvers.base import AbstractSolver
+
+    return list(members("distkern.solvers", AbstractSolver))  # type: ignore[type-abstract]
 
 
 def _explain(error: ValidationError | InputError, where: str, given: Mapping[str, Any]) -> InputError:
@@ -218,11 +231,8 @@ def make_estimator(job: Job) -> Any:
     InputError
         For an unknown algorithm or hyperparameter (with the nearest right name), or a value out of range.
     """
-    from distkern.runs.algorithms import algorithms
-
     _refuse_unknown_names(job)
-    known = algorithms()
-    estimator_type = known[_for_task(job, known)]
+    estimator_type = _estimator_type(job)
     parameters = estimator_type.hyperparameters
     given, settings = dict(job.params), {}
     if job.algorithm == CHOSEN:
@@ -250,19 +260,20 @@ def make_estimator(job: Job) -> Any:
     return estimator
 
 
-def _for_task(job: Job, known: Mapping[str, Any]) -> str:
+def _estimator_type(job: Job) -> type[Any]:
     """The algorithm's regressor, if it has one and the data set is for regression."""
+    from distkern.runs.algorithms import algorithm
     from distkern.storage.dataset import open_dataset
 
-    regressor = f"{job.algorithm}_regressor"
-    if regressor not in known:
-        return job.algorithm
     try:
         task = open_dataset(job.data).task
     except InputError:
         # what is wrong with the data set is said when it is opened
-        return job.algorithm
-    return regressor if task == "regression" else job.algorithm
+        task = "classification"
+    regressor = algorithm(f"{job.algorithm}_regressor") if task == "regression" else None
+    found = regressor or algorithm(job.algorithm)
+    assert found is not None, "every solver has an estimator of its name"
+    return found
 
 
 def prepare(job: Job) -> tuple[Any, Dataset]:
@@ -282,3 +293,12 @@ def prepare(job: Job) -> tuple[Any, Dataset]:
 
     check_task(dataset, estimator.task)
     return estimator, dataset
+
+
+def placed(job: Job, dataset: Dataset, dashboard: bool | None) -> Job:
+    """The job, on threads of this process if its data set is small and nothing says where it should run."""
+    if "scheduler" in job.model_fields_set:
+        return job
+    anything_given = bool(dashboard or job.model_fields_set & {"workers", "memory_limit"})
+    n_bytes = sum(split.n_rows * split.row_bytes for split in (dataset.train, dataset.test) if split)
+    return job.model_copy(update={"scheduler": options.scheduler_for(n_bytes, anything_given=anything_given)})

@@ -175,8 +175,8 @@ scheduling = together(
         "--scheduler",
         metavar="WHERE",
         callback=read_by(check_scheduler),
-        help="synchronous, threads, processes, local (worker processes here; the default), "
-        "tcp://HOST:PORT or tls://HOST:PORT.",
+        help="synchronous, threads, processes, local (worker processes here), tcp://HOST:PORT or "
+        "tls://HOST:PORT.  [default: local; threads of this process for few rows]",
     ),
     click.option("--workers", type=click.IntRange(min=1), help="How many threads or processes."),
     memory_limit(),
@@ -190,10 +190,26 @@ dashboard = click.option(
 )
 
 
-def where_to_run(scheduler: str | None, **limits: Any) -> dict[str, Any]:
-    """What :data:`scheduling` gives, for the functions of :mod:`distkern.runs`."""
+#: rows of so few bytes are done sooner than worker processes have started
+_FEW_BYTES = 16 * 2**20
+
+
+def scheduler_for(n_bytes: int | None, *, anything_given: bool) -> str:
+    """The scheduler of a command that names none.
+
+    Parameters
+    ----------
+    n_bytes : of all rows; None where that is not known
+    anything_given : an option asks for a number of workers, a limit of their memory, or a dashboard
+    """
+    return "local" if anything_given or n_bytes is None or n_bytes > _FEW_BYTES else "threads"
+
+
+def where_to_run(n_bytes: int | None, scheduler: str | None, **limits: Any) -> dict[str, Any]:
+    """What :data:`scheduling` gives for rows of ``n_bytes``, for the functions of :mod:`distkern.runs`."""
     use_certificates(scheduler)
-    return {"scheduler": scheduler or "local", **limits}
+    anything_given = any(value is not None for value in limits.values())
+    return {"scheduler": scheduler or scheduler_for(n_bytes, anything_given=anything_given), **limits}
 
 
 #: a job file and the flags that override it

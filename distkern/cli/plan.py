@@ -30,12 +30,13 @@ def plan(
     Example:
       distkern plan --data covtype.zarr --algorithm csvrg --memory-limit 512MiB --set n_landmarks=2000
     """
-    from distkern.cli.job import prepare, resolve_job
+    from distkern.cli.job import placed, prepare, resolve_job
     from distkern.cli.training import has_dashboard
     from distkern.common.errors import MemoryBudgetError
 
     job = resolve_job(job_file, flags, settings)
     estimator, dataset = prepare(job)
+    job = placed(job, dataset, dashboard)
 
     from distkern.runs.run import plan as plan_run
 
@@ -104,8 +105,11 @@ def _show(planned: Any) -> None:
     total = sum(step.times * step.bytes_read for step in planned.passes)
     limit = "no limit given" if planned.memory_limit is None else f"limit {in_bytes(planned.memory_limit)}"
     click.echo(f"reads {in_bytes(total)} in all")
-    click.echo(f"peak memory: {in_bytes(planned.worker_bytes)} a worker ({limit})")
-    click.echo(f"             {in_bytes(planned.driver_bytes)} the driver")
+    if planned.machine.in_process:
+        click.echo(f"peak memory: {in_bytes(planned.driver_bytes)} of this process ({limit})")
+    else:
+        click.echo(f"peak memory: {in_bytes(planned.worker_bytes)} a worker ({limit})")
+        click.echo(f"             {in_bytes(planned.driver_bytes)} the driver")
     if planned.savings:
         click.echo(f"to fit the limit {', '.join(planned.savings)}; the model is the same")
     past = "no such run has been made on this machine yet"

@@ -81,7 +81,6 @@ def predict(
         "zero_based": zero_based,
     }
     _check_source(files, data, split, how)
-    where = options.where_to_run(**where)
     fitted = load_model(model)
     if proba and decision:
         raise InputError("excludes --decision", where="--proba", mend="give one of them")
@@ -91,16 +90,18 @@ def predict(
             where="--proba",
             mend="use --decision, or train with loss=logistic, or probability=true, as the algorithm has it",
         )
-    where["output"] = "decision" if decision else "probability" if proba else "label"
+    output = "decision" if decision else "probability" if proba else "label"
     notes: list[str] = []
     if data is not None:
         source = find_split(data, split or "test")
+        where = options.where_to_run(source.n_rows * source.row_bytes, **where)
         with Terminal() as terminal:
-            n_rows = predict_to(fitted, source, out, **where, listeners=[terminal])
+            n_rows = predict_to(fitted, source, out, output=output, **where, listeners=[terminal])
     else:
         rows = files_for(fitted, files, **how)
+        where = options.where_to_run(rows.meter.n_bytes, **where)
         with Terminal() as terminal:
-            n_rows = predict_files_to(fitted, rows, out, **where, listeners=[terminal])
+            n_rows = predict_files_to(fitted, rows, out, output=output, **where, listeners=[terminal])
         notes = [
             f"{file} does not name its columns: taken in the order of training" for file in rows.by_position
         ]

@@ -55,12 +55,13 @@ def train(
       gamma = 4.0
       n_landmarks = 512
     """
-    from distkern.cli.job import prepare, resolve_job
+    from distkern.cli.job import placed, prepare, resolve_job
 
     job = resolve_job(job_file, flags, settings)
     if job.search is not None:
         click.echo("the table [search] is for `distkern tune`; what [params] says is trained", err=True)
     _, dataset = prepare(job)
+    job = placed(job, dataset, dashboard)
 
     from distkern.cli.supervision import driving, supervised
     from distkern.cli.training import memory_line, run_job

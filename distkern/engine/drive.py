@@ -346,6 +346,7 @@ class Driver:
             n_features=problem.n_features,
             stages=getattr(solver, "stages", None),
             workers=machine.n_workers,
+            in_process=machine.in_process,
             dashboard=self.executor.dashboard,
             resumed_from=resumed_from,
         )

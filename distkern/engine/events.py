@@ -10,7 +10,10 @@ from typing import Any, TypeAlias
 #: kind -> the fields an event of that kind carries
 KINDS: dict[str, tuple[str, ...]] = {
     "run_planned": ("seconds", "passes"),  # predicted, of the run and of each pass (name, times, seconds)
-    "run_started": ("algorithm", "n_rows", "n_features", "stages", "workers", "dashboard", "resumed_from"),
+    "run_started": (
+        *("algorithm", "n_rows", "n_features", "stages", "workers", "in_process", "dashboard"),
+        "resumed_from",
+    ),  # the workers are threads of this process, or processes
     "pass_started": ("name", "stage", "tasks", "rows", "bytes", "unit"),  # "rows", "rounds" or "tasks"
     "pass_progress": ("name", "stage", "tasks_done", "tasks", "rows_done", "rows", "bytes_done"),
     "pass_finished": ("name", "stage", "seconds", "rows", "bytes", "mode", "split_seconds"),

@@ -247,11 +247,16 @@ class Meter:
     """How much of some files has been read, by the places in what is stored, compressed or not.
 
     Files weigh what they hold where all are local, else all the same: nobody is asked for their sizes before.
+
+    Attributes
+    ----------
+    n_bytes : of all files as they are stored; None where not all are local
     """
 
     def __init__(self, files: Sequence[InputFile]) -> None:
         sizes = [_size_of(file) for file in files]
         self._weights = dict.fromkeys((file.url for file in files), 1)
+        self.n_bytes = sum(size or 0 for size in sizes) if all(sizes) else None
         if all(sizes):
             self._weights.update({file.url: size for file, size in zip(files, sizes, strict=True) if size})
         self._done = 0

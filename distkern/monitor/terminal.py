@@ -107,8 +107,11 @@ class Terminal:
         self._left, self._ahead = event["seconds"], Ahead(event["passes"])
 
     def _run_started(self, event: Event) -> None:
-        workers = event.fields.get("workers")
-        where = f" on {workers} {'worker' if workers == 1 else 'workers'}" if isinstance(workers, int) else ""
+        workers, where = event.fields.get("workers"), ""
+        if isinstance(workers, int):
+            kind = "thread" if event.fields.get("in_process") else "worker"
+            where = f" on {workers} {kind}{'' if workers == 1 else 's'}"
+            where += " of this process" if kind == "thread" else ""
         self.line(f"{event['algorithm']}: {event['n_rows']:,} rows x {event['n_features']:,} features{where}")
         if event.fields.get("resumed_from") is not None:
             self.line(f"resumed after stage {event['resumed_from']}")

@@ -163,7 +163,7 @@ def test_verbose_tells_every_stage(halves, monkeypatch):
     assert sys.stderr.getvalue() == ""
     machine().fit(X, y, eval_set=held_out, verbose=True)
     lines = sys.stderr.getvalue().splitlines()
-    assert lines[0] == "svrg: 300 rows x 3 features on 1 worker"
+    assert lines[0] == "svrg: 300 rows x 3 features on 1 thread of this process"
     assert [line.split()[0] for line in lines[2:5]] == ["0", "1", "2"]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from distkern.engine.executors.base import AbstractExecutor, Call, Progress, Shared
 
 __all__ = ["AbstractExecutor", "Call", "Progress", "Shared", "executor_names", "open_executor"]
@@ -32,20 +34,26 @@ def open_executor(
         If the name is unknown, the scheduler does not answer, or a worker has other packages.
     """
     from distkern.common.errors import unknown_name
-    from distkern.common.registry import members
-    from distkern.engine.executors import cluster, local
+    from distkern.common.registry import lookup
+    from distkern.engine.executors import local
 
-    if scheduler is None:
+    # whoever has a client has imported distributed, which takes half a second
+    if scheduler is None and "distributed" in sys.modules:
+        from distkern.engine.executors import cluster
+
         client = cluster.active_client()
         if client is not None:
             return cluster.ClusterExecutor(client, owned=False, memory_limit=memory_limit)
+    if scheduler is None:
         scheduler = local.configured_scheduler()
     if "://" in scheduler:
+        from distkern.engine.executors import cluster
+
         return cluster.connect(scheduler, memory_limit=memory_limit)
-    known = members(__name__, AbstractExecutor)  # type: ignore[type-abstract]
-    if scheduler not in known:
-        raise unknown_name("scheduler", scheduler, [*known, "tcp://ADDRESS", "tls://ADDRESS"])
-    return known[scheduler].open(workers=workers, memory_limit=memory_limit, dashboard=dashboard)
+    kind = lookup(__name__, AbstractExecutor, scheduler)  # type: ignore[type-abstract]
+    if kind is None:
+        raise unknown_name("scheduler", scheduler, [*executor_names(), "tcp://ADDRESS", "tls://ADDRESS"])
+    return kind.open(workers=workers, memory_limit=memory_limit, dashboard=dashboard)
 
 
 def executor_names() -> list[str]:
