@@ -75,11 +75,11 @@ def _facts(solver: type[Any]) -> dict[str, Any]:
 
 
 def _facts_of_choice() -> dict[str, Any]:
-    from distkern.solvers.hyperparameters import CHOICE, PROBABILITY
+    from distkern.solvers.hyperparameters import CHOICE, CHOOSABLE, PROBABILITY
 
     return {
         "what": "auto: the machine that suits the data, chosen by their shape or a trial (the default)",
-        "chooses": ["cells", "newton", "pegasos", "svrg", "dsg"],
+        "chooses": list(CHOOSABLE),
         "hyperparameters": _told({**CHOICE, "probability": PROBABILITY}),
     }
 

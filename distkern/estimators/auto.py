@@ -21,22 +21,18 @@ from distkern.engine.plan import Extent
 from distkern.engine.plan_run import bytes_alone
 from distkern.engine.workplace import RunWorkplace
 from distkern.estimators.base import AbstractClassifier
-from distkern.estimators.cells import CellClassifier, CellRegressor
-from distkern.estimators.dsg import DSGClassifier, DSGRegressor
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.newton import NewtonClassifier, NewtonRegressor
-from distkern.estimators.pegasos import PegasosClassifier
 from distkern.estimators.regressor import AbstractRegressor
-from distkern.estimators.svrg import SVRGClassifier, SVRGRegressor
 from distkern.losses.base import AbstractLoss
 from distkern.maps.mapping import MapChoice
+from distkern.runs.algorithms import algorithm
 from distkern.runs.data import TrainingData
 from distkern.search.ladder import EXACT_ROWS, Setting, climb, memory_of
 from distkern.search.machines import Rows
 from distkern.search.sample import Sample, most_rows
 from distkern.solvers._cells.sizes import auto_cell_rows
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.hyperparameters import CHOICE, CLASS_WEIGHT, PROBABILITY, RANDOM_STATE
+from distkern.solvers.hyperparameters import CHOICE, CHOOSABLE, CLASS_WEIGHT, PROBABILITY, RANDOM_STATE
 from distkern.solvers.risk import Risk
 from distkern.storage.dataset import Split
 from distkern.storage.places import Place
@@ -53,9 +49,14 @@ _SMALLER_CELLS = (4000, 2000, 1000)
 
 @dataclass(frozen=True)
 class Candidate:
-    """An algorithm with settings, why it is the one for such data, and what else was tried, a line each."""
+    """An algorithm with settings, why it is the one for such data, and what else was tried, a line each.
 
-    kind: type[AbstractEstimator]
+    Attributes
+    ----------
+    name : of the algorithm, of whatever targets
+    """
+
+    name: str
     settings: dict[str, Any] = field(default_factory=dict)
     because: str = ""
     notes: tuple[str, ...] = ()
@@ -65,11 +66,6 @@ class Candidate:
         """The algorithm, and what is set of it."""
         given = ", ".join(f"{name}={_short(value)}" for name, value in self.settings.items())
         return f"{self.name} with {given}" if given else self.name
-
-    @property
-    def name(self) -> str:
-        """The name of the algorithm, of whatever targets."""
-        return self.kind.name.removesuffix("_regressor")
 
 
 def _short(value: Any) -> str:
@@ -86,10 +82,6 @@ class AbstractKernelMachine(AbstractEstimator):
     chosen_because_ : why, a clause
     """
 
-    cells: ClassVar[type[AbstractEstimator]]
-    newton: ClassVar[type[AbstractEstimator]]
-    dsg: ClassVar[type[AbstractEstimator]]
-    svrg: ClassVar[type[AbstractEstimator]]
     #: over the columns themselves
     linear: ClassVar[Candidate]
 
@@ -100,7 +92,7 @@ class AbstractKernelMachine(AbstractEstimator):
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
         chosen = self._choice(data, has_test=has_test)
         for name in self.value("settings") or {}:
-            if name not in chosen.kind.hyperparameters:
+            if name not in self._kind(chosen).hyperparameters:
                 raise InputError(
                     f"is no hyperparameter of {chosen.name}, which was chosen",
                     where=f"hyperparameter {name!r}",
@@ -143,14 +135,13 @@ class AbstractKernelMachine(AbstractEstimator):
         if source.is_sparse and source.n_features >= _WIDE:
             first = replace(self.linear, because=columns)
         elif self.value("search") is None:
-            kind = self.cells if source.n_features <= _NARROW else self.newton
-            first = Candidate(kind, {}, columns)
+            first = Candidate("cells" if source.n_features <= _NARROW else "newton", {}, columns)
         else:
             first = self._searched(data, columns)
         limit = self.value("memory_limit")
         if limit is None:
             return first
-        others = [Candidate(self.svrg), Candidate(self.dsg)]
+        others = [Candidate("svrg"), Candidate("dsg")]
         for candidate in (first, *self._smaller(first, data), *others):
             if self._fits(candidate, data, limit, has_test=has_test):
                 if candidate is first:
@@ -161,7 +152,7 @@ class AbstractKernelMachine(AbstractEstimator):
 
     def _smaller(self, first: Candidate, data: TrainingData) -> list[Candidate]:
         """Cells of fewer rows, then ones that are searched on fewer rows: their metrics take most of all."""
-        if first.kind is not self.cells:
+        if first.name != "cells":
             return []
         usual = auto_cell_rows(
             data.source.n_rows, data.source.n_features, quadratic=self.task == "regression"
@@ -173,13 +164,22 @@ class AbstractKernelMachine(AbstractEstimator):
             ways += [quick, *({**way, **quick} for way in ways)]
         return [replace(first, settings={**first.settings, **way}) for way in ways]
 
+    def _kind(self, chosen: Candidate) -> type[AbstractEstimator]:
+        """The estimator of the algorithm, KeyError unless it may be chosen; others are not imported."""
+        suffix = "_regressor" if self.task == "regression" else ""
+        kind: type[AbstractEstimator] | None = algorithm(f"{chosen.name}{suffix}")
+        if kind is None or chosen.name not in CHOOSABLE:
+            raise KeyError(chosen.name)
+        return kind
+
     def _made(self, chosen: Candidate) -> AbstractEstimator:
+        kind = self._kind(chosen)
         own = {name: getattr(self, name) for name in self.hyperparameters}
-        shared = {name: value for name, value in own.items() if name in chosen.kind.hyperparameters}
+        shared = {name: value for name, value in own.items() if name in kind.hyperparameters}
         likelihood = {"loss": "logistic"} if self._is_calibrated and "probability" not in shared else {}
         given = self.value("settings") or {}
-        known = {name: given[name] for name in given if name in chosen.kind.hyperparameters}
-        return chosen.kind(**{**shared, **likelihood, **chosen.settings, **known})
+        known = {name: given[name] for name in given if name in kind.hyperparameters}
+        return kind(**{**shared, **likelihood, **chosen.settings, **known})
 
     def _fits(self, candidate: Candidate, data: TrainingData, limit: int, *, has_test: bool) -> bool:
         solver, problem = self._made(candidate).run_of(data, has_test=has_test)
@@ -196,7 +196,7 @@ class AbstractKernelMachine(AbstractEstimator):
         else:
             sample = Sample.of(source, data.classes, seed, data.class_totals / data.class_totals.sum())
         if not sample.tells:
-            return Candidate(self.newton, {}, f"{columns}, and too few rows to choose by")
+            return Candidate("newton", {}, f"{columns}, and too few rows to choose by")
         if source.n_features > _NARROW:
             return self._compared(sample, columns, seed)
         weights = None if self.task == "regression" else self._class_weights(data)
@@ -208,8 +208,8 @@ class AbstractKernelMachine(AbstractEstimator):
         release()
         because = f"{columns}, and by {self._unit} on held-out rows of a sample"
         settings = self._settings(found.chosen, data)
-        kind = self.cells if found.chosen.kind == "exact" else self.newton
-        return Candidate(kind, settings, because, found.notes)
+        name = "cells" if found.chosen.kind == "exact" else "newton"
+        return Candidate(name, settings, because, found.notes)
 
     def _settings(self, chosen: Setting, data: TrainingData) -> dict[str, Any]:
         """Those of the algorithm whose machine over all rows is the one that was chosen for a sample."""
@@ -247,7 +247,7 @@ class AbstractKernelMachine(AbstractEstimator):
 
     def _compared(self, sample: Sample, columns: str, seed: int) -> Candidate:
         """The linear machine, unless kernels at landmarks lose less by more than two standard errors."""
-        candidates = [self.linear, Candidate(self.newton)]
+        candidates = [self.linear, Candidate("newton")]
         losses = [sample.losses(self._made(one).set_params(random_state=seed)) for one in candidates]
         mean, error = mean_difference(*losses)
         notes = tuple(
@@ -347,9 +347,7 @@ class AbstractKernelMachine(AbstractEstimator):
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         chosen = facts["chosen"]
-        kinds = (self.cells, self.newton, self.dsg, self.svrg, self.linear.kind)
-        kind = {each.name.removesuffix("_regressor"): each for each in kinds}[chosen["name"]]
-        self.machine_ = self._made(Candidate(kind, chosen["params"]))
+        self.machine_ = self._made(Candidate(str(chosen["name"]), chosen["params"]))
         self.chosen_because_ = str(chosen["because"])
         self._tell_machine()
         self.machine_._restore(arrays, facts, where)
@@ -381,8 +379,7 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
         "class_weight": CLASS_WEIGHT,
         "random_state": RANDOM_STATE,
     }
-    cells, newton, dsg, svrg = CellClassifier, NewtonClassifier, DSGClassifier, SVRGClassifier
-    linear = Candidate(PegasosClassifier)
+    linear = Candidate("pegasos")
 
     def _chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
         found: Callable[[Floats], NDArray[np.float64]] | None = self.machine_._chances()
@@ -396,5 +393,4 @@ class KernelRegressor(AbstractKernelMachine, AbstractRegressor):
 
     name = "auto_regressor"
     hyperparameters: ClassVar = {**CHOICE, "random_state": RANDOM_STATE}
-    cells, newton, dsg, svrg = CellRegressor, NewtonRegressor, DSGRegressor, SVRGRegressor
-    linear = Candidate(SVRGRegressor, {"features": "linear"})
+    linear = Candidate("svrg", {"features": "linear"})

@@ -68,14 +68,18 @@ def check_folder(folder: Place, resume: bool) -> None:
         return
     if not folder.is_dir():
         raise InputError("is a file", where=str(folder), mend="give a folder for the model")
-    known = _OF_A_RUN.union(*(kind.folders for kind in algorithms().values()))
     foreign = sorted(
-        path.name for path in folder.iterdir() if path.name not in known and not path.name.startswith(".")
+        path.name for path in folder.iterdir() if path.name not in _OF_A_RUN and path.name[0] != "."
     )
-    if foreign:
+    # all algorithms are imported only to know the folders of their models
+    if foreign := [name for name in foreign if name not in _model_folders()]:
         raise InputError(
             f"holds other things than a model ({foreign[0]!r})", where=str(folder), mend="give a new folder"
         )
+
+
+def _model_folders() -> set[str]:
+    return {folder for kind in algorithms().values() for folder in kind.folders}
 
 
 def check_resumption(estimator: Learner, source: Split, folder: Place, *, test: Split | None) -> None:

@@ -122,13 +122,13 @@ def load_model(path: Location) -> Any:
     CorruptDataError
         If anything in it is not what was written.
     """
-    from distkern.runs.algorithms import algorithms
+    from distkern.runs.algorithms import algorithm
 
     folder = place_of(path)
     where = str(folder / "model.json")
     facts = read_description(folder)
     described = _DESCRIPTION.read(_Model, facts, where)
-    kind = algorithms().get(described.algorithm)
+    kind = algorithm(described.algorithm)
     if kind is None:
         raise InputError(f"unknown algorithm {described.algorithm!r}", where=where, mend="upgrade distkern")
     arrays = load_arrays(folder / "arrays", fingerprint=described.arrays)
