@@ -23,12 +23,11 @@ from distkern.maps.mapping import (
     pulled_targets,
 )
 from distkern.maps.transform import TRANSFORMS
-from distkern.passes import Cost, Outline, Reduce
+from distkern.passes import Outline, Reduce
 from distkern.runs.data import TrainingData
 from distkern.runs.scaled import ScaledSource
-from distkern.solvers._searched.trials import joined, sampled
 from distkern.solvers.base import Problem
-from distkern.solvers.sample import sample_of
+from distkern.solvers.sample import sample_of, sampling
 
 #: rows that a map is learned from, and rounds of its metric
 MAP_ROWS, ROUNDS = 2000, 2
@@ -116,13 +115,7 @@ def _sampling(problem: Problem, choice: MapChoice | None = None) -> Reduce[Block
     learning = 0
     if choice is not None:
         learning = fitting_bytes(choice, n_rows, problem.n_features, max(len(problem.class_shares), 1))
-    cost = Cost(
-        workspace_bytes=sample.rows_per_block * problem.row_bytes,
-        result_bytes=n_bytes,
-        total_result_bytes=n_bytes,
-        driver_bytes=2 * n_bytes + learning,
-    )
-    return Reduce("sample for the map", sampled, joined, sample, blocks=sample.blocks, cost=cost)
+    return sampling("sample for the map", problem, sample, 2 * n_bytes + learning)
 
 
 def arrays_of(found: RowMap | None) -> dict[str, NDArray[Any]]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from distkern.common.rng import Purpose, stream
+from distkern.common.sparse import stacked
 from distkern.common.types import Block
+from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem
 from distkern.solvers.measuring import Model, Sums, drawn_rows, measure_gradient
 
@@ -43,6 +47,37 @@ def sample_of(problem: Problem, wanted: int) -> Sample:
         share = max(share, -(-left // (len(chosen) - number)))
         left -= min(rows, share)
     return Sample(tuple(sorted(chosen)), share, problem.seed)
+
+
+def sampling(name: str, problem: Problem, sample: Sample, driver_bytes: int = 0) -> Reduce[Block]:
+    """The pass that brings a sample to the driver as one block; at most all rows.
+
+    Parameters
+    ----------
+    driver_bytes : what the driver takes for what it does with the rows, the rows not counted
+    """
+    n_rows = min(problem.n_rows, sample.rows_per_block * len(sample.blocks))
+    n_bytes = n_rows * (problem.row_bytes + 16)
+    cost = Cost(
+        workspace_bytes=sample.rows_per_block * problem.row_bytes,
+        result_bytes=n_bytes,
+        total_result_bytes=n_bytes,
+        driver_bytes=driver_bytes,
+    )
+    return Reduce(name, _rows_of, _joined, sample, blocks=sample.blocks, cost=cost)
+
+
+def _rows_of(block: Block, sample: Sample) -> Block:
+    return sample.rows(block)
+
+
+def _joined(first: Block, second: Block) -> Block:
+    weights = targets = None
+    if first.weights is not None and second.weights is not None:
+        weights = np.concatenate([first.weights, second.weights])
+    if first.targets is not None and second.targets is not None:
+        targets = np.concatenate([first.targets, second.targets])
+    return Block(stacked([first.features, second.features]), targets, weights)
 
 
 @dataclass(frozen=True)

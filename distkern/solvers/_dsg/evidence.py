@@ -12,11 +12,10 @@ from distkern.common.types import Block
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels.bandwidth import gamma_from_width, width_from_gamma
 from distkern.kernels.base import AbstractKernel, AbstractScaledKernel, AbstractTileKernel
-from distkern.passes import Cost, Reduce
-from distkern.solvers._searched.trials import joined, sampled
+from distkern.passes import Reduce
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.risk import Risk
-from distkern.solvers.sample import sample_of
+from distkern.solvers.sample import sample_of, sampling
 
 Array = NDArray[np.float64]
 
@@ -130,14 +129,9 @@ def _sampling(problem: Problem) -> Reduce[Block]:
     n_rows = _sample_rows(problem)
     sample = sample_of(problem, n_rows)
     n_bytes = sample.rows_per_block * len(sample.blocks) * (problem.row_bytes + 16)
-    cost = Cost(
-        workspace_bytes=sample.rows_per_block * problem.row_bytes,
-        result_bytes=n_bytes,
-        total_result_bytes=n_bytes,
-        # the rows in float64, as landmarks and shifted; K, what it is made from, and its eigenvectors
-        driver_bytes=2 * n_bytes + 5 * 8 * n_rows * problem.n_features + 8 * 8 * n_rows**2,
-    )
-    return Reduce("sample for the width", sampled, joined, sample, blocks=sample.blocks, cost=cost)
+    # the rows in float64, as landmarks and shifted; K, what it is made from, and its eigenvectors
+    driver_bytes = 2 * n_bytes + 5 * 8 * n_rows * problem.n_features + 8 * 8 * n_rows**2
+    return sampling("sample for the width", problem, sample, driver_bytes)
 
 
 def _kernel_matrix(kernel: AbstractKernel, rows: Array) -> Array:

@@ -14,11 +14,11 @@ from distkern.common.held_out import parted
 from distkern.common.scores import mean_difference
 from distkern.common.stores import Store
 from distkern.common.types import Block
-from distkern.passes import Cost, Each, Outline, Reduce
-from distkern.solvers._searched.sizes import Sizes, after, outline_of_most, sample_bytes, sizes_of
-from distkern.solvers._searched.trials import Trials, joined, sampled, try_values
+from distkern.passes import Each, Outline, Reduce
+from distkern.solvers._searched.sizes import Sizes, after, outline_of_most, sizes_of
+from distkern.solvers._searched.trials import Trials, try_values
 from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps, Trouble
-from distkern.solvers.sample import Sample, sample_of
+from distkern.solvers.sample import sample_of, sampling
 from distkern.solvers.searchable import AbstractSearchable, State
 
 Array = NDArray[np.float64]
@@ -75,7 +75,7 @@ class Searched(AbstractSolver[State]):
         }
 
     def init(self, problem: Problem) -> Steps[State]:
-        rows: Block = yield self._sampling(problem, sample_of(problem, 2 * self.sizes.n_learned))
+        rows: Block = yield self._sampling(problem)
         half = min(self.sizes.n_learned, rows.n_rows // 2)
         codes = None if problem.real_targets else rows.targets
         sides = parted(rows.features, codes, problem.seed, half, half)
@@ -132,7 +132,7 @@ class Searched(AbstractSolver[State]):
         return self.solver.state_type()
 
     def outline(self, problem: Problem) -> list[Outline]:
-        passes = [Outline(self._sampling(problem, sample_of(problem, 2 * self.sizes.n_learned)), 1)]
+        passes = [Outline(self._sampling(problem), 1)]
         for number, name in enumerate(self.names):
             items: list[dict[str, Any]] = [{}] * (
                 len(self._choices(name).tried(problem.n_rows)) + (number == 0)
@@ -157,14 +157,8 @@ class Searched(AbstractSolver[State]):
             if value is not None
         }
 
-    def _sampling(self, problem: Problem, sample: Sample) -> Reduce[Block]:
-        n_bytes = sample_bytes(problem, self.sizes.n_learned)
-        cost = Cost(
-            workspace_bytes=sample.rows_per_block * problem.row_bytes,
-            result_bytes=n_bytes,
-            total_result_bytes=n_bytes,
-        )
-        return Reduce("sample", sampled, joined, sample, blocks=sample.blocks, cost=cost)
+    def _sampling(self, problem: Problem) -> Reduce[Block]:
+        return sampling("sample", problem, sample_of(problem, 2 * self.sizes.n_learned))
 
     def _searching(
         self,

@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 
 from distkern.common.choices import with_values
 from distkern.common.scores import log_losses
-from distkern.common.sparse import stacked
 from distkern.common.tiles import release
 from distkern.common.types import Block
 from distkern.solvers._searched.alone import run_alone
 from distkern.solvers.base import Problem
 from distkern.solvers.measuring import Model
-from distkern.solvers.sample import Sample
 from distkern.solvers.searchable import AbstractSearchable
 
 Array = NDArray[np.float64]
@@ -40,21 +38,6 @@ class Trials:
     problem: Problem
     learned: Block
     held_out: Block
-
-
-def sampled(block: Block, sample: Sample) -> Block:
-    """The sample's rows of a block."""
-    return sample.rows(block)
-
-
-def joined(first: Block, second: Block) -> Block:
-    """Rows of ``first``, then rows of ``second``."""
-    weights = targets = None
-    if first.weights is not None and second.weights is not None:
-        weights = np.concatenate([first.weights, second.weights])
-    if first.targets is not None and second.targets is not None:
-        targets = np.concatenate([first.targets, second.targets])
-    return Block(stacked([first.features, second.features]), targets, weights)
 
 
 def try_values(
