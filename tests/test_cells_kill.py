@@ -25,11 +25,11 @@ CALIBRATED = [*SEARCHED, *settings_of(probability="true")]
 GIVEN = settings_of(search="none", metric="full", kernel="rbf", scale="standard", max_cell_rows=400)
 #: what a run has written when it is in a phase
 PHASES = {
-    "search": "search/search 1/*",
-    "search on": "search/search 2/*",
+    "search": "search/ladder/*",
+    "search on": "search/metric of*/*",
     "probe": "search/probe/*.rows",
     "tune": "search/tune 1/*",
-    "learn": "search/metric/*",
+    "learn": "search/metric of more rows*/*",
     "partition": "checkpoints/stage-00000",
     "move": "moved/*.rows",
     "solve": "machines/*.json",
@@ -66,7 +66,7 @@ def start(data: Dataset, out: Path, settings: list[str], *flags: str) -> subproc
 
 def await_phase(process: subprocess.Popen[str], out: Path, phase: str) -> bool:
     """Whether the run came to a phase, and has not ended before that was seen."""
-    pattern = PHASES.get(phase, "search/metric")
+    pattern = PHASES.get(phase, "search/metric*")
     while process.poll() is None:
         if next(out.glob(pattern), None) is not None:
             return True

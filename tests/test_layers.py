@@ -39,6 +39,7 @@ ARROWS = {
         "landmarks",
         "features",
         "maps",
+        "search",
         "common",
     ),
     "engine": ("passes", "solvers.base", "storage", "common"),
@@ -55,7 +56,7 @@ ARROWS = {
         "monitor.metrics",
         "monitor.text",
     ),
-    "search": ("runs.spooled", "solvers", "losses", "kernels", "maps", "engine.executors", "common"),
+    "search": ("kernels", "maps", "common"),
     "estimators": (
         "search",
         "runs",

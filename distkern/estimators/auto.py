@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -27,15 +27,15 @@ from distkern.losses.base import AbstractLoss
 from distkern.maps.mapping import MapChoice
 from distkern.runs.algorithms import algorithm
 from distkern.runs.data import TrainingData
-from distkern.search.ladder import EXACT_ROWS, Setting, climb, memory_of
-from distkern.search.machines import Rows
-from distkern.search.sample import Sample, most_rows
-from distkern.solvers._cells.sizes import auto_cell_rows
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.hyperparameters import CHOICE, CHOOSABLE, CLASS_WEIGHT, PROBABILITY, RANDOM_STATE
 from distkern.solvers.risk import Risk
 from distkern.storage.dataset import Split
 from distkern.storage.places import Place
+
+if TYPE_CHECKING:
+    from distkern.estimators.sample import Sample
+    from distkern.search.ladder import Setting
 
 #: columns up to which distances say something, whole metrics can be learned, and sparse rows are written out
 _NARROW = 1024
@@ -154,6 +154,8 @@ class AbstractKernelMachine(AbstractEstimator):
         """Cells of fewer rows, then ones that are searched on fewer rows: their metrics take most of all."""
         if first.name != "cells":
             return []
+        from distkern.solvers._cells.sizes import auto_cell_rows
+
         usual = auto_cell_rows(
             data.source.n_rows, data.source.n_features, quadratic=self.task == "regression"
         )
@@ -189,6 +191,11 @@ class AbstractKernelMachine(AbstractEstimator):
 
     def _searched(self, data: TrainingData, columns: str) -> Candidate:
         """The best on held-out rows of a sample."""
+        # a model that is loaded has no use for them
+        from distkern.estimators.sample import Sample
+        from distkern.search.ladder import climb
+        from distkern.search.machines import Rows
+
         state, source = self.value("random_state"), data.source
         seed = state if isinstance(state, int) else 0
         if self.task == "regression":
@@ -242,8 +249,10 @@ class AbstractKernelMachine(AbstractEstimator):
     @property
     def _exact_rows(self) -> int:
         """Of the exact machines of the sample: a quarter of the memory limit has room for their matrices."""
+        from distkern.search.ladder import EXACT_ROWS
+
         limit = self.value("memory_limit")
-        return EXACT_ROWS if limit is None else min(EXACT_ROWS, max(500, math.isqrt(limit // 48)))
+        return EXACT_ROWS if limit is None else min(EXACT_ROWS, max(500, math.isqrt(limit // 96)))
 
     def _compared(self, sample: Sample, columns: str, seed: int) -> Candidate:
         """The linear machine, unless kernels at landmarks lose less by more than two standard errors."""
@@ -260,6 +269,9 @@ class AbstractKernelMachine(AbstractEstimator):
         source = data.source
         if self.value("search") is None or source.n_features > _NARROW:
             return 0
+        from distkern.estimators.sample import most_rows
+        from distkern.search.ladder import memory_of
+
         return memory_of(most_rows(source), source.n_features, self._exact_rows)
 
     # -- what the machine is asked

@@ -215,7 +215,7 @@ def plan_on(
             _with_number(estimator, lambda smaller: _fits(machine, smaller, source, test is not None)),
         )
         names = estimator.open_names()
-        if names and any(step.name == "search 1" for step in passes):
+        if names and any(step.name.startswith("search") for step in passes):
             advice += f", or give {' and '.join(names)}, so that nothing is tried"
     return Plan(
         tuple(passes),

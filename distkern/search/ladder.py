@@ -25,18 +25,23 @@ Array = NDArray[np.float64]
 #: exp(-|x - y| / b), the Laplacian of the Euclidean distance, is the Matern kernel of smoothness 1/2
 MATERN = Kernel("matern", parameters=(("smoothness", 0.5),))
 LAPLACIAN, GAUSSIAN = Kernel("laplacian"), Kernel("rbf")
+#: those that are tried; all maps are tried with the first
+KERNELS = (MATERN, GAUSSIAN, LAPLACIAN)
 #: of the sum of the losses of rows of weight 1
 RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
+#: of exact machines of real targets, which may have little noise
+REAL_RIDGES = (1e-5, 1e-4, 1e-3, *RIDGES)
 #: rows that machines over centres learn from, rows that metrics do, and centres; rounds of a metric
 _CENTRE_ROWS, _METRIC_ROWS, _CENTRES, _ROUNDS = 3000, 1500, 384, 2
 _LEAST_CENTRES = 64
 #: rows of the exact machines, whose settings are those of the best one of a quarter of them
-EXACT_ROWS, _TUNING_ROWS = 4000, 1000
+EXACT_ROWS, LADDER_ROWS = 4000, 1000
 #: columns up to which metrics are whole matrices, and distances are no matrix products
 _FULL_COLUMNS, _CITY_BLOCK_COLUMNS = 256, 128
 _WIDTHS = (0.3, 1.0, 3.0)
 #: of the best width over centres: exact machines are better with narrower kernels
 _NARROWER = (1.0, 0.5)
+_AROUND = (3.0, 1.0, 0.5)
 #: maps whose kernels and widths are tried
 _BEST_MAPS = 2
 #: centres of the machines that are trained on all rows
@@ -124,10 +129,11 @@ def climb(
 
     1. Linear machines.
     2. Machines over 384 centres that learn from up to 3,000 rows: every transform of the columns with every
-       metric and two kernels, then the best two of these maps with all kernels and widths.
-    3. Exact machines on up to ``exact_rows`` with these maps, and beside the best machines over as few of its
-       rows as 1,024 centres are of all rows, in the root: what more functions gain. Where all rows may be
-       centres, this rung is left out.
+       metric, then the best two of these maps with all kernels and widths, the second only if chance may
+       have put it there.
+    3. The best exact machine of 1,000 rows with these maps on up to ``exact_rows``, and beside it the best
+       machines over as few of its rows as 1,024 centres are of all rows, in the root: what more functions
+       gain. Where all rows may be centres, this rung is left out.
 
     A costlier machine is taken where it is better by more than two standard errors of the difference.
 
@@ -137,55 +143,106 @@ def climb(
     maps : those that are tried, the simplest first; None: all that suit so many columns
     exact_rows : of the exact machines, at most
     """
-    folds = [_Fold(rows.part(_shuffled(one, seed)), rows.part(other), seed) for one, other in parts]
+    folds = [_Fold(rows.part(_shuffled(one, seed)), rows.part(other)) for one, other in parts]
     n_features, n_learned = rows.features.shape[1], folds[0].learned.n_rows
     straight = _best(_joined([fold.straight() for fold in folds]))
-    coarse = [(choice, kernel) for choice in maps or _maps(n_features) for kernel in (MATERN, GAUSSIAN)]
-    tried = _joined([fold.over_centres(coarse) for fold in folds])
-    fine = [
-        (choice, kernel)
-        for choice in _leading(tried)
-        for kernel in _kernels(n_features, choice)
-        if (choice, kernel) not in coarse
-    ]
-    tried += _joined([fold.over_centres(fine) for fold in folds])
+    tried = _over_centres(folds, maps or maps_of(n_features), KERNELS)
     smooth = _best(tried)
     # the complexity that data bear grows about as the root of the number of rows
     n_centres = int(_LANDMARKS * math.sqrt(min(n_learned, exact_rows) / max(n_rows, 1)))
     rungs, chosen = [straight, smooth], smooth
     if n_centres < n_learned:
-        few, exact = _exact(folds, _leading(tried), smooth.kernel, n_centres, exact_rows)
+        exact = _best(_exact(folds, leading_maps(tried), KERNELS, smooth.kernel.width, _NARROWER))
+        if n_learned > LADDER_ROWS:
+            own = exact.setting.map, [exact.kernel], [exact.setting.ridge]
+            exact = _best(_joined([fold.over_all_rows(*own, exact_rows) for fold in folds]))
+        around = [(exact.setting.map, one) for one in dict.fromkeys((smooth.kernel, exact.kernel))]
+        few = _best(_joined([fold.over_centres(around, exact_rows, n_centres) for fold in folds]))
         rungs += [few, exact]
         # more rows and centres may ask for another kernel and width
-        chosen = exact if _is_better(exact, few) else _best([few, smooth])
-    chosen = chosen if _is_better(chosen, straight) else straight
+        chosen = exact if is_better(exact, few) else _best([few, smooth])
+    chosen = chosen if is_better(chosen, straight) else straight
     return Found(chosen.setting, tuple(rungs))
 
 
+def exact_machines(
+    rows: Rows,
+    part: tuple[NDArray[np.intp], NDArray[np.intp]],
+    *,
+    maps: Sequence[MapChoice],
+    kernels: Sequence[Kernel],
+    ridges: Sequence[float] | None = None,
+    is_wide: bool,
+) -> list[Tried]:
+    """Exact machines on up to 1,000 rows with the best two maps and the best one that has no metric.
+
+    Parameters
+    ----------
+    part : rows to learn from, in random order, and rows that are held out
+    maps, kernels, ridges : that are tried; of ridges those that suit the targets, if there are none
+    is_wide : whether the kernels' widths are searched, or else as they are
+
+    Returns
+    -------
+    for each of these maps and kernels the best width and ridge, the best first
+    """
+    learned, asked = part
+    fold, leaders, width = _Fold(rows.part(learned), rows.part(asked)), list(maps), 1.0
+    if len(maps) > 1 or is_wide:
+        tried = _over_centres([fold], maps, kernels, _WIDTHS if is_wide else (1.0,))
+        leaders = leading_maps(tried)
+        plain = [one for one in tried if one.setting.map.metric == "none"]
+        leaders += [choice for choice in leading_maps(plain)[:1] if choice not in leaders]
+        width = _best(tried).kernel.width if is_wide else 1.0
+    tried = _exact([fold], leaders, kernels, width, _AROUND if is_wide else (1.0,), ridges)
+    best: dict[tuple[MapChoice, str], Tried] = {}
+    for one in sorted(tried, key=lambda one: one.score):
+        best.setdefault((one.setting.map, one.kernel.name), one)
+    return list(best.values())
+
+
+def _over_centres(
+    folds: Sequence[_Fold],
+    maps: Sequence[MapChoice],
+    kernels: Sequence[Kernel],
+    widths: Sequence[float] = _WIDTHS,
+) -> list[Tried]:
+    """The second rung: all maps with two kernels of their own width, then the best with all."""
+    n_features = folds[0].learned.features.shape[1]
+    coarse = [(choice, kernel) for choice in maps for kernel in kernels[:1]]
+    tried = _joined([fold.over_centres(coarse) for fold in folds])
+    fine = [
+        (choice, kernel)
+        for choice in leading_maps(tried)
+        for kernel in _suited(n_features, choice, kernels, widths)
+        if (choice, kernel) not in coarse
+    ]
+    return tried + _joined([fold.over_centres(fine) for fold in folds])
+
+
 def _exact(
-    folds: Sequence[_Fold], maps: Sequence[MapChoice], kernel: Kernel, n_centres: int, exact_rows: int
-) -> tuple[Tried, Tried]:
-    """The best machines of the third rung, over so many centres and exact, with the maps of the second."""
-    n_features, n_learned = folds[0].learned.features.shape[1], folds[0].learned.n_rows
-    tried = []
+    folds: Sequence[_Fold],
+    maps: Sequence[MapChoice],
+    kernels: Sequence[Kernel],
+    width: float,
+    factors: Sequence[float],
+    ridges: Sequence[float] | None = None,
+) -> list[Tried]:
+    """Exact machines on few rows with widths around one."""
+    first = folds[0].learned
+    given = ridges or (REAL_RIDGES if first.codes is None else RIDGES)
+    found = []
     for choice in maps:
-        kinds = dict.fromkeys(replace(one, width=kernel.width) for one in _kernels(n_features, choice))
-        kernels = [replace(kind, width=kind.width * share) for kind in kinds for share in _NARROWER]
-        one = _best(_joined([fold.over_all_rows(choice, kernels, RIDGES, _TUNING_ROWS) for fold in folds]))
-        if n_learned > _TUNING_ROWS:
-            own = [one.kernel], [one.setting.ridge]
-            one = _best(_joined([fold.over_all_rows(choice, *own, exact_rows) for fold in folds]))
-        tried.append(one)
-    exact = _best(tried)
-    around = [(exact.setting.map, one) for one in dict.fromkeys((kernel, exact.kernel))]
-    return _best(_joined([fold.over_centres(around, exact_rows, n_centres) for fold in folds])), exact
+        around = _suited(first.features.shape[1], choice, kernels, [width * factor for factor in factors])
+        found += _joined([fold.over_all_rows(choice, around, given, LADDER_ROWS) for fold in folds])
+    return found
 
 
 class _Fold:
     """Rows to learn from and rows that are held out, with the maps that were learned from the first."""
 
-    def __init__(self, learned: Rows, asked: Rows, seed: int) -> None:
-        self.learned, self.asked, self._seed = learned, asked, seed
+    def __init__(self, learned: Rows, asked: Rows) -> None:
+        self.learned, self.asked = learned, asked
         self._maps: dict[MapChoice, RowMap] = {}
         # settings of one map follow each other
         self._last: tuple[tuple[MapChoice, int], tuple[RowMap, Rows, Rows]] | None = None
@@ -219,8 +276,11 @@ class _Fold:
     ) -> list[Tried]:
         """Exact machines."""
         mapping, learned, asked = self._mapped(choice, n_rows)
-        settings = [Setting("exact", choice, kernel, ridge) for kernel in kernels for ridge in ridges]
-        return _tried(settings, over_all_rows(mapping, kernels, ridges, learned, asked, self._seed))
+        found: list[Tried] = []
+        for kernel in kernels:
+            settings = [Setting("exact", choice, kernel, ridge) for ridge in ridges]
+            found += _tried(settings, over_all_rows(kernel.over(mapping), ridges, learned, asked))
+        return found
 
     def _mapped(self, choice: MapChoice, n_rows: int) -> tuple[RowMap, Rows, Rows]:
         if self._last is not None and self._last[0] == (choice, n_rows):
@@ -240,20 +300,22 @@ def _shuffled(numbers: NDArray[np.intp], seed: int) -> NDArray[np.intp]:
     return np.random.default_rng(seed).permutation(numbers)
 
 
-def _maps(n_features: int) -> list[MapChoice]:
-    """The simplest first."""
-    metrics: list[MetricKind] = ["none", "diagonal", "full"] if n_features <= _FULL_COLUMNS else ["none"]
+def maps_of(n_features: int, full_columns: int = _FULL_COLUMNS) -> list[MapChoice]:
+    """The maps that suit so many columns, the simplest first."""
+    metrics: list[MetricKind] = ["none", "diagonal", "full"] if n_features <= full_columns else ["none"]
     transforms: list[TransformKind] = ["none", "standard", "normal"]
     if n_features > _FULL_COLUMNS:
         transforms.pop()
     return [MapChoice(transform, metric, _ROUNDS) for metric in metrics for transform in transforms]
 
 
-def _kernels(n_features: int, choice: MapChoice) -> list[Kernel]:
-    kinds = [MATERN, GAUSSIAN]
-    if n_features <= _CITY_BLOCK_COLUMNS and not choice.is_full:
-        kinds.append(LAPLACIAN)
-    return [replace(kind, width=width) for kind in kinds for width in _WIDTHS]
+def _suited(
+    n_features: int, choice: MapChoice, kernels: Sequence[Kernel], widths: Sequence[float]
+) -> list[Kernel]:
+    """Kernels of these times their own width; of several none in the 1-norm of mixed or of many columns."""
+    is_slow = n_features > _CITY_BLOCK_COLUMNS or choice.is_full
+    kinds = [kind for kind in kernels if kind.name != LAPLACIAN.name or not is_slow] or list(kernels)
+    return [replace(kind, width=kind.width * width) for kind in kinds for width in widths]
 
 
 def _tried(settings: Sequence[Setting], losses: Iterable[Array]) -> list[Tried]:
@@ -272,13 +334,16 @@ def _best(tried: Sequence[Tried]) -> Tried:
     return min(tried, key=lambda one: one.score)
 
 
-def _leading(tried: Sequence[Tried]) -> list[MapChoice]:
-    """The maps of the best settings."""
-    order = sorted(tried, key=lambda one: one.score)
-    return list(dict.fromkeys(one.setting.map for one in order))[:_BEST_MAPS]
+def leading_maps(tried: Sequence[Tried]) -> list[MapChoice]:
+    """The maps of the best settings, without those that are worse than the first by more than chance."""
+    best: dict[MapChoice, Tried] = {}
+    for one in sorted(tried, key=lambda one: one.score):
+        best.setdefault(one.setting.map, one)
+    several = list(best.values())[:_BEST_MAPS]
+    return [one.setting.map for one in several if one is several[0] or not is_better(several[0], one)]
 
 
-def _is_better(costly: Tried, cheap: Tried) -> bool:
+def is_better(costly: Tried, cheap: Tried) -> bool:
     """Whether it loses less on the same rows by more than chance."""
     mean, error = mean_difference(cheap.losses, costly.losses)
     return mean > _CERTAIN * error
@@ -286,8 +351,8 @@ def _is_better(costly: Tried, cheap: Tried) -> bool:
 
 def memory_of(n_rows: int, n_features: int, exact_rows: int) -> int:
     """Bytes that :func:`climb` takes for a sample of so many rows, which it holds and maps."""
-    # a matrix of pairs in single precision, and its factor in double; kernel values over centres
-    pairs = 12 * min(n_rows, exact_rows) ** 2
+    # a matrix of pairs, what it is made of and its factor; kernel values over centres
+    pairs = 24 * min(n_rows, exact_rows) ** 2
     centres = 24 * min(n_rows, 2 * _CENTRE_ROWS) * _LANDMARKS
     # tiles, and what is loaded of linear algebra
     return 32 * n_rows * n_features + max(pairs, centres) + 48 * 2**20

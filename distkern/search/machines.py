@@ -14,21 +14,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 
+from distkern.common.ridge import solve_ridge
 from distkern.common.scores import log_losses
 from distkern.common.sparse import SparseRows
 from distkern.common.types import Block, Floats
 from distkern.kernels.base import AbstractTileKernel
-from distkern.losses.square import Square
-from distkern.maps.mapping import MapChoice, RowMap, pulled_targets
-from distkern.solvers._cells.trials import KernelSpec, Trial, tried
+from distkern.kernels.laplacian import Laplacian
+from distkern.maps.mapping import RowMap, pulled_targets
 
 Array = NDArray[np.float64]
 
 #: of the mean of a matrix's diagonal, and of the ridge: what makes it definite where centres are equal in
 #: single precision
 _LEAST, _LEAST_OF_RIDGE = 1e-8, 3e-3
+#: rows that are predicted at a time
+_STRIP = 512
+#: numbers that are subtracted for a matrix of city-block distances, up to which SciPy's loop has them before
+#: this package's compiled one is loaded
+_FEW_DIFFERENCES = 2**24
 
 
 @dataclass(frozen=True)
@@ -93,10 +97,14 @@ def over_centres(
 ) -> Iterator[Array]:
     """Losses (n_asked,) for each ridge of f = sum_j a_j k(c_j, .), |f|^2 = a' K_cc a, over the first rows as
     centres; the features are mapped already."""
-    prepared = kernel.prepare(learned.features[:n_centres])
-    here, there = (_values(kernel, prepared, part.features, n_centres) for part in (learned, asked))
-    weighted = here * learned.weights[:, None]
-    gram, wanted = weighted.T @ here, weighted.T @ learned.targets
+    from scipy.linalg import cho_factor, cho_solve
+
+    centres = learned.features[:n_centres]
+    here, there = (_values(kernel, centres, part.features) for part in (learned, asked))
+    roots = np.sqrt(learned.weights)[:, None]
+    weighted = here * roots
+    # a matrix times its own transpose takes half of what two matrices do
+    gram, wanted = weighted.T @ weighted, weighted.T @ (roots * learned.targets)
     own = 0.5 * (here[:n_centres] + here[:n_centres].T)
     least = _LEAST * float(np.trace(gram)) / n_centres
     for ridge in ridges:
@@ -106,18 +114,31 @@ def over_centres(
 
 
 def over_all_rows(
-    mapping: RowMap, kernels: Sequence[Kernel], ridges: Sequence[float], learned: Rows, asked: Rows, seed: int
-) -> Array:
-    """The same with every row that is learned from as a centre, of some kernels and ridges: losses
-    (n_kernels * n_ridges, n_asked), in the order of the pairs; the features are mapped already."""
-    points = tuple((KernelSpec(kernel.name, kernel.parameters), kernel.width) for kernel in kernels)
-    trial = Trial(MapChoice(), points, tuple(1.0 / ridge for ridge in ridges))
-    given, other = ((part.features, part.targets, part.weights) for part in (learned, asked))
-    return tried(trial, mapping, Square(), given, other, seed)[0]
+    kernel: AbstractTileKernel, ridges: Sequence[float], learned: Rows, asked: Rows
+) -> Iterator[Array]:
+    """The same with every row that is learned from as a centre, and a constant."""
+    if not learned.weights.all():
+        learned = learned.part(np.flatnonzero(learned.weights))
+    exact = learned.features.astype(np.float64)
+    matrix = _values(kernel, exact, exact)
+    center = np.average(learned.targets, axis=0, weights=learned.weights)
+    n_outputs = learned.targets.shape[1]
+    # one tile of kernel values serves all ridges
+    coefficients = np.hstack(
+        [solve_ridge(matrix, learned.targets - center, learned.weights / ridge) for ridge in ridges]
+    )
+    values = np.empty((asked.n_rows, coefficients.shape[1]))
+    for start in range(0, asked.n_rows, _STRIP):
+        strip = slice(start, start + _STRIP)
+        values[strip] = _values(kernel, exact, asked.features[strip].astype(np.float64)) @ coefficients
+    for first in range(0, values.shape[1], n_outputs):
+        yield asked.losses(values[:, first : first + n_outputs] + center)
 
 
 def linear(ridges: Sequence[float], learned: Rows, asked: Rows) -> Iterator[Array]:
     """The same of f = w' x + b over the features as they are, |f|^2 = |w|^2."""
+    from scipy.linalg import cho_factor, cho_solve
+
     mean = np.average(learned.features, axis=0, weights=learned.weights)
     center = np.average(learned.targets, axis=0, weights=learned.weights)
     here = learned.features.astype(np.float64) - mean
@@ -130,8 +151,13 @@ def linear(ridges: Sequence[float], learned: Rows, asked: Rows) -> Iterator[Arra
         yield asked.losses(there @ cho_solve(cho_factor(matrix), wanted) + center)
 
 
-def _values(kernel: AbstractTileKernel, prepared: Any, rows: Floats, n_centres: int) -> Array:
-    values = np.empty((len(rows), n_centres), dtype=rows.dtype)
-    prepared.scores(rows, values)
+def _values(kernel: AbstractTileKernel, centres: Floats, rows: Floats) -> Array:
+    """Kernel values (n, n_centres), evaluated in the precision of the rows."""
+    if isinstance(kernel, Laplacian) and rows.size * len(centres) <= _FEW_DIFFERENCES:
+        from scipy.spatial.distance import cdist
+
+        return np.asarray(np.exp(-kernel.gamma * cdist(rows, centres, "cityblock")))
+    values = np.empty((len(rows), len(centres)), dtype=rows.dtype)
+    kernel.prepare(centres).scores(rows, values)
     kernel.finish(values)
-    return values.astype(np.float64)
+    return values.astype(np.float64, copy=False)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
-from distkern.common.stores import ArrayStore
 from distkern.features.kernel_choice import GAMMA, KernelChoice
 from distkern.kernels import AbstractTileKernel, find_kernel, landmark_kernel_names, require
 from distkern.kernels.matern import HalfInteger
@@ -22,13 +20,12 @@ from distkern.losses import dual_loss_names
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.metric import METRICS
 from distkern.maps.transform import TRANSFORMS
-from distkern.passes import Each
 from distkern.solvers._cells import outlines
+from distkern.solvers._cells.arenas import FIRST_TREE
 from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.buckets import Cut, Solving
 from distkern.solvers._cells.calibrating import Calibrating, sigmoids_of
 from distkern.solvers._cells.choosing import Chosen, Given
-from distkern.solvers._cells.finals import FIRST_TREE, on_cells
 from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.machine import MOST_COST, CellSettings
 from distkern.solvers._cells.moving import Moving, Sample
@@ -36,7 +33,6 @@ from distkern.solvers._cells.notes import notes_of
 from distkern.solvers._cells.place import Places, grouped, places_to_arrays
 from distkern.solvers._cells.sizes import auto_cell_rows, auto_overlap
 from distkern.solvers._cells.state import CellsState, Settled
-from distkern.solvers._cells.trials import Sampled, Trial
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import PROBABILITY, a_loss
 from distkern.solvers.measuring import Sums
@@ -163,16 +159,7 @@ class Cells(AbstractSolver[CellsState]):
             test_error = float(errors[1][0])
         for place, found in enumerate(errors):
             absolute[place] = found[1] if len(found) > 1 else math.nan
-        workplace = problem.workplace
-        assert workplace is not None
-
-        def trials_pass(name: str, trials: tuple[Trial, ...], operand: Sampled) -> tuple[Each, ArrayStore]:
-            store = workplace.arrays(f"search/{name}")
-            return layout.searching(name, trials, store, operand), store
-
-        chosen: Chosen = yield from self._given.choose(
-            risk, sample, problem.seed, layout.rungs, trials_pass, partial(on_cells, layout, sample, risk)
-        )
+        chosen: Chosen = yield from self._given.choose(layout, risk, sample)
         coordinates = chosen.map.apply(sample.features)
         tree = layout.tree(coordinates, FIRST_TREE)
         places = Places(chosen.map, tree, np.zeros(tree.n_leaves, dtype=np.int32))
@@ -186,13 +173,12 @@ class Cells(AbstractSolver[CellsState]):
             scale.center,
             scale.scale,
             scale.variances,
-            self._given.kernels.index(chosen.kernel),
+            [kernel.name for kernel in self._given.kernels].index(chosen.kernel.name),
             chosen.gamma,
             chosen.cost,
             rows_of_bucket=np.zeros(1, dtype=np.int64),
             machines=np.zeros((0, 32), dtype=np.uint8),
             search_score=chosen.score,
-            search_plain=chosen.plain,
             metric=METRICS.index(chosen.metric),
             width_edge=chosen.edges[0],
             cost_edge=chosen.edges[1],
@@ -274,9 +260,7 @@ class Cells(AbstractSolver[CellsState]):
 
     @property
     def _given(self) -> Given:
-        return Given(
-            self.kernel, self.gamma, self.C, self.scale, self.metric, self.search, self.risk.mean_weight
-        )
+        return Given(self.kernel, self.gamma, self.C, self.scale, self.metric, self.search)
 
     def _layout(self, problem: Problem) -> Layout:
         quadratic, rows = self.risk.loss.is_quadratic, self.max_cell_rows
@@ -284,7 +268,8 @@ class Cells(AbstractSolver[CellsState]):
             rows = auto_cell_rows(problem.n_rows, problem.n_features, quadratic=quadratic)
         overlap = auto_overlap(problem.n_rows, rows) if isinstance(self.overlap, str) else self.overlap
         rows = min(rows, problem.n_rows)
-        maps = self._given.maps(_dual(self.risk), problem.n_features)
+        _dual(self.risk)
+        maps = (*self._given.maps(problem.n_features), self._given.map_choice)
         return Layout(problem, rows, overlap, quadratic, self.search, maps)
 
     def settings(self, risk: Risk, settled: Settled) -> CellSettings:
@@ -306,7 +291,7 @@ class Cells(AbstractSolver[CellsState]):
         extra |= {"gamma": state.gamma, "C": state.cost}
         if not math.isnan(state.search_score):
             # log losses, or shares of the variance
-            extra |= {"search_score": state.search_score, "search_plain": state.search_plain}
+            extra["search_score"] = state.search_score
         shortfall = ""
         if state.n_unsolved:
             shortfall = (
@@ -340,17 +325,24 @@ class Cells(AbstractSolver[CellsState]):
         passes = [
             *target_outline(problem),
             Outline(layout.sampling(None), 1),
-            *outlines.choosing(layout, self._given, _dual(self.risk)),
+            *outlines.choosing(layout, self._given),
             Outline(layout.counting(None), 1),
             Outline(layout.moving(None, None), 1),
-            Outline(outlines.solving(layout), 1),
+            Outline(layout.solving(_items(range(layout.n_buckets)), None, None)),
         ]
         if self.is_calibrated:
-            passes.append(Outline(outlines.calibrating(layout), 1))
+            passes.append(
+                Outline(layout.calibrating(_items(layout.calibrated(layout.n_buckets)[0]), None, None))
+            )
         if problem.has_test:
             passes.extend(Outline(step, 1) for step in layout.asking())
             passes.append(Outline(layout.held_out(None), 2))
         return passes
+
+
+def _items(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Buckets of which nobody knows yet how many rows they have."""
+    return [(number, 0) for number in numbers]
 
 
 def _dual(risk: Risk) -> AbstractDualLoss:

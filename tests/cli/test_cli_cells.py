@@ -14,8 +14,7 @@ import pytest
 from distkern.cli.main import main
 from distkern.runs.persistence import load_model
 from distkern.solvers import cells
-from distkern.solvers._cells import search as searches
-from distkern.solvers._cells.search import Size
+from distkern.solvers._cells import sizes
 from distkern.storage.ingest import write_dataset
 
 NAMES = ("noise", "size & <shape>", "more noise", "age", "the rest")
@@ -25,8 +24,7 @@ NAMES = ("noise", "size & <shape>", "more noise", "age", "the rest")
 def test_the_choice_and_the_columns_that_matter_are_shown_everywhere(
     named: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    near = ((-2, 0, 2), (-2, 0, 2))
-    monkeypatch.setattr(searches, "_QUICK", (Size(200, 200, 2), Size(400, 200, 1, *near)))
+    monkeypatch.setattr(sizes, "_ROUNDS", ((200, 200), (400, 200)))
     generator = np.random.default_rng(0)
     X = generator.normal(size=(600, 5)).astype(np.float32)
     y = (np.sin(2 * X[:, 1]) + X[:, 3] > 0).astype(int)
@@ -80,7 +78,7 @@ def test_the_choice_and_the_columns_that_matter_are_shown_everywhere(
 def test_a_resumed_run_says_what_was_chosen_before(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searches, "_QUICK", (Size(60, 60, 2), Size(120, 60, 1, (-2, 0, 2), (-2, 0, 2))))
+    monkeypatch.setattr(sizes, "_ROUNDS", ((60, 60), (120, 60)))
     X = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
     write_dataset([(X, (X[:, 0] > 0).astype(int))], tmp_path / "d.zarr")
     train = ["train", "--data", str(tmp_path / "d.zarr"), "--algorithm", "cells", "--set", "search=quick"]

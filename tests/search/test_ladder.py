@@ -10,11 +10,10 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 from distkern.common.scores import log_losses
+from distkern.kernels.laplacian import Laplacian
 from distkern.maps.mapping import MapChoice, RowMap
-from distkern.runs.arrays import ArraySource
-from distkern.search.ladder import RIDGES, climb
+from distkern.search.ladder import GAUSSIAN, MATERN, RIDGES, Setting, Tried, climb, leading_maps
 from distkern.search.machines import Kernel, Rows, linear, over_all_rows, over_centres
-from distkern.search.sample import Sample, drawn_shares
 
 
 def drawn(n_rows: int, seed: int = 0) -> tuple[Rows, Rows]:
@@ -37,8 +36,8 @@ def test_machines_are_ridge_regressions(ridge: float) -> None:
     exact = KernelRidge(alpha=ridge, kernel="rbf", gamma=gamma)
     exact.fit(mapped[0].features, learned.targets - center)
     expected = log_losses(exact.predict(mapped[1].features) + center, asked.codes).mean()
-    whole = over_all_rows(mapping, [kernel], [ridge], *mapped, seed=0)[0].mean()
-    assert whole == pytest.approx(expected, rel=1e-4)
+    [whole] = over_all_rows(kernel.over(mapping), [ridge], *mapped)
+    assert whole.mean() == pytest.approx(expected, rel=1e-4)
     # centres at all rows are the same machine, but for what makes their matrix definite
     [centred] = over_centres(kernel.over(mapping), 200, [ridge], *mapped)
     assert centred.mean() == pytest.approx(expected, rel=0.02)
@@ -61,29 +60,50 @@ def test_the_ladder_depends_on_rows_and_seed_alone() -> None:
     assert first.notes[0].startswith("tried: linear: ")
 
 
-@pytest.mark.parametrize("copies", [1, 4])
-def test_rare_rows_are_drawn_more_often_and_weigh_less(copies: int) -> None:
+def tried(transform: str, kernel: Kernel, losses: np.ndarray) -> Tried:
+    return Tried(Setting("centres", MapChoice(transform), kernel, 1.0), losses)
+
+
+def test_a_map_goes_on_unless_it_is_worse_by_more_than_chance() -> None:
+    best, noise = np.random.default_rng(0).normal(size=(2, 1000))
+    settings = [
+        tried("none", MATERN, best + 5.0),
+        tried("standard", GAUSSIAN, best + 0.5 * noise + 0.01),
+        tried("normal", MATERN, best),
+        tried("normal", GAUSSIAN, best + 0.001),
+    ]
+    assert leading_maps(settings) == [MapChoice("normal"), MapChoice("standard")]
+    settings[1] = tried("standard", GAUSSIAN, best + 0.1 * noise + 0.05)
+    assert leading_maps(settings) == [MapChoice("normal")]
+
+
+def test_few_city_block_distances_need_no_compiled_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    features = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
+    rows = Rows(features, np.sign(features[:, :1]).astype(float), None, np.ones(60))
+
+    def losses() -> np.ndarray:
+        return next(over_centres(Laplacian(gamma=0.7), 20, [1.0], rows, rows))
+
+    monkeypatch.setattr("distkern.search.machines._FEW_DIFFERENCES", 60 * 5 * 20 - 1)
+    compiled = losses()
+    monkeypatch.setattr("distkern.kernels.laplacian.city_block", None)
+    monkeypatch.setattr("distkern.search.machines._FEW_DIFFERENCES", 60 * 5 * 20)
+    np.testing.assert_allclose(losses(), compiled, rtol=1e-4, atol=1e-6)
+
+
+def test_of_exact_machines_only_the_best_learns_from_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(0)
-    X = np.repeat(generator.normal(size=(100_000 // copies, 2)), copies, axis=0).astype(np.float32)
-    y = (np.arange(len(X)) // copies % 50 == 0).astype(np.int32)
-    sample = Sample.of(ArraySource(X, y, None), np.array([0, 1]), 0, np.array([0.98, 0.02]))
-    assert 8000 < sample.rows.n_rows <= 10_000
-    positive = sample.rows.targets == 1
-    # half of 200, as they come, and half of all 2,000, which are fewer than one class of two could have
-    assert 1090 < positive.sum() < 1120
-    weights = sample.rows.weights
-    assert weights[positive].sum() / weights.sum() == pytest.approx(0.02, rel=0.02)
-    assert sample.tells
-    for learned, held_out in sample.parts():
-        kept = sample.rows.features
-        assert not {tuple(row) for row in kept[learned]} & {tuple(row) for row in kept[held_out]}
-        shares = [positive[part].mean() for part in (learned, held_out)]
-        assert shares[0] == pytest.approx(shares[1], rel=0.1)
+    features = generator.normal(size=(1800, 2)).astype(np.float32)
+    signs = np.sign(np.sin(3.0 * features[:, :1]) + 0.3 * generator.normal(size=(1800, 1)))
+    rows = Rows(features, signs, (signs[:, 0] > 0).astype(int), np.ones(1800))
+    parts = [(np.arange(1200), np.arange(1200, 1800))]
+    settings: dict[int, int] = {}
 
+    def counted(kernel, ridges, learned, asked):
+        settings[learned.n_rows] = settings.get(learned.n_rows, 0) + len(ridges)
+        return over_all_rows(kernel, ridges, learned, asked)
 
-def test_shares_are_of_what_is_there() -> None:
-    np.testing.assert_allclose(drawn_shares(1.0, np.array([0.9, 0.1]), 100), 1.0)
-    np.testing.assert_allclose(drawn_shares(0.1, None, 100), [0.1])
-    # half as they come, half alike: 100 rows of each class beside 180 and 20
-    found = drawn_shares(0.2, np.array([0.9, 0.1]), 1000) * [900, 100]
-    np.testing.assert_allclose(found, [90 + 50, 10 + 50])
+    monkeypatch.setattr("distkern.search.ladder.over_all_rows", counted)
+    climb(rows, parts, 100_000, 0, maps=[MapChoice("none"), MapChoice("standard")])
+    assert settings[1200] == 1
+    assert settings[1000] >= 30

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,8 +15,7 @@ from distkern.maps.mapping import MapChoice, RowMap, fitting_bytes
 from distkern.solvers._cells import dual
 from distkern.solvers._cells import machine as machines
 from distkern.solvers._cells.packed import solve_packed
-from distkern.solvers._cells.search import sizes_of
-from distkern.solvers._cells.trials import KernelSpec, Trial, trial_bytes
+from distkern.solvers._cells.trials import trial_bytes
 
 MIB = 2**20
 
@@ -98,16 +96,6 @@ def test_a_map_takes_what_is_planned(kind, d):
 
 
 def test_trials_are_planned_for_the_rows_that_they_have():
-    trial = Trial(MapChoice(), ((KernelSpec("rbf"), 1.0),), (1.0,), 1000, 2000, 1000)
-    small = trial_bytes(trial, 10, 1, quadratic=False)
-    assert small < trial_bytes(replace(trial, n_learned=4000), 10, 1, quadratic=False) / 6
-    assert small < trial_bytes(
-        replace(trial, n_metric=9000, map=MapChoice("none", "full")), 10, 1, quadratic=False
-    )
-    # a first trial of many outputs takes the square loss
-    first, later = (
-        trial_bytes(replace(trial, is_first=is_first), 10, 10, quadratic=False) for is_first in (True, False)
-    )
-    assert first - later >= 2 * 1000**2
-    sizes = sizes_of(300, 1, quadratic=False, quick=False, more_maps=False)
-    assert all(size.n_learned + size.n_metric <= 400 and size.n_held_out <= 300 for size in sizes)
+    small = trial_bytes(1000, 2000, 9, 10, 1, 3, quadratic=False)
+    assert small < trial_bytes(4000, 2000, 9, 10, 1, 3, quadratic=False) / 6
+    assert small < trial_bytes(1000, 2000, 9, 10, 1, 3, quadratic=True)

@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 
 from distkern.estimators.cells import CellClassifier, CellRegressor
-from distkern.solvers._cells import search as searches
-from distkern.solvers._cells.search import Size
-from distkern.solvers._cells.space import Space
+from distkern.solvers._cells import ranking, sizes
 
 
 @pytest.fixture(autouse=True)
 def _small_rungs(monkeypatch):
-    near = ((-2, 0, 2), (-2, 0, 2))
-    monkeypatch.setattr(searches, "_QUICK", (Size(60, 200, 2), Size(200, 300, 1, *near)))
+    monkeypatch.setattr(sizes, "_ROUNDS", ((60, 200), (200, 300)))
 
 
 def problem(n_rows=600):
@@ -34,14 +31,14 @@ def test_the_choice_and_what_it_gained_are_said():
     width = 1.0 / np.sqrt(model.gamma_) / model.places_.map.width
     assert last["notes"][:2] == [
         f"chosen: ranks, diagonal metric, exp(-g|x-y|^2), width {width:.3g} medians, C 3",
-        f"held-out log loss {last['search_score']:.3g} ({last['search_plain']:.3g} unsearched)",
+        f"held-out log loss {last['search_score']:.3g}",
     ]
     assert not any("C 3 is" in note for note in last["notes"])
     real = CellRegressor(search="quick", metric=None, gamma="median", random_state=0).fit(X, f).history_[-1]
     assert "no metric" in real["notes"][0]
     assert "width 1.41 medians" in real["notes"][0]
     assert real["notes"][1].startswith("held-out squared error ")
-    assert " % of the variance (" in real["notes"][1]
+    assert real["notes"][1].endswith(" % of the variance")
     assert max(map(len, real["notes"] + last["notes"])) <= 80
     alone = CellClassifier(search=None, random_state=0).fit(X, f > 0)
     assert alone.history_[-1]["notes"] == [f"1 cell, with {alone.n_support_} support vectors"]
@@ -54,8 +51,7 @@ def test_the_choice_and_what_it_gained_are_said():
 
 def test_an_edge_of_a_range_names_the_parameter_and_what_to_set(monkeypatch):
     X, f = problem()
-    monkeypatch.setattr(Space, "widths", (0.02, 0.5))
-    monkeypatch.setattr(Space, "costs", (0.01, 1.0))
+    monkeypatch.setattr(ranking, "ROUNDS", (((0.02, 0.01), (1.0,)), ((1.0, 0.5), (1.0, 1e-4))))
     fit = partial(
         CellRegressor,
         loss="epsilon_insensitive",
@@ -65,11 +61,15 @@ def test_an_edge_of_a_range_names_the_parameter_and_what_to_set(monkeypatch):
         kernel="rbf",
         random_state=0,
     )
-    notes = fit().fit(X, f).history_[-1]["notes"]
-    assert notes[2:-1] == ["largest width, largest C tried are best: also try gamma=median/0.943, C=3"]
-    farther = fit(gamma="median/0.943", C=3.0).fit(X, f).history_[-1]["notes"]
-    assert "width 1.5 medians, C 3" in farther[0]
-    assert len(farther) == 3
+    model = fit().fit(X, f)
+    notes = model.history_[-1]["notes"]
+    width = 3.0 / np.sqrt(model.gamma_) / model.places_.map.width
+    rule = f"gamma=median/{np.sqrt(2.0) / width:.3g}"
+    cost = f"C={3 * model.cost_:.3g}"
+    assert notes[2:-1] == [f"largest width, largest C tried are best: also try {rule}, {cost}"]
+    farther = fit(gamma="median/0.943").fit(X, f).history_[-1]["notes"]
+    assert "width 1.5 medians" in farther[0]
+    assert not any("width tried" in note for note in farther)
 
 
 def test_without_a_metric_no_column_has_a_weight_in_it():

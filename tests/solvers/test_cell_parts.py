@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from distkern.common.blas import single_threaded
 from distkern.kernels import find_kernel, kernel_matrix, tile_kernel_names
@@ -104,6 +105,42 @@ def test_no_gradient_leaves_the_identity():
     np.testing.assert_array_equal(metric_of(np.zeros((3, 3)), "full"), np.ones(3))
     equal = np.ones((20, 2))
     np.testing.assert_array_equal(learn_metric(equal, np.ones((20, 1)), "diagonal"), np.ones(2))
+
+
+@pytest.mark.parametrize("is_diagonal", [False, True])
+def test_gradients_of_a_metric_are_those_of_the_formula(is_diagonal):
+    generator = np.random.default_rng(0)
+    n, d = 600, 3
+    x = generator.standard_normal((n, d)) + 50.0
+    x[1] = x[0]
+    y = np.column_stack([np.sin(x[:, 0]), x[:, 1] > 50.0]).astype(float)
+    metric = np.diag([1.0, 0.3, 0.1])
+    if not is_diagonal:
+        metric[0, 1] = metric[1, 0] = 0.2
+    z = x - x.mean(axis=0)
+    apart = cdist(z @ root(metric), z @ root(metric))
+    half = n // 2
+    width = np.median(np.diagonal(apart[:half, half:]))
+    kernel = np.exp(-apart / width)
+    a = np.linalg.solve(kernel + 0.1 * np.eye(n), y)
+    slopes = np.divide(kernel, apart, out=np.zeros((n, n)), where=apart > 1e-6)
+    expected = np.zeros((d, d))
+    for output in range(2):
+        pulls = slopes * a[:, output]
+        gradients = (pulls @ z - pulls.sum(axis=1, keepdims=True) * z) @ metric / width
+        expected += gradients.T @ gradients
+    given = np.diagonal(metric) if is_diagonal else metric
+    found = gradient_sum(x.astype(np.float32), y, given, 0.1, is_diagonal=is_diagonal)
+    expected = np.diagonal(expected) if is_diagonal else expected
+    np.testing.assert_allclose(found, expected, rtol=2e-3, atol=1e-3 * np.abs(expected).max())
+
+
+def test_the_last_round_of_a_metric_is_from_all_rows():
+    x, y = (rows_of(300, 4), np.sin(3 * rows_of(300, 4)[:, :1]).astype(np.float64))
+    first = metric_of(gradient_sum(x[:150], y[:150], np.ones(4), 0.1), "full")
+    second = metric_of(gradient_sum(x, y, first, 0.1), "full")
+    np.testing.assert_array_equal(learn_metric(x, y, "full", rounds=2), second)
+    assert np.abs(learn_metric(x[:100], y[:100], "full", rounds=2) - second).max() > 1e-3
 
 
 # one cell

@@ -10,16 +10,15 @@ import pytest
 from distkern.engine.drive import Driver, Interrupted
 from distkern.estimators.cells import CellClassifier
 from distkern.runs.run import plan, train
-from distkern.solvers._cells import layout, search, sizes
-from distkern.solvers._cells.search import Size
+from distkern.solvers._cells import layout, ranking, sizes
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import ArrayParts, SlicedParts
 from problems import waves
 
 #: of which the slow tests take all
-PASSES = ("search 2", "tune 1", "move", "solve")
-OTHERS = ("sample", "search 1", "probe", "count", "calibrate")
+PASSES = ("search", "tune 1", "move", "solve")
+OTHERS = ("sample", "metric", "probe", "count", "calibrate")
 
 
 def made(folder: Path, n_rows: int) -> Dataset:
@@ -34,8 +33,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 def small_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that there are more rows than the sample, and settings are tried on whole cells."""
-    near = ((0,), (0,))
-    monkeypatch.setattr(search, "_QUICK", (Size(60, 60, 1, *near), Size(120, 60, 1, *near)))
+    monkeypatch.setattr(ranking, "ROUNDS", (((1.0,), (1.0,)), ((1.0,), (1.0,))))
     monkeypatch.setattr(sizes, "SAMPLE_ROWS", 300)
     monkeypatch.setattr(sizes, "_LEAF_SAMPLE", 1)
     monkeypatch.setattr(sizes, "_TUNED_ROWS", 200)

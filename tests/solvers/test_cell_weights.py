@@ -11,7 +11,6 @@ from distkern.common.errors import InputError
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.solvers._cells import machine as machines
-from distkern.solvers._cells.choosing import Given
 from distkern.storage.ingest import shard
 
 GIVEN = {"kernel": "rbf", "gamma": 0.5, "tol": 1e-4, "random_state": 0}
@@ -85,16 +84,6 @@ def test_one_row_more_than_are_merged_changes_nothing(loss):
     apart = np.abs(few.decision_function(probe) - more.decision_function(probe))
     # of a row that is there four times or five times
     assert apart.max() < 0.05
-
-
-def test_the_range_of_C_that_is_searched_follows_weights_that_are_no_numbers_of_rows():
-    def costs(mean_weight):
-        given = Given(None, "auto", "auto", "auto", None, "full", mean_weight)
-        return given.space(find_loss("hinge")(), 3).costs
-
-    assert costs(1.0) == costs(4.0) == costs(0.3) == (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
-    assert costs(2e5) == pytest.approx([1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3])
-    assert costs(1 / 3000) == pytest.approx([1e3, 3e3, 1e4, 3e4, 1e5, 3e5])
 
 
 @pytest.mark.parametrize("cost", [1e4, 1e6, 1e9])

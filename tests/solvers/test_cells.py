@@ -13,11 +13,10 @@ from sklearn.svm import SVC
 
 from cell_problems import Classifier, Regressor, rows
 from distkern.common.errors import CorruptDataError, InputError
-from distkern.estimators.cells import CellClassifier
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
 from distkern.runs.scoring import predict_to
-from distkern.solvers._cells import basis, effort, layout
+from distkern.solvers._cells import basis, layout
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import StoredParts
 
@@ -289,30 +288,6 @@ def test_the_plan_lists_the_phases(stored):
         "calibrate",
         "held-out",
     ]
-
-
-def test_the_plan_counts_the_work_of_the_search_and_of_the_cells(tmp_path):
-    X, y = rows(3000)
-    data = write_dataset([(X, y)], tmp_path / "d.zarr", scale="none").train
-
-    def planned(**given):
-        found = plan(CellClassifier(**given), data, workers=1, scheduler="local")
-        return {one.name: one.times * one.by_rates for one in found.passes}, found.seconds
-
-    none, quick, full = (planned(search=how) for how in (None, "quick", "full"))
-    assert none[1] < quick[1] < full[1]
-    assert full[0]["search 2"] > quick[0]["search 2"] > 10 * none[0]["sample"]
-    # four times the rows of a cell: so many pairs more, and fewer cells
-    small, large = (effort.cells(10**5, 1.5, size, 3, 1, quadratic=False) for size in (250, 1000))
-    assert (large.flops, large.entries) == pytest.approx((4 * small.flops, 4 * small.entries))
-    # Cholesky's cube, in double precision
-    assert effort.machine(1000, 3, 1, 2, quadratic=True).flops == pytest.approx(2 * 1e6 * 3 + 2 * 2 * 1e9 / 3)
-    assert effort.machine(1000, 3, 1, 2, quadratic=False).flops == pytest.approx(2 * 1e6 * 3)
-    assert planned(search=None, metric="full")[0]["metric"] > 0.1
-    # of a metric the factorisation in single precision; of many outputs fewer rows' gradients are averaged
-    assert effort.metric(9000, 10, 1, 2).flops == pytest.approx(2 * 9000**3 / 3, rel=0.05)
-    some, more = (effort.metric(4000, 100, outputs, 1) for outputs in (60, 120))
-    assert more.flops == pytest.approx(some.flops, rel=0.2)
 
 
 @pytest.mark.parametrize(("n_classes", "method"), [(2, "sigmoid"), (3, "isotonic")])

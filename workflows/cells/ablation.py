@@ -25,7 +25,7 @@ import distkern as dk
 from distkern.kernels import find_kernel
 from distkern.kernels.bandwidth import width_from_gamma
 from distkern.maps.metric import METRICS
-from distkern.solvers._cells.space import KERNELS
+from distkern.search.ladder import KERNELS
 
 CELL_ROWS = (20, 100, 500, 2000, 8000)
 OVERLAPS = (0.0, 0.1, 0.3)

@@ -1,46 +1,55 @@
-"""The map, the width and C of a run: as they are given, or searched on its sample."""
+"""The map, the kernel, its width and C of a run: as they are given, or chosen on rows that are held out.
+
+The ridge machines of the ladder say on the sample which maps and kernels suit the data. The machines
+themselves follow, with the best of these, in two rounds: on whole cells of all rows, because rows of a sample
+are farther apart than those of a cell, or on the sample where that has most of the rows.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.held_out import groups_of_equal, stratified_order
-from distkern.common.stores import ArrayStore
 from distkern.common.types import Block
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.kernels.bandwidth import gamma_from_width, median_width, moments, parse_rule, scale_width
 from distkern.kernels.base import AbstractScaledKernel
 from distkern.losses.conjugate import AbstractDualLoss
-from distkern.maps.mapping import MapChoice, RowMap, map_from_arrays
+from distkern.maps.mapping import MapChoice, RowMap
 from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS, MetricKind
-from distkern.passes import Each
+from distkern.search.ladder import KERNELS, maps_of
+from distkern.search.machines import Kernel
+from distkern.solvers._cells.arenas import OnCells, OnSample, learned
+from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.place import centred
-from distkern.solvers._cells.ranking import Ranking
-from distkern.solvers._cells.search import Learned, Size, search
-from distkern.solvers._cells.space import KERNELS, Space, costs_of, maps_of, quick_maps
-from distkern.solvers._cells.trials import KernelSpec, Sampled, Trial
+from distkern.solvers._cells.ranking import (
+    FIRST_KINDS,
+    LAST_KINDS,
+    ROUNDS,
+    Choice,
+    Outcome,
+    Ranking,
+    around,
+    is_worse,
+)
+from distkern.solvers._cells.sizes import FEW
+from distkern.solvers._cells.trials import Climbing, Sampled, Setting
 from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
 
 Array = NDArray[np.float64]
 
 #: C and rounds of a metric where they are neither given nor searched
-_COST, ROUNDS = 10.0, 3
-#: fewer rows are not divided
-FEW = 30
-#: maps that are tried on whole cells, at most
-MOST_TRIALS = 12
-#: columns up to which metrics are tried that are whole matrices, and distances that are no matrix product
-_FULL_COLUMNS, _CITY_BLOCK_COLUMNS = 1024, 128
+_COST, _METRIC_ROUNDS = 10.0, 3
+#: columns up to which metrics are whole matrices
+_FULL_COLUMNS = 1024
 
 
 @dataclass(frozen=True)
@@ -52,29 +61,23 @@ class Chosen:
     map : of the rows
     kernel : its name, and its parameters but for gamma
     gamma, cost : of the kernel over mapped rows, and C
-    score, plain : on held-out rows of the sample, of what was chosen and of standardised rows, the median
-        distance and a middle C: log losses, or squared errors over those of the mean; NaN where nothing was
-        searched
+    score : on held-out rows: log loss, or squared error over that of the mean; NaN where nothing was searched
     metric : its kind
-    edges : see :class:`~distkern.solvers._cells.search.Choice`
+    edges : see :class:`~distkern.solvers._cells.ranking.Choice`
     """
 
     map: RowMap
-    kernel: KernelSpec
+    kernel: Kernel
     gamma: float
     cost: float
     score: float = math.nan
-    plain: float = math.nan
     metric: MetricKind = "none"
     edges: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
 class Given:
-    """What the user has said; "auto" of what is to be chosen, and no kernel if that is.
-
-    The range of C that is searched is divided by the power of ten in the mean weight of a row.
-    """
+    """What the user has said; "auto" of what is to be chosen, and no kernel if that is."""
 
     kernel: KernelChoice | None
     gamma: float | str
@@ -82,131 +85,163 @@ class Given:
     scale: Any
     metric: Any
     search: str | None
-    mean_weight: float = 1.0
 
     @property
-    def kernels(self) -> tuple[KernelSpec, ...]:
-        """The kernels to choose from."""
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels to choose from, with the width that is given, or one median of the distances."""
         if self.kernel is None:
-            return KERNELS
-        return (KernelSpec(self.kernel.kind.name, tuple(self.kernel.parameters.items())),)
+            kinds: tuple[Kernel, ...] = KERNELS
+        else:
+            kinds = (Kernel(self.kernel.kind.name, 1.0, tuple(self.kernel.parameters.items())),)
+        if not isinstance(self.gamma, str) or not self.gamma.startswith("median"):
+            return kinds
+        # a rule's width is that of exp(-|x|^2 / width^2) at the median distance
+        return tuple(replace(kind, width=math.sqrt(2.0) / parse_rule(self.gamma)[1]) for kind in kinds)
 
-    def choose(
-        self,
-        risk: Risk,
-        sample: Sample,
-        seed: int,
-        rungs: Callable[[int], list[Size]],
-        passes: Callable[[str, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]],
-        on_cells: Callable[[Ranking, Learned], Steps[Ranking]],
-    ) -> Steps[Chosen]:
-        """From a sample of the rows, by the passes of :func:`~distkern.solvers._cells.search.search`.
-
-        And from what the best of these settings achieve on whole cells. ``rungs`` are those of the search on
-        a sample of so many rows.
-        """
-        groups = groups_of_equal(sample.features)
-        codes = None if risk.is_real else sample.targets
-        order = stratified_order(codes, len(groups), seed, groups)
-        rows = Block(sample.features[order], sample.targets[order], sample.weights[order])
-        targets = risk.targets(rows).astype(np.float64)
-        assert isinstance(risk.loss, AbstractDualLoss)
-        weights = risk.repeats(rows)
-        importance = np.ones(rows.n_rows) if weights is None else weights
-        sampled = Sampled(np.asarray(rows.features), targets, importance, risk.loss, seed)
-        if self.search is None or rows.n_rows < FEW:
-            return self._as_given(rows, (yield from self._given_map(sampled, passes)))
-        space, sizes = self.space(risk.loss, sampled.rows.shape[1]), rungs(rows.n_rows)
-        ranking = yield from search(space, sizes, lambda name, trials: passes(name, trials, sampled))
-        found = (yield from on_cells(ranking, partial(_learned, sampled, passes))).choice()
-        setting = found.setting
-        kernel = found.map.kernel(setting.kernel.name, setting.width, **dict(setting.kernel.parameters))
-        assert isinstance(kernel, AbstractScaledKernel)
-        return Chosen(
-            found.map,
-            setting.kernel,
-            float(kernel.gamma),
-            setting.cost,
-            found.score,
-            found.plain,
-            setting.map.metric,
-            found.edges,
-        )
-
-    def space(self, loss: AbstractDualLoss, n_features: int) -> Space:
-        """Where to search."""
-        quick = self.search == "quick"
-        maps = [
-            choice
-            for choice in (quick_maps() if quick and self.scale == self.metric == "auto" else maps_of())
-            if self.scale in ("auto", choice.transform)
-            and (self.metric or "none") in ("auto", choice.metric)
-            and (self.metric != "auto" or not choice.is_full or n_features <= _FULL_COLUMNS)
-        ]
-        kernels = self.kernels
-        if len(kernels) > 1 and n_features > _CITY_BLOCK_COLUMNS:
-            kernels = tuple(kernel for kernel in kernels if kernel.name != "laplacian")
-        widths = Space.widths
-        if self.gamma != "auto":
-            # a rule's width is that of exp(-|x|^2 / width^2) at the median distance
-            widths = (math.sqrt(2.0) / parse_rule(str(self.gamma))[1],)
-        unit = 10.0 ** math.trunc(math.log10(self.mean_weight))
-        costs = tuple(cost / unit for cost in costs_of(loss)) if isinstance(self.C, str) else (self.C,)
-        return Space(tuple(maps), kernels, widths, costs)
-
-    def maps(self, loss: AbstractDualLoss, n_features: int) -> tuple[MapChoice, ...]:
-        """Those that may be fitted."""
+    def maps(self, n_features: int) -> tuple[MapChoice, ...]:
+        """The maps to choose from, the simplest first."""
         if self.search is None:
             return (self.map_choice,)
-        space = self.space(loss, n_features)
-        return (*space.maps, space.plain.map, self.map_choice)
+        known = maps_of(n_features, _FULL_COLUMNS)
+        if self.search == "quick" and self.scale == self.metric == "auto":
+            known = [one for one in known if not (one.is_full or one.has_quantiles)]
+        if self.scale != "auto":
+            known = [replace(one, transform=self.scale) for one in known]
+        if self.metric != "auto":
+            known = [replace(one, metric=self.metric or "none") for one in known]
+        return tuple(dict.fromkeys(known))
 
     @property
     def map_choice(self) -> MapChoice:
         """The map where none is searched."""
         transform: Any = "none" if self.scale == "auto" else self.scale
-        return MapChoice(transform, "none" if self.metric in (None, "auto") else self.metric, ROUNDS)
+        return MapChoice(transform, "none" if self.metric in (None, "auto") else self.metric, _METRIC_ROUNDS)
 
-    def _given_map(
-        self, sampled: Sampled, passes: Callable[[str, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]]
-    ) -> Steps[RowMap]:
+    def is_open(self, n_features: int) -> bool:
+        """Whether anything is to be chosen."""
+        if self.search is None:
+            return False
+        is_single = len(self.kernels) == 1 and len(self.maps(n_features)) == 1
+        return not is_single or self.gamma == "auto" or self.C == "auto"
+
+    def choose(self, layout: Layout, risk: Risk, sample: Sample) -> Steps[Chosen]:
+        """From a sample of the rows, and from what the best settings achieve on whole cells."""
+        sampled = _sampled(risk, sample, layout.problem.seed)
+        n_rows, n_features = sampled.rows.shape
+        if not self.is_open(n_features) or n_rows < FEW:
+            return self._as_given(sampled, (yield from self._given_map(layout, sampled)))
+        ranking = yield from self._climbed(layout, sampled)
+        arena = OnCells(layout, sample, risk) if layout.is_tuned else OnSample(layout, sampled)
+        found = (yield from self._tried(layout, sampled, arena, ranking)).choice()
+        if not layout.is_tuned and layout.learns_again and found.setting.map.metric != "none":
+            # what chose it held rows out, of which it may learn now
+            choice = found.setting.map
+            found = replace(found, map=(yield from learned(layout, sampled, [choice], METRIC_ROWS))[choice])
+        return self._chosen(found)
+
+    def _climbed(self, layout: Layout, sampled: Sampled) -> Steps[Ranking]:
+        """The best ridge machines of the sample."""
+        maps, kernels = self.maps(layout.problem.n_features), self.kernels
+        cost = None if isinstance(self.C, str) else float(self.C)
+        [record] = yield layout.climbing(Climbing(sampled, maps, kernels, self.gamma == "auto", cost))
+        outcomes = {}
+        for found in record:
+            kernel = replace(kernels[found["kernel"]], width=found["width"])
+            choice = replace(maps[found["map"]], rounds=_METRIC_ROUNDS)
+            setting = Setting(choice, kernel, cost or found["cost"])
+            outcomes[setting] = Outcome(np.array([found["score"]]), 1.0, None)
+        return Ranking(outcomes)
+
+    def _tried(
+        self, layout: Layout, sampled: Sampled, arena: OnCells | OnSample, ranking: Ranking
+    ) -> Steps[Ranking]:
+        """What the best of these settings achieve.
+
+        What is chosen then, if its map is another one than that by which the cells were cut, must be as good
+        in cells that are cut by its own, or it is refused: without a metric, say, cells are not local in the
+        columns that matter.
+        """
+        cutting = ranking.cutting.map
+        maps: dict[MapChoice, RowMap] = {}
+        for number, n_kinds in enumerate((FIRST_KINDS, LAST_KINDS)):
+            leaders = ranking.leaders(n_kinds)
+            if not number and not any(one.map == cutting for one in leaders):
+                leaders.append(ranking.cutting)
+            if number == 0:
+                maps = yield from learned(layout, sampled, [one.map for one in leaders], layout.metric_rows)
+                cut = yield from arena.cut(maps[cutting], 0)
+            elif layout.is_tuned and layout.learns_again:
+                leaders = [
+                    one if one.map.metric == "none" else replace(one, map=replace(one.map, more_rows=True))
+                    for one in leaders
+                ]
+                maps |= yield from learned(layout, sampled, [one.map for one in leaders], MORE_METRIC_ROWS)
+            trials = [
+                around(one, maps[one.map], number, is_wide=self.gamma == "auto", has_costs=self.C == "auto")
+                for one in leaders
+            ]
+            ranking = ranking.then((yield from arena.tried(number, cut, trials)))
+            if any(outcome.map is None for outcome in ranking.outcomes.values()):
+                # cells of one class say nothing
+                best = ranking.leaders(1)[0]
+                return replace(ranking, outcomes={best: replace(ranking.outcomes[best], map=maps[best.map])})
+        found = ranking.choice()
+        if not layout.is_tuned or found.setting.map.family == cutting.family:
+            return ranking
+        cut = yield from arena.cut(found.map, 1)
+        setting = found.setting
+        trial = around(setting, found.map, 0, is_wide=False, has_costs=False)
+        own = yield from arena.tried(len(ROUNDS), cut, [trial])
+        best_cut = ranking.outcomes[ranking.best_of(cutting.family)]
+        refused = setting in own and is_worse(own[setting].losses, best_cut.losses)
+        return replace(ranking, refused=setting.map.family) if refused else ranking
+
+    def _chosen(self, found: Choice) -> Chosen:
+        setting = found.setting
+        kernel = setting.kernel.over(found.map)
+        assert isinstance(kernel, AbstractScaledKernel)
+        edges = (found.edges[0] if self.gamma == "auto" else 0, found.edges[1] if self.C == "auto" else 0)
+        gamma = float(kernel.gamma)
+        return Chosen(found.map, setting.kernel, gamma, setting.cost, found.score, setting.map.metric, edges)
+
+    def _given_map(self, layout: Layout, sampled: Sampled) -> Steps[RowMap]:
         choice = self.map_choice
         if choice.metric != "none":
-            return (yield from _learned(sampled, passes, [choice], MORE_METRIC_ROWS))[0]
+            return (yield from learned(layout, sampled, [choice], MORE_METRIC_ROWS))[choice]
         if choice.transform == "none":
             return centred(sampled.rows)
         return RowMap.fit(choice, sampled.rows[:METRIC_ROWS], sampled.targets[:METRIC_ROWS])
 
-    def _as_given(self, rows: Block, mapping: RowMap) -> Chosen:
-        features, choice = np.asarray(rows.features), self.map_choice
+    def _as_given(self, sampled: Sampled, mapping: RowMap) -> Chosen:
+        choice, kernel = self.map_choice, self.kernels[0]
         cost = _COST if isinstance(self.C, str) else self.C
-        spec = self.kernels[0]
         rule = "median" if self.gamma == "auto" else self.gamma
         if not isinstance(rule, str):
-            return Chosen(mapping, spec, float(rule), cost, metric=choice.metric)
+            return Chosen(mapping, kernel, float(rule), cost, metric=choice.metric)
+        mapped, n_features = mapping.apply(sampled.rows), sampled.rows.shape[1]
         if parse_rule(rule)[0] == "median":
-            width = median_width(mapping.apply(features))
+            width = median_width(mapped)
         else:
             # of rows that are only centred, the spread of the numbers that they were
             mean = mapping.transform.shift if choice.transform == choice.metric == "none" else 0.0
-            width = scale_width(moments(mapping.apply(features) + mean, rows.weights), features.shape[1])
-        gamma = gamma_from_width(rule, find_kernel(spec.name), width, features.shape[1])
-        return Chosen(mapping, spec, gamma, cost, metric=choice.metric)
+            width = scale_width(moments(mapped + mean, sampled.given_weights), n_features)
+        gamma = gamma_from_width(rule, find_kernel(kernel.name), width, n_features)
+        return Chosen(mapping, kernel, gamma, cost, metric=choice.metric)
 
 
-def learning(choices: Sequence[MapChoice], n_rows: int) -> tuple[Trial, ...]:
-    """The trials that learn maps alone, from so many rows of the sample."""
-    return tuple(Trial(choice, (), (), n_metric=n_rows) for choice in choices)
-
-
-def _learned(
-    sampled: Sampled,
-    passes: Callable[[str, tuple[Trial, ...], Sampled], tuple[Each, ArrayStore]],
-    choices: Sequence[MapChoice],
-    most: int,
-) -> Steps[list[RowMap]]:
-    """Maps from more rows: each takes a matrix of all their pairs, for which workers have memory."""
-    trials = learning(choices, min(len(sampled.rows), most))
-    step, store = passes("metric", trials, sampled)
-    yield step
-    return [map_from_arrays(store.load(number)) for number in range(len(trials))]
+def _sampled(risk: Risk, sample: Sample, seed: int) -> Sampled:
+    """The rows of the sample in a stratified order, with the targets and weights of the risk."""
+    groups = groups_of_equal(sample.features)
+    codes = None if risk.is_real else sample.targets
+    order = stratified_order(codes, len(groups), seed, groups)
+    rows = Block(sample.features[order], sample.targets[order], sample.weights[order])
+    weights = risk.repeats(rows)
+    assert isinstance(risk.loss, AbstractDualLoss)
+    return Sampled(
+        np.asarray(rows.features),
+        risk.targets(rows).astype(np.float64),
+        np.ones(rows.n_rows) if weights is None else weights,
+        risk.loss,
+        seed,
+        sample.weights[order],
+    )

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.routing import Columns, Found, Routing
-from distkern.common.stores import SliceStore, Store
+from distkern.common.stores import ArrayStore, SliceStore, Store
 from distkern.common.types import Block, Floats
+from distkern.maps.mapping import MapChoice, fitting_bytes
 from distkern.maps.metric import METRIC_ROWS
 from distkern.maps.transform import N_QUANTILES
 from distkern.passes import Cost, Each, Reduce
+from distkern.search.ladder import LADDER_ROWS, memory_of
 from distkern.solvers._cells.basis import KEPT_BYTES, CellBasis, placed_sizes, placing_bytes
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
 from distkern.solvers._cells.calibrating import (
@@ -28,7 +30,6 @@ from distkern.solvers._cells.calibrating import (
     Calibrating,
     hold_out,
 )
-from distkern.solvers._cells.choosing import MOST_TRIALS
 from distkern.solvers._cells.held_out import HELD_OUT, Asked, measure_asked
 from distkern.solvers._cells.moving import (
     Moving,
@@ -40,9 +41,19 @@ from distkern.solvers._cells.moving import (
     sums_of_zero,
 )
 from distkern.solvers._cells.place import Places
+from distkern.solvers._cells.ranking import MOST_KINDS, ROUNDS
 from distkern.solvers._cells.sizes import LEAST_TUNED, Sizes
 from distkern.solvers._cells.tree import Overlap, Tree
-from distkern.solvers._cells.trials import Sampled, Trial, trial_bytes, try_map
+from distkern.solvers._cells.trials import (
+    Asking,
+    Climbing,
+    Learning,
+    Trial,
+    climb_sample,
+    learn_map,
+    trial_bytes,
+    try_sample,
+)
 from distkern.solvers._cells.tuning import Tuning, try_cells
 from distkern.solvers.base import Steps
 from distkern.solvers.measuring import Model, Sums, measure
@@ -55,8 +66,11 @@ _PART_BYTES = 32 * MIB
 _FITTING_BYTES = 32 * MIB
 #: of a number that is compared with a half space, in exponentials
 _PLACED = 4.0
-#: every so manyth bucket of them has the first round; costs and settings of a round, at most
-_FIRST_ROUND, _MOST_COSTS, _MOST_SETTINGS = 3, 3, 9 * MOST_TRIALS
+#: every so manyth bucket of them has the first round
+_FIRST_ROUND = 3
+#: costs and settings of a round, at most
+_MOST_COSTS = max(len(costs) for _, costs in ROUNDS)
+_MOST_SETTINGS = MOST_KINDS * max(len(widths) * len(costs) for widths, costs in ROUNDS)
 
 
 @dataclass(frozen=True)
@@ -127,27 +141,57 @@ class Layout(Sizes):
         )
         return Reduce("sample", sample_block, Sample.add, operand, cost=cost)
 
-    def searching(
-        self, name: str, trials: Sequence[Trial], store: Store | None, operand: Sampled | None
-    ) -> Each:
-        """The trials of a rung, or the metric alone."""
-        n_features, quadratic = self.problem.n_features, self.quadratic
-        sizes, sample = (n_features, self.problem.n_outputs), self._sample_bytes
+    def climbing(self, operand: Climbing | None) -> Each:
+        """The ridge machines of the ladder on the sample, in one task."""
+        problem, sample = self.problem, self._sample_bytes
         cost = Cost(
-            workspace_bytes=max(
-                (trial_bytes(trial, *sizes, quadratic=quadratic) for trial in trials), default=0
-            ),
+            workspace_bytes=memory_of(self.sample_rows, problem.n_features, LADDER_ROWS),
+            process_bytes=sample,
+            driver_bytes=4 * sample,
+        )
+        store = None if operand is None else self._store("ladder")
+        return Each("search", climb_sample, (0,), store, operand=operand, record_bytes=8192, cost=cost)
+
+    def learning(self, choices: Sequence[MapChoice], operand: Learning | None, n_rows: int = 0) -> Each:
+        """Maps with metrics, each in a task, from so many rows of the sample."""
+        n_rows = n_rows if operand is None else operand.n_rows
+        sizes, sample = (self.problem.n_features, self.problem.n_outputs), self._sample_bytes
+        cost = Cost(
+            workspace_bytes=max((fitting_bytes(choice, n_rows, *sizes) for choice in choices), default=0),
             process_bytes=sample,
             # as it was drawn and shuffled; sent, or mapped beside what it is mapped from
             driver_bytes=4 * sample + 2 * self.map_bytes,
-            # of each setting the losses of the rows that are held out
-            result_bytes=MIB
-            + self.map_bytes
-            + 8 * max((len(trial.settings) * trial.n_held_out for trial in trials), default=0),
-            # loops that were compiled for other trials stay
-            compiled=self.searched is not None,
+            result_bytes=MIB + self.map_bytes,
         )
-        return Each(name, try_map, trials, store, operand=operand, record_bytes=8192, cost=cost)
+        more = any(choice.more_rows for choice in choices)
+        name = "metric of more rows" if more else "metric"
+        store = None if operand is None else self._store(f"{name} of {n_rows}")
+        return Each(name, learn_map, choices, store, operand=operand, record_bytes=512, cost=cost)
+
+    def asking_sample(
+        self, name: str, trials: Sequence[Trial], operand: Asking | None, sizes: tuple[int, int]
+    ) -> Each:
+        """The machines of a round on the sample, each trial in a task."""
+        problem, sample = self.problem, self._sample_bytes
+        n_settings = max(len(widths) * len(costs) for widths, costs in ROUNDS)
+        workspace = trial_bytes(
+            *sizes, n_settings, problem.n_features, problem.n_outputs, _MOST_COSTS, quadratic=self.quadratic
+        )
+        maps = MOST_KINDS * self.map_bytes
+        cost = Cost(
+            workspace_bytes=workspace,
+            process_bytes=sample + maps,
+            driver_bytes=4 * sample + 2 * maps,
+            result_bytes=MIB + 8 * n_settings * sizes[1],
+            # loops that were compiled for other trials stay
+            compiled=True,
+        )
+        store = None if operand is None else self._store(name)
+        return Each(name, try_sample, trials, store, operand=operand, record_bytes=4096, cost=cost)
+
+    def _store(self, name: str) -> ArrayStore:
+        assert self.problem.workplace is not None
+        return self.problem.workplace.arrays(f"search/{name}")
 
     @property
     def _sample_bytes(self) -> int:
@@ -243,11 +287,9 @@ class Layout(Sizes):
             return counts[::_FIRST_ROUND], n_cells
         return counts, -(-n_cells // _FIRST_ROUND)
 
-    def tuning(
-        self, name: str, items: Sequence[tuple[int, int]], store: Store | None, operand: Tuning | None
-    ) -> Each:
+    def tuning(self, name: str, items: Sequence[tuple[int, int]], operand: Tuning | None) -> Each:
         """Losses of some machines in some cells of each of some buckets."""
-        n_features, maps = self.problem.n_features, MOST_TRIALS * self.map_bytes
+        n_features, maps = self.problem.n_features, MOST_KINDS * self.map_bytes
         # rows of a bucket as they are and in the coordinates in which they are cut; those of a cell, mapped
         mapped = self.bucket_rows + self.tuned_rows
         cost = Cost(
@@ -259,6 +301,7 @@ class Layout(Sizes):
             result_bytes=8 * _MOST_SETTINGS * (self.bucket_rows // 4),
             compiled=True,
         )
+        store = None if operand is None else self._store(name)
         return Each(name, try_cells, items, store, operand=operand, record_bytes=4096, cost=cost)
 
     def measuring(self, basis: CellBasis, risk: Risk) -> Steps[Sums]:

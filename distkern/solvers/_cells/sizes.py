@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.maps.mapping import MapChoice, map_bytes
 from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS
-from distkern.solvers._cells.search import Size, fewer_rows, sizes_of
 from distkern.solvers._cells.tree import Overlap
+from distkern.solvers._cells.trials import most_learned
 from distkern.solvers.base import Problem
 
 MIB = 2**20
@@ -28,8 +28,14 @@ _TUNED_FROM = 1.5
 #: rows of all the cells that are tried, fewer where each setting is a factorisation, and how many cells at
 #: least
 _TUNED_ROWS, _TUNED_QUADRATIC, LEAST_TUNED = 40000, 20000, 4
-#: columns of which metrics are little work and borders hurt little, outputs that are few
-_FEW_COLUMNS, _FEW_OUTPUTS = 128, 8
+#: columns of which borders hurt little
+_FEW_COLUMNS = 128
+#: outputs from which on a trial has fewer rows, and of how many rows it has no fewer
+_MANY_OUTPUTS, _LEAST_LEARNED = 4, 1000
+#: rows that are learned from and held out in the rounds on a sample, and rows of metrics that are tried there
+_ROUNDS, _ROUND_METRIC_ROWS = ((1000, 3000), (3000, 5000)), 2000
+#: fewer rows choose nothing, and are not divided
+FEW = 30
 #: cells that are few, and shares of neighbours
 _FEW_CELLS, _FEW_CELLS_OVERLAP, _OVERLAP = 8, 0.3, 0.1
 #: rows of a cell for so many rows that it takes about as long whatever they are, between these limits; those
@@ -171,20 +177,22 @@ class Sizes:
         """
         return self.searched is not None and self.problem.n_rows > _TUNED_FROM * self.sample_rows
 
-    def rungs(self, n_rows: int) -> list[Size]:
-        """Of the search on a sample of so many rows.
+    def asked(self, number: int, n_rows: int) -> tuple[int, int]:
+        """Rows of a sample of so many that are learned from, and that are held out, in a round on it."""
+        wanted, held_out = _ROUNDS[number]
+        return min(self._fewer(wanted), most_learned(n_rows)), min(held_out, n_rows)
 
-        More than one map of a kind is tried where whole cells decide and maps are little work.
-        """
-        few = self.problem.n_outputs <= _FEW_OUTPUTS and self.problem.n_features <= _FEW_COLUMNS
-        return sizes_of(
-            n_rows,
-            self.problem.n_outputs,
-            quadratic=self.quadratic,
-            quick=self.searched == "quick",
-            more_maps=self.is_tuned and few,
-            is_last=not self.is_tuned,
-        )
+    def _fewer(self, n_rows: int) -> int:
+        """Rows of a trial: fewer with many outputs, each of which takes its time, or of factorisations."""
+        share = 0.5 if self.quadratic else (_MANY_OUTPUTS / self.problem.n_outputs) ** 0.5
+        return min(n_rows, max(_LEAST_LEARNED, int(n_rows * share)))
+
+    @property
+    def metric_rows(self) -> int:
+        """Rows of the sample from which metrics are learned that are tried: none that it holds out."""
+        if self.is_tuned:
+            return METRIC_ROWS
+        return min(_ROUND_METRIC_ROWS, most_learned(self.sample_rows))
 
     @property
     def learns_again(self) -> bool:
@@ -199,7 +207,7 @@ class Sizes:
     @property
     def tuned_rows(self) -> int:
         """Of a cell on which settings are tried, at most: smaller ones have the same rows near each other."""
-        return min(self.cell_rows, fewer_rows(METRIC_ROWS, self.problem.n_outputs, quadratic=self.quadratic))
+        return min(self.cell_rows, self._fewer(METRIC_ROWS))
 
     @property
     def n_tuned(self) -> int:

@@ -35,8 +35,8 @@ class CellsState:
     cost : C
     transform ... bucket_of_leaf : of the :class:`Places`
     metric : the number of its kind
-    search_score, search_plain : see :class:`~distkern.solvers._cells.choosing.Chosen`
-    width_edge, cost_edge : see :class:`~distkern.solvers._cells.search.Choice`
+    search_score : see :class:`~distkern.solvers._cells.choosing.Chosen`
+    width_edge, cost_edge : see :class:`~distkern.solvers._cells.ranking.Choice`
     rows_of_bucket : (n_buckets,), at most
     machines : (n_buckets, 32) fingerprints of the buckets' machines
     bucket_bytes : of the largest one's
@@ -70,7 +70,6 @@ class CellsState:
     rows_of_bucket: NDArray[np.int64]
     machines: NDArray[np.uint8]
     search_score: float = math.nan
-    search_plain: float = math.nan
     metric: int = 0
     width_edge: int = 0
     cost_edge: int = 0

@@ -1,8 +1,8 @@
-"""Trials of settings on rows that are held out, and which of several settings is taken."""
+"""Settings of exact machines on rows that are held out, and which of several is taken."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeAlias
@@ -14,16 +14,16 @@ from distkern.common.scores import log_losses, mean_difference
 from distkern.common.tiles import release
 from distkern.common.types import Block, Floats
 from distkern.losses.conjugate import AbstractDualLoss
-from distkern.losses.square import Square
-from distkern.maps.mapping import MapChoice, RowMap, fitting_bytes, map_to_arrays
+from distkern.maps.mapping import MapChoice, RowMap, map_from_arrays, map_to_arrays
+from distkern.search.ladder import exact_machines
+from distkern.search.machines import Kernel
+from distkern.search.machines import Rows as LadderRows
 from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_costs, solving_bytes
 
 Array = NDArray[np.float64]
 #: mapped rows, their targets and weights
 Rows: TypeAlias = tuple[Floats, Array, "Array | None"]
 
-#: outputs from which on a first trial takes the square loss, which solves all at once
-MANY_OUTPUTS = 4
 #: of the dual solver: a ranking needs no more, and settings whose sweeps do not get on are not waited for
 TOLERANCE, MOST_SWEEPS = 0.1, 40
 #: standard errors of a difference that half the work is worth
@@ -31,62 +31,44 @@ _WORTH = 0.2
 
 
 @dataclass(frozen=True)
-class KernelSpec:
-    """A kernel by name, with the parameters that are not searched."""
-
-    name: str
-    parameters: tuple[tuple[str, Any], ...] = ()
-
-
-@dataclass(frozen=True)
 class Setting:
-    """One point of the search.
-
-    Attributes
-    ----------
-    map : of the rows
-    kernel : with what width in units of the median distance of two mapped rows
-    cost : C
-    """
+    """A machine: the map in front, the kernel with its width in medians of the distances, and C."""
 
     map: MapChoice
-    kernel: KernelSpec
-    width: float
+    kernel: Kernel
     cost: float
+
+    @property
+    def kind(self) -> tuple[MapChoice, str]:
+        """What is the same for all widths and C."""
+        return self.map, self.kernel.name
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One map with some kernels and widths, and all costs with each matrix; an item of a rung.
-
-    Without any of these it is to learn the map alone.
-    """
+    """One map with some kernels, and all costs with each matrix; ``fitted`` is the map."""
 
     map: MapChoice
-    points: tuple[tuple[KernelSpec, float], ...]
+    kernels: tuple[Kernel, ...]
     costs: tuple[float, ...]
-    n_learned: int = 0
-    n_held_out: int = 0
-    n_metric: int = 0
-    is_first: bool = False
     fitted: RowMap | None = None
 
     @property
     def settings(self) -> list[Setting]:
         """In the order of the results."""
-        pairs = product(self.points, self.costs)
-        return [Setting(self.map, spec, width, cost) for (spec, width), cost in pairs]
+        return [Setting(self.map, kernel, cost) for kernel, cost in product(self.kernels, self.costs)]
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """The operand of :func:`try_map`: shuffled rows, of which the first are learned from.
+    """Shuffled rows of the sample, as an operand; of these the first are learned from.
 
     Attributes
     ----------
     rows : (n, d), in the order of :func:`~distkern.common.held_out.stratified_order`, equal ones together
     targets : (n, k): -1 and +1, or standardised real numbers
-    weights : (n,)
+    weights : (n,), those of classes in them
+    given_weights : (n,), without those of classes
     """
 
     rows: Floats
@@ -94,31 +76,98 @@ class Sampled:
     weights: Array
     loss: AbstractDualLoss
     seed: int
+    given_weights: Array
+
+    def part(self, numbers: slice, mapping: RowMap) -> Rows:
+        """Some of them, mapped."""
+        return mapping.apply(self.rows[numbers]), self.targets[numbers], self.weights[numbers]
 
 
-def try_map(
-    item: Trial, _: Iterator[Block], operand: Sampled
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Losses of held-out rows.
+@dataclass(frozen=True)
+class Climbing:
+    """The operand of :func:`climb_sample`: rows, maps, kernels, whether their widths are searched, and C."""
+
+    sampled: Sampled
+    maps: tuple[MapChoice, ...]
+    kernels: tuple[Kernel, ...]
+    is_wide: bool
+    cost: float | None
+
+
+def climb_sample(
+    _: int, __: Iterator[Block], operand: Climbing
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The exact ridge machines of the ladder (:func:`~distkern.search.ladder.exact_machines`) on the sample.
 
     Returns
     -------
-    a record: mean losses "scores" and multiplications "work" of the trial's settings; and arrays: "losses"
-    (n_settings, n_held_out) and those of the map
+    a record: of the best of each map and kernel, the best first, the places of both among those that are
+    tried, "width", "cost" (C) and "score"; and no arrays
     """
-    rows, targets, weights, n_learned = operand.rows, operand.targets, operand.weights, item.n_learned
-    mapping = RowMap.fit(item.map, rows[: item.n_metric], targets[: item.n_metric])
-    learned, asked = (
-        (mapping.apply(rows[part]), targets[part], weights[part])
-        for part in (slice(n_learned), held_out_slice(rows, n_learned, item.n_held_out))
-    )
-    loss = operand.loss
-    if targets.shape[1] >= MANY_OUTPUTS and item.is_first:
-        loss = Square()
-    losses, work = tried(item, mapping, loss, learned, asked, operand.seed)
+    sampled, maps, kernels = operand.sampled, operand.maps, operand.kernels
+    codes = codes_of(sampled.targets)
+    mean = float(sampled.weights.mean())
+    mean = mean if mean > 0 else 1.0
+    rows = LadderRows(sampled.rows, sampled.targets, codes, sampled.weights / mean)
+    ridges = None if operand.cost is None else (1.0 / (operand.cost * mean),)
+    n_learned = most_learned(len(rows.features))
+    held_out = held_out_slice(sampled.rows, n_learned, len(rows.features))
+    parts = np.arange(n_learned), np.arange(held_out.start, held_out.stop)
+    found = exact_machines(rows, parts, maps=maps, kernels=kernels, ridges=ridges, is_wide=operand.is_wide)
     release()
-    record = {"scores": [float(each.mean()) for each in losses], "work": work.tolist()}
-    return record, {"losses": losses, **map_to_arrays(mapping)}
+    names = [kernel.name for kernel in kernels]
+    record = [
+        {
+            "map": maps.index(one.setting.map),
+            "kernel": names.index(one.kernel.name),
+            "width": one.kernel.width,
+            "cost": 1.0 / (one.setting.ridge * mean),
+            "score": one.score,
+        }
+        for one in found
+    ]
+    return record, {}
+
+
+@dataclass(frozen=True)
+class Learning:
+    """The operand of :func:`learn_map`: the rows of the sample, the first of which are learned from."""
+
+    sampled: Sampled
+    n_rows: int
+
+
+def learn_map(
+    item: MapChoice, _: Iterator[Block], operand: Learning
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """A map from the first rows of the sample: its arrays."""
+    part = slice(operand.n_rows)
+    mapping = RowMap.fit(item, operand.sampled.rows[part], operand.sampled.targets[part])
+    release()
+    return {}, map_to_arrays(mapping)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """The operand of :func:`try_sample`: rows of the sample, and how many are learned from and held out."""
+
+    sampled: Sampled
+    n_learned: int
+    n_held_out: int
+
+
+def try_sample(
+    item: Trial, _: Iterator[Block], operand: Asking
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """A trial on the sample: a record with the "work" of its settings, and the "losses" of held-out rows,
+    (n_settings, n_held_out)."""
+    sampled, mapping = operand.sampled, item.fitted
+    assert mapping is not None
+    parts = slice(operand.n_learned), held_out_slice(sampled.rows, operand.n_learned, operand.n_held_out)
+    learned, asked = (sampled.part(part, mapping) for part in parts)
+    losses, work = tried(item, mapping, sampled.loss, learned, asked, sampled.seed)
+    release()
+    return {"work": work.tolist()}, {"losses": losses}
 
 
 def held_out_slice(rows: Floats, n_learned: int, n_held_out: int) -> slice:
@@ -132,18 +181,26 @@ def held_out_slice(rows: Floats, n_learned: int, n_held_out: int) -> slice:
     return slice(max(first, len(rows) - n_held_out), len(rows))
 
 
-def trial_bytes(trial: Trial, n_features: int, n_outputs: int, *, quadratic: bool) -> int:
-    """What :func:`try_map` takes, beside the sample and the map."""
-    fitting = fitting_bytes(trial.map, trial.n_metric, n_features, n_outputs)
-    if not trial.points:
-        return fitting
-    quadratic = quadratic or (trial.is_first and n_outputs >= MANY_OUTPUTS)
-    n_learned, n_costs = trial.n_learned, len(trial.costs)
+def most_learned(n_rows: int) -> int:
+    """Rows of so many that are learned from, at most: two thirds."""
+    return max(1, 2 * n_rows // 3)
+
+
+def trial_bytes(
+    n_learned: int,
+    n_held_out: int,
+    n_settings: int,
+    n_features: int,
+    n_outputs: int,
+    n_costs: int,
+    *,
+    quadratic: bool,
+) -> int:
+    """What :func:`try_sample` takes, beside the sample and the map."""
     # rows are mapped by a product; values of all costs, and losses of all settings
-    rows = 8 * n_features * (n_learned + trial.n_held_out)
-    answers = 16 * trial.n_held_out * (n_outputs * n_costs + len(trial.settings))
-    solving = solving_bytes(n_learned, n_features, n_outputs, n_costs, quadratic=quadratic)
-    return max(fitting, rows + answers + solving)
+    rows = 8 * n_features * (n_learned + n_held_out)
+    answers = 16 * n_held_out * (n_outputs * n_costs + n_settings)
+    return rows + answers + solving_bytes(n_learned, n_features, n_outputs, n_costs, quadratic=quadratic)
 
 
 def tried(
@@ -151,9 +208,8 @@ def tried(
 ) -> tuple[Array, Array]:
     """Losses of rows that are asked for, (n_settings, n_asked), and the multiplications of each setting."""
     losses, work = [], []
-    for spec, width in trial.points:
-        kernel = mapping.kernel(spec.name, width, **dict(spec.parameters))
-        settings = CellSettings(kernel, loss, 1.0, TOLERANCE, MOST_SWEEPS)
+    for kernel in trial.kernels:
+        settings = CellSettings(kernel.over(mapping), loss, 1.0, TOLERANCE, MOST_SWEEPS)
         machines = solve_costs(settings, *learned, seed, trial.costs)
         # one tile of kernel values serves all costs
         coefficients = np.hstack([machine.coefficients for machine in machines])
@@ -165,17 +221,24 @@ def tried(
     return np.array(losses).reshape(len(losses), len(asked[1])), np.array(work)
 
 
+def codes_of(targets: Array) -> NDArray[Any] | None:
+    """The class codes (n,) of targets -1 and +1 (n, k); None of real ones."""
+    if not np.isin(targets, (-1.0, 1.0)).all():
+        return None
+    return np.asarray(targets[:, 0] > 0 if targets.shape[1] == 1 else targets.argmax(axis=1))
+
+
 def losses_of(values: Array, targets: Array, weights: Array | None) -> Array:
     """(n,), so that their mean is the score: log losses, or squared errors."""
-    if np.isin(targets, (-1.0, 1.0)).all():
-        codes = targets[:, 0] > 0 if targets.shape[1] == 1 else targets.argmax(axis=1)
+    codes = codes_of(targets)
+    if codes is not None:
         return log_losses(values, codes, weights)
     shares = np.ones(len(values)) if weights is None else weights * (len(weights) / weights.sum())
     return np.asarray(shares * np.square(values - targets).sum(axis=1))
 
 
 def worth_its_work(losses: Array, work: Array) -> int:
-    """Of settings with losses (n_settings, n) the one that is worth its work.
+    """The setting that is worth its work, of several with losses (n_settings, n).
 
     That is the least of how many standard errors it is worse than the best one, and a fifth of one for each
     doubling of the work.
@@ -185,3 +248,8 @@ def worth_its_work(losses: Array, work: Array) -> int:
     with np.errstate(divide="ignore", invalid="ignore"):
         worse = np.where(mean > 0, mean / error, 0.0)
     return int(np.argmin(worse + _WORTH * np.log2(np.maximum(work, 1.0))))
+
+
+def loaded_maps(choices: Sequence[MapChoice], store: Any) -> dict[MapChoice, RowMap]:
+    """The maps that :func:`learn_map` has stored."""
+    return {choice: map_from_arrays(store.load(number)) for number, choice in enumerate(choices)}

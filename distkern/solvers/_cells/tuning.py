@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.stores import ArrayStore
 from distkern.common.tiles import release
 from distkern.common.types import Block
 from distkern.maps.mapping import RowMap
 from distkern.solvers._cells.buckets import Cut
 from distkern.solvers._cells.held_out import folds_of
-from distkern.solvers._cells.ranking import Outcome
-from distkern.solvers._cells.trials import Rows, Setting, Trial, tried
+from distkern.solvers._cells.trials import Rows, Trial, tried
 
 Array = NDArray[np.float64]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -88,25 +84,3 @@ def _tried(
 
     learned, held = part(np.flatnonzero(~is_out)), part(np.flatnonzero(is_out & lies))
     return tried(trial, mapping, cut.loss, learned, held, cut.seed)
-
-
-def outcomes_of(
-    trials: Sequence[Trial], store: ArrayStore, records: Sequence[dict[str, Any]]
-) -> dict[Setting, Outcome]:
-    """Of all settings over all cells that were tried, bucket by bucket; none if nothing was held out."""
-    losses = np.hstack([store.load(number)["losses"] for number in range(len(records))])
-    if not losses.size:
-        return {}
-    work = np.sum([record["work"] for record in records], axis=0)
-    pairs = [(setting, trial.fitted) for trial in trials for setting in trial.settings]
-    found: dict[Setting, Outcome] = {}
-    for place, (setting, fitted) in enumerate(pairs):
-        assert fitted is not None
-        found[setting] = Outcome(
-            float(losses[place].mean()), work[place], partial(_same, losses[place]), partial(_same, fitted)
-        )
-    return found
-
-
-def _same(found: T) -> T:
-    return found

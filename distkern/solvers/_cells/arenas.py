@@ -1,0 +1,142 @@
+"""Where settings of machines are tried: on whole cells of all rows, or on the sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.stores import ArrayStore
+from distkern.maps.mapping import MapChoice, RowMap
+from distkern.passes import Each
+from distkern.solvers._cells.buckets import Cut
+from distkern.solvers._cells.layout import Layout
+from distkern.solvers._cells.moving import Moving, Sample
+from distkern.solvers._cells.place import Places
+from distkern.solvers._cells.ranking import Outcome
+from distkern.solvers._cells.tree import Tree
+from distkern.solvers._cells.trials import Asking, Learning, Sampled, Setting, Trial, loaded_maps
+from distkern.solvers._cells.tuning import Tuning
+from distkern.solvers.base import Steps
+from distkern.solvers.risk import Risk
+
+Array = NDArray[np.float64]
+
+#: first index of the streams of the tree over the sample
+FIRST_TREE = 3
+
+
+def learned(
+    layout: Layout, sampled: Sampled, choices: Sequence[MapChoice], most: int
+) -> Steps[dict[MapChoice, RowMap]]:
+    """Maps from so many rows of the sample: a pass of those that have a metric, each a task."""
+    different = list(dict.fromkeys(choices))
+    metrics = [choice for choice in different if choice.metric != "none"]
+    n_rows = min(len(sampled.rows), most)
+    part = slice(n_rows)
+    found = {
+        choice: RowMap.fit(choice, sampled.rows[part], sampled.targets[part])
+        for choice in different
+        if choice.metric == "none"
+    }
+    if metrics:
+        step = layout.learning(metrics, Learning(sampled, n_rows))
+        yield step
+        found |= loaded_maps(metrics, step.store)
+    return found
+
+
+@dataclass(frozen=True)
+class CutCells:
+    """Some buckets of rows, cut in the coordinates of a map, with how many rows they have."""
+
+    cut: Cut
+    map: RowMap
+    counts: list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class OnCells:
+    """Held-out rows of some cells: of a third of these in the first round."""
+
+    layout: Layout
+    sample: Sample
+    risk: Risk
+
+    def cut(self, mapping: RowMap, number: int) -> Steps[CutCells]:
+        """The rows of some cells, which are moved together."""
+        layout, problem = self.layout, self.layout.problem
+        assert problem.workplace is not None
+        coordinates = mapping.apply(self.sample.features)
+        # without neighbours more of the rows can be held out
+        tree = Tree.fit(coordinates, layout.bucket_sample, problem.seed, FIRST_TREE)
+        buckets = layout.tuned(tree.n_leaves)
+        places = Places(mapping, tree, np.arange(tree.n_leaves, dtype=np.int32))
+        name = probe_name(number)
+        rows = problem.workplace.slices(f"search/{name}", layout.columns(problem.dtype))
+        records = yield layout.probing(name, Moving(places, buckets), rows)
+        counts = list(enumerate(np.sum([record["counts"] for record in records], axis=0).tolist()))
+        cut = Cut(rows, len(layout.parts), self.risk, layout.tuned_rows, 0.0, problem.seed)
+        return CutCells(cut, mapping, counts)
+
+    def tried(
+        self, number: int, cells: CutCells | None, trials: Sequence[Trial]
+    ) -> Steps[dict[Setting, Outcome]]:
+        """What the settings achieve in a round."""
+        assert cells is not None
+        items, n_cells = self.layout.tuned_items(number, cells.counts)
+        tuning = Tuning(cells.cut, cells.map, tuple(trials), n_cells)
+        step = self.layout.tuning(round_name(number), items, tuning)
+        records = yield step
+        losses = np.hstack([_losses(step, place) for place in range(len(records))])
+        if not losses.size:
+            return {}
+        work = np.sum([record["work"] for record in records], axis=0)
+        pairs = [(setting, trial.fitted) for trial in trials for setting in trial.settings]
+        return {
+            setting: Outcome(losses[place], work[place], fitted)
+            for place, (setting, fitted) in enumerate(pairs)
+        }
+
+
+@dataclass(frozen=True)
+class OnSample:
+    """Held-out rows of the sample, which has most of all rows."""
+
+    layout: Layout
+    sampled: Sampled
+
+    def cut(self, mapping: RowMap, number: int) -> Steps[None]:
+        """Nothing is cut."""
+        yield from ()
+
+    def tried(
+        self, number: int, cells: CutCells | None, trials: Sequence[Trial]
+    ) -> Steps[dict[Setting, Outcome]]:
+        """What the settings achieve in a round, each trial in a task."""
+        sizes = self.layout.asked(number, len(self.sampled.rows))
+        step = self.layout.asking_sample(round_name(number), trials, Asking(self.sampled, *sizes), sizes)
+        records, found = (yield step), {}
+        for item, (trial, record) in enumerate(zip(trials, records, strict=True)):
+            losses = _losses(step, item)
+            for place, setting in enumerate(trial.settings):
+                found[setting] = Outcome(losses[place], record["work"][place], trial.fitted)
+        return found
+
+
+def _losses(step: Each, number: int) -> Array:
+    """What a task of a round has stored."""
+    return np.asarray(cast(ArrayStore, step.store).load(number)["losses"])
+
+
+def probe_name(number: int) -> str:
+    """The pass that gathers the rows of some cells: cut by the sample's best map, or by what is chosen."""
+    return ("probe", "probe 2")[number]
+
+
+def round_name(number: int) -> str:
+    """The pass that tries settings of machines in a round, from 0."""
+    return f"tune {number + 1}"
