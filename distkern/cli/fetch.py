@@ -92,8 +92,7 @@ def _write_pages(record: Record, source: Place, target: Path, model: Any) -> Non
 def _write_search_page(job: Job, dataset: Dataset) -> None:
     from distkern.cli.tuning import search_of, searched
     from distkern.common.errors import CorruptDataError
-    from distkern.tuning.candidate import Candidate
-    from distkern.tuning.record import Task
+    from distkern.tuning.record import Candidate, Task
     from distkern.tuning.workshop import Watcher, Where
 
     class Reading(Watcher):

@@ -54,10 +54,9 @@ def plan(
     search = None
     if job.search is not None:
         from distkern.cli.tuning import search_of
-        from distkern.tuning.cost import seconds_of
 
         asked = search_of(job, dataset)
-        search = {"trials": asked.n_trials, "seconds": seconds_of(asked, planned.machine)}
+        search = {"trials": asked.n_trials, "runs": asked.n_runs}
     if as_json:
         facts = {
             name: getattr(planned, name)
@@ -75,11 +74,9 @@ def plan(
 
 
 def _show_search(search: dict[str, Any]) -> None:
-    from distkern.monitor.text import in_time
-
     click.echo(
-        f"before it, with `distkern tune`: a search of {search['trials']} trials, about "
-        f"{in_time(search['seconds'])} one after another; a pass that counts the rows to hold out comes first"
+        f"before it, with `distkern tune`: a search of {search['trials']} trials, whose rows are those of "
+        f"{search['runs']:.3g} such runs; a pass that counts the rows to hold out comes first"
     )
 
 

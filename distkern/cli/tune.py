@@ -65,23 +65,23 @@ def tune(
     job = resolve_job(job_file, flags, settings)
     _, dataset = prepare(job)
 
+    from distkern.cli import tuning
     from distkern.cli.supervision import driving
     from distkern.cli.training import has_dashboard
-    from distkern.cli.tuning import ShownSearch, check_search_folder, job_of, search_of, searched, train_best
     from distkern.monitor.terminal import Terminal
-    from distkern.tuning.candidate import in_words
+    from distkern.tuning.record import in_words
     from distkern.tuning.workshop import Where
 
-    search = search_of(job, dataset)
-    check_search_folder(job)
-    tuned = job_of(job, search.candidates[0].estimator)
+    search = tuning.search_of(job, dataset)
+    tuning.check_search_folder(job)
+    tuned = tuning.job_of(job, search.candidates[0].estimator)
     if tuned.algorithm != job.algorithm:
         click.echo(f"{job.algorithm} chooses {tuned.algorithm} with {in_words(tuned.params)}", err=True)
     where = Where(job.scheduler, job.workers, job.memory_limit, has_dashboard(job, dashboard), jobs)
     with driving(job, resume=True) as guards, Terminal() as terminal:
-        ranked = searched(job, dataset, search, where, ShownSearch(search, terminal, guards))
+        ranked = tuning.searched(job, dataset, search, where, tuning.ShownSearch(search, terminal, guards))
         terminal.clear()
-        _, history = train_best(
+        _, history = tuning.train_best(
             job, dataset, search, ranked, listeners=[*guards, terminal], dashboard=dashboard
         )
     if as_json:
@@ -101,7 +101,10 @@ def _facts(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any])
                 "candidate": one.number,
                 "settings": one.settings,
                 "value": one.value,
+                "difference": None if one.apart is None else one.apart[0],
+                "standard_error": None if one.apart is None else one.apart[1],
                 "rows": one.n_learned,
+                "work": one.work,
                 "trials": len(one.trials),
                 "seconds": round(one.seconds, 4),
                 "failed": one.failed,
@@ -113,23 +116,30 @@ def _facts(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any])
 
 
 def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any]) -> None:
+    from distkern.cli import tuning
     from distkern.cli.tables import console, table
-    from distkern.cli.tuning import at_an_end, chosen_words, in_metric, search_folder, within_chance
     from distkern.monitor.text import error_name, in_error, in_time
-    from distkern.tuning.candidate import in_words
+    from distkern.tuning.record import in_words
 
     metric = search.metric.name
     rows = [
-        (in_words(one.settings), in_metric(metric, one.value), f"{one.n_learned:,}", in_time(one.seconds))
+        (
+            in_words(one.settings),
+            tuning.in_metric(metric, one.value),
+            tuning.in_difference(one),
+            f"{one.n_learned:,}",
+            f"{one.work:.2g}",
+            in_time(one.seconds),
+        )
         for one in ranked[:_MOST_ROWS]
     ]
-    console().print(table(("candidate", metric, "rows", "time"), rows))
+    console().print(table(("candidate", metric, "worse by", "rows", "work", "time"), rows))
     if len(ranked) > _MOST_ROWS:
         click.echo(f"the best {_MOST_ROWS} of {len(ranked)}; the page has all")
-    click.echo(chosen_words(search, ranked))
-    if chance := within_chance(search, ranked):
+    click.echo(tuning.chosen_words(search, ranked))
+    if chance := tuning.within_chance(ranked):
         click.echo(chance)
-    for text in at_an_end(ranked):
+    for text in tuning.at_an_end(ranked):
         click.echo(f"{text}: a wider range may hold a better one")
     test = (
         f", test {error_name(last)} {in_error(last, 'test_error')}" if last["test_error"] is not None else ""
@@ -137,4 +147,4 @@ def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any]) 
     click.echo(
         f"trained on all training rows: train {error_name(last)} {in_error(last, 'train_error')}{test}"
     )
-    click.echo(f"model in {job.out}, all trials in {search_folder(job) / 'report.html'}")
+    click.echo(f"model in {job.out}, all trials in {tuning.search_folder(job) / 'report.html'}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +11,9 @@ from distkern.common.errors import InputError
 from distkern.engine.events import Event, Listener
 from distkern.monitor.text import in_number, in_percent, in_time
 from distkern.storage.places import Place
-from distkern.tuning.candidate import Candidate, in_words
-from distkern.tuning.record import SearchFolder, Task, Trial
+from distkern.tuning.record import Candidate, SearchFolder, Task, Trial, in_words
 from distkern.tuning.search import Ranked, Search
-from distkern.tuning.space import Range, own_candidates, settings_of
+from distkern.tuning.space import own_candidates, settings_of, values_of
 from distkern.tuning.workshop import Watcher, Where
 
 if TYPE_CHECKING:
@@ -55,7 +53,7 @@ def search_of(job: Job, dataset: Dataset) -> Search:
     method = asked.method or ("grid" if asked.params else "halving")
     try:
         if asked.params:
-            space = {name: _values(name, values) for name, values in asked.params.items()}
+            space = {name: values_of(name, one) for name, one in asked.model_dump()["params"].items()}
             settings = settings_of(space, method, asked.candidates, job.seed)
             jobs = [job.model_copy(update={"params": {**job.params, **one}}) for one in settings]
         else:
@@ -87,15 +85,6 @@ def search_of(job: Job, dataset: Dataset) -> Search:
     return search
 
 
-def _values(name: str, given: Any) -> Any:
-    if isinstance(given, list):
-        return given
-    try:
-        return Range(given.low, given.high, given.log, given.points)
-    except InputError as error:
-        raise InputError(error.what, where=name, mend=error.mend) from None
-
-
 def job_of(job: Job, estimator: Any) -> Job:
     """The job that trains an estimator of a search."""
     params = {name: getattr(estimator, name) for name in estimator.changed() if name != "random_state"}
@@ -108,31 +97,23 @@ def in_metric(name: str, value: float | None) -> str:
     return in_percent(value) if name in _SHARES else in_number(value)
 
 
+def in_difference(one: Ranked) -> str:
+    """By how much a candidate loses more than the one of the best value, with the standard error of that."""
+    return "-" if one.apart is None else f"{one.apart[0]:.2g} ± {one.apart[1]:.1g}"
+
+
 def compared_on(search: Search, best: Ranked) -> str:
     """On which rows candidates were compared, in words."""
     rows = f"{best.trials[-1].n_held_out:,} held-out rows"
     return f"{search.validation} folds of {rows}" if isinstance(search.validation, int) else rows
 
 
-def within_chance(search: Search, ranked: Sequence[Ranked]) -> str:
-    """How many others of the last rung err no more than the best by a standard error of its own, in words.
-
-    Of a share p of n rows that is sqrt(p (1 - p) / n). Empty for other figures, and where there are none.
-    """
-    best = ranked[0]
-    if search.metric.name not in ("error", "accuracy") or best.value is None:
+def within_chance(ranked: Sequence[Ranked]) -> str:
+    """How many candidates chance may have kept from the best value, and which one is chosen, in words."""
+    near = sum(one.is_near for one in ranked)
+    if near < 2:
         return ""
-    n_rows = sum(trial.n_held_out for trial in best.trials if trial.rung == best.rung)
-    error = math.sqrt(best.value * (1 - best.value) / n_rows)
-    near = [
-        one
-        for one in ranked[1:]
-        if one.rung == best.rung and one.value is not None and abs(one.value - best.value) <= error
-    ]
-    if not near:
-        return ""
-    others = "1 other is" if len(near) == 1 else f"{len(near)} others are"
-    return f"{others} within a standard error of it ({in_percent(error)}): chance may have chosen"
+    return f"{near} cannot be told apart (2 standard errors, the same rows): the one of least work is chosen"
 
 
 def at_an_end(ranked: Sequence[Ranked]) -> list[str]:

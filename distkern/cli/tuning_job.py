@@ -8,8 +8,7 @@ from typing import Any
 from distkern.cli.job import Job, prepare
 from distkern.cli.tuning import chosen_words, search_of, searched, train_best, trial_words
 from distkern.engine.events import Event, Listener
-from distkern.tuning.candidate import Candidate
-from distkern.tuning.record import Task, Trial
+from distkern.tuning.record import Candidate, Task, Trial
 from distkern.tuning.search import Search
 from distkern.tuning.workshop import Watcher, Where
 

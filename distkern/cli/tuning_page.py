@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from distkern.cli.tuning import at_an_end, compared_on, in_metric, within_chance
+from distkern.cli.tuning import at_an_end, compared_on, in_difference, in_metric, within_chance
 from distkern.monitor.look import table, tiles
 from distkern.monitor.plots import Line, line_plot
 from distkern.monitor.report import whole_page
 from distkern.monitor.text import in_percent, in_time
-from distkern.tuning.candidate import in_words
+from distkern.tuning.record import in_words
 from distkern.tuning.search import Ranked, Search
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def tuning_page(job: Job, dataset: Dataset, search: Search, ranked: Sequence[Ran
             f'<p class="note">{escape(text)}: a wider range may hold a better one</p>'
             for text in at_an_end(ranked)
         ),
-        *([f'<p class="note">{escape(chance)}</p>'] if (chance := within_chance(search, ranked)) else []),
+        *([f'<p class="note">{escape(chance)}</p>'] if (chance := within_chance(ranked)) else []),
         f'<div class="figures">{"".join(_plots(search, ranked))}</div>',
         *([f'<p class="quiet">{_KEY}</p>'] if len(search.rungs) > 1 else []),
         "<h2>Candidates</h2>",
@@ -135,7 +135,9 @@ def _table(search: Search, ranked: Sequence[Ranked]) -> str:
     header = {
         "candidate": "in the order of their numbers",
         metric: "on held-out rows, averaged over the folds",
+        "worse by": "mean loss of the same held-out rows less that of the best value, and its standard error",
         "rows": "that it learned from, in its last trial",
+        "work": "of its last trials: rows looked at times functions",
         "trials": "",
         "time": "of all its trials",
         "stages": "of its last trial",
@@ -145,7 +147,9 @@ def _table(search: Search, ranked: Sequence[Ranked]) -> str:
         (
             escape(in_words(one.settings)),
             in_metric(metric, one.value),
+            in_difference(one),
             f"{one.n_learned:,}",
+            f"{one.work:.2g}",
             str(len(one.trials)),
             in_time(one.seconds),
             "-" if one.trials[-1].n_stages is None else str(one.trials[-1].n_stages),

@@ -11,6 +11,20 @@ from numpy.typing import NDArray
 N_BINS = 20
 
 
+def row_log_losses(probabilities: NDArray[np.float64], codes: NDArray[np.integer]) -> NDArray[np.float64]:
+    """-log p(y_i) of rows with probabilities (n_rows, n_classes) and class codes (n_rows,)."""
+    own = probabilities[np.arange(len(codes)), codes]
+    losses: NDArray[np.float64] = -np.log(np.clip(own, np.finfo(np.float64).eps, 1.0))
+    return losses
+
+
+def row_squares(probabilities: NDArray[np.float64], codes: NDArray[np.integer]) -> NDArray[np.float64]:
+    """sum_c (p(c) - [y_i = c])^2 of the same rows, (n_rows,); of two classes half of it (Brier 1950)."""
+    own = probabilities[np.arange(len(codes)), codes]
+    squares: NDArray[np.float64] = np.square(probabilities).sum(axis=1) + 1.0 - 2.0 * own
+    return squares / 2.0 if probabilities.shape[1] == 2 else squares
+
+
 @dataclass(frozen=True)
 class Calibration:
     """Sums over rows, by the probability of class 1 or, of more than two classes, that of the predicted one.
@@ -20,13 +34,14 @@ class Calibration:
     counts : (20,) rows whose probability p lies in each bin
     chances : (20,) the sum of their p
     hits : (20,) those of them that are of the class that p is of
-    log_losses : the sum over all rows of -log of the probability of their own class
+    log_losses, squares : sums over all rows of :func:`row_log_losses` and :func:`row_squares`
     """
 
     counts: NDArray[np.int64]
     chances: NDArray[np.float64]
     hits: NDArray[np.int64]
     log_losses: float
+    squares: float
 
     @classmethod
     def of(cls, probabilities: NDArray[np.float64], codes: NDArray[np.integer]) -> Calibration:
@@ -35,12 +50,12 @@ class Calibration:
         told = probabilities.argmax(axis=1) if probabilities.shape[1] > 2 else np.ones(len(codes), np.intp)
         chances = probabilities[rows, told]
         bins = np.minimum((chances * N_BINS).astype(np.intp), N_BINS - 1)
-        own = np.clip(probabilities[rows, codes], np.finfo(np.float64).eps, 1.0)
         return cls(
             np.bincount(bins, minlength=N_BINS),
             np.bincount(bins, weights=chances, minlength=N_BINS).astype(np.float64),
             np.bincount(bins[told == codes], minlength=N_BINS),
-            float(-np.log(own).sum()),
+            float(row_log_losses(probabilities, codes).sum()),
+            float(row_squares(probabilities, codes).sum()),
         )
 
     @staticmethod
@@ -52,13 +67,14 @@ class Calibration:
 
     @property
     def figures(self) -> dict[str, float]:
-        """``log_loss``, the mean over rows, as scikit-learn has it; ``calibration_error``: by how much the
-        mean p of a bin differs from the share that comes true, averaged with the rows of the bins (Naeini,
-        Cooper and Hauskrecht 2015).
+        """``log_loss`` and ``brier_score``, means over rows, as scikit-learn has them; ``calibration_error``:
+        by how much the mean p of a bin differs from the share that comes true, averaged with the rows of the
+        bins (Naeini, Cooper and Hauskrecht 2015).
         """
         n_rows = max(int(self.counts.sum()), 1)
         return {
             "log_loss": self.log_losses / n_rows,
+            "brier_score": self.squares / n_rows,
             "calibration_error": float(np.abs(self.chances - self.hits).sum()) / n_rows,
         }
 

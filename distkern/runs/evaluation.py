@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Any, cast
 
 import numpy as np
@@ -29,6 +30,7 @@ from distkern.runs.outlier_figures import Sides, outlier_figures, sides_pass
 from distkern.runs.ranking import RANKING_BYTES, RankedScores, Ranking
 from distkern.runs.regression_figures import Residuals, regression_figures, residuals_pass
 from distkern.runs.routed import routing_of, run, scratch_folder
+from distkern.runs.row_losses import GROUPS, KEPT_BYTES, Losing, Lost, losses_of_groups
 from distkern.storage.dataset import Split
 
 
@@ -68,6 +70,8 @@ class Evaluation:
     ranking : of two classes
     calibration : of a model that gives probabilities
     residuals : of real targets, rows by prediction and by target less prediction
+    losses : (128,) of groups of rows, see :func:`~distkern.runs.row_losses.losses_of_groups`; none without a
+        figure that is a mean over rows
     """
 
     figures: dict[str, Any]
@@ -77,16 +81,17 @@ class Evaluation:
     ranking: Ranking | None = None
     calibration: Calibration | None = None
     residuals: Grid | None = None
+    losses: list[float] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class _Counted:
-    """A block's counts, and of two classes the scores of its rows and which of them are of class 1."""
+    """A block's counts, of two classes the scores of its rows and which are of class 1, what is compared."""
 
     counts: Counts
     scores: Floats
     positive: NDArray[np.bool_]
-    weights: Floats | None
+    lost: Lost | None
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,7 @@ class _Evaluated:
     codes: NDArray[np.int64]
     n_predicted: int
     chances: Callable[[Floats], NDArray[np.float64]] | None
+    losing: Losing | None
 
 
 def _evaluate(block: Block, operand: _Evaluated) -> _Counted:
@@ -116,20 +122,31 @@ def _evaluate(block: Block, operand: _Evaluated) -> _Counted:
         scores = scores[:0]
     chances = None if operand.chances is None else operand.chances(exact)
     calibration = None if chances is None else Calibration.of(chances, codes[known])
+    lost = None
+    if operand.losing is not None:
+        wrong = (predicted != codes)[known].astype(np.float64)
+        lost = operand.losing.lost(rows.features, exact, chances, wrong, codes[known])
     # weights are those of losses: every row counts once in all other figures
-    return _Counted(Counts(confusion, losses, calibration), scores, codes[known] == 1, None)
+    return _Counted(Counts(confusion, losses, calibration), scores, codes[known] == 1, lost)
 
 
 def evaluate_split(
-    model: Any, split: Split, executor: AbstractExecutor, listeners: tuple[Listener, ...] = ()
+    model: Any,
+    split: Split,
+    executor: AbstractExecutor,
+    listeners: tuple[Listener, ...] = (),
+    compared: str | None = None,
 ) -> Evaluation:
-    """n, error, accuracy, balanced accuracy, AUC and average precision (two classes), log loss and
-    calibration error (of probabilities), objective and seconds of a model on a split, and what is drawn; of a
-    regressor what :func:`~distkern.runs.regression_figures.regression_figures` gives, of a novelty detector
-    what :func:`~distkern.runs.outlier_figures.outlier_figures` gives.
+    """n, error, accuracy, balanced accuracy, AUC and average precision (two classes), log loss, Brier score
+    and calibration error (of probabilities), objective and seconds of a model on a split, and what is drawn.
+
+    Of a regressor it is what :func:`~distkern.runs.regression_figures.regression_figures` gives, of a novelty
+    detector what :func:`~distkern.runs.outlier_figures.outlier_figures` gives.
 
     Labels of the split are matched to the model's by value; rows of a label the model does not know count
-    as errors and are left out of objective, curves and calibration.
+    as errors and are left out of objective, curves and calibration. Losses of rows are summed by groups for a
+    figure that is ``compared``; a log loss of decision values without probabilities is that of the sigmoid or
+    temperature that suits these rows best (:func:`~distkern.common.scores.log_losses`).
 
     Raises
     ------
@@ -137,34 +154,45 @@ def evaluate_split(
         If the split has other features, another scaling or no label in common.
     """
     started = time.perf_counter()
-    step = evaluation_pass(model, split)
+    step = evaluation_pass(model, split, None, compared)
     driver = Driver({"test": split}, executor, EventLog(listeners))
     routing = routing_of(model, split, "test", None, executor.machine)
     with blas.single_threaded(), ExitStack() as stack:
         if routing is not None:
-            step = evaluation_pass(model, split, run(routing, driver, scratch_folder(None, stack)))
+            found = run(routing, driver, scratch_folder(None, stack))
+            step = evaluation_pass(model, split, found, compared)
         if isinstance(step, Reduce):
             sums: Residuals | Sides = driver.measure(cast(Reduce[Any], step))
             if isinstance(sums, Sides):
                 return Evaluation(outlier_figures(model, sums, time.perf_counter() - started))
             figures = regression_figures(model, sums, time.perf_counter() - started)
-            return Evaluation(figures, residuals=sums.grid)
+            losses = losses_of_groups(sums.lost, sums.n_rows)
+            return Evaluation(figures, residuals=sums.grid, losses=losses)
+        losing = step.operand.losing
+        lost = []
         with RankedScores() as ranked:
             total: Counts | None = None
             for block in driver.stream(step):
                 total = block.counts if total is None else Counts.add(total, block.counts)
                 if len(block.scores):
-                    ranked.add(block.scores, block.positive, block.weights)
+                    ranked.add(block.scores, block.positive)
+                if block.lost is not None:
+                    lost.append(block.lost)
             ranking = ranked.ranking()
     assert total is not None
     assert split.dataset.classes is not None
+    losses = losing.total(lost) if lost else []
+    figures = _figures(model, total, ranking, step.operand.codes, time.perf_counter() - started)
+    if losses and compared == "log_loss":
+        figures = {compared: fmean(losses), **figures}
     return Evaluation(
-        _figures(model, total, ranking, step.operand.codes, time.perf_counter() - started),
+        figures,
         tuple(split.dataset.classes.tolist()),
         tuple(model.classes_.tolist()),
         total.confusion,
         ranking,
         total.calibration,
+        losses=losses,
     )
 
 
@@ -188,16 +216,16 @@ def score_of(
     return float(of_arrays(targets, predicted, sample_weight=sample_weight))
 
 
-def evaluation_passes(model: Any, split: Split, machine: Machine) -> list[Pass]:
+def evaluation_passes(model: Any, split: Split, machine: Machine, compared: str | None = None) -> list[Pass]:
     """The passes of :func:`evaluate_split`, to be planned."""
     routing = routing_of(model, split, "test", None, machine)
     if routing is None:
-        return [evaluation_pass(model, split)]
-    return [*routing.planned, evaluation_pass(model, split, routing.found())]
+        return [evaluation_pass(model, split, None, compared)]
+    return [*routing.planned, evaluation_pass(model, split, routing.found(), compared)]
 
 
 def evaluation_pass(
-    model: Any, split: Split, found: Found | None = None
+    model: Any, split: Split, found: Found | None = None, compared: str | None = None
 ) -> Reduce[Residuals] | Reduce[Sides] | Stream[_Counted]:
     """The last pass of :func:`evaluate_split`; raises what that raises."""
     if model.task == "none":
@@ -209,10 +237,10 @@ def evaluation_pass(
             mend=f"shard it with --task {model.task}",
         )
     make = residuals_pass if model.task == "regression" else _counting_pass
-    return make(model, split, found)
+    return make(model, split, found, compared)
 
 
-def _counting_pass(model: Any, split: Split, found: Found | None = None) -> Stream[_Counted]:
+def _counting_pass(model: Any, split: Split, found: Found | None, compared: str | None) -> Stream[_Counted]:
     applied, known = Applied.to(split, model, found), model.classes_.tolist()
     assert split.dataset.classes is not None
     labels = split.dataset.classes.tolist()
@@ -224,15 +252,20 @@ def _counting_pass(model: Any, split: Split, found: Found | None = None) -> Stre
             mend="evaluate on data with the labels of the training data",
         )
     n_outputs = model.n_outputs(len(known))
-    operand = _Evaluated(applied, codes, len(known), model._chances())
+    losing = Losing.of(compared, split.n_rows, n_outputs)
+    operand = _Evaluated(applied, codes, len(known), model._chances(), losing)
     rows = max(split.block_rows)
     cost = applied.cost(split.row_numbers, rows)
     cost = replace(
         cost,
         workspace_bytes=cost.workspace_bytes + rows * (32 * n_outputs + 128),
         # of a row: a score, its class and a weight; of a block the confusion as well
-        result_bytes=(17 if len(known) == 2 else 0) + -(-8 * len(labels) * len(known) // rows),
-        driver_bytes=(RANKING_BYTES if len(known) == 2 else 0) + applied.basis.norm_bytes,
+        result_bytes=(17 if len(known) == 2 else 0)
+        + (0 if losing is None else 8 * n_outputs + 16)
+        + -(-8 * (len(labels) * len(known) + GROUPS) // rows),
+        driver_bytes=(RANKING_BYTES if len(known) == 2 else 0)
+        + (0 if losing is None else KEPT_BYTES)
+        + applied.basis.norm_bytes,
     )
     visits = whole_visits(split.block_rows)
     return Stream("evaluate", visits, _evaluate, operand, piece_rows=rows, split="test", cost=cost)

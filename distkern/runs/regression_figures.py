@@ -15,6 +15,7 @@ from distkern.passes import Reduce
 from distkern.runs.applied import Applied
 from distkern.runs.grid import GRID_BYTES, Grid
 from distkern.runs.prediction import in_order
+from distkern.runs.row_losses import GROUPS, group_sums
 from distkern.storage.dataset import Split
 
 
@@ -28,9 +29,10 @@ class Residuals:
     squares, moduli : sums of (f - y)^2 and |f - y|, each the mean over the outputs
     losses : sum of s_i l_i
     below : (n_outputs,) rows with y <= f_j
-    pinballs : of an output for each quantile q_j, the sum of max(q_j (y - f_j), (q_j - 1) (y - f_j)) over
-        rows and outputs; else 0
+    pinballs : of an output for each quantile q_j, the sum over rows of the mean over outputs of
+        max(q_j (y - f_j), (q_j - 1) (y - f_j))
     grid : rows by f and y - f; of several quantiles, f is the one next to the median
+    lost : (128,) sums of one of these over groups of rows, for a figure by which models are compared
     """
 
     n_rows: int
@@ -42,6 +44,7 @@ class Residuals:
     below: NDArray[np.int64]
     pinballs: float
     grid: Grid
+    lost: NDArray[np.float64]
 
     @staticmethod
     def add(first: Residuals, second: Residuals) -> Residuals:
@@ -58,11 +61,12 @@ class Residuals:
             first.below + second.below,
             first.pinballs + second.pinballs,
             Grid.add(first.grid, second.grid),
+            first.lost + second.lost,
         )
 
 
-def _evaluate(block: Block, operand: tuple[Applied, tuple[float, ...]]) -> Residuals:
-    model, quantiles = operand
+def _evaluate(block: Block, operand: tuple[Applied, tuple[float, ...], str | None]) -> Residuals:
+    model, quantiles, compared = operand
     values = model.predictions(block).astype(np.float64, copy=False)
     losses = model.losses(values, block)
     values = in_order(quantiles, values) if quantiles else values
@@ -71,29 +75,37 @@ def _evaluate(block: Block, operand: tuple[Applied, tuple[float, ...]]) -> Resid
     mean = float(targets.mean())
     levels = np.array(quantiles)
     middle = int(np.abs(levels - 0.5).argmin()) if quantiles else 0
-    pinballs = np.maximum(-levels * residuals, (1 - levels) * residuals).sum() if quantiles else 0.0
+    squares, moduli = np.square(residuals).mean(axis=1), np.abs(residuals).mean(axis=1)
+    pinballs = np.maximum(-levels * residuals, (1 - levels) * residuals).mean(axis=1) if quantiles else moduli
+    losses_of = {"rmse": squares, "r2": squares, "mae": moduli, "pinball": pinballs}.get(compared or "")
     return Residuals(
         block.n_rows,
         mean,
         float(np.square(targets - mean).sum()),
-        float(np.square(residuals).mean(axis=1).sum()),
-        float(np.abs(residuals).mean(axis=1).sum()),
+        float(squares.sum()),
+        float(moduli.sum()),
         losses,
         (residuals >= 0).sum(axis=0),
-        float(pinballs),
+        float(pinballs.sum()),
         Grid.of(values[:, middle], -residuals[:, middle]),
+        np.zeros(0) if losses_of is None else group_sums(block.features, losses_of),
     )
 
 
-def residuals_pass(model: Any, split: Split, found: Found | None = None) -> Reduce[Residuals]:
+def residuals_pass(
+    model: Any, split: Split, found: Found | None = None, compared: str | None = None
+) -> Reduce[Residuals]:
     """The pass that :func:`regression_figures` reads; the split is one for regression."""
     applied, rows = Applied.to(split, model, found), max(split.block_rows)
     cost = applied.cost(split.row_numbers, rows)
     workspace = cost.workspace_bytes + rows * (56 * model.n_outputs() + 128)
     cost = replace(
-        cost, workspace_bytes=workspace, result_bytes=GRID_BYTES, driver_bytes=applied.basis.norm_bytes
+        cost,
+        workspace_bytes=workspace,
+        result_bytes=GRID_BYTES + 8 * GROUPS,
+        driver_bytes=applied.basis.norm_bytes,
     )
-    operand = applied, quantiles_of(model)
+    operand = applied, quantiles_of(model), compared
     return Reduce("evaluate", _evaluate, Residuals.add, operand, "test", cost=cost)
 
 
@@ -110,7 +122,7 @@ def regression_figures(model: Any, sums: Residuals, seconds: float) -> dict[str,
     quantiles = quantiles_of(model)
     own: dict[str, Any] = {}
     if quantiles:
-        own["pinball"] = sums.pinballs / (sums.n_rows * len(quantiles))
+        own["pinball"] = sums.pinballs / sums.n_rows
         shares = (sums.below / sums.n_rows).tolist()
         own["below"] = dict(zip(map(str, quantiles), shares, strict=True))
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,9 @@ from sklearn.base import clone
 from distkern.common.errors import InputError, unknown_name
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.places import Location, absolute
-from distkern.tuning.candidate import Candidate
-from distkern.tuning.record import SearchFolder
+from distkern.tuning.record import Candidate, SearchFolder
 from distkern.tuning.search import METHODS, Ranked, Search
-from distkern.tuning.space import Range, own_candidates, settings_of
+from distkern.tuning.space import own_candidates, settings_of, values_of
 from distkern.tuning.workshop import Where
 
 
@@ -25,10 +24,10 @@ class Tuned:
 
     Attributes
     ----------
-    estimator : the one that was given with the best settings, not fitted
-    settings : these settings
-    metric, value : what the candidates were compared by, and what the best one has on the held-out rows
-    candidates : all of them, the best first
+    estimator : the one that was given with the chosen settings, not fitted
+    settings : these settings: of those that chance may have made the best the ones of least work
+    metric, value : what the candidates were compared by, and what these have on the held-out rows
+    candidates : all of them, the chosen one first, then by their values
     """
 
     estimator: Any
@@ -38,12 +37,18 @@ class Tuned:
     candidates: list[Ranked]
 
     def to_frame(self) -> Any:
-        """The candidates as a frame of pandas, the best first: settings, metric, rows learned, seconds."""
+        """The candidates as a frame of pandas, in their order: settings, metric, rows, work, seconds."""
         import pandas as pd
 
         return pd.DataFrame(
             [
-                {**one.settings, self.metric: one.value, "rows": one.n_learned, "seconds": one.seconds}
+                {
+                    **one.settings,
+                    self.metric: one.value,
+                    "rows": one.n_learned,
+                    "work": one.work,
+                    "seconds": one.seconds,
+                }
                 for one in self.candidates
             ]
         )
@@ -74,10 +79,10 @@ def tune(
         but for those that the estimator was given, see :func:`~distkern.tuning.space.own_candidates`
     method : "grid" tries all combinations, "random" draws some; with "halving" a ``factor``-th goes on from
         rung to rung, to ``factor`` times the rows (Jamieson and Talwalkar 2016; see
-        :func:`~distkern.tuning.schedule.rungs_of`); None: "grid", and "halving" without ``parameters``
+        :func:`~distkern.tuning.search.rungs_of`); None: "grid", and "halving" without ``parameters``
     candidates : how many are drawn (10 where they must be drawn, 20 without ``parameters``)
     validation : share of the rows that are held out, or a number of folds
-    metric : a figure of ``distkern evaluate`` (None: the error, or the root mean squared error)
+    metric : a figure of ``distkern evaluate`` (None: the log loss, or the root mean squared error)
     folder : where finished trials are kept; a search with the same arguments goes on from there
     jobs : trials at a time, each with a share of the workers' memory limit
 
@@ -112,7 +117,7 @@ def tune(
     if parameters is None:
         tried = own_candidates(base, split, method, candidates, base.random_state)
     else:
-        space = {name: _values(name, values) for name, values in parameters.items()}
+        space = {name: values_of(name, values) for name, values in parameters.items()}
         settings = settings_of(space, method, candidates, base.random_state)
         tried = [Candidate(number, one, clone(base).set_params(**one)) for number, one in enumerate(settings)]
     kept = SearchFolder(None if folder is None else absolute(folder))
@@ -139,20 +144,3 @@ def _check(method: str, validation: float | int, factor: int, jobs: int) -> None
     for name, value, least in (("factor", factor, 2), ("jobs", jobs, 1)):
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise InputError(f"is {value!r}", where=name, mend=f"give a whole number >= {least}")
-
-
-def _values(name: str, given: Any) -> Sequence[Any] | Range:
-    if isinstance(given, Mapping):
-        try:
-            return Range(**given)
-        except TypeError:
-            raise InputError(
-                f"is {dict(given)!r}", where=name, mend='give {"low": 0.1, "high": 10.0, "log": True}'
-            ) from None
-        except InputError as error:
-            raise InputError(error.what, where=name, mend=error.mend) from None
-    if isinstance(given, Range):
-        return given
-    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
-        raise InputError(f"is {given!r}", where=name, mend="give a list of values")
-    return [value.item() if isinstance(value, np.generic) else value for value in given]

@@ -1,4 +1,4 @@
-"""What a search has found so far, in its folder: one file for each trial that has finished."""
+"""Candidates, and what a search has found of them so far: a file for each trial that has finished."""
 
 from __future__ import annotations
 
@@ -15,6 +15,23 @@ _SEARCH = Description("distkern-search", "a search", 1, 1, "search again in anot
 _TRIAL = Description(
     "distkern-trial", "a trial", 1, 1, "remove this file, and search again: the trial is made anew"
 )
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Settings that are tried, and the estimator that has them, not fitted."""
+
+    number: int
+    settings: dict[str, Any]
+    estimator: Any
+
+
+def in_words(settings: dict[str, Any]) -> str:
+    """Settings as they are given on a command line: ``gamma=4 lam=64``."""
+    return " ".join(
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in settings.items()
+    )
 
 
 @dataclass(frozen=True)
@@ -40,6 +57,8 @@ class Trial:
     n_learned, n_held_out : rows
     value : of the metric on the held-out rows; None if it failed
     figures : all that is known of the held-out rows
+    losses : of groups of them, see :func:`~distkern.runs.row_losses.losses_of_groups`; none for other metrics
+    work : rows that the fit has looked at, times functions of the model
     n_stages, ended : of the fit
     found : what was chosen in it for hyperparameters that are "auto"
     seconds : of the fit and of the evaluation
@@ -54,6 +73,8 @@ class Trial:
     seconds: float
     value: float | None = None
     figures: dict[str, Any] = field(default_factory=dict)
+    losses: list[float] = field(default_factory=list)
+    work: float = 0.0
     n_stages: int | None = None
     ended: str | None = None
     found: dict[str, Any] = field(default_factory=dict)

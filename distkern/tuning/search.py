@@ -1,22 +1,131 @@
-"""The search itself: which candidate is tried next, on which rows, and which one is the best."""
+"""The search itself: which candidates are tried next, on which rows, by what, and which one is chosen."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from distkern.common.errors import DistkernError, InputError
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.errors import DistkernError, InputError, unknown_name
+from distkern.common.scores import mean_difference
 from distkern.storage.dataset import Split
-from distkern.tuning.candidate import Candidate, in_words
-from distkern.tuning.metric import Metric
-from distkern.tuning.record import SearchFolder, Task, Trial
-from distkern.tuning.schedule import Rung, rungs_of
+from distkern.tuning.record import Candidate, SearchFolder, Task, Trial, in_words
 from distkern.tuning.workshop import Watcher, Where, Workshop
 
 METHODS = ("grid", "random", "halving")
+#: standard errors of a difference that are not chance
+_CERTAIN = 2.0
+#: times the least work that is as little
+_AS_CHEAP = 1.5
+#: rows below which a first rung is not worth it: errors of so few say little
+LEAST_ROWS = 500
+#: task -> figure of an evaluation -> whether smaller is better; the first is taken where none is given
+_FIGURES = {
+    "classification": {
+        "log_loss": True,
+        "brier_score": True,
+        "error": True,
+        "accuracy": False,
+        "balanced_accuracy": False,
+        "auc": False,
+        "average_precision": False,
+    },
+    "regression": {"rmse": True, "mae": True, "r2": False, "pinball": True},
+}
+_OF_TWO = ("auc", "average_precision")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of :func:`distkern.runs.evaluation.evaluate_split`."""
+
+    name: str
+    is_loss: bool
+
+    @classmethod
+    def of(cls, name: str | None, task: str, n_classes: int | None) -> Metric:
+        """The one of that name; of None the log loss, or the root mean squared error.
+
+        Raises
+        ------
+        InputError
+            If there is none of that name for the task, none for so many classes, or none at all.
+        """
+        if task not in _FIGURES:
+            raise InputError(
+                "without targets there is nothing to compare candidates by",
+                where="metric",
+                mend="make a data set with labels or numbers to predict",
+            )
+        known = _FIGURES[task]
+        name = next(iter(known)) if name is None else name
+        if name not in known:
+            error = unknown_name(f"metric of {task}", name, known)
+            raise InputError(error.what, where="metric", mend=error.mend)
+        if name in _OF_TWO and n_classes != 2:
+            raise InputError(
+                f"{name!r} is for two classes, and there are {n_classes}",
+                where="metric",
+                mend="take error or balanced_accuracy",
+            )
+        return cls(name, known[name])
+
+    def value(self, figures: Mapping[str, Any]) -> float:
+        """Of an evaluation.
+
+        Raises
+        ------
+        InputError
+            If the model has no such figure.
+        """
+        value = figures.get(self.name)
+        if value is None:
+            known = ", ".join(name for names in _FIGURES.values() for name in names if name in figures)
+            raise InputError(
+                f"these models have no {self.name!r}", where="metric", mend=f"take one of {known}"
+            )
+        return float(value)
+
+    def rank(self, value: float | None) -> float:
+        """A number that is smaller the better the value is; of a failed trial the largest of all."""
+        if value is None:
+            return float("inf")
+        return value if self.is_loss else -value
+
+
+@dataclass(frozen=True)
+class Rung:
+    """So many candidates learn from a share of the rows that are not held out."""
+
+    n_candidates: int
+    share: float
+
+
+def rungs_of(method: str, n_candidates: int, n_rows: int, factor: int = 3) -> list[Rung]:
+    """All candidates on all rows, or by successive halving (Jamieson and Talwalkar 2016, Algorithm 1).
+
+    From rung to rung a ``factor``-th of the candidates goes on, to ``factor`` times the rows. The resource is
+    rows, as in scikit-learn's HalvingGridSearchCV, so that any algorithm can be tried, also one that does not
+    go on from a model; unlike there the last rung has more than one candidate, because one alone needs no
+    trial. There are as many rungs as leave the first one 500 rows.
+
+    >>> rungs_of("halving", 9, 9000)
+    [Rung(n_candidates=9, share=0.3333333333333333), Rung(n_candidates=3, share=1.0)]
+    >>> rungs_of("grid", 9, 9000)
+    [Rung(n_candidates=9, share=1.0)]
+    """
+    counts = [n_candidates]
+    while method == "halving" and counts[-1] > factor:
+        counts.append(-(-counts[-1] // factor))
+    n_rungs = len(counts)
+    while n_rungs > 1 and n_rows < LEAST_ROWS * factor ** (n_rungs - 1):
+        n_rungs -= 1
+    return [Rung(count, float(factor) ** (at + 1 - n_rungs)) for at, count in enumerate(counts[:n_rungs])]
 
 
 @dataclass(frozen=True)
@@ -26,16 +135,32 @@ class Ranked:
     Attributes
     ----------
     value : of the metric, averaged over the folds; None if a trial failed
+    work : of its last trials: rows that they have looked at, times functions of the model
+    apart : by how much it loses more than the one of the best value, and the standard error of that, on the
+        same rows, where the metric is a mean over them or a function of one; of those of the last rung
     seconds : of all its trials
     """
 
     number: int
     settings: dict[str, Any]
     value: float | None
+    work: float
     rung: int
     n_learned: int
     seconds: float
     trials: tuple[Trial, ...]
+    apart: tuple[float, float] | None = None
+
+    @property
+    def is_near(self) -> bool:
+        """Whether chance may be why it is not the best."""
+        return self.apart is not None and self.apart[0] <= _CERTAIN * self.apart[1]
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """Of groups of rows in its last rung, all folds; none for other metrics, and of what failed."""
+        last = [trial.losses for trial in self.trials if trial.rung == self.rung]
+        return np.concatenate(last) if all(last) else np.empty(0)
 
     @property
     def failed(self) -> str | None:
@@ -56,7 +181,7 @@ class Search:
     split : rows to learn from and to hold out
     method : "grid", "random" (all candidates learn from all rows that are not held out) or "halving"
     validation : share of the rows that are held out, or a number of folds
-    metric : by which candidates are compared; None: the error, or the root mean squared error
+    metric : by which candidates are compared; None: the log loss, or the root mean squared error
     factor : of halving: one of so many goes on
     seed : of the rows that are held out
     own_space : the settings were not asked for: the first ones are the estimator's own and go on through all
@@ -82,11 +207,11 @@ class Search:
             self.metric_name, self.candidates[0].estimator.task, None if classes is None else len(classes)
         )
         for candidate in self.candidates:
-            if metric.name == "log_loss" and not hasattr(candidate.estimator, "predict_proba"):
+            if metric.name == "brier_score" and not hasattr(candidate.estimator, "predict_proba"):
                 raise InputError(
-                    f"'log_loss' needs probabilities, and there are none with {in_words(candidate.settings)}",
+                    f"{metric.name!r} needs probabilities, and {in_words(candidate.settings)} has none",
                     where="metric",
-                    mend="set loss to one that gives them (logistic), or take error",
+                    mend="set loss to one that gives them (logistic), or take log_loss",
                 )
         return metric
 
@@ -110,6 +235,12 @@ class Search:
         """Of all rungs."""
         return sum(rung.n_candidates for rung in self.rungs) * self.n_folds
 
+    @property
+    def n_runs(self) -> float:
+        """Of all trials together, in units of a run on all rows."""
+        learned = sum(rung.n_candidates * rung.share for rung in self.rungs)
+        return learned * self.n_folds * (1 - self.held_out_share)
+
     def identity(self) -> dict[str, Any]:
         """What a search that is taken up again must have in common with the one that was begun."""
         first = self.candidates[0].estimator
@@ -131,7 +262,10 @@ class Search:
         }
 
     def run(self, where: Where | None = None, watcher: Watcher | None = None) -> list[Ranked]:
-        """Make the trials that have not been made, and rank the candidates, the best first.
+        """Make the trials that have not been made, and rank the candidates: the chosen one, then by value.
+
+        Of those whose losses on the held-out rows are within two standard errors of the best value's the one
+        of least work is chosen, or of the best value among those of up to half as much again.
 
         Raises
         ------
@@ -167,7 +301,20 @@ class Search:
                     first = next(iter(found.values()))
                     raise DistkernError(f"no candidate could be trained: {first.failed}")
         self.folder.clear()
-        return sorted(found.values(), key=lambda one: (-one.rung, self.metric.rank(one.value), one.number))
+        return self._chosen_first(
+            sorted(found.values(), key=lambda one: (-one.rung, self.metric.rank(one.value), one.number))
+        )
+
+    @staticmethod
+    def _chosen_first(ranked: list[Ranked]) -> list[Ranked]:
+        best = ranked[0]
+        for place, one in enumerate(ranked):
+            if one.rung == best.rung and len(one.losses) == len(best.losses) > 0:
+                ranked[place] = replace(one, apart=mean_difference(one.losses, best.losses))
+        near = [one for one in ranked if one.is_near] or ranked[:1]
+        most = _AS_CHEAP * min(one.work for one in near)
+        chosen = next(one for one in near if one.work <= most)
+        return [chosen, *(one for one in ranked if one is not chosen)]
 
     def _ranked(self, number: int, trials: tuple[Trial, ...], before: Ranked | None) -> Ranked:
         values = [trial.value for trial in trials if trial.value is not None]
@@ -175,6 +322,6 @@ class Search:
         seconds = sum(trial.seconds for trial in trials) + (0.0 if before is None else before.seconds)
         settings = self.candidates[number].settings
         earlier = () if before is None else before.trials
-        return Ranked(
-            number, settings, value, trials[0].rung, trials[0].n_learned, seconds, (*earlier, *trials)
-        )
+        work = sum(trial.work for trial in trials)
+        rung, n_learned = trials[0].rung, trials[0].n_learned
+        return Ranked(number, settings, value, work, rung, n_learned, seconds, (*earlier, *trials))

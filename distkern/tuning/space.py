@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 
 from distkern.common.errors import InputError
 from distkern.storage.dataset import Split
-from distkern.tuning.candidate import Candidate
+from distkern.tuning.record import Candidate
 
 #: significant digits of a number that is drawn: more tell nothing, and are hard to read
 _DIGITS = 4
@@ -83,6 +83,24 @@ class Range:
         else:
             value = self.low + share * (high - self.low)
         return value if self.is_whole else min(max(float(f"{value:.{_DIGITS}g}"), self.low), high)
+
+
+def values_of(name: str, given: Any) -> Sequence[Any] | Range:
+    """The values of a hyperparameter that are asked for; raises :class:`InputError` that names it."""
+    if isinstance(given, Mapping):
+        try:
+            return Range(**given)
+        except TypeError:
+            raise InputError(
+                f"is {dict(given)!r}", where=name, mend='give {"low": 0.1, "high": 10.0, "log": True}'
+            ) from None
+        except InputError as error:
+            raise InputError(error.what, where=name, mend=error.mend) from None
+    if isinstance(given, Range):
+        return given
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+        raise InputError(f"is {given!r}", where=name, mend="give a list of values")
+    return [value.item() if isinstance(value, np.generic) else value for value in given]
 
 
 def own_candidates(
@@ -164,12 +182,12 @@ def settings_of(
             "has no effect with method grid", where="candidates", mend="leave it out, or take method random"
         )
     if method == "grid" or (method == "halving" and n_drawn is None and not open_ranges):
-        grid = {name: _values(values) for name, values in parameters.items()}
+        grid = {name: _points(values) for name, values in parameters.items()}
         return [_in_order(found, parameters) for found in ParameterGrid(grid)]
     return _drawn(parameters, DRAWN if n_drawn is None else n_drawn, seed, given=n_drawn is not None)
 
 
-def _values(values: Sequence[Any] | Range) -> list[Any]:
+def _points(values: Sequence[Any] | Range) -> list[Any]:
     return values.grid() if isinstance(values, Range) else list(values)
 
 

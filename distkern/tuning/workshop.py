@@ -32,8 +32,7 @@ from distkern.runs.run import plan_on
 from distkern.runs.sides import counted_sides
 from distkern.storage.dataset import Split
 from distkern.storage.part import Part, held_out_parts, sides_of
-from distkern.tuning.candidate import Candidate, in_words
-from distkern.tuning.record import Task, Trial
+from distkern.tuning.record import Candidate, Task, Trial, in_words
 
 if TYPE_CHECKING:
     from distkern.tuning.search import Search
@@ -186,7 +185,7 @@ class Workshop:
             raise errors[0]
 
     def _work(self, waiting: deque[Task], executor: AbstractExecutor) -> None:
-        while waiting and not self._stopped():
+        while waiting and not self._stopping.is_set():
             try:
                 task = waiting.popleft()
             except IndexError:
@@ -194,9 +193,6 @@ class Workshop:
             trial = self._trial(task, executor)
             self._search.folder.keep(trial)
             self._tell(trial)
-
-    def _stopped(self) -> bool:
-        return self._where.jobs > 1 and self._stopping.is_set()
 
     def _tell(self, trial: Trial) -> None:
         with self._lock:
@@ -221,20 +217,23 @@ class Workshop:
             model.fit_with(
                 learned, executor=executor, listeners=listeners, checkpoints=checkpoints, resume=True
             )
-            steps = partial(evaluation_passes, model, held_out)
+            steps = partial(evaluation_passes, model, held_out, compared=search.metric.name)
             beside = _beside_kept(machine, learned)
             executor.machine = check_limit(steps, Extent.of(held_out), self._where.memory_limit)(beside)
-            figures = evaluate_split(model, held_out, executor, listeners).figures
+            measured = evaluate_split(model, held_out, executor, listeners, search.metric.name)
         except (DivergenceError, MemoryBudgetError) as error:
             if isinstance(error, MemoryBudgetError) and not (search.own_space and candidate.number):
                 raise
             return made(time.perf_counter() - started, failed=str(error))
         finally:
             executor.machine = machine
+        figures, last = measured.figures, model.history_[-1]
         value = search.metric.value(figures)
         return made(
-            round(float(model.history_[-1]["seconds"] + figures["seconds"]), 4),
+            round(float(last["seconds"] + figures["seconds"]), 4),
             value=value if math.isfinite(value) else None,
+            losses=measured.losses,
+            work=last["feature_accesses"] / learned.n_features * max(last["model_size"], 1),
             figures={name: figure for name, figure in figures.items() if name != "seconds"},
             n_stages=int(model.n_iter_),
             ended=model.ended_,
@@ -247,7 +246,7 @@ class Workshop:
         thread = threading.get_ident()
 
         def stop(event: Event) -> None:
-            if self._stopped() and threading.get_ident() == thread:
+            if self._stopping.is_set() and threading.get_ident() == thread:
                 raise KeyboardInterrupt
 
         return stop

@@ -98,7 +98,7 @@ def test_of_a_choice_what_it_chooses_is_tuned(task: str, tmp_path: Path) -> None
 
 
 def test_the_first_one_comes_to_the_last_rung_whatever_it_is(few_rows: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("distkern.tuning.schedule.LEAST_ROWS", 20)
+    monkeypatch.setattr("distkern.tuning.search.LEAST_ROWS", 20)
     made = Search._ranked
 
     def worst(self: Search, number: int, *given: Any) -> Any:

@@ -6,10 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.metrics import confusion_matrix, log_loss, mean_pinball_loss
+from sklearn.metrics import brier_score_loss, confusion_matrix, log_loss, mean_pinball_loss
 
 import distkern
+from distkern.common.scores import mean_difference
+from distkern.engine.executors import open_executor
 from distkern.runs.calibration import N_BINS, Calibration
+from distkern.runs.evaluation import evaluate_split
 from distkern.runs.grid import MOST_CELLS, Grid
 from distkern.runs.run import evaluate, evaluations
 from distkern.storage.ingest import write_dataset
@@ -80,6 +83,7 @@ def test_calibration_of_probabilities_that_are_true_and_of_some_that_are_not():
     told = np.stack([1 - chances, chances], axis=1)
     found = Calibration.add(Calibration.of(told[:999], codes[:999]), Calibration.of(told[999:], codes[999:]))
     assert found.figures["log_loss"] == pytest.approx(log_loss(codes, told), rel=1e-12)
+    assert found.figures["brier_score"] == pytest.approx(brier_score_loss(codes, chances), rel=1e-12)
     assert found.figures["calibration_error"] < 0.015
     mean, share = found.curve
     assert len(mean) == N_BINS
@@ -107,11 +111,67 @@ def test_a_classifier_of_three_classes(tmp_path):
         assert found.labels == found.predicted == ("a", "b", "c")
         assert np.array_equal(found.confusion, confusion_matrix(true, model.predict(rows)))
         assert found.figures["log_loss"] == pytest.approx(log_loss(true, chances), rel=1e-6)
+        squares = np.square(chances - (true[:, None] == model.classes_)).sum(axis=1)
+        assert found.figures["brier_score"] == pytest.approx(squares.mean(), rel=1e-6)
         hits = (model.predict(rows) == true).mean()
         assert found.calibration.hits.sum() == pytest.approx(hits * len(rows))
         assert found.calibration.chances.sum() == pytest.approx(chances.max(axis=1).sum(), rel=1e-6)
         assert found.figures["calibration_error"] < 0.1
         assert found.ranking is None
+
+
+def compared(model, split, figure, scheduler="synchronous"):
+    with open_executor(scheduler, workers=2) as executor:
+        return evaluate_split(model, split, executor, compared=figure)
+
+
+@pytest.mark.parametrize("figure", ["log_loss", "brier_score", "error"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_losses_of_groups_compare_models_as_losses_of_rows_do(tmp_path, figure, n_classes):
+    generator = np.random.default_rng(4)
+    features = generator.standard_normal((4000, 2))
+    labels = np.floor(np.linalg.norm(features, axis=1) + 0.3 * generator.random(4000)).astype(int) % n_classes
+    split = write_dataset([(features, labels)], tmp_path / "d.zarr", scale="none", rows_per_shard=700).train
+    rows, codes = of_split(split)
+    losses, groups = [], []
+    for gamma in (0.5, 3.0):
+        model = distkern.NewtonClassifier(gamma=gamma, nu=1e-4, n_landmarks=40, random_state=0).fit(split)
+        found = compared(model, split, figure)
+        assert found.losses == compared(model, split, figure, "threads").losses
+        assert len(found.losses) == 128
+        assert np.mean(found.losses) == pytest.approx(found.figures[figure], rel=1e-9)
+        chances = model.predict_proba(rows)
+        losses.append(
+            {
+                "log_loss": -np.log(chances[np.arange(4000), codes]),
+                "brier_score": np.square(chances - np.eye(n_classes)[codes]).sum(axis=1)
+                / (2 if n_classes == 2 else 1),
+                "error": model.predict(rows) != codes,
+            }[figure].astype(float)
+        )
+        groups.append(np.array(found.losses))
+    mean, error = mean_difference(*groups)
+    expected = mean_difference(*losses)
+    assert mean == pytest.approx(expected[0], abs=1e-6)
+    assert error == pytest.approx(expected[1], rel=0.3)
+
+
+def test_copies_of_rows_make_a_difference_no_surer(tmp_path):
+    generator = np.random.default_rng(5)
+    features, labels = generator.standard_normal((500, 2)), generator.integers(0, 2, 500)
+    errors = []
+    for copies in (1, 4):
+        rows = np.tile(features, (copies, 1)), np.tile(labels, copies)
+        split = write_dataset([rows], tmp_path / f"{copies}.zarr", scale="none").train
+        models = [
+            distkern.NewtonClassifier(gamma=gamma, nu=1e-3, n_landmarks=20, random_state=0).fit(
+                features, labels
+            )
+            for gamma in (0.1, 5.0)
+        ]
+        lost = [np.array(compared(model, split, "error").losses) for model in models]
+        errors.append(mean_difference(*lost)[1])
+    assert errors[1] == pytest.approx(errors[0], rel=1e-6)
 
 
 def test_a_regressor_of_quantiles(tmp_path):
@@ -129,6 +189,11 @@ def test_a_regressor_of_quantiles(tmp_path):
     found = evaluations(model, [dataset.train], scheduler="threads", workers=2)[0]
     pinballs = [mean_pinball_loss(true, told[:, j], alpha=level) for j, level in enumerate(levels)]
     assert found.figures["pinball"] == pytest.approx(np.mean(pinballs), rel=1e-5)
+    assert np.mean(compared(model, dataset.train, "pinball").losses) == pytest.approx(
+        found.figures["pinball"]
+    )
+    assert np.mean(compared(model, dataset.train, "mae").losses) == pytest.approx(found.figures["mae"])
+    assert np.mean(compared(model, dataset.train, "r2").losses) == pytest.approx(found.figures["rmse"] ** 2)
     shares = (true[:, None] <= told).mean(axis=0)
     assert found.figures["below"] == pytest.approx(dict(zip(map(str, levels), shares, strict=True)), abs=2e-3)
     # the quantile next to the median

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,16 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
-from distkern import CSVRGClassifier, NewtonClassifier, NewtonRegressor
+from distkern import CSVRGClassifier, NewtonClassifier, NewtonRegressor, PegasosClassifier
 from distkern.common.errors import CorruptDataError, DistkernError, DivergenceError, InputError
+from distkern.common.scores import log_losses
 from distkern.engine import cache
-from distkern.engine.budget import Machine
 from distkern.runs.algorithms import algorithms
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 from distkern.storage.part import PartReader
 from distkern.storage.shard_reader import ShardReader
-from distkern.tuning.candidate import Candidate
-from distkern.tuning.cost import seconds_of
-from distkern.tuning.record import SearchFolder, Task, Trial
+from distkern.tuning.record import Candidate, SearchFolder, Task, Trial
 from distkern.tuning.search import Ranked, Search
 from distkern.tuning.workshop import Watcher, Where
 from parts import parts_of
@@ -77,7 +76,7 @@ class Counting(Watcher):
 
 
 def test_a_grid_finds_what_the_search_of_scikit_learn_finds(data: Dataset) -> None:
-    ranked = Search(candidates(), data.train, seed=4).run(HERE)
+    ranked = Search(candidates(), data.train, metric_name="error", seed=4).run(HERE)
     features, labels = problem(2400)
     held_out = parts_of(data.train, 0.2, 4)[0][1]
     own = [held_out.reader(block).source_rows() for block in range(held_out.n_blocks)]
@@ -104,7 +103,8 @@ def test_the_metric_is_that_of_the_held_out_rows(data: Dataset) -> None:
 
 
 def test_folds_are_averaged(data: Dataset) -> None:
-    [one] = Search(candidates(SETTINGS[4:5]), data.train, validation=3).run(HERE)
+    search = Search(candidates(SETTINGS[4:5]), data.train, validation=3, metric_name="error")
+    [one] = search.run(HERE)
     errors = []
     for learned, held_out in parts_of(data.train, 3, 0):
         model = candidates(SETTINGS[4:5])[0].estimator.fit(learned)
@@ -126,7 +126,8 @@ def test_of_copies_of_noise_none_is_held_out_while_another_is_learned_from(
     made = write_dataset([copies], tmp_path / "d.zarr", scale="none", rows_per_shard=700)
     # it remembers seven labels of eight that it has learned
     memory = NewtonClassifier(n_landmarks=600, gamma=5.0, nu=1e-9, stages=3, random_state=0)
-    [one] = Search([Candidate(0, {}, memory)], made.train, validation=validation).run(HERE)
+    tried = [Candidate(0, {}, memory)]
+    [one] = Search(tried, made.train, validation=validation, metric_name="error").run(HERE)
     assert 0.42 < one.value < 0.58
 
 
@@ -134,7 +135,8 @@ def test_a_plan_of_a_search_reads_nothing(data: Dataset, monkeypatch: pytest.Mon
     search = Search(candidates(), data.train, "halving", validation=3)
     monkeypatch.setattr(ShardReader, "__call__", None)
     assert search.n_trials == 36
-    assert seconds_of(search, Machine("synchronous", 1, None)) > 0
+    # 3 folds of 9 candidates on a third of two thirds of the rows, then of 3 on all of these
+    assert search.n_runs == pytest.approx(3 * (9 / 3 + 3) * 2 / 3)
 
 
 def test_halving_keeps_the_best_third(data: Dataset) -> None:
@@ -298,8 +300,56 @@ def test_what_does_not_fit_is_refused_before_anything_is_tried(data: Dataset) ->
 
 def test_a_metric_that_needs_probabilities_is_refused_where_there_are_none(data: Dataset) -> None:
     hinge = CSVRGClassifier(n_landmarks=9, random_state=0)
-    with pytest.raises(InputError, match=r"log_loss.*none with lam=1"):
-        Search([Candidate(0, {"lam": 1.0}, hinge)], data.train, metric_name="log_loss").run(HERE)
+    with pytest.raises(InputError, match=r"brier_score.*lam=1 has none"):
+        Search([Candidate(0, {"lam": 1.0}, hinge)], data.train, metric_name="brier_score").run(HERE)
+
+
+def test_without_probabilities_the_log_loss_is_that_of_the_best_sigmoid(data: Dataset) -> None:
+    model = PegasosClassifier(features="random", gamma=1.0, n_features=64, stages=2, random_state=0)
+    [one] = Search([Candidate(0, {}, model)], data.train, seed=2).run(HERE)
+    learned, held_out = parts_of(data.train, 0.2, 2)[0]
+    values, codes = model.fit(learned).decision_function(held_out[:]), held_out.labels
+    expected = log_losses(values[:, None], codes)
+    assert one.value == pytest.approx(expected.mean(), rel=1e-6)
+    assert one.value < 0.55
+    # of so many rows the share is kept that has room
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("distkern.runs.row_losses._KEPT_NUMBERS", 240)
+        [few] = Search([Candidate(0, {}, model)], data.train, seed=2).run(HERE)
+    assert few.value != one.value
+    error = expected.std() / np.sqrt(240)
+    assert abs(few.value - one.value) < 4 * error
+
+
+def landmarks(data: Dataset, numbers: Sequence[int], **given: Any) -> Search:
+    settings = [{"n_landmarks": number} for number in numbers]
+    made = [NewtonClassifier(gamma=3.0, nu=1e-4, stages=4, random_state=0, **one) for one in settings]
+    tried = [Candidate(*one) for one in zip(range(len(made)), settings, made, strict=True)]
+    return Search(tried, data.train, **given)
+
+
+@pytest.mark.parametrize("given", [{}, {"metric_name": "error"}, {"validation": 3}])
+def test_of_what_cannot_be_told_apart_the_cheapest_is_chosen(data: Dataset, given: dict[str, Any]) -> None:
+    ranked = landmarks(data, (500, 3, 220, 180), **given).run(HERE)
+    chosen, *others = ranked
+    by_value = sorted(ranked, key=lambda one: one.value)
+    assert others == [one for one in by_value if one is not chosen]
+    assert by_value[0].apart == (0.0, 0.0)
+    near = [one for one in by_value if one.apart[0] <= 2 * one.apart[1]]
+    assert 1 not in [one.number for one in near]
+    assert chosen is next(one for one in near if one.work <= 1.5 * min(other.work for other in near))
+    if not given.get("metric_name"):
+        # 500 landmarks are a little better, and take more than twice the work
+        assert by_value[0].number == 0
+        assert chosen.number in (2, 3)
+    for one in ranked:
+        assert one.apart[0] == pytest.approx(one.value - by_value[0].value, abs=3e-3)
+
+
+def test_figures_that_are_no_means_over_rows_choose_the_best_value(data: Dataset) -> None:
+    ranked = landmarks(data, (300, 3, 60), metric_name="auc").run(HERE)
+    assert [one.apart for one in ranked] == [None] * 3
+    assert ranked[0].value == max(one.value for one in ranked)
 
 
 def test_real_targets_are_compared_by_the_root_of_squares(tmp_path: Path) -> None:
@@ -314,6 +364,9 @@ def test_real_targets_are_compared_by_the_root_of_squares(tmp_path: Path) -> Non
     ranked = Search(both, made.train).run(HERE)
     assert [one.number for one in ranked] == [1, 0]
     assert ranked[0].value < 10 < 25 < ranked[1].value
+    # of squares
+    assert ranked[1].apart[0] == pytest.approx(ranked[1].value ** 2 - ranked[0].value ** 2)
+    assert not ranked[1].is_near
 
 
 #: compile for seconds, and are tried in parts elsewhere

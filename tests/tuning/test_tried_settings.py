@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from distkern.common.errors import InputError
-from distkern.tuning.metric import Metric
-from distkern.tuning.schedule import Rung, rungs_of
+from distkern.tuning.search import Metric, Rung, rungs_of
 from distkern.tuning.space import Range, settings_of
 
 
@@ -93,9 +92,9 @@ def test_rungs_of_few_rows_are_left_out() -> None:
 
 
 def test_metrics_say_which_way_is_better() -> None:
-    error, accuracy = (Metric.of(name, "classification", 3) for name in (None, "accuracy"))
-    assert error.name == "error"
-    assert error.rank(0.1) < error.rank(0.2) < error.rank(None)
+    loss, accuracy = (Metric.of(name, "classification", 3) for name in (None, "accuracy"))
+    assert loss.name == "log_loss"
+    assert loss.rank(0.1) < loss.rank(0.2) < loss.rank(None)
     assert accuracy.rank(0.9) < accuracy.rank(0.8) < accuracy.rank(None)
     assert Metric.of(None, "regression", None).name == "rmse"
 

@@ -1,0 +1,116 @@
+"""Losses of rows summed by groups, by which models are compared on the same rows: any number of these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.held_out import Keys, row_keys
+from distkern.common.scores import log_losses
+from distkern.common.sparse import Rows
+from distkern.runs.calibration import row_log_losses, row_squares
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+_BITS = 7
+#: groups of rows: equal rows are in the same
+GROUPS = 2**_BITS
+#: decision values of rows without probabilities that are kept until all are known, at most
+_KEPT_NUMBERS = 2**18
+#: what they take in the driver, and fitting a sigmoid or a temperature to them
+KEPT_BYTES = 80 * _KEPT_NUMBERS
+
+
+def group_sums(rows: Rows, losses: Array) -> Array:
+    """(128,) sums of the losses (n_rows,) of each group of rows; a row's content says which that is."""
+    return _summed(row_keys(rows), losses)
+
+
+def _summed(keys: Keys, losses: Array) -> Array:
+    groups = (keys >> np.uint64(64 - _BITS)).astype(np.intp)
+    return np.bincount(groups, weights=losses, minlength=GROUPS).astype(np.float64)
+
+
+def losses_of_groups(sums: Array, n_rows: int) -> list[float]:
+    """128 numbers whose mean is that of the losses of all rows.
+
+    The mean of the differences between those of two models is that over the rows, and its standard error
+    (:func:`~distkern.common.scores.mean_difference`) is estimated from how it varies between groups, so that
+    equal rows count as one.
+    """
+    return list((sums * (GROUPS / max(n_rows, 1))).tolist())
+
+
+@dataclass(frozen=True)
+class Lost:
+    """What rows of classes lose in a figure that is a mean over rows.
+
+    Attributes
+    ----------
+    n_rows : of the sums
+    sums : (128,) losses of each group
+    keys, values, codes : (n,), (n, k), (n,) of rows for which a model has no probabilities: what says their
+        groups, decision values and class codes
+    """
+
+    n_rows: int
+    sums: Array
+    keys: Keys
+    values: Array
+    codes: Codes
+
+
+@dataclass(frozen=True)
+class Losing:
+    """Losses of rows of classes.
+
+    Decision values without probabilities are kept: their log losses are those of the sigmoid or temperature
+    that suits all of them best.
+
+    Attributes
+    ----------
+    figure : "error", "accuracy", "brier_score" or "log_loss"
+    share : of the rows whose log losses are summed, drawn by their content
+    """
+
+    figure: str
+    share: float
+
+    @classmethod
+    def of(cls, figure: str | None, n_rows: int, n_outputs: int) -> Losing | None:
+        """For so many rows; None for no figure, and for one that is no mean over rows."""
+        if figure not in ("error", "accuracy", "brier_score", "log_loss"):
+            return None
+        return cls(figure, min(1.0, _KEPT_NUMBERS / (n_rows * n_outputs)))
+
+    def lost(self, rows: Rows, values: Array, chances: Array | None, wrong: Array, codes: Codes) -> Lost:
+        """Of rows (n, d) with decision values (n, k), probabilities (n, n_classes) if there are some, whether
+        they are predicted wrongly (n,), and class codes (n,).
+        """
+        keys = row_keys(rows)
+        if self.figure == "log_loss":
+            # bits that do not say the group
+            taken = (keys % np.uint64(2**32)) < self.share * 2**32
+            keys, values, codes = keys[taken], values[taken], codes[taken]
+            chances = None if chances is None else chances[taken]
+        if chances is None and self.figure == "log_loss":
+            return Lost(0, np.zeros(GROUPS), keys, values, codes)
+        losses = wrong
+        if chances is not None and self.figure in ("log_loss", "brier_score"):
+            losses = (row_log_losses if self.figure == "log_loss" else row_squares)(chances, codes)
+        return Lost(len(keys), _summed(keys, losses), keys[:0], values[:0], codes[:0])
+
+    @staticmethod
+    def total(parts: Sequence[Lost]) -> list[float]:
+        """What all rows lose, see :func:`losses_of_groups`."""
+        keys, values, codes = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("keys", "values", "codes")
+        )
+        sums = np.sum([part.sums for part in parts], axis=0)
+        if len(keys):
+            sums = sums + _summed(keys, log_losses(values, codes))
+        return losses_of_groups(sums, sum(part.n_rows for part in parts) + len(keys))
