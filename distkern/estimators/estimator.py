@@ -285,7 +285,7 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
             has_test = test is not None or eval_set is not None
             solver, problem = self.problem(data, has_test=has_test)
             rows = rescaled(data, self._own_scale(data), self.value("dtype"), executor)
-            data, self.dtype_, self.found_ = rows.data, rows.data.source.dtype, {**rows.found}
+            data, self.dtype_, self.found_ = rows.data, rows.data.source.dtype, {**self.found_, **rows.found}
             problem = replace(problem, dtype=self.dtype_, notes=(*problem.notes, *rows.notes))
             seen = mapped(data, self._map_choice(data), problem, executor)
             self.map_ = seen.map
@@ -303,7 +303,7 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
             driver = Driver(sources, executor, events, folder)
             outcome = driver.run(solver, problem, resume=resume, take=self._take_parts, stopping=stopping)
         self._keep_data(data)
-        self.found_ = {**solver.found(outcome.state), **rows.found}
+        self.found_ = {**solver.found(outcome.state), **self.found_}
         self.seed_ = problem.seed
         self.ended_, self.n_iter_ = outcome.ending.reason, outcome.state.stage
         self.history_ = History(outcome.history)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -12,15 +13,47 @@ from scipy.sparse import issparse
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from distkern.common.errors import InputError
+from distkern.common.parameters import AUTO, NOTHING, Words, declared
 from distkern.common.sparse import Rows, SparseRows
 from distkern.estimators.dsg import AbstractDSG
+from distkern.features.random import SAMPLER
 from distkern.losses.novelty import Novelty
 from distkern.runs.data import TrainingData
 from distkern.runs.prediction import side_of
+from distkern.solvers._dsg.one_class import MOST_EXACT_ROWS
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.dsg import DSG
 from distkern.solvers.dsg_novelty import DSGNovelty, NoveltyState
 from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE, hyperparameters_of
+
+_SOLVER = declared(DSGNovelty)
+#: features of an exact polish, and bytes of the rows that the driver takes for one without being asked
+_MOST_FEATURES, _MOST_BYTES = 8192, 64 * 2**20
+#: what the rows decide, and what is taken of many of them
+_OF_MANY_ROWS = {"polish": None, "n_features": _SOLVER["n_features"].default, "sampler": "quasi_monte_carlo"}
+_CHOICES = {
+    "polish": replace(
+        _SOLVER["polish"],
+        default=AUTO,
+        kinds=(Words(AUTO), *_SOLVER["polish"].kinds),
+        help=f"{_SOLVER['polish'].help}; auto: exact of so many rows that take at most 64 MiB, unless "
+        "steps_per_stage asks for steps",
+    ),
+    "n_features": replace(
+        _SOLVER["n_features"],
+        default=None,
+        kinds=(*_SOLVER["n_features"].kinds, NOTHING),
+        help=f"{_SOLVER['n_features'].help}; none: {_MOST_FEATURES} with an exact polish, else "
+        f"{_SOLVER['n_features'].default}",
+    ),
+    "sampler": replace(
+        SAMPLER,
+        default=AUTO,
+        kinds=(Words(AUTO), *SAMPLER.kinds),
+        help=f"{SAMPLER.help}; auto: quasi_monte_carlo, or monte_carlo of kernels that it is not for",
+    ),
+}
 
 
 class DSGNoveltyDetector(OutlierMixin, AbstractDSG):  # type: ignore[misc]
@@ -30,6 +63,13 @@ class DSGNoveltyDetector(OutlierMixin, AbstractDSG):  # type: ignore[misc]
     scikit-learn's ``OneClassSVM`` does (its dual coefficients are n nu times ours). A share ``nu`` of the
     training rows, and at most that, lies below tau: exactly of up to 16,384 rows, and within about 10^-5 of
     more. Labels are not looked at, and data sets may have any or none (``distkern shard --task none``).
+
+    The model of up to 2,048 rows is exact in the span of 8,192 random features (``polish``), whose scores have
+    a rank correlation of .99 or more with those of the kernel's own machine (measured for nu from .01 to .5).
+    Steps make that of more rows, over 2,048 features, and at a small ``nu`` these are most of its error: f is
+    then a sum over about n nu rows far from the others, with errors of kernel values of n_features^-1/2, and
+    more steps do not make it smaller. More ``n_features`` do: for 4,000 rows with nu = .01 the rank
+    correlation is .80 with 2,048 of them and .98 with 8,192, at ten times the time.
 
     Fitted attributes
     -----------------
@@ -49,7 +89,7 @@ class DSGNoveltyDetector(OutlierMixin, AbstractDSG):  # type: ignore[misc]
     class_weights_ = None
     solver_type: ClassVar[type[DSG]] = DSGNovelty
     least_visits = 32
-    hyperparameters = hyperparameters_of(DSGNovelty, scale=SCALE, random_state=RANDOM_STATE)
+    hyperparameters = hyperparameters_of(DSGNovelty, **_CHOICES, scale=SCALE, random_state=RANDOM_STATE)
 
     def _loss(self) -> Novelty:
         return Novelty(self.value("nu"))
@@ -64,7 +104,38 @@ class DSGNoveltyDetector(OutlierMixin, AbstractDSG):  # type: ignore[misc]
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
         self.mean_weight_ = data.mean_weight()
         problem = data.problem(1, has_test, self._seed(), error_name="outliers")
-        return self._solver(None, self.mean_weight_), problem
+        self._choose(problem)
+        solver = self._solver(None, self.mean_weight_)
+        assert isinstance(solver, DSGNovelty)
+        solver.check_rows(problem.n_rows)
+        if self.found_.get("polish") == "exact":
+            features = f"{solver.block_size * solver.most_blocks:,} random features"
+            note = f"few rows: the exact minimiser over {features}, without default steps (polish=exact)"
+            problem = replace(problem, notes=(*problem.notes, note))
+        return solver, problem
+
+    def _choose(self, problem: Problem) -> None:
+        """Let the rows decide what is left open."""
+        chosen = {name: _OF_MANY_ROWS[name] for name in _OF_MANY_ROWS if self._is_open(name)}
+        few = problem.n_rows <= min(MOST_EXACT_ROWS, _MOST_BYTES // problem.row_bytes)
+        if "polish" in chosen and few and self.value("steps_per_stage") is None:
+            chosen["polish"] = "exact"
+        self.found_ = {**self.found_, **chosen}
+        if "n_features" in chosen and self.value("polish") == "exact":
+            self.found_ = {**self.found_, "n_features": _MOST_FEATURES}
+        try:
+            self._solver(None, 1.0).basis(problem, 1.0)
+        except InputError as error:
+            if "sampler" not in chosen or error.where != "sampler":
+                raise
+            self.found_ = {**self.found_, "sampler": "monte_carlo"}
+
+    def _is_open(self, name: str) -> bool:
+        """Whether the rows decide a hyperparameter."""
+        return name in _OF_MANY_ROWS and self.given(name) == self.hyperparameters[name].default
+
+    def value(self, name: str) -> Any:
+        return self.found_.get(name, _OF_MANY_ROWS[name]) if self._is_open(name) else super().value(name)
 
     def _validated(
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True

@@ -89,6 +89,8 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     name = "dsg"
     cost_of_pass = "a step B (r d + r k), r the features so far"
     memory = "r k numbers; features are made from seeds"
+    #: how far above its minimum an exact polish may leave the objective, divided by it
+    polish_tolerance: ClassVar[float] = TOLERANCE
     searched: ClassVar[Mapping[str, Choices]] = {
         "nu": replace(SEARCHED_NU, by_default=False),
         "gamma": replace(SEARCHED_GAMMA, by_default=False),
@@ -109,6 +111,9 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         if self.udsg_pattern[0] < 1:
             raise InputError("has no step in a new block", where="udsg_pattern", mend="use one at least")
         self.step_rule.check(self.nu)
+        self._check_polish()
+
+    def _check_polish(self) -> None:
         check_polish(self.polish, self.risk, self.block_size * self.most_blocks)
 
     def state_type(self) -> type[DSGState]:
@@ -227,26 +232,25 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return self.strength
 
     def stage(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
-        basis, risk = self.basis(problem, state.gamma), self.risk_at(state)
         if state.step < state.n_steps:
-            yield self._steps(problem, Operand(basis, risk))
+            basis = self.basis(problem, state.gamma)
+            yield self._steps(problem, Operand(basis, self.risk_at(state)))
             growth = self.growth(problem, basis, state)
             for _ in range(min(-(-state.n_steps // self.stages), state.n_steps - state.step)):
                 yield from growth.step()
             after, rows = growth.now, growth.rows_read
         else:
-            start, gap = self.model_coefficients(state), math.nan
-            if self.polish == "exact":
-                in_use = self.basis(problem, state.gamma, state.n_blocks)
-                polished, n_passes, gap = yield from exact_polish(problem, risk, in_use, start, self.strength)
-            else:
-                polished = yield from sweep(problem, risk, basis, start, self.strength, state.sweeps)
-                n_passes = state.n_blocks + 1
+            polished, n_passes, gap = yield from self._polished(problem, state)
             rows = n_passes * problem.n_rows
             coefficients = np.zeros_like(state.coefficients)
             coefficients[: len(polished)] = polished
             after = replace(
-                state, coefficients=coefficients, scale=1.0, sweeps=state.sweeps + 1, polish_gap=gap
+                state,
+                coefficients=coefficients,
+                scale=1.0,
+                n_blocks=len(polished) // self.block_size,
+                sweeps=state.sweeps + 1,
+                polish_gap=gap,
             )
         after = replace(
             after,
@@ -255,6 +259,21 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
             accesses_nonzero=state.accesses_nonzero + rows * problem.row_accesses,
         )
         return (yield from self._measured(problem, after))
+
+    def _polished(self, problem: Problem, state: DSGState) -> Steps[tuple[NDArray[np.float64], int, float]]:
+        """Coefficients of the first blocks after a stage of polishing, passes made, and the gap; NaN where it
+        is not known."""
+        start, risk = self.model_coefficients(state), self.risk_at(state)
+        if self.polish == "exact":
+            in_use = self.basis(problem, state.gamma, state.n_blocks)
+            return (yield from exact_polish(problem, risk, in_use, start, self.strength))
+        basis = self.basis(problem, state.gamma)
+        swept = yield from sweep(problem, risk, basis, start, self.strength, state.sweeps)
+        return swept, state.n_blocks + 1, math.nan
+
+    def _polish_outline(self, problem: Problem) -> list[Outline]:
+        """The passes of polishing."""
+        return polish_outline(self.polish, problem, self.risk, self.basis(problem, 1.0), self.n_sweeps)
 
     def finished(self, state: DSGState) -> bool:
         return state.step >= state.n_steps and state.sweeps >= self._polishing_stages
@@ -267,37 +286,38 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         used = state.n_blocks * self.block_size
         accesses = (state.accesses, state.accesses_nonzero)
         shortfall = ""
-        if state.polish_gap > TOLERANCE:
+        if state.polish_gap > self.polish_tolerance:
             shortfall = (
                 f"polish='exact' stopped about {state.polish_gap:.1g} of the objective above the minimum: "
                 f"set a larger nu than {self.nu:g}"
             )
         return state.measures(
-            used, extra, accesses=accesses, converged=state.polish_gap <= TOLERANCE, shortfall=shortfall
+            used,
+            extra,
+            accesses=accesses,
+            converged=state.polish_gap <= self.polish_tolerance,
+            shortfall=shortfall,
         )
 
     def outline(self, problem: Problem) -> list[Outline]:
         grown = self._n_stages(problem)
-        passes = [
-            *target_outline(problem),
-            *self.gamma_outline(problem),
-            Outline(self._steps(problem, None), grown),
-        ]
+        passes = [*target_outline(problem), *self.gamma_outline(problem)]
+        if grown:
+            passes.append(Outline(self._steps(problem, None), grown))
         n_measured = 1 + grown + self._polishing_stages
         basis = self.basis(problem, 1.0)
         for split in ("train", "test") if problem.has_test else ("train",):
             watched, last = (min(1.0, rows / problem.n_rows) for rows in (WATCHED_ROWS, MEASURED_ROWS))
             share = watched + (last - watched) / n_measured
             passes.append(Outline(measuring_pass(problem, None, basis, split, share), n_measured))
-        polish = polish_outline(self.polish, problem, self.risk, basis, self.n_sweeps)
         if self.risk.loss.predicts_quantiles and problem.real_targets:
             passes += quantiles_outline(problem, self.scoring_cost(problem), self.risk.n_outputs, 1)
-        return [*passes, *polish]
+        return [*passes, *self._polish_outline(problem)]
 
     def _n_stages(self, problem: Problem) -> int:
         """Stages of steps."""
         n_steps = self.n_steps(problem)
-        return -(-n_steps // -(-n_steps // self.stages))
+        return -(-n_steps // max(-(-n_steps // self.stages), 1))
 
     @property
     def _polishing_stages(self) -> int:

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.random_features import RandomFeatureBasis
-from distkern.common.parameters import Number, parameter, redeclared
+from distkern.common.errors import InputError
+from distkern.common.parameters import NOTHING, Number, Words, parameter, redeclared
 from distkern.common.types import Block, Floats
 from distkern.losses.novelty import Novelty
 from distkern.passes import Batches
 from distkern.solvers._dsg.growth import Growth
+from distkern.solvers._dsg.one_class import MOST_EXACT_ROWS, best_threshold, exact_novelty, gathering
 from distkern.solvers._dsg.rounds import Operand
 from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers._dsg.settings import DSGSettings, DSGState
@@ -25,6 +27,8 @@ from distkern.solvers.risk import Risk
 Array = NDArray[np.float64]
 
 _CURVATURE = 0.2
+#: of scores, in units of the last place
+_ROUNDING = 4.0
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,9 @@ class DSGNovelty(UnpolishedDSG):
     changed for the m-th time; from c = 0.1 to 0.3 they came within 1.2 % of the minimum after 32 of them, and
     with c = 1 within 9 % only (measured).
 
+    Few rows need no steps: ``polish="exact"`` finds the minimiser over all features by its dual, see
+    :func:`~distkern.solvers._dsg.one_class.exact_novelty`.
+
     The paper makes steps in tau too, tau <- tau - gamma (mean[f < tau] - nu), with which that share is
     noisy. Here tau is the minimiser itself, the nu-quantile of f: of the batch in a step, whose slopes then
     sum to -nu B, and in the end of all rows, see :func:`~distkern.solvers.quantiles.quantiles_of_scores`.
@@ -54,7 +61,12 @@ class DSGNovelty(UnpolishedDSG):
 
     Parameters
     ----------
-    those of :class:`~distkern.solvers.dsg.DSG`, but for polishing, which needs a loss without kinks
+    those of :class:`~distkern.solvers.dsg.DSG`, but for sweeps, which need a loss without kinks
+
+    Raises
+    ------
+    InputError
+        If an exact polish is asked for with more than 2,048 rows.
     """
 
     nu: float = parameter(
@@ -64,9 +76,18 @@ class DSGNovelty(UnpolishedDSG):
     )
     n_features: int = redeclared(DSGSettings, "n_features", 2048)
     block_size: int = redeclared(DSGSettings, "block_size", 256)
+    polish: str | None = parameter(
+        None,
+        Words("exact"),
+        NOTHING,
+        help=f"exact: the minimiser over all n_features, of at most {MOST_EXACT_ROWS} rows; steps are then "
+        "made, before it, only where steps_per_stage asks for some",
+    )
 
     name = "dsg_novelty"
     starts_at_zero = False
+    # a dual ends where rows on the margin are told apart in single precision: at 10^-5 or so (measured)
+    polish_tolerance = 1e-3
 
     def state_type(self) -> type[NoveltyState]:
         return NoveltyState
@@ -85,6 +106,20 @@ class DSGNovelty(UnpolishedDSG):
     def curvature(self) -> float:
         return _CURVATURE
 
+    def n_steps(self, problem: Problem) -> int:
+        if self.polish == "exact" and self.steps_per_stage is None:
+            return 0
+        return super().n_steps(problem)
+
+    def check_rows(self, n_rows: int) -> None:
+        """Refuse more rows than an exact polish is for."""
+        if self.polish == "exact" and n_rows > MOST_EXACT_ROWS:
+            raise InputError(
+                f"'exact' is for at most {MOST_EXACT_ROWS} rows, not {n_rows}",
+                where="polish",
+                mend="leave it out",
+            )
+
     def risk_at(self, state: DSGState) -> Risk:
         assert isinstance(state, NoveltyState)
         return with_threshold(self.risk, state.threshold)
@@ -98,11 +133,11 @@ class DSGNovelty(UnpolishedDSG):
         return replace(measures, extra=measures.extra | {"threshold": state.threshold})
 
     def outline(self, problem: Problem) -> list[Outline]:
-        cost, stages = self.scoring_cost(problem), self._n_stages(problem)
+        cost, stages = self.scoring_cost(problem), self._n_stages(problem) + self._polishing_stages
         return [*super().outline(problem), *quantiles_outline(problem, cost, 1, stages)]
 
     def _completed(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
-        if state.step == 0:
+        if state.n_blocks == 0:
             return state
         assert isinstance(state, NoveltyState)
         model = self.model(problem, state)
@@ -114,7 +149,20 @@ class DSGNovelty(UnpolishedDSG):
             self.scoring_cost(problem),
             sampled=not self.finished(state),
         )
+        # the row that the threshold is the score of is not below it, however its score is rounded
+        threshold -= _ROUNDING * np.finfo(problem.dtype).eps * abs(threshold)
         return replace(state, threshold=float(threshold))
+
+    def _check_polish(self) -> None:
+        """There is nothing that a dual needs of the loss or of how many features there are."""
+
+    def _polished(self, problem: Problem, state: DSGState) -> Steps[tuple[Array, int, float]]:
+        basis = self.basis(problem, state.gamma)
+        coefficients, gap = yield from exact_novelty(problem, self.risk, basis, self.nu)
+        return coefficients, 1, gap
+
+    def _polish_outline(self, problem: Problem) -> list[Outline]:
+        return [Outline(gathering(problem, self.basis(problem, 1.0)))] if self.polish else []
 
     def _steps(self, problem: Problem, operand: Operand | None) -> Batches:
         # two messages for each batch: for its predictions, and for its slopes at the best threshold
@@ -134,12 +182,8 @@ class NoveltyGrowth(Growth):
         look = yield from self._ask(t, (), gram=False, values=True)
         assert look.values is not None
         scores, weights = look.values.T
-        share = self._settings.nu * float(weights.sum())
-        order = np.argsort(scores, kind="stable")
-        place = int(np.searchsorted(np.cumsum(weights[order]), share))
-        threshold = float(scores[order[min(place, len(order) - 1)]])
-        below, tied = (float(weights[chosen].sum()) for chosen in (scores < threshold, scores == threshold))
-        self._risk = with_threshold(self._settings.risk, threshold, max(share - below, 0.0) / tied)
+        threshold, at_threshold = best_threshold(scores, weights, self._settings.nu)
+        self._risk = with_threshold(self._settings.risk, threshold, at_threshold)
 
 
 def with_threshold(risk: Risk, threshold: float, at_threshold: float = 0.0) -> Risk:

@@ -17,7 +17,10 @@ from small import most_classes, small, taken
 #: words that choose functions, and no passes, and what is of arrays alone
 FUNCTIONS = {"features", "loss", "kernel", "sampler", "dtype"}
 #: settings that decide which passes there are, beside words and switches
-NUMBERS = ({"diameter": 0.5, "n_landmarks": None, "landmarks": "coverage"},)
+NUMBERS = (
+    {"diameter": 0.5, "n_landmarks": None, "landmarks": "coverage"},
+    {"polish": "exact", "steps_per_stage": None},
+)
 #: sweeps until a radius is found, Newton steps until the minimum: how many is not known before
 ESTIMATED = {"coverage", "gradient", "Hessian product"}
 ALGORITHMS = algorithms()

@@ -5,13 +5,16 @@ from __future__ import annotations
 import dask.array as da
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 from sklearn.svm import OneClassSVM
 
 import distkern as dk
 from distkern.common.errors import InputError
 from distkern.engine.executors import open_executor
 from distkern.runs.evaluation import evaluate_split
+from distkern.solvers import dsg_novelty
 from distkern.storage.ingest import write_dataset
+from distkern.storage.places import place_of
 
 
 def rows(n=1200, seed=0):
@@ -26,6 +29,135 @@ def detector(**given):
     return dk.DSGNoveltyDetector(
         **{"gamma": 0.3, "n_features": 512, "block_size": 128, "random_state": 0, **given}
     )
+
+
+def test_few_rows_have_the_scores_of_the_exact_machine_however_small_nu_is():
+    X, nu = np.random.default_rng(1).normal(size=(600, 5)), 0.01
+    model = dk.DSGNoveltyDetector(nu=nu, scale="none", random_state=1).fit(X)
+    exact = OneClassSVM(gamma=model.gamma_, nu=nu, tol=1e-6).fit(X)
+    f = exact.score_samples(X) / (len(X) * nu)
+    assert spearmanr(model.score_samples(X), f)[0] > 0.99
+    least = -0.5 * nu * exact.dual_coef_[0] @ f[exact.support_] / (len(X) * nu)
+    assert model.history_[-1]["objective"] == pytest.approx(least, rel=0.005)
+    assert model.found_ == {"polish": "exact", "n_features": 8192, "sampler": "quasi_monte_carlo"}
+    assert (len(model.history_), model.ended_) == (2, "converged")
+
+
+def test_polish_is_exact_whatever_the_unit_of_the_kernel_and_the_weights():
+    """No descent from the model of the dual: the objective at the best threshold is a minimum."""
+    X, weights = rows(300), np.random.default_rng(2).integers(1, 5, 300)
+    for given in ({}, {"kernel": "polynomial", "n_features": 256}, {"block_size": 512}):
+        model = detector(nu=0.1, **given).fit(X / 4, sample_weight=weights)
+        z, a = model.basis(np.float64).values(X / 4), model.coef_[:, 0]
+        blocks = z.shape[1] // min(model.block_size, model.value("n_features"))
+        s = weights / weights.mean()
+
+        def objective(a, z=z, blocks=blocks, s=s):
+            f = z @ a
+            order = np.argsort(f)
+            tau = f[order[np.searchsorted(np.cumsum(s[order]), 0.1 * 300)]]
+            return s @ np.maximum(0, tau - f) / 300 - 0.1 * tau + 0.05 * blocks * a @ a
+
+        here = objective(a)
+        assert model.history_[-1]["objective"] == pytest.approx(here, rel=1e-5)
+        generator = np.random.default_rng(0)
+        for step in (0.3, 0.01):
+            for _ in range(20):
+                towards = z[generator.integers(300)] - z[generator.integers(300)]
+                assert objective(a + step * np.abs(a).max() * towards) > here - 1e-4 * abs(here)
+        assert objective(1.01 * a) > here
+        assert objective(0.99 * a) > here
+
+
+def test_weights_are_repeats_of_an_exact_polish():
+    X, often = rows(300), np.random.default_rng(1).integers(1, 4, 300)
+    weighted = detector(nu=0.05).fit(X, sample_weight=often)
+    repeated = detector(nu=0.05, gamma=0.3).fit(np.repeat(X, often, axis=0))
+    np.testing.assert_allclose(weighted.score_samples(X), repeated.score_samples(X), rtol=1e-4)
+
+
+def test_the_share_is_right_of_many_rows_on_the_margin_in_single_precision():
+    X = np.random.default_rng(0).normal(size=(1000, 20)).astype(np.float32)
+    model = dk.DSGNoveltyDetector(nu=0.05, scale="none", n_features=2048, random_state=0).fit(X)
+    assert 0.04 < np.mean(model.predict(X) < 0) <= 0.05
+
+
+@pytest.fixture(scope="module")
+def few_rows(tmp_path_factory):
+    """A data set in six shards, and a function that fits to it on an executor."""
+    X = rows(500).astype(np.float32)
+    made = write_dataset([(X, None)], tmp_path_factory.mktemp("few") / "d", task="none", rows_per_shard=90)
+
+    def fitted(executor, **how):
+        return detector(nu=0.05, n_features=256).fit_with(made.train, executor=executor, **how)
+
+    with open_executor("synchronous") as executor:
+        return fitted, fitted(executor).coef_
+
+
+@pytest.mark.parametrize("name", ["threads", pytest.param("local", marks=pytest.mark.slow)])
+def test_an_exact_polish_has_the_same_bits_on_every_executor(name, few_rows):
+    fitted, coefficients = few_rows
+    with open_executor(name, workers=2) as executor:
+        np.testing.assert_array_equal(fitted(executor).coef_, coefficients)
+
+
+def test_an_interrupted_polish_goes_on_to_the_same_bits(few_rows, tmp_path, monkeypatch):
+    fitted, coefficients = few_rows
+
+    def interrupted(*given):
+        raise KeyboardInterrupt
+        yield
+
+    folder = place_of(tmp_path / "checkpoints")
+    with open_executor("synchronous") as executor:
+        with monkeypatch.context() as patch:
+            patch.setattr(dsg_novelty, "exact_novelty", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                fitted(executor, checkpoints=folder)
+        again = fitted(executor, checkpoints=folder, resume=True)
+    np.testing.assert_array_equal(again.coef_, coefficients)
+
+
+QUASI = {"sampler": "quasi_monte_carlo"}
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"kernel": "polynomial"}, {"polish": "exact", "n_features": 8192, "sampler": "monte_carlo"}),
+        ({"polish": None, "n_features": 64}, QUASI),
+        ({"steps_per_stage": 200, "stages": 2}, {"polish": None, "n_features": 2048, **QUASI}),
+        ({"n_features": 64, "sampler": "orthogonal", "polish": "exact"}, {}),
+    ],
+)
+def test_what_rows_and_kernel_decide_is_kept_with_the_model(given, found, tmp_path):
+    X = rows(100)
+    model = dk.DSGNoveltyDetector(scale="none", random_state=0, **given).fit(X)
+    assert model.found_ == found
+    polished = model.value("polish") == "exact"
+    assert (model.history_[-1]["steps"] == 0) is polished
+    if polished:
+        assert len(model.coef_) == model.value("n_features")
+    model.save(tmp_path / "m")
+    loaded = dk.load_model(tmp_path / "m")
+    assert loaded.found_ == found
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+
+
+def test_a_sampler_that_the_kernel_has_not_is_refused():
+    with pytest.raises(InputError, match="sampler quasi_monte_carlo is not for kernel polynomial"):
+        dk.DSGNoveltyDetector(kernel="polynomial", **QUASI).fit(rows(50))
+
+
+def test_more_rows_are_for_steps():
+    X = rows(2049).astype(np.float32)
+    model = detector(n_features=64, block_size=64, stages=1).fit(X)
+    assert model.found_["polish"] is None
+    assert model.history_[-1]["steps"] == 32
+    with pytest.raises(InputError, match="polish: 'exact' is for at most 2048 rows, not 2049; leave it out"):
+        detector(polish="exact").fit(X)
+    assert detector(polish="exact", n_features=64).fit(X[1:]).history_[-1]["steps"] == 0
 
 
 @pytest.mark.parametrize("nu", [0.05, 0.2])
