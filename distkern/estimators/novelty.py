@@ -64,7 +64,7 @@ class DSGNoveltyDetector(OutlierMixin, AbstractDSG):  # type: ignore[misc]
     training rows, and at most that, lies below tau: exactly of up to 16,384 rows, and within about 10^-5 of
     more. Labels are not looked at, and data sets may have any or none (``distkern shard --task none``).
 
-    The model of up to 2,048 rows is exact in the span of 8,192 random features (``polish``), whose scores have
+    The model of up to 2,048 rows is exact in the span of 8,192 random features (``polish``). Its scores have
     a rank correlation of .99 or more with those of the kernel's own machine (measured for nu from .01 to .5).
     Steps make that of more rows, over 2,048 features, and at a small ``nu`` these are most of its error: f is
     then a sum over about n nu rows far from the others, with errors of kernel values of n_features^-1/2, and
