@@ -36,6 +36,7 @@ SETTINGS = {
     "norma": {"step_decay": 1.0, "max_support": 200, "stages": 1, "gamma": 0.2},
     "dsg_density_ratio": {"n_features": 128, "block_size": 32, "batch_size": 256, "gamma": 0.2},
     "svrg": {"n_features": 64, "batch_size": 32, "stages": 1, "precondition": False, "gamma": 0.2},
+    "newton": {"n_landmarks": 64, "nu": 1e-4, "gamma": 0.2},
 }
 CLASSIFIERS = members("distkern.estimators", AbstractClassifier)
 every_classifier = pytest.mark.parametrize(
