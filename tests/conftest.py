@@ -64,14 +64,29 @@ def datasets() -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def local_workers() -> Iterator[AbstractExecutor]:
-    """Two worker processes on this host, for the tests of a file that leave them alive.
+#: worker processes on this host that files of one folder share, because they take seconds to start
+_shared_workers: list[AbstractExecutor] = []
 
-    Other files may measure the memory of this process, in which their scheduler is.
+
+@pytest.fixture(scope="module")
+def local_workers() -> AbstractExecutor:
+    """Two worker processes on this host, for tests that leave them alive and as they are.
+
+    They end with the last test of a folder: other folders may measure the memory of this process, in which
+    their scheduler is.
     """
-    with open_executor("local", workers=2) as opened:
-        yield opened
+    if not _shared_workers:
+        _shared_workers.append(open_executor("local", workers=2))
+    return _shared_workers[0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """What a test leaves is torn down first, then the workers where the next test is of another folder."""
+    yield
+    if nextitem is None or nextitem.path.parent != item.path.parent:
+        while _shared_workers:
+            _shared_workers.pop().close()
 
 
 @pytest.fixture(scope="module")
