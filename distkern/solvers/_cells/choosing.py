@@ -147,7 +147,9 @@ class Given:
         outcomes = {}
         for found in record:
             kernel = replace(kernels[found["kernel"]], width=found["width"])
-            choice = replace(maps[found["map"]], rounds=_METRIC_ROUNDS)
+            choice = maps[found["map"]]
+            # whole matrices fit few rows too closely in more rounds
+            choice = replace(choice, rounds=1 if choice.is_full else _METRIC_ROUNDS)
             setting = Setting(choice, kernel, cost or found["cost"])
             outcomes[setting] = Outcome(np.array([found["score"]]), 1.0, None)
         return Ranking(outcomes)
@@ -165,9 +167,9 @@ class Given:
         maps: dict[MapChoice, RowMap] = {}
         for number, n_kinds in enumerate((FIRST_KINDS, LAST_KINDS)):
             leaders = ranking.leaders(n_kinds)
-            if not number and not any(one.map == cutting for one in leaders):
-                leaders.append(ranking.cutting)
             if number == 0:
+                # they cut cells, and gain more than others where rows are nearer
+                leaders = list(dict.fromkeys([*leaders, ranking.cutting, *ranking.best_of_city_block]))
                 maps = yield from learned(layout, sampled, [one.map for one in leaders], layout.metric_rows)
                 cut = yield from arena.cut(maps[cutting], 0)
             elif layout.is_tuned and layout.learns_again:
@@ -177,7 +179,14 @@ class Given:
                 ]
                 maps |= yield from learned(layout, sampled, [one.map for one in leaders], MORE_METRIC_ROWS)
             trials = [
-                around(one, maps[one.map], number, is_wide=self.gamma == "auto", has_costs=self.C == "auto")
+                around(
+                    one,
+                    maps[one.map],
+                    number,
+                    is_wide=self.gamma == "auto",
+                    has_costs=self.C == "auto",
+                    quadratic=layout.quadratic,
+                )
                 for one in leaders
             ]
             ranking = ranking.then((yield from arena.tried(number, cut, trials)))

@@ -41,7 +41,7 @@ from distkern.solvers._cells.moving import (
     sums_of_zero,
 )
 from distkern.solvers._cells.place import Places
-from distkern.solvers._cells.ranking import MOST_KINDS, ROUNDS
+from distkern.solvers._cells.ranking import MOST_COSTS, MOST_KINDS, MOST_SETTINGS
 from distkern.solvers._cells.sizes import LEAST_TUNED, Sizes
 from distkern.solvers._cells.tree import Overlap, Tree
 from distkern.solvers._cells.trials import (
@@ -68,9 +68,6 @@ _FITTING_BYTES = 32 * MIB
 _PLACED = 4.0
 #: every so manyth bucket of them has the first round
 _FIRST_ROUND = 3
-#: costs and settings of a round, at most
-_MOST_COSTS = max(len(costs) for _, costs in ROUNDS)
-_MOST_SETTINGS = MOST_KINDS * max(len(widths) * len(costs) for widths, costs in ROUNDS)
 
 
 @dataclass(frozen=True)
@@ -173,16 +170,15 @@ class Layout(Sizes):
     ) -> Each:
         """The machines of a round on the sample, each trial in a task."""
         problem, sample = self.problem, self._sample_bytes
-        n_settings = max(len(widths) * len(costs) for widths, costs in ROUNDS)
         workspace = trial_bytes(
-            *sizes, n_settings, problem.n_features, problem.n_outputs, _MOST_COSTS, quadratic=self.quadratic
+            *sizes, MOST_SETTINGS, problem.n_features, problem.n_outputs, MOST_COSTS, quadratic=self.quadratic
         )
         maps = MOST_KINDS * self.map_bytes
         cost = Cost(
             workspace_bytes=workspace,
             process_bytes=sample + maps,
             driver_bytes=4 * sample + 2 * maps,
-            result_bytes=MIB + 8 * n_settings * sizes[1],
+            result_bytes=MIB + 8 * MOST_SETTINGS * sizes[1],
             # loops that were compiled for other trials stay
             compiled=True,
         )
@@ -293,12 +289,12 @@ class Layout(Sizes):
         # rows of a bucket as they are and in the coordinates in which they are cut; those of a cell, mapped
         mapped = self.bucket_rows + self.tuned_rows
         cost = Cost(
-            workspace_bytes=self._solving_bytes(self.tuned_rows, n_costs=_MOST_COSTS)
+            workspace_bytes=self._solving_bytes(self.tuned_rows, n_costs=MOST_COSTS)
             + mapped * n_features * (8 + self.problem.dtype.itemsize),
             process_bytes=maps,
             driver_bytes=2 * maps + 2 * self._sample_bytes,
             # of each setting the losses of what is held out of a bucket's cells
-            result_bytes=8 * _MOST_SETTINGS * (self.bucket_rows // 4),
+            result_bytes=8 * MOST_KINDS * MOST_SETTINGS * (self.bucket_rows // 4),
             compiled=True,
         )
         store = None if operand is None else self._store(name)

@@ -20,7 +20,11 @@ Array = NDArray[np.float64]
 _CERTAIN = 2.0
 #: factors of the widths and costs of both rounds: around what the best ridge machines have, whose rows are
 #: farther apart, and of the best kinds of these around what was best there
-ROUNDS = (((3.0, 1.0, 0.58, 1 / 3, 1 / 9), (1.0,)), ((1.73, 1.0, 0.58), (1 / 3, 1.0, 3.0)))
+ROUNDS = (((3.0, 1.0, 1 / 3, 1 / 9), (1.0,)), ((1.73, 1.0, 0.58), (1 / 3, 1.0, 3.0)))
+#: costs of the first round of the square loss, whose targets may have little noise
+_QUADRATIC_COSTS = (1.0, 10.0, 100.0)
+#: costs and settings of a trial, at most
+MOST_COSTS, MOST_SETTINGS = 3, 12
 #: kinds of settings, which are a map and a kernel, that have the first round, and the second
 FIRST_KINDS, LAST_KINDS = 3, 2
 #: by the numbers that are learned
@@ -101,6 +105,12 @@ class Ranking:
         return leaders_of(self._open, n_kept)
 
     @property
+    def best_of_city_block(self) -> list[Setting]:
+        """The best setting with distances in the 1-norm: it gains more than others where rows are nearer."""
+        found = [setting for setting in leaders_of(self._open, len(self._open)) if not _is_euclidean(setting)]
+        return found[:1]
+
+    @property
     def cutting(self) -> Setting:
         """That of the best map, but for whole metrics where there are others: they are good on few rows by
         luck.
@@ -120,13 +130,17 @@ class Ranking:
         return {key: found for key, found in self.outcomes.items() if key.map.family != self.refused}
 
 
-def around(setting: Setting, fitted: RowMap, number: int, *, is_wide: bool, has_costs: bool) -> Trial:
+def around(
+    setting: Setting, fitted: RowMap, number: int, *, is_wide: bool, has_costs: bool, quadratic: bool = False
+) -> Trial:
     """The trial of a round: kernels of other widths, and other C, unless they are given.
 
     A kernel that is wider than three times the best of the ridge machines is, but for a constant, the same
     function of C over its width, and slow to solve.
     """
     widths, costs = ROUNDS[number]
+    if quadratic and not number:
+        costs = _QUADRATIC_COSTS
     kernels = tuple(
         replace(setting.kernel, width=_rounded(setting.kernel.width * width))
         for width in (widths if is_wide else (1.0,))
@@ -159,8 +173,8 @@ def _is_plain(setting: Setting) -> bool:
 
 #: kinds of settings that are less work or learn fewer numbers, each of the one before
 SIMPLE = (_is_euclidean, _is_diagonal, _is_plain)
-#: kinds of a round, at most: the best, simpler ones, and the one by which cells are cut
-MOST_KINDS = max(FIRST_KINDS, LAST_KINDS) + len(SIMPLE) + 1
+#: kinds of a round, at most: the best, simpler ones, one in the 1-norm, and the one by which cells are cut
+MOST_KINDS = max(FIRST_KINDS, LAST_KINDS) + len(SIMPLE) + 2
 
 
 def leaders_of(outcomes: dict[Setting, Outcome], n_kept: int) -> list[Setting]:
