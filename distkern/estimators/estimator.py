@@ -42,7 +42,7 @@ from distkern.engine.stopping import Callback, Stopping
 from distkern.engine.workplace import RunWorkplace
 from distkern.estimators.given import training_data
 from distkern.estimators.held_out import held_out_rows
-from distkern.estimators.mapped import arrays_of, map_choice, map_of, mapped, mapping
+from distkern.estimators.mapped import arrays_of, map_choices, map_of, mapped, mapping
 from distkern.estimators.precision import OfPrecision
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.monitor.history import History
@@ -287,8 +287,8 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
             rows = rescaled(data, self._own_scale(data), self.value("dtype"), executor)
             data, self.dtype_, self.found_ = rows.data, rows.data.source.dtype, {**self.found_, **rows.found}
             problem = replace(problem, dtype=self.dtype_, notes=(*problem.notes, *rows.notes))
-            seen = mapped(data, self._map_choice(data), problem, executor)
-            self.map_ = seen.map
+            seen = mapped(data, self._map_choices(data), problem, executor)
+            self.map_, self.found_ = seen.map, {**self.found_, **seen.found}
             solver = searched(solver, self.open_names(), problem)
             self.n_features_in_ = problem.n_features if self.table_ is None else len(self.table_.columns)
             self.scaling_ = data.scaling
@@ -310,16 +310,16 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         self._keep(outcome.state)
         return self
 
-    def _map_choice(self, data: TrainingData) -> MapChoice | None:
-        return map_choice(self.row_scale(), self.row_metric(), data.source)
+    def _map_choices(self, data: TrainingData) -> tuple[MapChoice, ...]:
+        return map_choices(self.row_scale(), self.row_metric(), data.source)
 
     def _own_scale(self, data: TrainingData) -> str:
         """The scaling of columns that is wanted before a map, which scales by itself."""
-        return self.row_scale() if self._map_choice(data) is None else "none"
+        return "none" if self._map_choices(data) else self.row_scale()
 
     def preparing(self, data: TrainingData, problem: Problem) -> list[Outline]:
         """The passes before those of the solver, for a plan."""
-        return [*spreading(data, self._own_scale(data)), *mapping(self._map_choice(data), problem)]
+        return [*spreading(data, self._own_scale(data)), *mapping(self._map_choices(data), problem)]
 
     def choosing_bytes(self, data: TrainingData) -> int:
         """What the driver takes to choose before the first pass, for a plan."""
@@ -328,7 +328,7 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
     def as_read(self, data: TrainingData, split: Split) -> AbstractSource:
         """How a run may read a split of the data, for its plan."""
         read = as_planned(data, self._own_scale(data))(split)
-        return read if self._map_choice(data) is None else ScaledSource(read, Scaling())
+        return ScaledSource(read, Scaling()) if self._map_choices(data) else read
 
     def check_parameters(self) -> None:
         """Refuse hyperparameters of the wrong kind or out of range.

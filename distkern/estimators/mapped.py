@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.common.held_out import parted
 from distkern.common.parameters import AUTO
 from distkern.common.types import AbstractSource, Block
 from distkern.engine.drive import Driver
@@ -26,17 +27,21 @@ from distkern.maps.transform import TRANSFORMS
 from distkern.passes import Outline, Reduce
 from distkern.runs.data import TrainingData
 from distkern.runs.scaled import ScaledSource
+from distkern.search.ladder import best_map, maps_of, memory_of
+from distkern.search.machines import Rows
 from distkern.solvers.base import Problem
 from distkern.solvers.sample import sample_of, sampling
 
 #: rows that a map is learned from, and rounds of its metric
 MAP_ROWS, ROUNDS = 2000, 2
+#: of fewer rows the first map is taken
+FEW = 60
 #: of the arrays of a model that are its map's
 _PREFIX = "map."
 
 
-def map_choice(scale: str, metric: str | None, source: AbstractSource) -> MapChoice | None:
-    """The map that is wanted, if one is: a metric, or a transform that no scaling is.
+def map_choices(scale: str, metric: str | None, source: AbstractSource) -> tuple[MapChoice, ...]:
+    """The maps that are wanted, to choose from: metrics, or transforms that no scaling is.
 
     Raises
     ------
@@ -44,7 +49,7 @@ def map_choice(scale: str, metric: str | None, source: AbstractSource) -> MapCho
         If rows are sparse, whose zeros would become numbers, or the scaling is none that goes with a metric.
     """
     if metric is None and scale not in ("normal", "ranks"):
-        return None
+        return ()
     if source.is_sparse:
         name = "scale" if metric is None else "metric"
         raise InputError(
@@ -52,16 +57,20 @@ def map_choice(scale: str, metric: str | None, source: AbstractSource) -> MapCho
             where=name,
             mend=f"leave {name} out, or give dense rows",
         )
-    scale = "standard" if scale == AUTO else scale
-    if scale not in TRANSFORMS:
+    known = maps_of(source.n_features) if metric == AUTO else []
+    if scale == AUTO:
+        transforms: list[Any] = list(dict.fromkeys(choice.transform for choice in known)) or ["standard"]
+    else:
+        transforms = [scale]
+    if not set(transforms) <= set(TRANSFORMS):
         raise InputError(
             f"is {scale!r}, and metrics are learned of standardised columns, their normal quantiles or ranks",
             where="scale",
             mend="set it to standard, normal, ranks or none, or leave it out",
         )
-    transform: Any = scale
-    kind: Any = metric or "none"
-    return MapChoice(transform, kind, ROUNDS)
+    given: list[Any] = [metric or "none"]
+    kinds = list(dict.fromkeys(choice.metric for choice in known)) or given
+    return tuple(MapChoice(transform, kind, ROUNDS) for kind in kinds for transform in transforms)
 
 
 @dataclass(frozen=True)
@@ -72,10 +81,12 @@ class Mapped:
     ----------
     source : whose rows are mapped whenever they are read
     map : of the rows, if there is one
+    found : what was chosen for hyperparameters that are "auto", by name
     """
 
     source: AbstractSource
     map: RowMap | None = None
+    found: Mapping[str, Any] = field(default_factory=dict)
 
     def held_out(self, source: AbstractSource) -> AbstractSource:
         """Other rows, which were scaled as the training rows were, mapped as they are."""
@@ -83,38 +94,61 @@ class Mapped:
 
 
 def mapped(
-    data: TrainingData, choice: MapChoice | None, problem: Problem, executor: AbstractExecutor
+    data: TrainingData, choices: Sequence[MapChoice], problem: Problem, executor: AbstractExecutor
 ) -> Mapped:
-    """Training data with a map in front, learned from 2,000 rows of them in one pass."""
-    if choice is None:
+    """Training data with a map in front, learned from 2,000 rows of them in one pass.
+
+    Of several the one is taken that the ladder's best machine over centres has on a third of these rows, or
+    the first of those that cannot be told from it.
+    """
+    if not choices:
         return Mapped(data.source)
     rows: Block = Driver({"train": data.source}, executor).measure(_sampling(problem))
-    found = learned_map(choice, rows, problem)
-    return Mapped(ScaledSource(data.source, found), found)
-
-
-def learned_map(choice: MapChoice, rows: Block, problem: Problem) -> RowMap:
-    """From rows in any order."""
     order = np.random.default_rng(problem.seed).permutation(rows.n_rows)[:MAP_ROWS]
-    some = rows.take(order)
+    some, found = rows.take(order), {}
+    choice = choices[0]
+    if len(choices) > 1:
+        choice = _chosen(choices, some, problem)
+        found = {"metric": None if choice.metric == "none" else choice.metric, "scale": choice.transform}
+    learned = learned_map(choice, some, problem)
+    return Mapped(ScaledSource(data.source, learned), learned, found)
+
+
+def _chosen(choices: Sequence[MapChoice], rows: Block, problem: Problem) -> MapChoice:
+    """The best map by rows that are held out of these, which are in random order."""
+    n_classes = len(problem.class_shares)
+    codes = np.asarray(rows.targets) if n_classes else None
+    n_learned = 2 * rows.n_rows // 3
+    if rows.targets is None or rows.n_rows < FEW:
+        return choices[0]
+    part = parted(rows.features, codes, problem.seed, n_learned, rows.n_rows)
+    several = [len(side) and np.ptp(np.asarray(rows.targets)[side]) > 0 for side in part]
+    return best_map(Rows.of(rows, n_classes, None), part, choices) if all(several) else choices[0]
+
+
+def learned_map(choice: MapChoice, some: Block, problem: Problem) -> RowMap:
+    """From rows in random order."""
     # without targets there is no metric, and nothing to pull rows apart
     given = np.zeros(some.n_rows) if some.targets is None else np.asarray(some.targets)
     targets = pulled_targets(given, len(problem.class_shares))
     return RowMap.fit(choice, np.asarray(some.features), targets)
 
 
-def mapping(choice: MapChoice | None, problem: Problem) -> list[Outline]:
+def mapping(choices: Sequence[MapChoice], problem: Problem) -> list[Outline]:
     """The pass that :func:`mapped` makes, if it makes one, with what is learned from its result."""
-    return [] if choice is None else [Outline(_sampling(problem, choice))]
+    return [Outline(_sampling(problem, choices))] if choices else []
 
 
-def _sampling(problem: Problem, choice: MapChoice | None = None) -> Reduce[Block]:
+def _sampling(problem: Problem, choices: Sequence[MapChoice] = ()) -> Reduce[Block]:
     sample = sample_of(problem, MAP_ROWS)
     n_rows = min(problem.n_rows, sample.rows_per_block * len(sample.blocks))
     n_bytes = n_rows * (problem.row_bytes + 16)
     learning = 0
-    if choice is not None:
-        learning = fitting_bytes(choice, n_rows, problem.n_features, max(len(problem.class_shares), 1))
+    if choices:
+        n_outputs = max(len(problem.class_shares), 1)
+        learning = max(fitting_bytes(choice, n_rows, problem.n_features, n_outputs) for choice in choices)
+    if len(choices) > 1:
+        learning = max(learning, memory_of(n_rows, problem.n_features, 0))
     return sampling("sample for the map", problem, sample, 2 * n_bytes + learning)
 
 

@@ -201,6 +201,23 @@ def exact_machines(
     return list(best.values())
 
 
+def best_map(
+    rows: Rows, part: tuple[NDArray[np.intp], NDArray[np.intp]], maps: Sequence[MapChoice]
+) -> MapChoice:
+    """The map of the best machine over centres, or the first of those that are not worse by more than chance.
+
+    Parameters
+    ----------
+    part : rows to learn from, in random order, and rows that are held out
+    maps : those that are tried, the simplest first
+    """
+    learned, asked = part
+    tried = _over_centres([_Fold(rows.part(learned), rows.part(asked))], maps, KERNELS[:1])
+    best = {choice: _best([one for one in tried if one.setting.map == choice]) for choice in maps}
+    least = _best(list(best.values()))
+    return next(choice for choice, one in best.items() if not is_better(least, one))
+
+
 def _over_centres(
     folds: Sequence[_Fold],
     maps: Sequence[MapChoice],

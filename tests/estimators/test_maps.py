@@ -53,6 +53,30 @@ def rows(n_rows: int = 600, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X.astype(np.float32), y
 
 
+def test_the_metric_and_the_scale_are_chosen_by_rows_that_are_held_out(tmp_path: Path) -> None:
+    X, y = rows(2000)
+    test, truth = rows(4000, 1)
+    given = {"loss": "logistic", "random_state": 0}
+    plain = NewtonClassifier(**given).fit(X, y)
+    model = NewtonClassifier(metric="auto", **given).fit(X, y)
+    assert (model.found_["metric"], model.found_["scale"]) == ("diagonal", "normal")
+    losses = [log_loss(truth, each.predict_proba(test)) for each in (plain, model)]
+    assert losses[1] < 0.2 * losses[0]
+    same = NewtonClassifier(metric="diagonal", scale="normal", **given).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, same.coef_)
+    model.save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.decision_function(test), model.decision_function(test))
+    assert loaded.found_["metric"] == "diagonal"
+    # what is given stays, and what gains nothing is not taken
+    ranks = NewtonClassifier(metric="auto", scale="ranks", **given).fit(X, y)
+    assert (ranks.found_["metric"], ranks.found_["scale"]) == ("diagonal", "ranks")
+    noise = np.random.default_rng(0).integers(0, 2, len(X))
+    assert NewtonClassifier(metric="auto", scale="ranks", **given).fit(X, noise).found_["metric"] is None
+    few = NewtonClassifier(metric="auto", **given).fit(X[:20], y[:20])
+    assert few.found_["metric"] is None
+
+
 def test_a_metric_and_quantiles_find_what_matters() -> None:
     X, y = rows(2000)
     test, truth = rows(4000, 1)
