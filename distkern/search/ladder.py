@@ -25,8 +25,8 @@ Array = NDArray[np.float64]
 #: exp(-|x - y| / b), the Laplacian of the Euclidean distance, is the Matern kernel of smoothness 1/2
 MATERN = Kernel("matern", parameters=(("smoothness", 0.5),))
 LAPLACIAN, GAUSSIAN = Kernel("laplacian"), Kernel("rbf")
-#: those that are tried; all maps are tried with the first
-KERNELS = (MATERN, GAUSSIAN, LAPLACIAN)
+#: those that are tried; all maps are tried with the first two, because which is best depends on the kernel
+KERNELS, _COARSE = (MATERN, GAUSSIAN, LAPLACIAN), 2
 #: of the sum of the losses of rows of weight 1
 RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
 #: of exact machines of real targets, which may have little noise
@@ -129,11 +129,11 @@ def climb(
 
     1. Linear machines.
     2. Machines over 384 centres that learn from up to 3,000 rows: every transform of the columns with every
-       metric, then the best two of these maps with all kernels and widths, the second only if chance may
-       have put it there.
-    3. The best exact machine of 1,000 rows with these maps on up to ``exact_rows``, and beside it the best
-       machines over as few of its rows as 1,024 centres are of all rows, in the root: what more functions
-       gain. Where all rows may be centres, this rung is left out.
+       metric and two kernels, then the best two of these maps with all kernels and widths, the second only
+       if chance may have put it there.
+    3. Exact machines of 1,000 rows with these maps, of which those that lead in the same way learn from up to
+       ``exact_rows``, and beside the best machines over as few of its rows as 1,024 centres are of all rows,
+       in the root: what more functions gain. Where all rows may be centres, this rung is left out.
 
     A costlier machine is taken where it is better by more than two standard errors of the difference.
 
@@ -152,10 +152,15 @@ def climb(
     n_centres = int(_LANDMARKS * math.sqrt(min(n_learned, exact_rows) / max(n_rows, 1)))
     rungs, chosen = [straight, smooth], smooth
     if n_centres < n_learned:
-        exact = _best(_exact(folds, leading_maps(tried), KERNELS, smooth.kernel.width, _NARROWER))
+        found = _exact(folds, leading_maps(tried), KERNELS, smooth.kernel.width, _NARROWER)
         if n_learned > LADDER_ROWS:
-            own = exact.setting.map, [exact.kernel], [exact.setting.ridge]
-            exact = _best(_joined([fold.over_all_rows(*own, exact_rows) for fold in folds]))
+            own = [(one.setting.map, [one.kernel], [one.setting.ridge]) for one in _leaders(found)]
+            found = [
+                one
+                for setting in own
+                for one in _joined([fold.over_all_rows(*setting, exact_rows) for fold in folds])
+            ]
+        exact = _best(found)
         around = [(exact.setting.map, one) for one in dict.fromkeys((smooth.kernel, exact.kernel))]
         few = _best(_joined([fold.over_centres(around, exact_rows, n_centres) for fold in folds]))
         rungs += [few, exact]
@@ -226,7 +231,7 @@ def _over_centres(
 ) -> list[Tried]:
     """The second rung: all maps with two kernels of their own width, then the best with all."""
     n_features = folds[0].learned.features.shape[1]
-    coarse = [(choice, kernel) for choice in maps for kernel in kernels[:1]]
+    coarse = [(choice, kernel) for choice in maps for kernel in kernels[:_COARSE]]
     tried = _joined([fold.over_centres(coarse) for fold in folds])
     fine = [
         (choice, kernel)
@@ -353,11 +358,16 @@ def _best(tried: Sequence[Tried]) -> Tried:
 
 def leading_maps(tried: Sequence[Tried]) -> list[MapChoice]:
     """The maps of the best settings, without those that are worse than the first by more than chance."""
+    return [one.setting.map for one in _leaders(tried)]
+
+
+def _leaders(tried: Sequence[Tried]) -> list[Tried]:
+    """The best settings of these maps."""
     best: dict[MapChoice, Tried] = {}
     for one in sorted(tried, key=lambda one: one.score):
         best.setdefault(one.setting.map, one)
     several = list(best.values())[:_BEST_MAPS]
-    return [one.setting.map for one in several if one is several[0] or not is_better(several[0], one)]
+    return [one for one in several if one is several[0] or not is_better(several[0], one)]
 
 
 def is_better(costly: Tried, cheap: Tried) -> bool:

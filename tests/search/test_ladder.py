@@ -91,7 +91,7 @@ def test_few_city_block_distances_need_no_compiled_loop(monkeypatch: pytest.Monk
     np.testing.assert_allclose(losses(), compiled, rtol=1e-4, atol=1e-6)
 
 
-def test_of_exact_machines_only_the_best_learns_from_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_exact_machines_those_that_lead_learn_from_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(0)
     features = generator.normal(size=(1800, 2)).astype(np.float32)
     signs = np.sign(np.sin(3.0 * features[:, :1]) + 0.3 * generator.normal(size=(1800, 1)))
@@ -105,5 +105,5 @@ def test_of_exact_machines_only_the_best_learns_from_all_rows(monkeypatch: pytes
 
     monkeypatch.setattr("distkern.search.ladder.over_all_rows", counted)
     climb(rows, parts, 100_000, 0, maps=[MapChoice("none"), MapChoice("standard")])
-    assert settings[1200] == 1
+    assert 1 <= settings[1200] <= 2
     assert settings[1000] >= 30
