@@ -313,7 +313,8 @@ class Search:
                 ranked[place] = replace(one, apart=mean_difference(one.losses, best.losses))
         near = [one for one in ranked if one.is_near] or ranked[:1]
         most = _AS_CHEAP * min(one.work for one in near)
-        chosen = next(one for one in near if one.work <= most)
+        # differences from one that is much like it are surer: a better value may not be near
+        chosen = next(one for one in ranked if one.work <= most and one.rung == best.rung)
         return [chosen, *(one for one in ranked if one is not chosen)]
 
     def _ranked(self, number: int, trials: tuple[Trial, ...], before: Ranked | None) -> Ranked:
