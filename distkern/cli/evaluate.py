@@ -66,9 +66,18 @@ _NAMES = {
     type=options.PLACE,
     help="Write a page: confusion matrix, ROC, precision-recall and calibration curves, or residuals.",
 )
+@options.threshold
 @options.scheduling
 @options.as_json
-def evaluate(model: str, data: str, split: str, html: Place | None, as_json: bool, **where: Any) -> None:
+def evaluate(
+    model: str,
+    data: str,
+    split: str,
+    html: Place | None,
+    threshold: float | str | None,
+    as_json: bool,
+    **where: Any,
+) -> None:
     """Measure a model on a data set: rows, errors, objective, seconds and which classes it takes for which.
 
     Prints one JSON object where standard output is not a terminal, or with --json; with --split both, one of
@@ -85,7 +94,7 @@ def evaluate(model: str, data: str, split: str, html: Place | None, as_json: boo
 
     if html is not None:
         _check_page(html)
-    fitted = load_model(model)
+    fitted = options.with_threshold(load_model(model), threshold)
     names = ["train", "test"] if split == "both" else [split]
     sources = [find_split(data, name) for name in names]
     where = options.where_to_run(sum(source.n_rows * source.row_bytes for source in sources), **where)

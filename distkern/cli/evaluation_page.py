@@ -25,6 +25,8 @@ _STYLES = {"train": 0, "test": 1}
 #: classes whose matrix is drawn, and mistakes of more than a few that are listed
 _MOST_CLASSES, _FEW, _MOST_MISTAKES = 60, 12, 20
 _SHADE = 0.75
+#: probabilities, some of the borders of bins
+_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 _RGB = [" ".join(str(part) for part in bytes.fromhex(colour[1:])) for colour in COLOURS]
 
 
@@ -42,7 +44,7 @@ def evaluation_parts(measured: Mapping[str, Evaluation], heading: str) -> list[s
     shown = table(dict.fromkeys(("", *measured), ""), _escaped(figure_rows(measured)))
     body = [f"<h2>{heading}</h2>", f'<div class="figures">{figures}</div>' if figures else "", shown]
     for name, evaluation in measured.items():
-        body += _classes(name, evaluation)
+        body += [*_classes(name, evaluation), *_thresholds(name, evaluation)]
     return body
 
 
@@ -149,6 +151,23 @@ def _classes(split: str, evaluation: Evaluation) -> list[str]:
         parts.append(f'<p class="quiet">The {len(shown)} of {len(rows):,} classes of lowest recall.</p>')
     parts.append(table(header, (row[1:] for row in shown), "named"))
     return parts
+
+
+def _thresholds(split: str, evaluation: Evaluation) -> list[str]:
+    """What a few thresholds of the probability of the second of two classes give."""
+    told = evaluation.calibration
+    if told is None or len(evaluation.predicted) != 2:
+        return []
+    label = escape(str(evaluation.predicted[1]))
+    header = {
+        "threshold": f"probability of class {label} from which on it is predicted",
+        "recall": f"of the rows of class {label}, those that are said to be of it",
+        "precision": f"of the rows that are said to be of class {label}, those that are",
+        "error": "of all rows, those that are taken for the other class",
+        "balanced accuracy": "mean of the recalls of both classes",
+    }
+    rows = [(f"{at:g}", *map(in_percent, figures)) for at, figures in told.thresholds(_THRESHOLDS).items()]
+    return [f"<h2>Thresholds, {split} rows</h2>", table(header, rows)]
 
 
 def _matrix(evaluation: Evaluation, colour: str) -> str:

@@ -197,12 +197,12 @@ def _names_of(algorithm: str) -> set[str]:
     from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
 
     if algorithm == CHOSEN:
-        return {*CHOICE, "probability", "class_weight"}
+        return {*CHOICE, "probability", "class_weight", "threshold"}
     solver = lookup("distkern.solvers", AbstractSolver, algorithm)  # type: ignore[type-abstract]
     if solver is None:
         raise unknown_name("algorithm", algorithm, [*_solver_names(), CHOSEN])
     metric = set() if algorithm in _WITHOUT_METRIC else {"metric"}
-    return {*hyperparameters_of(solver), "class_weight", "scale"} | metric
+    return {*hyperparameters_of(solver), "class_weight", "threshold", "scale"} | metric
 
 
 def _solver_names() -> list[str]:

@@ -39,6 +39,54 @@ PLACE = PlaceType()
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the facts as one JSON object.")
 
 
+def read_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
+    """The callback of an option that ``parse`` reads; what it refuses is said of the option."""
+
+    def read(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+        try:
+            return None if value is None else parse(value)
+        except InputError as error:
+            raise click.BadParameter(str(error), context, parameter) from None
+
+    return read
+
+
+def _threshold(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+threshold = click.option(
+    "--threshold",
+    metavar="P",
+    callback=read_by(_threshold),
+    help="Predict the second of two classes where its probability is at least P; balanced: its share of the "
+    "training rows.  [default: the model's]",
+)
+
+
+def with_threshold(model: Any, threshold: float | str | None) -> Any:
+    """A fitted model with what ``--threshold`` says.
+
+    Raises
+    ------
+    InputError
+        If the model has no probabilities of two classes, or the threshold is none.
+    """
+    if threshold is None:
+        return model
+    try:
+        if "threshold" not in model.hyperparameters:
+            raise InputError(f"is for two classes with probabilities, and this is a {type(model).__name__}")
+        model.set_params(threshold=threshold).check_parameters()
+        assert model.threshold_ is not None
+    except InputError as error:
+        raise InputError(error.what, where="--threshold", mend=error.mend or "leave it out") from None
+    return model
+
+
 def tell(as_json: bool, facts: dict[str, Any], text: str) -> None:
     """Print the outcome of a command."""
     click.echo(json.dumps(facts) if as_json else text)
@@ -54,18 +102,6 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
         return decorated  # type: ignore[no-any-return]
 
     return decorate
-
-
-def read_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
-    """The callback of an option that ``parse`` reads; what it refuses is said of the option."""
-
-    def read(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
-        try:
-            return None if value is None else parse(value)
-        except InputError as error:
-            raise click.BadParameter(str(error), context, parameter) from None
-
-    return read
 
 
 def memory_limit(default: str | None = None) -> Callable[[Command], Command]:

@@ -36,6 +36,7 @@ _ENDINGS = (".zarr", ".csv", ".npy")
 @options.file_kinds
 @click.option("--decision", is_flag=True, help="Write decision values instead of classes.")
 @click.option("--proba", is_flag=True, help="Write probabilities, for models that have them.")
+@options.threshold
 @options.scheduling
 @options.as_json
 def predict(
@@ -51,6 +52,7 @@ def predict(
     zero_based: bool | None,
     decision: bool,
     proba: bool,
+    threshold: float | str | None,
     as_json: bool,
     **where: Any,
 ) -> None:
@@ -81,9 +83,13 @@ def predict(
         "zero_based": zero_based,
     }
     _check_source(files, data, split, how)
-    fitted = load_model(model)
+    fitted = options.with_threshold(load_model(model), threshold)
     if proba and decision:
         raise InputError("excludes --decision", where="--proba", mend="give one of them")
+    if threshold is not None and (proba or decision):
+        raise InputError(
+            "is for classes", where="--threshold", mend="leave it out, or --proba and --decision"
+        )
     if proba and not hasattr(fitted, "predict_proba"):
         raise InputError(
             f"this {type(fitted).__name__} gives no probabilities",

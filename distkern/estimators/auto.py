@@ -28,7 +28,14 @@ from distkern.maps.mapping import MapChoice
 from distkern.runs.algorithms import algorithm
 from distkern.runs.data import TrainingData
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.hyperparameters import CHOICE, CHOOSABLE, CLASS_WEIGHT, PROBABILITY, RANDOM_STATE
+from distkern.solvers.hyperparameters import (
+    CHOICE,
+    CHOOSABLE,
+    CLASS_WEIGHT,
+    PROBABILITY,
+    RANDOM_STATE,
+    THRESHOLD,
+)
 from distkern.solvers.risk import Risk
 from distkern.storage.dataset import Split
 from distkern.storage.places import Place
@@ -102,6 +109,7 @@ class AbstractKernelMachine(AbstractEstimator):
         self.machine_.check_parameters()
         solver, problem = self.machine_.problem(data, has_test=has_test)
         self.class_weights_, self.mean_weight_ = self.machine_.class_weights_, self.machine_.mean_weight_
+        self.class_shares_ = self.machine_.class_shares_
         note = f"algorithm: {chosen.spoken}, because {chosen.because}"
         return solver, replace(problem, notes=(note, *chosen.notes, *problem.notes))
 
@@ -389,6 +397,7 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
         **CHOICE,
         "probability": replace(PROBABILITY, help="whether the model is to give probabilities of classes"),
         "class_weight": CLASS_WEIGHT,
+        "threshold": THRESHOLD,
         "random_state": RANDOM_STATE,
     }
     linear = Candidate("pegasos")

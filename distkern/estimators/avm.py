@@ -7,7 +7,14 @@ from numpy.typing import NDArray
 
 from distkern.estimators.coreset import AbstractCoresetClassifier
 from distkern.solvers.avm import AVM, USUAL_LANDMARKS
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, hyperparameters_of
+from distkern.solvers.hyperparameters import (
+    CLASS_WEIGHT,
+    METRIC,
+    RANDOM_STATE,
+    SCALE,
+    THRESHOLD,
+    hyperparameters_of,
+)
 
 
 class AVMClassifier(AbstractCoresetClassifier):
@@ -20,7 +27,12 @@ class AVMClassifier(AbstractCoresetClassifier):
     name = "avm"
     usual_landmarks = USUAL_LANDMARKS
     hyperparameters = hyperparameters_of(
-        AVM, class_weight=CLASS_WEIGHT, scale=SCALE, metric=METRIC, random_state=RANDOM_STATE
+        AVM,
+        class_weight=CLASS_WEIGHT,
+        threshold=THRESHOLD,
+        scale=SCALE,
+        metric=METRIC,
+        random_state=RANDOM_STATE,
     )
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> AVM:

@@ -30,6 +30,7 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
     classes_ : (n_classes,) label values
     coef_ : (size, n_outputs) float64, n_outputs = 1 for two classes
     class_weights_ : (n_classes,) weight of each class, or None
+    class_shares_ : (n_classes,) of the training rows, as probabilities count them
     mean_weight_ : mean of the rows' weights, which the weights of the losses are divided by
     and those of :class:`~distkern.estimators.estimator.AbstractEstimator`
     """
@@ -48,8 +49,13 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
                 where="y",
                 mend="a classifier needs at least 2 classes",
             )
+        self._check_threshold(len(data.classes))
         class_weights = self.class_weights_ = self._class_weights(data)
         self.mean_weight_ = data.mean_weight(class_weights)
+        # probabilities that are fitted afterwards do not count weights of classes
+        counted = None if self._is_calibrated else class_weights
+        totals = data.class_totals * (1.0 if counted is None else counted)
+        self.class_shares_ = totals / totals.sum()
         problem = data.problem(
             self.n_outputs(len(data.classes)),
             has_test,
@@ -59,6 +65,37 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
             weighs_classes=class_weights is not None,
         )
         return self._solver(class_weights, self.mean_weight_), problem
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if self._wanted_threshold is not None:
+            try:
+                self._has_probabilities()
+            except AttributeError as error:
+                raise InputError(str(error), where="threshold", mend="or leave it out") from None
+
+    @property
+    def _wanted_threshold(self) -> float | str | None:
+        wanted: float | str | None = self.value("threshold") if "threshold" in self.hyperparameters else None
+        return wanted
+
+    def _check_threshold(self, n_classes: int) -> None:
+        if self._wanted_threshold is not None and n_classes != 2:
+            raise InputError(
+                f"is for two classes, and there are {n_classes}", where="threshold", mend="leave it out"
+            )
+
+    @property
+    def threshold_(self) -> float | None:
+        wanted = self._wanted_threshold
+        if wanted is None:
+            return None
+        self._check_threshold(len(self.classes_))
+        if wanted != "balanced":
+            return float(wanted)
+        if self.class_shares_ is None:
+            raise InputError("the model knows no shares of classes", where="threshold", mend="give a number")
+        return float(self.class_shares_[1])
 
     def _keep_data(self, data: TrainingData) -> None:
         self.classes_ = data.classes

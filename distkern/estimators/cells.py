@@ -24,7 +24,7 @@ from distkern.solvers._cells.calibrating import Sigmoids
 from distkern.solvers._cells.place import places_from_arrays, places_to_arrays
 from distkern.solvers._cells.state import CellsState, Settled
 from distkern.solvers.cells import Cells
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, a_loss, hyperparameters_of
+from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, THRESHOLD, a_loss, hyperparameters_of
 from distkern.storage.parts import HeldParts, StoredParts, save_parts
 from distkern.storage.places import Place, place_of
 
@@ -187,6 +187,7 @@ class CellClassifier(AbstractCells, AbstractFunctionalClassifier):
         Cells,
         loss=a_loss("squared_hinge", partial(dual_loss_names, "binary")),
         class_weight=CLASS_WEIGHT,
+        threshold=THRESHOLD,
         random_state=RANDOM_STATE,
     )
 

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from distkern.bases.nystroem import NystroemBasis
 from distkern.estimators.coreset import AbstractCoresetClassifier
 from distkern.solvers.csvrg import CSVRG
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, hyperparameters_of
+from distkern.solvers.hyperparameters import (
+    CLASS_WEIGHT,
+    METRIC,
+    RANDOM_STATE,
+    SCALE,
+    THRESHOLD,
+    hyperparameters_of,
+)
 
 
 class CSVRGClassifier(AbstractCoresetClassifier):
@@ -31,7 +38,12 @@ class CSVRGClassifier(AbstractCoresetClassifier):
 
     name = "csvrg"
     hyperparameters = hyperparameters_of(
-        CSVRG, class_weight=CLASS_WEIGHT, scale=SCALE, metric=METRIC, random_state=RANDOM_STATE
+        CSVRG,
+        class_weight=CLASS_WEIGHT,
+        threshold=THRESHOLD,
+        scale=SCALE,
+        metric=METRIC,
+        random_state=RANDOM_STATE,
     )
 
     def _keep(self, state: Any) -> None:

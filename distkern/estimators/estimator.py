@@ -101,6 +101,7 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
     table_: Table | None = None
     importances_: Importances | None = None
     map_: RowMap | None = None
+    class_shares_: NDArray[np.float64] | None = None
     #: whether indices of svmlight files start at 0, where it was fitted on a data set
     zero_based_: bool | None = None
 
@@ -406,9 +407,15 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         """Whether probabilities are to be fitted to decision values."""
         return "probability" in self.hyperparameters and bool(self.value("probability"))
 
+    @property
+    def threshold_(self) -> float | None:
+        """The probability from which on the second of two classes is predicted, if one was given."""
+        return None
+
     def answer(self, output: str) -> partial[NDArray[Any]]:
         """A picklable function of Phi coef (n, n_outputs): "decision" values, a "label" or probabilities."""
-        return partial(answer_of, self.intercept_, self._classes(), output, self._chances())
+        threshold = self.threshold_ if output == "label" else None
+        return partial(answer_of, self.intercept_, self._classes(), output, self._chances(), threshold)
 
     def preparation_for(self, split: Split) -> Preparation | None:
         """What is still to be done to a split's stored rows: nothing if its columns are in the order of the

@@ -17,7 +17,7 @@ from distkern.losses import loss_names
 from distkern.runs.data import TrainingData
 from distkern.runs.prediction import rearranged
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, a_loss
+from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, THRESHOLD, a_loss
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import Scaled, scaled_risk
 
@@ -25,6 +25,7 @@ from distkern.solvers.targets import Scaled, scaled_risk
 CLASSIFIER = {
     "loss": a_loss("logistic", partial(loss_names, "binary", "classes")),
     "class_weight": CLASS_WEIGHT,
+    "threshold": THRESHOLD,
     "scale": SCALE,
     "metric": METRIC,
     "random_state": RANDOM_STATE,

@@ -6,7 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.estimators.features import AbstractFeatureClassifier
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, hyperparameters_of
+from distkern.solvers.hyperparameters import (
+    CLASS_WEIGHT,
+    METRIC,
+    RANDOM_STATE,
+    SCALE,
+    THRESHOLD,
+    hyperparameters_of,
+)
 from distkern.solvers.pegasos import Pegasos
 
 
@@ -27,7 +34,12 @@ class PegasosClassifier(AbstractFeatureClassifier):
 
     name = "pegasos"
     hyperparameters = hyperparameters_of(
-        Pegasos, class_weight=CLASS_WEIGHT, scale=SCALE, metric=METRIC, random_state=RANDOM_STATE
+        Pegasos,
+        class_weight=CLASS_WEIGHT,
+        threshold=THRESHOLD,
+        scale=SCALE,
+        metric=METRIC,
+        random_state=RANDOM_STATE,
     )
 
     def objective_value(self, losses: float, n_rows: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -77,6 +78,25 @@ class Calibration:
             "brier_score": self.squares / n_rows,
             "calibration_error": float(np.abs(self.chances - self.hits).sum()) / n_rows,
         }
+
+    def thresholds(self, asked: Iterable[float]) -> dict[float, tuple[float | None, ...]]:
+        """Of two classes recall and precision of class 1, error and balanced accuracy where the rows whose
+        probability is at least a threshold are said to be of it; thresholds are borders of the 20 bins.
+        """
+        n_rows, positives = int(self.counts.sum()), int(self.hits.sum())
+        found: dict[float, tuple[float | None, ...]] = {}
+        for threshold in asked:
+            above = slice(round(threshold * N_BINS), None)
+            said, right = int(self.counts[above].sum()), int(self.hits[above].sum())
+            wrong = said - right
+            recall = right / positives if positives else None
+            precision = right / said if said else None
+            error = (wrong + positives - right) / n_rows if n_rows else None
+            balanced = None
+            if recall is not None and positives < n_rows:
+                balanced = (recall + 1 - wrong / (n_rows - positives)) / 2
+            found[threshold] = (recall, precision, error, balanced)
+        return found
 
     @property
     def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

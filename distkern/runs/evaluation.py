@@ -27,6 +27,7 @@ from distkern.runs.applied import Applied
 from distkern.runs.calibration import Calibration
 from distkern.runs.grid import Grid
 from distkern.runs.outlier_figures import Sides, outlier_figures, sides_pass
+from distkern.runs.prediction import codes_of
 from distkern.runs.ranking import RANKING_BYTES, RankedScores, Ranking
 from distkern.runs.regression_figures import Residuals, regression_figures, residuals_pass
 from distkern.runs.routed import routing_of, run, scratch_folder
@@ -101,12 +102,13 @@ class _Evaluated:
     n_predicted: int
     chances: Callable[[Floats], NDArray[np.float64]] | None
     losing: Losing | None
+    threshold: float | None
 
 
 def _evaluate(block: Block, operand: _Evaluated) -> _Counted:
     predictions = operand.model.predictions(block)
     binary = predictions.shape[1] == 1
-    predicted = (predictions[:, 0] > 0).astype(np.int64) if binary else predictions.argmax(axis=1)
+    predicted = codes_of(predictions.astype(np.float64), operand.chances, operand.threshold)
     assert block.targets is not None
     shape = len(operand.codes), operand.n_predicted
     cells = block.targets.astype(np.int64) * shape[1] + predicted
@@ -253,7 +255,7 @@ def _counting_pass(model: Any, split: Split, found: Found | None, compared: str 
         )
     n_outputs = model.n_outputs(len(known))
     losing = Losing.of(compared, split.n_rows, n_outputs)
-    operand = _Evaluated(applied, codes, len(known), model._chances(), losing)
+    operand = _Evaluated(applied, codes, len(known), model._chances(), losing, model.threshold_)
     rows = max(split.block_rows)
     cost = applied.cost(split.row_numbers, rows)
     cost = replace(

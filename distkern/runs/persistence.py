@@ -53,6 +53,7 @@ class _Model:
     zero_based: bool | None = None
     dtype: Literal["float32", "float64"] | None = None
     importances: Importances | None = None
+    class_shares: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         columns = self.n_features if self.table is None else len(self.table.columns)
@@ -86,6 +87,7 @@ def save_model(model: Any, path: Place) -> None:
         "scaling": None if model.scaling_ is None else model.scaling_.to_json(),
         "class_weights": None if model.class_weights_ is None else model.class_weights_.tolist(),
         "mean_weight": float(model.mean_weight_),
+        **({} if model.class_shares_ is None else {"class_shares": model.class_shares_.tolist()}),
         "history": model.history_,
         **({} if model.importances_ is None else {"importances": asdict(model.importances_)}),
         **model._facts(),
@@ -166,6 +168,8 @@ def _restored(
     weights = described.class_weights
     model.class_weights_ = None if weights is None else np.asarray(weights)
     model.mean_weight_ = described.mean_weight
+    if described.class_shares is not None:
+        model.class_shares_ = np.asarray(described.class_shares)
     model.history_ = History(described.history)
     model.take_map(arrays)
     model._restore(arrays, facts, where)

@@ -119,6 +119,7 @@ def answer_of(
     classes: NDArray[Any] | None,
     output: str,
     chances: Callable[[Floats], NDArray[np.float64]] | None,
+    threshold: float | None,
     combined: Floats,
 ) -> NDArray[Any]:
     """Decision values, labels or probabilities, of Phi coef.
@@ -129,6 +130,7 @@ def answer_of(
     classes : label values; None for a model of real targets
     output : "decision", "label" or "probability"
     chances : of decision values (n_rows, n_outputs); None if the model has no probabilities
+    threshold : of labels, see :func:`codes_of`
     combined : (n_rows, n_outputs)
 
     Returns
@@ -144,13 +146,30 @@ def answer_of(
         if chances is None:
             raise InputError("was fitted without probabilities", where="the model", mend="fit it again")
         return chances(decision)
+    if output == "label" and classes is not None:
+        labels: NDArray[Any] = classes[codes_of(decision, chances, threshold)]
+        return labels
     if decision.shape[1] == 1:
         decision = decision[:, 0]
     elif classes is not None and len(classes) == 2:
         # two classes that compete: the second's lead
         decision = decision[:, 1] - decision[:, 0]
-    if output == "decision" or classes is None:
-        return decision
-    codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
-    labels: NDArray[Any] = classes[codes]
-    return labels
+    return decision
+
+
+def codes_of(
+    decision: Floats, chances: Callable[[Floats], NDArray[np.float64]] | None, threshold: float | None
+) -> NDArray[np.intp]:
+    """Codes of the predicted classes, (n_rows,), of decision values (n_rows, n_outputs).
+
+    Parameters
+    ----------
+    chances : probabilities of decision values, if there are some
+    threshold : probability of the second of two classes from which on it is predicted; None: the class of the
+        largest decision value, or of a single one the second where it is > 0
+    """
+    if threshold is not None:
+        if chances is None:
+            raise InputError("needs probabilities", where="threshold", mend="leave it out")
+        return (chances(decision)[:, 1] >= threshold).astype(np.intp)
+    return (decision[:, 0] > 0).astype(np.intp) if decision.shape[1] == 1 else decision.argmax(axis=1)

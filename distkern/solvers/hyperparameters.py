@@ -22,6 +22,7 @@ from distkern.common.parameters import (
     NOTHING,
     POSITIVE,
     Instance,
+    Number,
     Parameter,
     Whole,
     Words,
@@ -42,6 +43,14 @@ RANDOM_STATE = Parameter(
 )
 CLASS_WEIGHT = Parameter(
     None, (Words("balanced"), Instance(dict, "{label: weight}"), NOTHING), "weight of each class"
+)
+
+THRESHOLD = Parameter(
+    None,
+    (Number(0, 1, open=(True, True)), Words("balanced"), NOTHING),
+    "probability of the second of two classes from which on it is predicted; balanced: its share of the "
+    "training rows as their weights count, above which it gains in balanced accuracy; none: where its "
+    "decision value is > 0. Figures of stages are without it",
 )
 
 MEMORY_LIMIT = Parameter(

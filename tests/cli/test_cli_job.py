@@ -184,7 +184,7 @@ def test_names_are_known_without_an_import() -> None:
     for name, kind in algorithms().items():
         solver = name.removesuffix("_regressor")
         known = {*CHOICE, "probability"} if solver == CHOSEN else hyperparameters_of(solvers[solver])
-        names = {*known, "class_weight", "scale", "metric"}
+        names = {*known, "class_weight", "threshold", "scale", "metric"}
         assert {*kind().get_params()} - {"random_state", "dtype"} <= names
 
 
