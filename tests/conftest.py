@@ -8,8 +8,11 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before it can be limited)
@@ -17,6 +20,7 @@ import threadpoolctl
 from hypothesis import settings
 
 import distkern
+from cluster_processes import Processes
 from distkern.engine.executors import AbstractExecutor, open_executor
 
 # the same examples every time, and no deadline on a busy machine
@@ -64,29 +68,42 @@ def datasets() -> Path:
     return folder
 
 
-#: worker processes on this host that files of one folder share, because they take seconds to start
-_shared_workers: list[AbstractExecutor] = []
+#: processes that files of one folder share, because they take seconds to start, and what ends them
+_shared: dict[str, Any] = {}
+_endings = ExitStack()
 
 
-@pytest.fixture(scope="module")
-def local_workers() -> AbstractExecutor:
-    """Two worker processes on this host, for tests that leave them alive and as they are.
+def shared(name: str, start: Callable[[], AbstractContextManager[Any]]) -> Any:
+    """What ``start`` gives, from its first use in a folder until the last test of the folder.
 
-    They end with the last test of a folder: other folders may measure the memory of this process, in which
-    their scheduler is.
+    Other folders may measure the memory of this process, in which Dask's scheduler may be.
     """
-    if not _shared_workers:
-        _shared_workers.append(open_executor("local", workers=2))
-    return _shared_workers[0]
+    if name not in _shared:
+        _shared[name] = _endings.enter_context(start())
+    return _shared[name]
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-    """What a test leaves is torn down first, then the workers where the next test is of another folder."""
+    """What a test leaves is torn down first, then what is shared where the next test is of another folder."""
     yield
     if nextitem is None or nextitem.path.parent != item.path.parent:
-        while _shared_workers:
-            _shared_workers.pop().close()
+        _shared.clear()
+        _endings.close()
+
+
+@pytest.fixture(scope="module")
+def local_workers() -> AbstractExecutor:
+    """Two worker processes on this host, for tests that leave them alive and as they are."""
+    executor: AbstractExecutor = shared("local", partial(open_executor, "local", workers=2))
+    return executor
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Processes:
+    """A scheduler and two workers in processes that a command may be told the address of."""
+    processes: Processes = shared("cluster", partial(Processes, tmp_path_factory.mktemp("cluster")))
+    return processes
 
 
 @pytest.fixture(scope="module")

@@ -49,6 +49,37 @@ def wait_until(condition: object, seconds: float = 60.0) -> None:
         time.sleep(0.05)
 
 
+def test_another_run_to_the_folder_of_a_living_one_is_refused(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "m"
+    JobFolder(out).claim()
+    JobFolder(out).beat(attached_facts())
+    for more in ([], ["--resume"]):
+        assert main(arguments(data, out, *more)) == 2
+        said = capsys.readouterr().err
+        assert f"process {os.getpid()} on" in said
+        assert "remove the folder" not in said
+
+
+def test_a_run_whose_folder_another_has_taken_over_stops(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "m"
+
+    def take_over() -> None:
+        wait_until(lambda: (out / "checkpoints").is_dir() and any((out / "checkpoints").glob("stage-0*")))
+        assert JobFolder(out).is_attached()
+        JobFolder(out).claim()
+
+    other = threading.Thread(target=take_over)
+    other.start()
+    assert main(arguments(data, out)) == 2
+    other.join()
+    assert "another driver has taken over" in capsys.readouterr().err
+
+
+@pytest.mark.slow
 def test_a_folder_is_trained_to_by_one_at_a_time(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +37,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [(features, (features[:, 0] > 0).astype(int))], path, rows_per_shard=1000, test_fraction=0.2
     )
     return path
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
-    with Processes(tmp_path_factory.mktemp("cluster")) as processes:
-        yield processes
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +79,7 @@ def test_another_process_sees_what_was_submitted(
     assert row[:4] == [name, "finished", "csvrg", "3"]
     # without its folder of runs, the scheduler knows
     assert main(["jobs", "--runs", str(runs / "m"), "--scheduler", cluster.address, "--json"]) == 0
-    assert [(job["id"], job["state"]) for job in printed(capsys)["jobs"]] == [(name, "finished")]
+    assert (name, "finished") in [(job["id"], job["state"]) for job in printed(capsys)["jobs"]]
     assert main(["status", name, "--runs", str(runs), "--json"]) == 0
     facts = printed(capsys)
     assert (facts["state"], facts["stage"], facts["stages"], facts["epoch"]) == ("finished", 3, 3, 1)

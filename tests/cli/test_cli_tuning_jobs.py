@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +34,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     labels = (np.linalg.norm(features, axis=1) > 1.2).astype(int)
     write_dataset([(features, labels)], path, rows_per_shard=400, test_fraction=0.2)
     return path
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
-    with Processes(tmp_path_factory.mktemp("cluster")) as processes:
-        yield processes
 
 
 def job_of(folder: Path, data: Path, stages: int = 2, gammas: str = "[0.001, 1.0, 1000.0]") -> str:

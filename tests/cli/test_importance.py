@@ -15,6 +15,7 @@ import pandas
 import pytest
 from scipy.sparse import random as random_sparse
 
+from cluster_processes import Processes
 from distkern import NewtonRegressor, PegasosClassifier
 from distkern.cli.main import main
 from distkern.common.rng import Purpose, stream
@@ -106,11 +107,11 @@ def test_columns_are_in_the_order_of_what_they_cost(
     assert f"What permuting a column costs, in {loss}, on {split.n_rows} held-out test rows." in page
 
 
-def test_figures_are_the_same_on_workers(folder: Path, tmp_path: Path) -> None:
+def test_figures_are_the_same_on_workers(folder: Path, tmp_path: Path, cluster: Processes) -> None:
     found = []
-    for scheduler in ("synchronous", "local"):
-        out, data = tmp_path / scheduler, str(folder / "classes.zarr")
-        arguments = ["--scheduler", scheduler, "--no-dashboard", "--workers", "2"]
+    for name, scheduler in (("here", "synchronous"), ("there", cluster.address)):
+        out, data = tmp_path / name, str(folder / "classes.zarr")
+        arguments = ["--scheduler", scheduler]
         assert main(["train", "--data", data, "--out", str(out), *NEWTON, *arguments]) == 0
         found.append(load_model(out).importances_)
     assert found[0] == found[1] is not None
