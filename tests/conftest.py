@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -111,6 +112,25 @@ def several_blas_threads() -> Iterator[None]:
     """BLAS as users have it, so that what does not limit it shows in the bits."""
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         yield
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where several processes share the tests that are not slow, what they write lies in memory.
+
+    They make and remove folders by ten thousands, which on a disk takes a good part of their time. In one
+    process, as debuggers want, files stay where pytest keeps those of the last runs.
+    """
+    memory = Path("/dev/shm")
+    if (
+        config.getoption("numprocesses", None)
+        and config.getoption("markexpr") == "not slow"
+        and os.access(memory, os.W_OK)
+        and shutil.disk_usage(memory).free > 2 * 2**30
+    ):
+        folder = tempfile.TemporaryDirectory(prefix="distkern-tests-", dir=memory, ignore_cleanup_errors=True)
+        atexit.register(folder.cleanup)
+        # of this process, of those that share the tests, and of programs that these start
+        tempfile.tempdir = os.environ["TMPDIR"] = folder.name
 
 
 def pytest_collection_finish() -> None:

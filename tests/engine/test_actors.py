@@ -40,9 +40,8 @@ def whole():
 
 
 @pytest.fixture(scope="module")
-def executor():
-    with open_executor("local", workers=2) as opened:
-        yield opened
+def executor(local_workers):
+    return local_workers
 
 
 def same(first, second):

@@ -53,24 +53,24 @@ def test_mean_and_deviation_are_those_of_the_closed_form(gamma):
 
 def test_the_marginal_likelihood_is_the_closed_form_and_finds_the_noise():
     X, y = synthetic(500)
-    model = process(gamma=0.5, n_features=1024).fit(X, y)
+    model = process(gamma=0.5).fit(X, y)
     share = model.noise_ / model.target_scale_
     assert model.noise_ == pytest.approx(0.1, rel=0.2)
     assert model.log_marginal_likelihood_ == pytest.approx(
         exact(X, y, 0.5, share).log_marginal_likelihood_value_, rel=0.05
     )
     for other in (0.7, 1.4):
-        given = process(gamma=0.5, noise=share * other, n_features=1024).fit(X, y)
+        given = process(gamma=0.5, noise=share * other).fit(X, y)
         assert given.log_marginal_likelihood_ < model.log_marginal_likelihood_
 
 
 @pytest.mark.parametrize(("kernel", "width"), [("rbf", 0.7), ("rbf", 2.0), ("laplacian", 2.0)])
 def test_the_width_is_found_of_functions_drawn_from_the_prior(kernel, width):
     generator = np.random.default_rng(1)
-    X = generator.uniform(-3, 3, (800, 2))
+    X = generator.uniform(-3, 3, (500, 2))
     prior = find_kernel(kernel).from_parameters(gamma=find_kernel(kernel).gamma_from_width(width, 2))
-    matrix = prior.closed_form(X, X) + 1e-8 * np.eye(800)
-    y = np.linalg.cholesky(matrix) @ generator.standard_normal(800) + 0.2 * generator.standard_normal(800)
+    matrix = prior.closed_form(X, X) + 1e-8 * np.eye(500)
+    y = np.linalg.cholesky(matrix) @ generator.standard_normal(500) + 0.2 * generator.standard_normal(500)
     model = process(kernel=kernel).fit(X, y)
     found = width_from_gamma(find_kernel(kernel), model.gamma_, 2)
     assert found == pytest.approx(width, rel=0.5)
@@ -98,7 +98,7 @@ def test_deviations_hold_what_they_say():
     generator = np.random.default_rng(0)
     X = generator.uniform(0, 4, (400, 1))
     kernel = np.exp(-((X - X.T) ** 2))
-    drawn = np.linalg.cholesky(kernel + 1e-8 * np.eye(400)) @ generator.standard_normal((400, 20))
+    drawn = np.linalg.cholesky(kernel + 1e-8 * np.eye(400)) @ generator.standard_normal((400, 10))
     inside = []
     for f in drawn.T:
         y = f + 0.3 * generator.standard_normal(400)

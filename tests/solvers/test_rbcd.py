@@ -61,7 +61,7 @@ def objective(subject, z, y, w, s=1.0):
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "square"])
 def test_reaches_the_minimum_that_scikit_learn_finds(loss, features):
     blocks = waves(classes=0 if loss == "square" else 2)
-    subject = solver(loss, features=features, nu=1e-2, stages=80)
+    subject = solver(loss, features=features, nu=1e-2, stages=40)
     states, _ = train(subject, blocks)
     z, y = features_of(subject, states[0], blocks), targets_of(subject, blocks)
     nu, n = subject.nu, len(y)
@@ -146,11 +146,11 @@ def test_nothing_of_rows_times_features_is_sent_or_kept():
 
 def test_several_classes_by_their_own_outputs():
     blocks = waves(classes=3)
-    together = train(solver("logistic", 3, stages=15), blocks)[0][-1]
+    together = train(solver("logistic", 3, stages=5), blocks)[0][-1]
     alone = dataclasses.replace
     for code in range(3):
         of_code = [alone(block, targets=(block.targets == code).astype(np.int32)) for block in blocks]
-        one = train(solver("logistic", stages=15), of_code)[0][-1]
+        one = train(solver("logistic", stages=5), of_code)[0][-1]
         np.testing.assert_allclose(together.coefficients[:, [code]], one.coefficients, rtol=1e-9, atol=1e-12)
 
 

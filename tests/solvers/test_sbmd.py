@@ -90,7 +90,7 @@ MACHINES = {
 )
 def test_reaches_the_minimum_that_scikit_learn_finds(loss, precondition, near, features):
     blocks = waves(classes=0 if loss == "square" else 2)
-    settings = {"precondition": precondition, "stages": 8, "steps_per_stage": 50.0}
+    settings = {"precondition": precondition, "stages": 4, "steps_per_stage": 50.0}
     subject = solver(loss, features=features, **settings)
     states, _ = train(subject, blocks)
     z, y = features_of(subject, states[0], blocks), targets_of(subject, blocks)

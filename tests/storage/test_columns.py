@@ -44,7 +44,7 @@ def files_of(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     rows=st.integers(2, 200),
     columns=st.integers(1, 40),
