@@ -69,6 +69,8 @@ def save_model(model: Any, path: Place) -> None:
     ``arrays`` is written whole first and ``model.json`` last, so a folder with a ``model.json`` is a whole
     model. The folder may hold other things already (``metrics.jsonl``, ``checkpoints``).
     """
+    # what a threshold may be, of probabilities
+    shares = model.class_shares_ if model._chances() is not None else None
     description = {
         "algorithm": model.name,
         "distkern-version": __version__,
@@ -87,7 +89,7 @@ def save_model(model: Any, path: Place) -> None:
         "scaling": None if model.scaling_ is None else model.scaling_.to_json(),
         "class_weights": None if model.class_weights_ is None else model.class_weights_.tolist(),
         "mean_weight": float(model.mean_weight_),
-        **({} if model.class_shares_ is None else {"class_shares": model.class_shares_.tolist()}),
+        **({} if shares is None else {"class_shares": shares.tolist()}),
         "history": model.history_,
         **({} if model.importances_ is None else {"importances": asdict(model.importances_)}),
         **model._facts(),
