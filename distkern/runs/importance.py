@@ -31,6 +31,9 @@ MOST_ROWS, MOST_COLUMNS = 2000, 30
 NOT_MEASURED = "how much columns matter is not measured"
 #: of the rows, which travel with their pass
 _MOST_BYTES = 8 * 2**20
+#: share of the target's variance that a column explains which nearly is it: of classes, of real targets;
+#: columns that are compared
+_COPIES, _MOST_COMPARED = (0.8, 0.99), 1000
 #: that rows are drawn from, unless these have too few
 _LEAST_BLOCKS = 16
 
@@ -53,6 +56,7 @@ class Importances:
     n_rows, split : how many rows of which split it was measured on
     left_out : columns that were not permuted
     reason : why nothing was measured, where there are no columns
+    copies : columns that nearly are the target
     """
 
     columns: tuple[Importance, ...]
@@ -61,6 +65,7 @@ class Importances:
     split: str
     left_out: int = 0
     reason: str = ""
+    copies: tuple[str, ...] = ()
 
     @property
     def told(self) -> str:
@@ -69,7 +74,18 @@ class Importances:
             return f"{NOT_MEASURED}: {self.reason}"
         rows = f"{self.n_rows:,} {'held-out test' if self.split == 'test' else 'training'} rows"
         others = f"; {self.left_out:,} other columns were not permuted" if self.left_out else ""
-        return f"what permuting a column costs, in {self.loss}, on {rows}{others}"
+        copies = f"; {self.warning}" if self.copies else ""
+        return f"what permuting a column costs, in {self.loss}, on {rows}{others}{copies}"
+
+    @property
+    def warning(self) -> str:
+        """What to do about columns that nearly are the target, if there are any."""
+        if not self.copies:
+            return ""
+        names = ", ".join(map(repr, self.copies))
+        alone = "alone nearly tells" if len(self.copies) == 1 else "each nearly tell"
+        them = "it is" if len(self.copies) == 1 else "they are"
+        return f"{names} {alone} the target: leave out what is not known before it, if {them} such"
 
     @property
     def texts(self) -> list[tuple[str, float, str]]:
@@ -183,6 +199,8 @@ def measured_importances(
     if isinstance(found, str):
         found = Importances((), "", 0, split.name, reason=found)
         events.emit("message", text=found.told)
+    if found.copies:
+        events.emit("message", text=found.warning)
     return found
 
 
@@ -212,7 +230,31 @@ def _measured(model: Any, split: Split, executor: AbstractExecutor, events: Even
         return "the loss is not finite"
     found = [Importance(columns[place][0], value - base) for place, value in zip(chosen, lost, strict=True)]
     found.sort(key=lambda each: -each.loss)
-    return Importances(tuple(found), loss, trial.rows.n_rows, split.name, len(columns) - len(chosen))
+    copies = _copies(trial.rows, columns, is_real=model.task == "regression")
+    left_out = len(columns) - len(chosen)
+    return Importances(tuple(found), loss, trial.rows.n_rows, split.name, left_out, copies=copies)
+
+
+def _copies(rows: Block, columns: list[tuple[str, tuple[int, ...]]], *, is_real: bool) -> tuple[str, ...]:
+    """The columns whose features, by least squares, leave hardly any of the target's variance."""
+    from scipy.linalg import lstsq
+
+    targets = np.asarray(rows.targets, dtype=np.float64)
+    if not is_real:
+        targets = targets[:, None] == np.unique(targets)
+    wanted = targets.reshape(rows.n_rows, -1) - targets.reshape(rows.n_rows, -1).mean(axis=0)
+    most = (1.0 - _COPIES[is_real]) * np.square(wanted).sum()
+    given, found = rows.features, []
+    table: Any = given.to_scipy().tocsc() if isinstance(given, SparseRows) else given
+    for name, places in columns[:_MOST_COMPARED] if most > 0 else []:
+        own = table[:, list(places)]
+        features = np.asarray(own.toarray() if isinstance(given, SparseRows) else own, dtype=np.float64)
+        features = features - features.mean(axis=0)
+        if len(places) < rows.n_rows // 4 and features.any():
+            left = wanted - features @ lstsq(features, wanted)[0]
+            if np.square(left).sum() <= most:
+                found.append(name)
+    return tuple(found)
 
 
 def _drawn(split: Split, seed: int) -> dict[int, NDArray[np.int64]]:

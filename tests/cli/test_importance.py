@@ -107,6 +107,26 @@ def test_columns_are_in_the_order_of_what_they_cost(
     assert f"What permuting a column costs, in {loss}, on {split.n_rows} held-out test rows." in page
 
 
+@pytest.mark.parametrize(("share", "copies"), [(0.997, ("told",)), (0.7, ())])
+def test_a_column_that_nearly_is_the_target_is_told_of(
+    share: float, copies: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    generator = np.random.default_rng(0)
+    y = generator.random(4000) < 0.1
+    frame = pandas.DataFrame({"strong": generator.normal(size=4000) + 2.0 * y})
+    told = np.where(generator.random(4000) < share, y, generator.random(4000) < 0.1)
+    frame["told"] = np.where(told, "claim", "none")
+    frame["y"] = np.where(y, "yes", "no")
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    path, out = str(tmp_path / "d.zarr"), str(tmp_path / "m")
+    assert main(["shard", str(tmp_path / "d.csv"), "--target", "y", "--out", path]) == 0
+    assert main(["train", "--data", path, "--out", out, "--scheduler", "synchronous", *NEWTON]) == 0
+    warning = "'told' alone nearly tells the target: leave out what is not known before it, if it is such"
+    assert load_model(out).importances_.copies == copies
+    assert (warning in capsys.readouterr().err) == bool(copies)
+    assert ("nearly tells the target" in (tmp_path / "m" / "report.html").read_text()) == bool(copies)
+
+
 def test_figures_are_the_same_on_workers(folder: Path, tmp_path: Path, cluster: Processes) -> None:
     found = []
     for name, scheduler in (("here", "synchronous"), ("there", cluster.address)):
