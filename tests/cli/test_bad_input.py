@@ -33,6 +33,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_dataset(rows(3), folder / "wide.zarr", scale="none")
     write_dataset(rows(labels=("x", "y")), folder / "text.zarr", scale="none")
     write_dataset(rows(), folder / "scaled.zarr", scale="standard")
+    write_dataset(rows(), folder / "unit.zarr", scale="unit")
     write_dataset(rows(), folder / "numbers.zarr", task="regression", scale="none")
     assert main(["train", "--data", str(folder / "d.zarr"), "--out", str(folder / "m"), *HERE, *SMALL]) == 0
     return folder
@@ -116,7 +117,7 @@ def test_a_damaged_shard_met_by_a_worker_process(folder: Path, capfd: pytest.Cap
             ["wide.zarr", "3 features where the model has 2"],
         ),
         (["evaluate", "m", "--data", "text.zarr", "--split", "train"], ["text.zarr", "['x', 'y']", "[0, 1]"]),
-        (["evaluate", "m", "--data", "scaled.zarr", "--split", "train"], ["scaled.zarr", "--scale none"]),
+        (["evaluate", "m", "--data", "unit.zarr", "--split", "train"], ["unit.zarr", "--scale none"]),
         (
             ["train", "--data", "numbers.zarr", "--algorithm", "csvrg", "--out", "new"],
             [
