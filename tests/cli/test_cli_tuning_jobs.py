@@ -76,7 +76,7 @@ def test_a_search_is_a_job_like_others(
     assert (facts["state"], facts["error"], facts["stage"]) == ("finished", None, 2)
     assert main(["logs", name, "--runs", str(tmp_path)]) == 0
     log = capsys.readouterr().err
-    assert all(f"{number} of 3: error " in log for number in (1, 2, 3))
+    assert all(f"{number} of 3: log_loss " in log for number in (1, 2, 3))
     assert "chosen: gamma=1" in log
     assert "csvrg: 1,600 rows x 2 features" in log
     # what is found does not depend on where it is searched

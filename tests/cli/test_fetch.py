@@ -37,7 +37,7 @@ def finished(data: Path, algorithm: str, params: dict[str, Any], search: str = "
     (data.parent / "job.toml").write_text(search)
     flags = {"algorithm": algorithm, "data": str(data), "out": str(out), "scheduler": "tcp://h:1"}
     job = resolve_job(data.parent / "job.toml", flags, [f"{name}={value}" for name, value in params.items()])
-    description = job.model_dump() | ({JOBS: None} if search else {})
+    description = job.model_dump() | ({JOBS: 1} if search else {})
     JobFolder(out).write(Record("j-1", algorithm, str(data), str(out), description=description))
     JobIndex(data.parent).add("j-1", out)
     assert drive(str(out), description, tune_described if search else train_described)["error"] == ""
