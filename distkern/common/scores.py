@@ -64,25 +64,35 @@ def _of_sigmoid(values: Array, positive: NDArray[np.bool_], shares: Array) -> Ar
 
 
 def _of_softmax(values: Array, codes: NDArray[Any], shares: Array) -> Array:
-    own = values[np.arange(len(values)), codes]
-    values, own = values - values.max(axis=1, keepdims=True), own - values.max(axis=1)
+    return _softmax_losses(temperature(values, codes, shares), values, codes)
 
-    def losses(slope: Array) -> Array:
-        return np.asarray(np.log(np.exp(slope[0] * values).sum(axis=1)) - slope[0] * own)
+
+def temperature(values: Array, codes: NDArray[Any], shares: Array) -> float:
+    """The a of the largest likelihood of softmax(a f) on rows of these shares (Guo et al. 2017)."""
+    own, least = values[np.arange(len(values)), codes], values.max(axis=1, keepdims=True)
+    known = values - least
+
+    def objective(slope: Array) -> float:
+        return float(shares @ _softmax_losses(float(slope[0]), values, codes))
 
     at = np.zeros(1)
-    now = float(shares @ losses(at))
+    now = objective(at)
     for _ in range(_STEPS):
-        chances = np.exp(at[0] * values)
+        chances = np.exp(at[0] * known)
         chances /= chances.sum(axis=1, keepdims=True)
-        mean = (chances * values).sum(axis=1)
-        slope = float(shares @ (mean - own))
-        curve = float(shares @ ((chances * np.square(values)).sum(axis=1) - np.square(mean)))
-        step = np.array([slope / max(curve, 1e-12)])
-        at, now, is_done = _shorter(at, step, now, lambda there: float(shares @ losses(there)))
+        mean = (chances * known).sum(axis=1)
+        slope = float(shares @ (mean - (own - least[:, 0])))
+        curve = float(shares @ ((chances * np.square(known)).sum(axis=1) - np.square(mean)))
+        at, now, is_done = _shorter(at, np.array([slope / max(curve, 1e-12)]), now, objective)
         if is_done:
             break
-    return losses(at)
+    return float(at[0])
+
+
+def _softmax_losses(slope: float, values: Array, codes: NDArray[Any]) -> Array:
+    least = values.max(axis=1)
+    own = values[np.arange(len(values)), codes] - least
+    return np.asarray(np.log(np.exp(slope * (values - least[:, None])).sum(axis=1)) - slope * own)
 
 
 def _shorter(at: Array, step: Array, now: float, objective: Any) -> tuple[Array, float, bool]:

@@ -167,12 +167,13 @@ class CellClassifier(AbstractCells, AbstractFunctionalClassifier):
 
     The losses are no likelihoods. With ``probability=True`` some cells are solved once more without a fifth
     of their rows, and ``predict_proba`` is a sigmoid of the decision values that is fitted to these (Platt
-    1999); of several classes one each, made to sum to 1, so that a row's likeliest class may differ from its
-    label where they are close. Weights of classes do not count in it, those of rows do.
+    1999); of several classes one each, to one power (Guo et al. 2017), made to sum to 1, so that a row's
+    likeliest class may differ from its label where they are close. Weights of classes do not count in it,
+    those of rows do.
 
     Fitted attributes
     -----------------
-    sigmoids_ : (n_outputs, 2) slopes and offsets, with ``probability=True``
+    sigmoids_ : (n_outputs, 3) slopes, offsets and a power, with ``probability=True``
 
     Examples
     --------
@@ -203,7 +204,7 @@ class CellClassifier(AbstractCells, AbstractFunctionalClassifier):
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         super()._restore(arrays, facts, where)
-        self.sigmoids_ = arrays.get("sigmoids", np.zeros((0, 2)))
+        self.sigmoids_ = arrays.get("sigmoids", np.zeros((0, 3)))
 
 
 class CellRegressor(AbstractCells, AbstractFunctionalRegressor):

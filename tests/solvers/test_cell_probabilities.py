@@ -59,7 +59,21 @@ def test_sigmoids_are_those_of_scikit_learn(n_classes, scale):
     theirs = CalibratedClassifierCV(FrozenEstimator(Given().fit(values, codes)))
     expected = theirs.fit(values, codes, sample_weight=weights).predict_proba(values)
     for unit in (1.0, 7.0):
-        np.testing.assert_allclose(Sigmoids.fit(values, codes, unit * weights)(values), expected, atol=2e-4)
+        found = Sigmoids.fit(values, codes, unit * weights)
+        power = found.lines[0, 2]
+        plain = Sigmoids(found.lines * [1.0, 1.0, 1.0 / power])
+        np.testing.assert_allclose(plain(values), expected, atol=2e-4)
+        # the likelihood has its largest value at the power
+        own = [
+            np.average(
+                np.log(expected[np.arange(500), codes] ** each / (expected**each).sum(axis=1)),
+                weights=weights,
+            )
+            for each in (0.9 * power, power, 1.1 * power)
+        ]
+        assert (
+            (power == 1.0) if n_classes == 2 else (own[1] > max(own[0], own[2]) and abs(power - 1.0) > 0.05)
+        )
 
 
 def test_rows_that_are_separated_have_probabilities_short_of_one():

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.rng import Purpose, stream
+from distkern.common.scores import temperature
 from distkern.common.stores import ArrayStore
 from distkern.common.tiles import release
 from distkern.common.types import Block, Floats
@@ -30,22 +31,31 @@ _ORDER = 6
 
 @dataclass(frozen=True)
 class Sigmoids:
-    """p_k = 1 / (1 + exp(-(slope_k f_k + offset_k))) for each output f_k; of several, p_k / sum_j p_j.
+    """p_k = 1 / (1 + exp(-(slope_k f_k + offset_k))) for each output f_k; of several, p_k^power, divided by
+    their sum: outputs that are fitted one by one are together too unsure or too sure.
 
     Attributes
     ----------
-    lines : (n_outputs, 2) slopes and offsets
+    lines : (n_outputs, 3) slopes, offsets, and the power, the same for all
     """
 
     lines: Array
 
     def __call__(self, predictions: Floats) -> Array:
         """The probability of each class code, (n_rows, n_classes), of decision values (n_rows, n_outputs)."""
-        return Logistic().probabilities(self.lines[:, 0] * predictions + self.lines[:, 1])
+        margins = self.lines[:, 0] * predictions + self.lines[:, 1]
+        if len(self.lines) == 1:
+            return Logistic().probabilities(margins)
+        # log p_k, whose powers are multiples
+        logs = -self.lines[0, 2] * np.logaddexp(0.0, -margins)
+        chances = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
     @classmethod
     def fit(cls, predictions: Array, codes: NDArray[np.int64], weights: Array) -> Sigmoids:
         """Platt's maximum likelihood, each output by itself (Platt 1999, as scikit-learn's "sigmoid" does).
+
+        The power has the largest likelihood after that (Guo et al. 2017).
 
         Of a class of N of the rows' weight the targets are (N + 1) / (N + 2) and 1 / (N' + 2) for the N' of
         the others, not 1 and 0, so that the lines stay finite where no row is on the wrong side.
@@ -59,7 +69,8 @@ class Sigmoids:
         from sklearn.linear_model import LogisticRegression
 
         n_outputs = predictions.shape[1]
-        lines = np.zeros((n_outputs, 2))
+        lines = np.zeros((n_outputs, 3))
+        lines[:, 2] = 1.0
         if not len(weights):
             # rows that are all equal say nothing
             return cls(lines)
@@ -72,7 +83,10 @@ class Sigmoids:
             rows, labels = np.tile(values, 2)[:, None], np.repeat([1, 0], len(values))
             shares = np.concatenate([targets, 1.0 - targets]) * np.tile(weights, 2)
             fitted = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000).fit(rows, labels, shares)
-            lines[output] = fitted.coef_[0, 0], fitted.intercept_[0]
+            lines[output, :2] = fitted.coef_[0, 0], fitted.intercept_[0]
+        if n_outputs > 1:
+            logs = -np.logaddexp(0.0, -(lines[:, 0] * predictions + lines[:, 1]))
+            lines[:, 2] = temperature(logs, codes, weights)
         return cls(lines)
 
 

@@ -41,7 +41,7 @@ class CellsState:
     machines : (n_buckets, 32) fingerprints of the buckets' machines
     bucket_bytes : of the largest one's
     regulariser : |w|^2 / (2 C n) for n rows, summed over the cells
-    sigmoids : (n_outputs, 2), see :class:`~distkern.solvers._cells.calibrating.Sigmoids`
+    sigmoids : (n_outputs, 3), see :class:`~distkern.solvers._cells.calibrating.Sigmoids`
     """
 
     stage: int
@@ -78,7 +78,7 @@ class CellsState:
     model_size: int = 0
     n_cells: int = 0
     n_unsolved: int = 0
-    sigmoids: Array = field(default_factory=lambda: np.zeros((0, 2)))
+    sigmoids: Array = field(default_factory=lambda: np.zeros((0, 3)))
 
     @property
     def places(self) -> Places:
