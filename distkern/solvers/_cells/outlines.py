@@ -25,8 +25,10 @@ def choosing(layout: Layout, given: Given) -> list[Outline]:
     largest = max(maps, key=lambda choice: (choice.is_full, choice.metric != "none", choice.has_quantiles))
     has_metrics = largest.metric != "none"
     passes = [Outline(layout.climbing(None))]
+    # unless what is best on the sample has no metric
+    share = 1.0 if all(choice.metric != "none" for choice in maps) else 0.5
     if has_metrics:
-        passes.append(Outline(layout.learning([largest] * MOST_KINDS, None, layout.metric_rows)))
+        passes.append(Outline(layout.learning([largest] * MOST_KINDS, None, layout.metric_rows), share))
     if not layout.is_tuned:
         for number in range(len(ROUNDS)):
             trial = Trial(largest, (), ())
@@ -34,7 +36,7 @@ def choosing(layout: Layout, given: Given) -> list[Outline]:
             sizes = layout.asked(number, n_rows)
             passes.append(Outline(layout.asking_sample(round_name(number), trials, None, sizes)))
         if layout.learns_again and has_metrics:
-            passes.append(Outline(layout.learning([largest], None, min(n_rows, METRIC_ROWS))))
+            passes.append(Outline(layout.learning([largest], None, min(n_rows, METRIC_ROWS)), share))
         return passes
     buckets = min(layout.n_tuned, layout.n_buckets)
     passes.append(Outline(layout.probing(probe_name(0), None, None)))
@@ -42,7 +44,7 @@ def choosing(layout: Layout, given: Given) -> list[Outline]:
         if number and has_metrics and layout.learns_again:
             more = replace(largest, more_rows=True)
             learned = layout.learning([more] * MOST_KINDS, None, min(n_rows, MORE_METRIC_ROWS))
-            passes.append(Outline(learned))
+            passes.append(Outline(learned, share))
         items, _ = layout.tuned_items(number, [(0, 0)] * buckets)
         passes.append(Outline(layout.tuning(round_name(number), items, None)))
     if len({choice.family for choice in maps}) > 1:
