@@ -244,7 +244,8 @@ def test_train_says_which_and_why_everywhere(data: Path, tmp_path: Path, capsys)
     job = ["--data", str(data), "--scheduler", "synchronous", "--set", "search=none"]
     assert main(["plan", *job, "--json"]) == 0
     passes = [step["name"] for step in json.loads(capsys.readouterr().out)["passes"]]
-    assert passes == ["sample", "count", "move", "solve", "calibrate", "held-out", "evaluate"]
+    solving = ["sample", "count", "move", "solve", "calibrate", "held-out"]
+    assert passes == [*solving, "sample for importances", "importances", "evaluate"]
     assert main(["train", *job, "--out", str(tmp_path / "m")]) == 0
     line = "algorithm: cells, because of 3 dense columns"
     assert line in capsys.readouterr().err.splitlines()
