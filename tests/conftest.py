@@ -10,7 +10,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -69,41 +69,49 @@ def datasets() -> Path:
     return folder
 
 
-#: processes that files of one folder share, because they take seconds to start, and what ends them
+#: processes that files of one folder share, because they take seconds to start, by the name of their fixture
 _shared: dict[str, Any] = {}
-_endings = ExitStack()
 
 
 def shared(name: str, start: Callable[[], AbstractContextManager[Any]]) -> Any:
-    """What ``start`` gives, from its first use in a folder until the last test of the folder.
+    """What ``start`` gives, from its first use in a folder to the last file of the folder that names it.
 
     Other folders may measure the memory of this process, in which Dask's scheduler may be.
     """
     if name not in _shared:
-        _shared[name] = _endings.enter_context(start())
+        _shared[name] = start().__enter__()
     return _shared[name]
+
+
+def used_from(name: str, item: pytest.Item) -> bool:
+    """Whether a file of the folder names a fixture, from that of a test on."""
+    files = sorted(item.path.parent.glob("test_*.py"))
+    return any(file >= item.path and name in file.read_text(encoding="utf-8") for file in files)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-    """What a test leaves is torn down first, then what is shared where the next test is of another folder."""
+    """What a test leaves is torn down first, then what is shared and no test of its folder uses any more."""
     yield
-    if nextitem is None or nextitem.path.parent != item.path.parent:
-        _shared.clear()
-        _endings.close()
+    if nextitem is not None and nextitem.path == item.path:
+        return
+    same_folder = nextitem is not None and nextitem.path.parent == item.path.parent
+    for name in [name for name in _shared if not (same_folder and used_from(name, nextitem))]:
+        _shared.pop(name).__exit__(None, None, None)
 
 
 @pytest.fixture(scope="module")
 def local_workers() -> AbstractExecutor:
     """Two worker processes on this host, for tests that leave them alive and as they are."""
-    executor: AbstractExecutor = shared("local", partial(open_executor, "local", workers=2))
+    executor: AbstractExecutor = shared("local_workers", partial(open_executor, "local", workers=2))
     return executor
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Processes:
-    """A scheduler and two workers in processes that a command may be told the address of."""
-    processes: Processes = shared("cluster", partial(Processes, tmp_path_factory.mktemp("cluster")))
+def cluster_for_jobs(tmp_path_factory: pytest.TempPathFactory) -> Processes:
+    """A scheduler and two workers in processes, whose address commands may be told."""
+    start = partial(Processes, tmp_path_factory.mktemp("cluster"))
+    processes: Processes = shared("cluster_for_jobs", start)
     return processes
 
 

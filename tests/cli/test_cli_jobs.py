@@ -40,13 +40,13 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def runs(data: Path, cluster: Processes, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs(data: Path, cluster_for_jobs: Processes, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of runs with a finished job, submitted by a process that is gone."""
     folder = tmp_path_factory.mktemp("runs")
     job = folder / "job.toml"
     job.write_text(
         f'algorithm = "csvrg"\ndata = {str(data)!r}\nout = {str(folder / "m")!r}\n'
-        f'scheduler = "{cluster.address}"\n[params]\nn_landmarks = 20\nstages = 3\ntol = 0.0\n'
+        f'scheduler = "{cluster_for_jobs.address}"\n[params]\nn_landmarks = 20\nstages = 3\ntol = 0.0\n'
     )
     submitted = distkern("submit", str(job))
     assert submitted.returncode == 0, submitted.stderr
@@ -60,8 +60,10 @@ def identifier(runs: Path) -> str:
     return JobFolder(runs / "m").record().id
 
 
-def submit(data: Path, cluster: Processes, out: Path, *flags: str) -> int:
-    return main(["submit", "--data", str(data), "--out", str(out), "--scheduler", cluster.address, *flags])
+def submit(data: Path, cluster_for_jobs: Processes, out: Path, *flags: str) -> int:
+    return main(
+        ["submit", "--data", str(data), "--out", str(out), "--scheduler", cluster_for_jobs.address, *flags]
+    )
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> Any:
@@ -69,7 +71,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def test_another_process_sees_what_was_submitted(
-    cluster: Processes, runs: Path, capsys: pytest.CaptureFixture[str]
+    cluster_for_jobs: Processes, runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = identifier(runs)
     assert main(["jobs", "--runs", str(runs)]) == 0
@@ -78,7 +80,7 @@ def test_another_process_sees_what_was_submitted(
     # of how many does not matter any more
     assert row[:4] == [name, "finished", "csvrg", "3"]
     # without its folder of runs, the scheduler knows
-    assert main(["jobs", "--runs", str(runs / "m"), "--scheduler", cluster.address, "--json"]) == 0
+    assert main(["jobs", "--runs", str(runs / "m"), "--scheduler", cluster_for_jobs.address, "--json"]) == 0
     assert (name, "finished") in [(job["id"], job["state"]) for job in printed(capsys)["jobs"]]
     assert main(["status", name, "--runs", str(runs), "--json"]) == 0
     facts = printed(capsys)
@@ -86,7 +88,7 @@ def test_another_process_sees_what_was_submitted(
     assert facts["worker"].startswith("tcp://127.0.0.1:")
     last = json.loads((runs / "m" / "metrics.jsonl").read_text().splitlines()[-1])
     assert facts["metrics"] == last
-    assert main(["status", name, "--runs", str(runs / "m"), "--scheduler", cluster.address]) == 0
+    assert main(["status", name, "--runs", str(runs / "m"), "--scheduler", cluster_for_jobs.address]) == 0
     shown = capsys.readouterr().out
     assert all(word in shown for word in ("finished", "objective", "test error", "driver"))
 
@@ -119,10 +121,10 @@ def test_the_fetched_model_has_the_bits_of_one_trained_here(data: Path, runs: Pa
 
 
 def test_cancel_stops_within_a_stage_and_the_run_goes_on_later(
-    data: Path, cluster: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: Path, cluster_for_jobs: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "c"
-    assert submit(data, cluster, out, *LONG, "--json") == 0
+    assert submit(data, cluster_for_jobs, out, *LONG, "--json") == 0
     name = printed(capsys)["id"]
     folder = JobFolder(out)
     wait_for(
@@ -130,19 +132,19 @@ def test_cancel_stops_within_a_stage_and_the_run_goes_on_later(
         20,
     )
     # a second one would train to the same folder
-    assert submit(data, cluster, out, *LONG, "--resume") == 2
+    assert submit(data, cluster_for_jobs, out, *LONG, "--resume") == 2
     assert f"is the folder of job {name}" in capsys.readouterr().err
-    assert main(["cancel", name, "--runs", str(tmp_path), "--scheduler", cluster.address]) == 0
+    assert main(["cancel", name, "--runs", str(tmp_path), "--scheduler", cluster_for_jobs.address]) == 0
     capsys.readouterr()
     wait_for(lambda: folder.state() == "cancelled", 20)
     saved = sorted(path.name for path in (out / "checkpoints").iterdir())
     assert 0 < int(saved[-1][-5:]) < 400
-    assert submit(data, cluster, out, *LONG) == 2
+    assert submit(data, cluster_for_jobs, out, *LONG) == 2
     assert "use --resume" in capsys.readouterr().err
     assert main(["cancel", name, "--runs", str(tmp_path)]) == 2
     assert "is cancelled already" in capsys.readouterr().err
     assert main(["fetch", name, "--out", str(tmp_path / "f"), "--runs", str(tmp_path)]) == 2
-    assert submit(data, cluster, out, *LONG, "--resume") == 0
+    assert submit(data, cluster_for_jobs, out, *LONG, "--resume") == 0
     assert capsys.readouterr().out.split()[-1] == name
     further = out / "checkpoints" / f"stage-{int(saved[-1][-5:]) + 3:05d}"
     wait_for(further.exists, 20)
@@ -154,7 +156,7 @@ def test_cancel_stops_within_a_stage_and_the_run_goes_on_later(
 
 
 def test_ctrl_c_ends_the_looking_and_not_the_job(
-    data: Path, cluster: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: Path, cluster_for_jobs: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "w"
     folder = JobFolder(out)
@@ -165,7 +167,7 @@ def test_ctrl_c_ends_the_looking_and_not_the_job(
 
     other = threading.Thread(target=interrupt)
     other.start()
-    assert submit(data, cluster, out, *LONG, "--wait") == 130
+    assert submit(data, cluster_for_jobs, out, *LONG, "--wait") == 130
     other.join()
     captured = capsys.readouterr()
     name = folder.record().id
@@ -197,7 +199,7 @@ def test_ctrl_c_ends_the_looking_and_not_the_job(
 )
 def test_wrong_input_is_one_line(
     data: Path,
-    cluster: Processes,
+    cluster_for_jobs: Processes,
     runs: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -206,7 +208,12 @@ def test_wrong_input_is_one_line(
     words: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    known = {"DATA": str(data), "ADDRESS": cluster.address, "RUNS": str(runs), "RUNS/m": str(runs / "m")}
+    known = {
+        "DATA": str(data),
+        "ADDRESS": cluster_for_jobs.address,
+        "RUNS": str(runs),
+        "RUNS/m": str(runs / "m"),
+    }
     assert main([known.get(word, word) for word in arguments]) == 2
     errors = capsys.readouterr().err
     assert words in errors
@@ -215,10 +222,10 @@ def test_wrong_input_is_one_line(
 
 
 def test_a_store_that_the_workers_do_not_see_is_refused(
-    data: Path, cluster: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: Path, cluster_for_jobs: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "m"
-    with JobScheduler(cluster.address) as scheduler:
+    with JobScheduler(cluster_for_jobs.address) as scheduler:
         probe.check_store(out, str(data), scheduler.everywhere, "--out")
         with pytest.raises(
             InputError, match=r"--out: worker tcp://127.0.0.1:\d+ does not see the data set /no"
@@ -238,20 +245,20 @@ def test_a_store_that_the_workers_do_not_see_is_refused(
 
 
 def test_a_job_whose_scheduler_forgot_it_is_lost(
-    data: Path, cluster: Processes, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: Path, cluster_for_jobs: Processes, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "q"
-    waiting = Record("waiting", "csvrg", str(data), str(out), scheduler=cluster.address)
+    waiting = Record("waiting", "csvrg", str(data), str(out), scheduler=cluster_for_jobs.address)
     JobFolder(out).write(waiting)
     JobIndex(tmp_path).add("waiting", out)
-    for flags, state in (([], "queued"), (["--scheduler", cluster.address], "lost")):
+    for flags, state in (([], "queued"), (["--scheduler", cluster_for_jobs.address], "lost")):
         assert main(["status", "waiting", "--runs", str(tmp_path), "--json", *flags]) == 0
         assert printed(capsys)["state"] == state
 
 
 @pytest.mark.slow
 def test_a_job_survives_the_deaths_of_its_hosts_and_is_trained_once(
-    data: Path, cluster: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: Path, cluster_for_jobs: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = ["--algorithm", "csvrg", "--set", "n_landmarks=20", "--set", "stages=20", "--set", "tol=0.0"]
     whole = tmp_path / "whole"
@@ -260,10 +267,10 @@ def test_a_job_survives_the_deaths_of_its_hosts_and_is_trained_once(
     out = tmp_path / "m"
     folder = JobFolder(out)
     capsys.readouterr()
-    assert submit(data, cluster, out, *settings) == 0
+    assert submit(data, cluster_for_jobs, out, *settings) == 0
     name = capsys.readouterr().out.split()[-1]
     wait_for((out / "checkpoints" / "stage-00003").exists, 30)
-    cluster.kill_worker(driver_of(out, 1))
+    cluster_for_jobs.kill_worker(driver_of(out, 1))
     wait_for(lambda: folder.state() == "finished", 60)
     np.testing.assert_array_equal(load_model(out).coef_, load_model(whole).coef_)
     stages = [json.loads(line)["stage"] for line in (out / "metrics.jsonl").read_text().splitlines()]
@@ -272,8 +279,8 @@ def test_a_job_survives_the_deaths_of_its_hosts_and_is_trained_once(
     assert len(started) == 2
     assert started[1]["resumed_from"] >= 3
     # Dask runs the driver of a finished job again when the host that holds its result dies
-    cluster.kill_worker(driver_of(out, 2))
-    with JobScheduler(cluster.address) as scheduler:
+    cluster_for_jobs.kill_worker(driver_of(out, 2))
+    with JobScheduler(cluster_for_jobs.address) as scheduler:
         wait_for(lambda: scheduler.jobs()[name]["scheduler_state"] == "finished", 30)
     assert sorted(path.name for path in (out / ".job").glob("epoch-*")) == ["epoch-00001", "epoch-00002"]
     assert folder.log.read_text().count("run_started") == 2

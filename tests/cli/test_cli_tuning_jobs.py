@@ -61,10 +61,10 @@ def over(folder: JobFolder) -> bool:
 
 
 def test_a_search_is_a_job_like_others(
-    data: Path, cluster: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: Path, cluster_for_jobs: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job, out, here = job_of(tmp_path, data), tmp_path / "m", tmp_path / "here"
-    submitted = ["submit", job, "--out", str(out), "--scheduler", cluster.address]
+    submitted = ["submit", job, "--out", str(out), "--scheduler", cluster_for_jobs.address]
     assert main([*submitted, "--jobs", "2"]) == 0
     told = capsys.readouterr().out
     name = told.split()[-1]
@@ -98,15 +98,15 @@ def test_a_search_is_a_job_like_others(
 
 @pytest.mark.slow
 def test_a_search_that_was_cancelled_goes_on(
-    data: Path, cluster: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: Path, cluster_for_jobs: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job, out = job_of(tmp_path, data, 20, "[0.5, 1.0, 2.0, 4.0, 8.0, 16.0]"), tmp_path / "m"
-    submitted = ["submit", job, "--out", str(out), "--scheduler", cluster.address]
+    submitted = ["submit", job, "--out", str(out), "--scheduler", cluster_for_jobs.address]
     assert main(submitted) == 0
     name, folder = capsys.readouterr().out.split()[-1], JobFolder(out)
     wait_for(lambda: n_trials(out) >= 1 or over(folder), 60)
     assert folder.pulse()["pass"].endswith("of 6")
-    assert main(["cancel", name, "--runs", str(tmp_path), "--scheduler", cluster.address]) == 0
+    assert main(["cancel", name, "--runs", str(tmp_path), "--scheduler", cluster_for_jobs.address]) == 0
     wait_for(lambda: over(folder), 30)
     assert folder.state() == "cancelled"
     kept = trials(out)
@@ -123,16 +123,19 @@ def test_a_search_that_was_cancelled_goes_on(
 
 @pytest.mark.slow
 def test_a_search_survives_the_deaths_of_its_hosts(
-    data: Path, cluster: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: Path, cluster_for_jobs: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job, out, here = job_of(tmp_path, data, 20, "[0.5, 1.0, 2.0, 4.0, 8.0]"), tmp_path / "m", tmp_path / "h"
-    assert main(["submit", job, "--out", str(out), "--scheduler", cluster.address, "--retries", "5"]) == 0
+    assert (
+        main(["submit", job, "--out", str(out), "--scheduler", cluster_for_jobs.address, "--retries", "5"])
+        == 0
+    )
     folder = JobFolder(out)
     for deaths in (1, 2):
         wait_for(lambda deaths=deaths: n_trials(out) >= deaths, 120)
         epoch = folder.record().epoch
         claim = json.loads((out / ".job" / f"epoch-{epoch:05d}").read_text())
-        cluster.kill_worker(claim["pid"])
+        cluster_for_jobs.kill_worker(claim["pid"])
         wait_for(lambda epoch=epoch: folder.record().epoch > epoch, 120)
     wait_for(lambda: folder.state() == "finished", 240)
     assert main(["tune", job, "--out", str(here), "--scheduler", "synchronous"]) == 0

@@ -127,9 +127,9 @@ def test_a_column_that_nearly_is_the_target_is_told_of(
     assert ("nearly tells the target" in (tmp_path / "m" / "report.html").read_text()) == bool(copies)
 
 
-def test_figures_are_the_same_on_workers(folder: Path, tmp_path: Path, cluster: Processes) -> None:
+def test_figures_are_the_same_on_workers(folder: Path, tmp_path: Path, cluster_for_jobs: Processes) -> None:
     found = []
-    for name, scheduler in (("here", "synchronous"), ("there", cluster.address)):
+    for name, scheduler in (("here", "synchronous"), ("there", cluster_for_jobs.address)):
         out, data = tmp_path / name, str(folder / "classes.zarr")
         arguments = ["--scheduler", scheduler]
         assert main(["train", "--data", data, "--out", str(out), *NEWTON, *arguments]) == 0
