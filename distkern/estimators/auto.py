@@ -243,12 +243,13 @@ class AbstractKernelMachine(AbstractEstimator):
         settings = {
             "scale": AUTO if keeps and transform == "standard" else transform,
             "metric": None if metric == "none" else metric,
-            "kernel": kernel.name,
-            **dict(kernel.parameters),
         }
+        if is_exact:
+            # which kernel is best depends on how near the rows are: cells choose it where they are
+            return settings
         # a rule divides sqrt(2) times the median distance
-        width = {"gamma": f"median/{math.sqrt(2.0) / kernel.width:.4g}"}
-        return settings if is_exact else {**settings, **width, **nu}
+        width = f"median/{math.sqrt(2.0) / kernel.width:.4g}"
+        return {**settings, "kernel": kernel.name, **dict(kernel.parameters), "gamma": width, **nu}
 
     @property
     def _unit(self) -> str:
