@@ -236,17 +236,15 @@ class AbstractKernelMachine(AbstractEstimator):
         nu = {"nu": chosen.ridge * bend / data.source.n_rows}
         if kernel is None:
             return {"features": "linear", **nu}
-        if data.source.is_sparse and is_exact:
+        if is_exact:
+            # which map and kernel are best depends on how near the rows are: cells choose them where they are
             return {}
         # rows that are stored scaled are standardised by a map alone, and there is none without a metric
-        keeps = data.scaling is not None and data.scaling.kind != "none" and metric == "none" and not is_exact
+        keeps = data.scaling is not None and data.scaling.kind != "none" and metric == "none"
         settings = {
             "scale": AUTO if keeps and transform == "standard" else transform,
             "metric": None if metric == "none" else metric,
         }
-        if is_exact:
-            # which kernel is best depends on how near the rows are: cells choose it where they are
-            return settings
         # a rule divides sqrt(2) times the median distance
         width = f"median/{math.sqrt(2.0) / kernel.width:.4g}"
         return {**settings, "kernel": kernel.name, **dict(kernel.parameters), "gamma": width, **nu}
