@@ -71,7 +71,8 @@ def test_the_choice_and_the_columns_that_matter_are_shown_everywhere(
     assert all(note in told for note in notes)
     assert main(["inspect", str(tmp_path / "m"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["importances"] == asdict(found) | {
-        "columns": [asdict(each) for each in found.columns]
+        "columns": [asdict(each) for each in found.columns],
+        "copies": list(found.copies),
     }
 
 
