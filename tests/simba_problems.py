@@ -6,9 +6,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from distkern.common.sparse import SparseRows, stacked
-from distkern.common.types import Block
+from distkern.common.types import ArrayGroup, Block
 from distkern.features.linear import Linear
-from distkern.runs.arrays import ArrayGroup
 from distkern.solvers.simba import SIMBA
 from feature_problems import Runner, problem_of
 from reference import cut_blocks
@@ -46,7 +45,7 @@ def margin_rows(n=300, d=12, *, classes=2, seed=0, noise=0.1, dtype="float64", s
 
 
 def simba(**settings):
-    defaults = {"nus": (0.05,), "max_rounds": 200, "stages": 2, "patience": None, "validation_fraction": 0.0}
+    defaults = {"nu": 0.05, "max_rounds": 200, "stages": 2, "patience": None, "validation_fraction": 0.0}
     return SIMBA(settings.pop("features", LINEAR), **{**defaults, **settings})
 
 

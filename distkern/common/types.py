@@ -291,3 +291,67 @@ class BlocksGroup(AbstractGroup):
     def blocks(self) -> Iterator[Block]:
         for reader in self._readers:
             yield reader()
+
+
+class ArrayGroup(AbstractGroup):
+    """Consecutive blocks of an array whose rows are read in an order of their own.
+
+    Rows and dense columns are gathered when they are asked for. Of sparse rows a transposed copy is made at
+    the first column that is asked for; it takes what the rows take.
+
+    Parameters
+    ----------
+    whole : rows of the array
+    order : those of the group among them, in its order
+    block_rows : rows of each of its blocks, in order
+    first : number of the first of them
+    """
+
+    def __init__(self, whole: Block, order: Indices | slice, block_rows: tuple[int, ...], first: int) -> None:
+        self._order: Indices | None = None
+        if isinstance(order, slice):
+            self._whole = whole.take(order)
+            self.targets = self._whole.targets
+        else:
+            self._whole, self._order = whole, order
+            self.targets = None if whole.targets is None else whole.targets[order]
+        self._block_rows, self._first = block_rows, first
+        self.n_rows, self.n_features = sum(block_rows), whole.features.shape[1]
+
+    def rows(self, positions: Indices) -> Rows:
+        return self._whole.features[positions if self._order is None else self._order[positions]]
+
+    def columns(self, columns: Indices) -> Rows:
+        if isinstance(self._whole.features, SparseRows):
+            return self._transposed[columns]
+        order = np.arange(self.n_rows) if self._order is None else self._order
+        return self._whole.features[order, np.asarray(columns)[:, None]]
+
+    def blocks(self) -> Iterator[Block]:
+        start = 0
+        for number, rows in enumerate(self._block_rows):
+            yield replace(self._taken(slice(start, start + rows)), index=self._first + number)
+            start += rows
+
+    def column_bytes(self) -> int | None:
+        return self._transposed.nbytes if isinstance(self._whole.features, SparseRows) else None
+
+    def _taken(self, rows: slice) -> Block:
+        return self._whole.take(rows if self._order is None else self._order[rows])
+
+    @cached_property
+    def _transposed(self) -> SparseRows:
+        features = self._taken(slice(None)).features
+        assert isinstance(features, SparseRows)
+        order = np.argsort(features.indices, kind="stable")
+        counts = np.bincount(features.indices, minlength=self.n_features)
+        return SparseRows(
+            features.data[order],
+            features.row_of_entries[order].astype(np.int32),
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            self.n_rows,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # another process is sent the rows of the group alone
+        return ArrayGroup, (self._taken(slice(None)), slice(None), self._block_rows, self._first)

@@ -17,7 +17,7 @@ from distkern.runs.scaled import check_stored
 from distkern.runs.spooled import spooled
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE, hyperparameters_of
 from distkern.solvers.risk import Risk
-from distkern.solvers.simba import SEARCHED, SIMBA
+from distkern.solvers.simba import SIMBA
 from distkern.storage.columns import no_columns
 from distkern.storage.dataset import Split
 
@@ -29,7 +29,8 @@ class SIMBAClassifier(AbstractFeatureClassifier):
     average, all in units of the largest norm of a row; ``coef_`` and ``intercept_`` are scaled so that the
     margin is 1. Several classes one-vs-rest, with one nu for all. Data sets need a feature-major copy
     (``distkern shard --columns``) unless ``features`` are random. Dask arrays are written to a temporary one.
-    ``rows_read`` and ``bytes_read`` are of the passes; what the rounds look at is in ``feature_accesses``.
+    ``rows_read`` and ``bytes_read`` are of the passes; what the rounds look at is in
+    ``feature_accesses``, which leaves out the trials of nu.
 
     Examples
     --------
@@ -65,7 +66,5 @@ class SIMBAClassifier(AbstractFeatureClassifier):
         return find_loss("hinge")()
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> SIMBA:
-        nu = self.value("nu")
-        nus = SEARCHED if isinstance(nu, str) else (nu,)
         risk = Risk(self._loss(), 1, class_weights, mean_weight)
-        return SIMBA(self.feature_choice(), nus, risk, **self.values_of(SIMBA))
+        return SIMBA(self.feature_choice(), risk, **self.values_of(SIMBA))

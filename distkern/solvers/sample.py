@@ -31,13 +31,13 @@ class Sample:
         return drawn_rows(block, self.rows_per_block, self.seed, _ROWS)
 
 
-def sample_of(problem: Problem, wanted: int) -> Sample:
-    """About so many rows from 16 random blocks, or more blocks where they are small."""
+def sample_of(problem: Problem, wanted: int, *, every_block: bool = False) -> Sample:
+    """About so many rows from 16 random blocks, or more blocks where they are small, or from all blocks."""
     order = stream(problem.seed, Purpose.SAMPLE, _BLOCKS).permutation(len(problem.block_rows))
     chosen: list[int] = []
     found = 0
     for block in order:
-        if found >= wanted and len(chosen) >= _LEAST_BLOCKS:
+        if found >= wanted and len(chosen) >= _LEAST_BLOCKS and not every_block:
             break
         chosen.append(int(block))
         found += problem.block_rows[block]

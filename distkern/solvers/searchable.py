@@ -24,6 +24,8 @@ class AbstractSearchable(AbstractSolver[State]):
     searched: ClassVar[Mapping[str, Choices]] = {}
     #: other values of its fields for trials, so that the same is chosen under any limit of memory
     in_trials: ClassVar[Mapping[str, Any]] = {}
+    #: rows need not be in random order: a sample is of all blocks, of which some may have one class alone
+    rows_in_any_order: ClassVar[bool] = False
 
     def stand_in(self) -> AbstractSearchable[Any]:
         """What is run in trials, with the names of ``searched``: the solver itself, or one whose model is

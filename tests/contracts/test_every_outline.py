@@ -115,7 +115,9 @@ def test_the_outline_lists_the_passes_of_a_search(kind, more_rows, monkeypatch):
         pytest.skip("nothing of it is searched")
     data = more_rows(kind.task, n_classes=most_classes(kind))
     given = {name: value for name, value in given.items() if name not in (*searched, "step_size")}
-    given |= {"steps_per_stage": 1.0} if "steps_per_stage" in kind.hyperparameters else {}
+    # runs long enough for trials to be a part of them
+    long = {"steps_per_stage": 1.0, "max_rounds": 4000}
+    given |= {name: value for name, value in long.items() if name in kind.hyperparameters}
     given |= {name: 128 for name in ("n_landmarks", "n_features") if name in given}
     made = compare(kind(**given), data, data.test, monkeypatch)
     assert [name for name in made if name.startswith("search")] == [

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from distkern.common.sparse import SparseRows, converted
-from distkern.common.types import Block
+from distkern.common.types import ArrayGroup, Block
 from distkern.features import feature_names
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
-from distkern.runs.arrays import ArrayGroup
 from distkern.solvers.base import Problem
 from feature_problems import features_of_kind
 from reference import PlainRunner

@@ -34,7 +34,7 @@ JOBS = [
     ("csvrg", "texts", "local", "n_landmarks=128 stages=1"),
     ("avm", "digits", "local", "n_landmarks=256 stages=1"),
     ("simba", "middle", "local", "nu=0.1 max_rounds=400 stages=2"),
-    ("simba", "text", "synchronous", "max_rounds=400 stages=2"),
+    ("simba", "text", "synchronous", "max_rounds=4000 stages=2"),
     ("pegasos", "text", "local", "stages=2"),
     ("pegasos", "digits", "synchronous", "features=random n_features=1024 stages=1"),
     ("dsg", "digits", "local", "n_features=2048 stages=1"),

@@ -25,6 +25,7 @@ from distkern import (
     load_model,
 )
 from distkern.common.choices import Choices, value_of, with_values
+from distkern.common.sparse import SparseRows
 from distkern.common.types import Block
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, Interrupted
@@ -179,13 +180,66 @@ def test_a_width_is_searched_of_a_kernel_without_tiles_and_of_real_targets():
     assert [*model.found_] == ["gamma"]
 
 
-def test_simba_searches_by_the_name_of_the_others(data):
-    found = SIMBAClassifier(nu="auto", max_rounds=64, stages=2, random_state=0).fit(*squares(500))
-    other = SIMBAClassifier(nu="search", max_rounds=64, stages=2, random_state=0).fit(*squares(500))
-    np.testing.assert_array_equal(found.coef_, other.coef_)
-    assert found.found_ == {"nu": found.history_[-1]["nu"]}
-    assert found.history_[-1]["notes"][0].startswith("chosen: nu=")
-    assert SIMBAClassifier(nu=0.01, max_rounds=64, stages=2).fit(*squares(500)).found_ == {}
+def test_rows_in_any_order_are_sampled_in_all_blocks(tmp_path):
+    X, y = squares(2400)
+    order = np.argsort(y, kind="stable")
+    data = write_dataset(
+        [(X[order], y[order])],
+        tmp_path / "d.zarr",
+        scale="none",
+        shuffle=False,
+        rows_per_shard=60,
+        columns=True,
+    )
+    model = SIMBAClassifier(max_rounds=4000, random_state=0)
+    solver, problem = model.run_of(model._data_of_split(data.train), has_test=False)
+    (sampling,) = (one.step for one in solver.outline(problem) if one.step.name == "sample")
+    assert sampling.blocks == tuple(range(40))
+
+
+@pytest.mark.parametrize(("n_columns", "noise"), [(5, 2.0), (3, 0.02)])
+def test_simba_chooses_how_far_rows_may_fall_short(n_columns, noise, made):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(2000, n_columns)).astype(np.float32)
+    y = (X[:, 0] + noise * generator.normal(size=2000) > 0).astype(int)
+    settings = {"max_rounds": 3000, "stages": 2, "scale": "none", "random_state": 0}
+    found = SIMBAClassifier(**settings).fit(X, y)
+    assert "search 1" in made
+    chosen = found.found_["nu"]
+    assert (chosen > 0.01) == (noise > 1)
+    assert chosen != 0.01
+    assert found.history_[-1]["nu"] == chosen
+    assert found.history_[-1]["notes"][0] == f"chosen: nu={chosen:g} of 0.0003..0.03"
+    made.clear()
+    given = SIMBAClassifier(nu=chosen, **settings).fit(X, y)
+    assert "search 1" not in made
+    np.testing.assert_array_equal(found.coef_, given.coef_)
+
+
+def test_a_trial_has_fewer_rounds_of_more_rows_and_holds_nothing_out():
+    solver = SIMBAClassifier(max_rounds=40_000, max_feature_accesses=1e6)._solver(None, 1.0)
+    trial = solver.stand_in()
+    assert (trial.max_rounds, trial.stages, trial.patience, trial.validation_fraction) == (2000, 1, None, 0.0)
+    assert (trial.rows_per_round, trial.columns_per_round) == (16, 4)
+    assert trial.max_feature_accesses is None
+    few = SIMBAClassifier(max_rounds=1500)._solver(None, 1.0).stand_in()
+    assert few.max_rounds == 500
+
+
+def test_several_outputs_are_compared_in_one_unit():
+    X = np.random.default_rng(0).normal(size=(600, 4)).astype(np.float32)
+    y = X.argmax(axis=1)
+    model = SIMBAClassifier(nu=0.01, max_rounds=300, stages=1, random_state=0).fit(X, y)
+    solver, problem = model.problem(model._data_of_arrays(X, y, None), has_test=False)
+    state = run_alone(solver, problem, Block(X, y.astype(np.int32)))
+    assert (state.margins > 0).any()
+    found = solver.model(problem, state)
+    # |w| is at most 1 where the largest row has norm 1
+    assert (np.linalg.norm(found.coefficients, axis=0) * state.radius <= 1 + 1e-9).all()
+    scales = np.where(state.margins > 0, state.margins, 1.0)
+    np.testing.assert_allclose(
+        found.predictions(X), (X @ state.coefficients + state.intercept) * scales, rtol=1e-4, atol=1e-5
+    )
 
 
 def test_few_rows_are_not_searched_and_a_refit_forgets(data, made):
@@ -296,6 +350,20 @@ def test_a_run_alone_is_a_run(kind):
     with open_executor("synchronous") as executor:
         outcome = Driver({"train": data.source}, executor).run(solver, problem)
     np.testing.assert_allclose(state.coefficients, outcome.state.coefficients, rtol=1e-9)
+
+
+@pytest.mark.parametrize("form", [np.asarray, SparseRows.of_dense])
+def test_single_columns_are_read_in_a_process_alone(form):
+    X, y = squares(400, 6)
+    rows = form(np.where(X > 0.3, X, 0.0).astype(np.float32))
+    model = SIMBAClassifier(nu=0.01, max_rounds=300, stages=2, random_state=0)
+    data = model._data_of_arrays(rows, y, None)
+    solver, problem = model.problem(data, has_test=False)
+    state = run_alone(solver, problem, data.source.reader(0)())
+    with open_executor("synchronous") as executor:
+        outcome = Driver({"train": data.source}, executor).run(solver, problem)
+    np.testing.assert_array_equal(state.coefficients, outcome.state.coefficients)
+    assert state.accesses == outcome.state.accesses > 0
 
 
 def test_log_losses_weigh_as_rows_and_classes_do():

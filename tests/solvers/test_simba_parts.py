@@ -22,9 +22,9 @@ from simba_problems import Group, margin_rows, signed
 class Exchange:
     """Residents of the groups of some blocks, dealt out to parties."""
 
-    def __init__(self, blocks, *, lanes=1, n_draws=1, q=None, parties=1, seed=0, risk=None):
+    def __init__(self, blocks, *, outputs=1, n_draws=1, q=None, parties=1, seed=0, risk=None):
         groups = [[blocks[b] for b in group] for group in groups_of([block.n_rows for block in blocks])]
-        operand = Operand(1, lanes, n_draws, True, HoldOut(0.0, 0), seed, LinearBasis(1, float), risk)
+        operand = Operand(outputs, n_draws, True, HoldOut(0.0, 0), seed, LinearBasis(1, float), risk)
         ends = np.cumsum([0, *(sum(block.n_rows for block in group) for group in groups)])
         self.ends = ends
         saved = {}
@@ -56,26 +56,22 @@ class Exchange:
             return stop.value
 
     def marked(self):
-        """(lanes, n) slack of every row as the residents have it, after a round."""
+        """(outputs, n) slack of every row as the residents have it, after a round."""
         parts = []
         for resident in self.residents:
             for segment in resident._segments:
                 xi = 2.0 * segment.arrays.marks
-                for lane, row in enumerate(segment.arrays.rest_rows):
+                for output, row in enumerate(segment.arrays.rest_rows):
                     if row >= 0:
-                        xi[lane, row] = segment.arrays.rests[lane]
+                        xi[output, row] = segment.arrays.rests[output]
                 parts.append(xi)
         return np.concatenate(parts, axis=1)
 
 
-def nothing(lanes, slacks=None):
+def nothing(outputs, slacks=None):
     """An update that changes no q."""
-    zeros = np.zeros((lanes, 1))
+    zeros = np.zeros((outputs, 1))
     return Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, slacks)
-
-
-def resident_groups(resident):
-    return np.concatenate([segment.arrays.numbers for segment in resident._segments])
 
 
 def weights(n, kind, generator):
@@ -96,7 +92,7 @@ def test_selection_is_that_of_a_full_sort(kind, parties):
     q = np.stack([weights(9000, kind, generator), weights(9000, "spread", generator)])
     q[:, ::7] = 0
     positive = np.count_nonzero(q[0])
-    exchange = Exchange(blocks, lanes=2, q=q, parties=parties)
+    exchange = Exchange(blocks, outputs=2, q=q, parties=parties)
     last = None
     for ranks in ([0, 0], [1, positive - 1], [positive // 3, 17], [2500, 2501], [positive - 1, 1]):
         budgets = np.array(ranks) + generator.random(2)
@@ -104,12 +100,12 @@ def test_selection_is_that_of_a_full_sort(kind, parties):
         last = exchange.run(select(budgets, 9000, last))
         exchange(Ask(nothing(2, last), None))
         found = exchange.marked()
-        for lane, rank in enumerate(ranks):
-            order = np.argsort(-q[lane], kind="stable")
+        for output, rank in enumerate(ranks):
+            order = np.argsort(-q[output], kind="stable")
             wanted = np.zeros(9000)
             wanted[order[:rank]] = 2.0
-            wanted[order[rank]] = rests[lane]
-            np.testing.assert_array_equal(found[lane], wanted)
+            wanted[order[rank]] = rests[output]
+            np.testing.assert_array_equal(found[output], wanted)
 
 
 @pytest.mark.parametrize("kind", ["spread", "tied", "equal"])
@@ -155,23 +151,6 @@ def test_the_threshold_of_before_saves_exchanges():
 
 
 @pytest.mark.parametrize("parties", [1, 3])
-def test_lanes_that_go_on_are_those_that_were(parties):
-    generator = np.random.default_rng(2)
-    blocks = margin_rows(90, 8, blocks=6)
-    q = generator.random((4, 90))
-    exchange = Exchange(blocks, lanes=4, q=q, parties=parties)
-    exchange(Ask(nothing(4, exchange.run(select(np.full(4, 7.5), 90, None))), None))
-    kept = np.array([1, 3])
-    answer = exchange(Ask(None, 1, kept))
-    signs = signed(blocks)[1]
-    np.testing.assert_allclose(answer.drawn.sums.sum(axis=0)[:, 0], q[kept].sum(axis=1))
-    np.testing.assert_allclose(answer.drawn.sums.sum(axis=0)[:, 1], (q * signs)[kept].sum(axis=1))
-    parts = [resident.saved(int(g)) for resident in exchange.residents for g in resident_groups(resident)]
-    np.testing.assert_array_equal(np.concatenate([part["q"] for part in parts], axis=1), q[kept])
-    assert not exchange.marked().any()
-
-
-@pytest.mark.parametrize("parties", [1, 3])
 def test_rows_are_drawn_by_their_weight(parties):
     generator = np.random.default_rng(1)
     blocks = margin_rows(60, 8, blocks=6)
@@ -198,8 +177,8 @@ def test_rows_are_drawn_by_their_weight(parties):
     np.testing.assert_allclose(answer.drawn.sums[:, 0, 1].sum(), (q[0] * y).sum())
 
 
-def test_lanes_that_share_draws_have_unbiased_estimates():
-    """The mean of the first step is that of rows drawn by each lane's own p, and of columns <w, x>."""
+def test_outputs_that_share_draws_have_unbiased_estimates():
+    """The mean of the first step is that of rows drawn by each output's own p, and of columns <w, x>."""
     generator = np.random.default_rng(2)
     blocks = margin_rows(50, 4, blocks=5)
     rows, _ = signed(blocks)
@@ -209,19 +188,20 @@ def test_lanes_that_share_draws_have_unbiased_estimates():
     u = generator.standard_normal((2, 4)) * 3
     steps, products = [], []
     for seed in range(3000):
-        exchange = Exchange(blocks, lanes=2, n_draws=1, q=q, seed=seed)
+        exchange = Exchange(blocks, outputs=2, n_draws=1, q=q, seed=seed)
         primal = Primal(LinearBasis(4, float), u, np.zeros((2, 4)), np.zeros(2), np.zeros(2), 0.0)
-        schedule = Schedule(np.array([0.1, 0.1]), 50, 50, 50, radius, 1, 16, 0, True, seed)
+        schedule = Schedule(0.1, 50, 50, 50, radius, 1, 16, 0, True, seed)
         exchange.run(rounds(schedule, primal, 1, 1, np.inf))
         steps.append(primal.u - u)
         update = exchange.last.update
         x = np.concatenate([block.features for block in blocks])[7]
         w = primal.u / np.maximum(1, np.linalg.norm(primal.u, axis=1))[:, None]
         products.append(update.coefficients[:, 0] * x[update.columns[0]] - w @ (x / radius))
-    for lane in range(2):
-        p = q[lane] / q[lane].sum()
-        own = np.array(steps)[:, lane]
+    # of the first output class 0 is the positive one
+    for output, sign in enumerate((-1.0, 1.0)):
+        p = q[output] / q[output].sum()
+        own = np.array(steps)[:, output]
         errors = own.std(axis=0) / np.sqrt(len(own))
-        assert (np.abs(own.mean(axis=0) - p @ rows / np.sqrt(2)) < 4 * errors).all()
-        own = np.array(products)[:, lane]
+        assert (np.abs(own.mean(axis=0) - sign * p @ rows / np.sqrt(2)) < 4 * errors).all()
+        own = np.array(products)[:, output]
         assert abs(own.mean()) < 4 * own.std() / np.sqrt(len(own))

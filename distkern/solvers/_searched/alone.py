@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from distkern.common.types import Block, BlocksGroup
+from distkern.common.types import ArrayGroup, Block
 from distkern.passes import AbstractResident, Derived, Message, Reduce, Rounds, Stream, pieces
 from distkern.solvers.base import AbstractSolver, Problem, Steps
 
@@ -14,7 +14,7 @@ def run_alone(solver: AbstractSolver[Any], problem: Problem, rows: Block) -> Any
     """The last state of a run over the only block of a problem, by a solver without batches."""
     derived: dict[str, Any] = {}
     residents: dict[str, AbstractResident] = {}
-    group = BlocksGroup((lambda: rows,), (rows.n_rows,), problem.n_features)
+    group = ArrayGroup(rows, slice(None), (rows.n_rows,), 0)
 
     def complete(steps: Steps[Any]) -> Any:
         answer: Any = None

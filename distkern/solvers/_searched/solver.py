@@ -158,7 +158,9 @@ class Searched(AbstractSolver[State]):
         }
 
     def _sampling(self, problem: Problem) -> Reduce[Block]:
-        return sampling("sample", problem, sample_of(problem, 2 * self.sizes.n_learned))
+        wanted = 2 * self.sizes.n_learned
+        sample = sample_of(problem, wanted, every_block=self.solver.rows_in_any_order)
+        return sampling("sample", problem, sample)
 
     def _searching(
         self,

@@ -30,6 +30,18 @@ def _keep(kept: LRU[Key, Kept], key: Key, value: Kept) -> None:
         kept[key] = value
 
 
+def reading_bytes(n_rows: int, n_columns: int, n_bytes: int) -> int:
+    """What a process keeps of single rows and columns, at most.
+
+    Parameters
+    ----------
+    n_rows, n_columns : that are read, at most
+    n_bytes : of the numbers of all rows
+    """
+    columns = min(COLUMN_BYTES, 2 * n_bytes + _ENTRY_BYTES * n_columns)
+    return columns + min(ROW_BYTES, n_bytes + _ENTRY_BYTES * n_rows)
+
+
 class Columns(NamedTuple):
     """Columns of consecutive groups.
 

@@ -27,17 +27,17 @@ class Segment(NamedTuple):
 
     Attributes
     ----------
-    q : (lanes, n)
-    keys : the bits of q, (lanes, n) int64
+    q : (outputs, n)
+    keys : the bits of q, (outputs, n) int64
     signs : y, (outputs, n) int8
     weights, units : (n,) of the rows, times the mean and in whole units; (0,) where all weigh the same
-    marks : (lanes, n) uint8, xi = 2 where they are 1
-    rest_rows, rests : (lanes,) the row with another xi (-1: none), and that xi
+    marks : (outputs, n) uint8, xi = 2 where they are 1
+    rest_rows, rests : (outputs,) the row with another xi (-1: none), and that xi
     offsets : (groups + 1,) where the rows of each begin
     numbers : (groups,) of the data set's groups
     strips : (strips + 1,) where the rows of each begin
     group_strips : (groups + 1,) where the strips of each begin
-    sums : (lanes, strips, 2) of the weighted q, and of q y if ``signed``
+    sums : (outputs, strips, 2) of the weighted q, and of q y if ``signed``
     signed : whether sums of q y are wanted
     """
 
@@ -62,9 +62,9 @@ class Drawn(NamedTuple):
 
     Attributes
     ----------
-    sums : (groups, lanes, 2) of q and of q y
+    sums : (groups, outputs, 2) of q and of q y
     keys, groups : (draws,) when the race was won, and by which group (-1: none)
-    masses, signs : (draws, lanes) and (draws, outputs), weighted q and y of the rows
+    masses, signs : (draws, outputs), weighted q and y of the rows
     places : (draws,) of the rows in their groups
     """
 
@@ -76,13 +76,13 @@ class Drawn(NamedTuple):
     places: NDArray[np.int64]
 
     @classmethod
-    def empty(cls, n_draws: int, n_groups: int, lanes: int, outputs: int) -> Drawn:
+    def empty(cls, n_draws: int, n_groups: int, outputs: int) -> Drawn:
         """Room for them."""
         return cls(
-            np.empty((n_groups, lanes, 2)),
+            np.empty((n_groups, outputs, 2)),
             np.empty(n_draws),
             np.empty(n_draws, np.int64),
-            np.empty((n_draws, lanes)),
+            np.empty((n_draws, outputs)),
             np.empty((n_draws, outputs), np.int8),
             np.empty(n_draws, np.int64),
         )
@@ -147,16 +147,16 @@ def weighted_sums(q: Any, signs: Any, weights: Any) -> tuple[float, float]:
 def _add_up(segment):  # type: ignore[no-untyped-def]
     q, signs, strips, sums = segment.q, segment.signs, segment.strips, segment.sums
     weights, weighted = segment.weights, segment.weights.shape[0] > 0
-    for lane in range(q.shape[0]):
-        own = signs[lane % signs.shape[0]]
+    for output in range(q.shape[0]):
+        own = signs[output]
         for strip in range(strips.shape[0] - 1):
             start, stop = strips[strip], strips[strip + 1]
             if weighted:
-                total, difference = weighted_sums(q[lane, start:stop], own[start:stop], weights[start:stop])
+                total, difference = weighted_sums(q[output, start:stop], own[start:stop], weights[start:stop])
             else:
-                total, difference = strip_sums(q[lane, start:stop], own[start:stop], segment.signed)
-            sums[lane, strip, 0] = total
-            sums[lane, strip, 1] = difference
+                total, difference = strip_sums(q[output, start:stop], own[start:stop], segment.signed)
+            sums[output, strip, 0] = total
+            sums[output, strip, 1] = difference
 
 
 def _update(segment, columns, coefficients, b, eta):  # type: ignore[no-untyped-def]
@@ -169,11 +169,11 @@ def _update(segment, columns, coefficients, b, eta):  # type: ignore[no-untyped-
     for strip in range(strips.shape[0] - 1):
         start, stop = strips[strip], strips[strip + 1]
         dot = dots[: stop - start]
-        for lane in range(q.shape[0]):
+        for output in range(q.shape[0]):
             for i in range(stop - start):
                 dot[i] = 0.0
             for column in range(n_columns):
-                factor = coefficients[lane, column]
+                factor = coefficients[output, column]
                 if dense:
                     values = data[starts[column] + start : starts[column] + stop]
                     for i in range(stop - start):
@@ -183,17 +183,13 @@ def _update(segment, columns, coefficients, b, eta):  # type: ignore[no-untyped-
                     while entry < starts[column + 1] and places[entry] < stop:
                         dot[places[entry] - start] += factor * data[entry]
                         entry += 1
-            q_strip, y, mark = (
-                q[lane, start:stop],
-                signs[lane % signs.shape[0], start:stop],
-                marks[lane, start:stop],
-            )
-            shift = eta * b[lane]
+            q_strip, y, mark = (q[output, start:stop], signs[output, start:stop], marks[output, start:stop])
+            shift = eta * b[output]
             slack = 2.0 * eta
-            rest = segment.rest_rows[lane] - start
+            rest = segment.rest_rows[output] - start
             special = 0.0
             if 0 <= rest < stop - start:
-                x = y[rest] * (eta * dot[rest] + shift) + eta * segment.rests[lane]
+                x = y[rest] * (eta * dot[rest] + shift) + eta * segment.rests[output]
                 x = min(max(x, -1.0), 1.0)
                 special = q_strip[rest] * ((x * x - x) + 1.0)
             for i in range(stop - start):
@@ -207,8 +203,8 @@ def _update(segment, columns, coefficients, b, eta):  # type: ignore[no-untyped-
                 total, difference = weighted_sums(q_strip, y, weights[start:stop])
             else:
                 total, difference = strip_sums(q_strip, y, segment.signed)
-            sums[lane, strip, 0] = total
-            sums[lane, strip, 1] = difference
+            sums[output, strip, 0] = total
+            sums[output, strip, 1] = difference
         if not dense:
             for column in range(n_columns):
                 entry = cursors[column]
@@ -218,10 +214,10 @@ def _update(segment, columns, coefficients, b, eta):  # type: ignore[no-untyped-
 
 
 def _rescale(q, factors, floor):  # type: ignore[no-untyped-def]
-    for lane in range(q.shape[0]):
+    for output in range(q.shape[0]):
         for i in range(q.shape[1]):
-            if q[lane, i] > 0.0:
-                q[lane, i] = max(q[lane, i] * factors[lane], floor)
+            if q[output, i] > 0.0:
+                q[output, i] = max(q[output, i] * factors[output], floor)
 
 
 def row_at(q: Any, weights: Any, sums: Any, strips: Any, first: int, last: int, left: float) -> int:
@@ -248,21 +244,21 @@ def row_at(q: Any, weights: Any, sums: Any, strips: Any, first: int, last: int, 
 
 def _draw(segment, seed, purpose, t, drawn):  # type: ignore[no-untyped-def]
     q, sums, strips, group_strips = segment.q, segment.sums, segment.strips, segment.group_strips
-    numbers, n_lanes, totals, keys = segment.numbers, q.shape[0], drawn.sums, drawn.keys
+    numbers, n_outputs, totals, keys = segment.numbers, q.shape[0], drawn.sums, drawn.keys
     for group in range(numbers.shape[0]):
-        for lane in range(n_lanes):
+        for output in range(n_outputs):
             for which in range(2):
                 total = 0.0
                 for strip in range(group_strips[group], group_strips[group + 1]):
-                    total += sums[lane, strip, which]
-                totals[group, lane, which] = total
+                    total += sums[output, strip, which]
+                totals[group, output, which] = total
     for draw in range(keys.shape[0]):
-        lane = int(unit(philox(seed, purpose, t, draw, 0, 1)[0]) * n_lanes)
+        output = int(unit(philox(seed, purpose, t, draw, 0, 1)[0]) * n_outputs)
         keys[draw] = np.inf
         best = -1
         share = 0.0
         for group in range(numbers.shape[0]):
-            total = totals[group, lane, 0]
+            total = totals[group, output, 0]
             if total > 0.0:
                 words = philox(seed, purpose, t, draw, numbers[group], 0)
                 key = -math.log(unit(words[0])) / total
@@ -276,21 +272,20 @@ def _draw(segment, seed, purpose, t, drawn):  # type: ignore[no-untyped-def]
             drawn.groups[draw] = numbers[best]
             start = segment.offsets[best]
             first, last = group_strips[best], group_strips[best + 1]
-            left = share * totals[best, lane, 0]
-            place = row_at(q[lane], segment.weights, sums[lane], strips, first, last, left)
+            left = share * totals[best, output, 0]
+            place = row_at(q[output], segment.weights, sums[output], strips, first, last, left)
         drawn.places[draw] = place - start
-        for lane in range(n_lanes):
-            drawn.masses[draw, lane] = q[lane, place]
+        for output in range(n_outputs):
+            drawn.masses[draw, output] = q[output, place]
             if segment.weights.shape[0] > 0:
-                drawn.masses[draw, lane] *= segment.weights[place]
-        for output in range(segment.signs.shape[0]):
+                drawn.masses[draw, output] *= segment.weights[place]
             drawn.signs[draw, output] = segment.signs[output, place]
 
 
 def segment_type() -> Any:
     """numba's type of :class:`Segment`."""
-    lanes = "f8[:, :]! i8[:, :]! i1[:, :]! f8[:]! i8[:]! u1[:, :]! i8[:]! f8[:]!"
-    return tuple_type(Segment, f"{lanes} i8[:]! i8[:]! i8[:]! i8[:]! f8[:, :, :]! b1")
+    outputs = "f8[:, :]! i8[:, :]! i1[:, :]! f8[:]! i8[:]! u1[:, :]! i8[:]! f8[:]!"
+    return tuple_type(Segment, f"{outputs} i8[:]! i8[:]! i8[:]! i8[:]! f8[:, :, :]! b1")
 
 
 _SUMS: dict[str, Callable[..., Any]] = {"strip_sums": strip_sums, "weighted_sums": weighted_sums}
@@ -304,9 +299,9 @@ def add_up_loop() -> Callable[[Segment], None]:
 
 @cache
 def update_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
-    """q *= 1 - eta v + eta^2 v^2 in every lane with v = clip(y (sum_c coef_c x_c + b) + xi, 1 / eta); sums.
+    """q *= 1 - eta v + eta^2 v^2 in every output with v = clip(y (sum_c coef_c x_c + b) + xi, 1 / eta); sums.
 
-    Takes a segment, columns (the places of sparse ones in order), coefficients (lanes, columns), b and eta,
+    Takes a segment, columns (the places of sparse ones in order), coefficients (outputs, columns), b and eta,
     which is multiplied with each term of v rather than with v.
     """
     columns = tuple_type(Columns, "x[:]! i4[:]! i8[:]! b1 i8", x=dtype)
@@ -316,7 +311,7 @@ def update_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
 
 @cache
 def rescale_loop() -> Callable[..., None]:
-    """q *= factor of the lane, but not below a floor; a zero stays zero."""
+    """q *= factor of the output, but not below a floor; a zero stays zero."""
     return compile_loop(_rescale, argument_types("f8[:, :]! f8[:] f8"), exact=True)
 
 

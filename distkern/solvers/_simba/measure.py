@@ -27,14 +27,14 @@ _STRIP_NUMBERS = 2**16
 
 
 @dataclass(frozen=True)
-class LaneModel:
-    """f(x) = phi(x) coef + intercept in every lane: the operand of the measuring passes.
+class LinearModel:
+    """f(x) = phi(x) coef + intercept: the operand of the measuring passes.
 
     Attributes
     ----------
     basis : phi
-    coefficients, intercepts : (size, n_lanes) and (n_lanes,), lane = candidate * n_outputs + output
-    n_outputs : 1: f > 0 means code 1; more: the largest f tells the code
+    coefficients, intercept : (size, n_outputs) and (n_outputs,); of one output f > 0 means code 1, of more
+        the largest f tells the code
     hold_out : which training rows are held out; None for rows that are all alike
     block_rows : of the training split
     risk : the weights of rows and classes
@@ -42,22 +42,25 @@ class LaneModel:
 
     basis: AbstractBasis
     coefficients: NDArray[np.float64]
-    intercepts: NDArray[np.float64]
-    n_outputs: int
+    intercept: NDArray[np.float64]
     hold_out: HoldOut | None
     block_rows: tuple[int, ...]
     risk: Risk
 
+    @property
+    def n_outputs(self) -> int:
+        return len(self.intercept)
+
     def strips(self, block: Block) -> Iterator[tuple[Block, NDArray[np.float64], NDArray[np.bool_]]]:
-        """Rows of a block, their f (n_rows, n_lanes), and which of them are held out."""
+        """Rows of a block, their f (n_rows, n_outputs), and which of them are held out."""
         held = self.held(block)
-        rows = max(_STRIP_NUMBERS // len(self.intercepts), 256)
+        rows = max(_STRIP_NUMBERS // self.n_outputs, 256)
         for start in range(0, block.n_rows, rows):
             part = slice(start, start + rows)
             strip = block.take(part)
             found = self.basis.combine(strip.features, self.coefficients)
             values = found.astype(np.float64, copy=False)
-            values += self.intercepts
+            values += self.intercept
             yield strip, values, held[part]
 
     def held(self, block: Block) -> NDArray[np.bool_]:
@@ -122,7 +125,7 @@ class Norms:
         Raises
         ------
         InputError
-            If all features are zero or their squares no numbers, or no row is left to choose by or of some
+            If all features are zero or their squares no numbers, or no row is left to stop by or of some
             class.
         """
         if self.largest < _SMALLEST_NORM:
@@ -138,13 +141,13 @@ class Norms:
         if n_held is None or (n_held and self.active.all()):
             return
         raise InputError(
-            "all rows of a class are held out" if n_held else "no row can be held out to choose by",
+            "all rows of a class are held out" if n_held else "no row can be held out to stop by",
             where="validation_fraction",
-            mend="give more rows, another seed or another fraction, or 0 with one nu and patience none",
+            mend="give more rows, another seed or another fraction, or 0 with patience none",
         )
 
 
-def measure_norms(block: Block, model: LaneModel) -> Norms:
+def measure_norms(block: Block, model: LinearModel) -> Norms:
     """Of the features of a block; of the model only the basis and who is held out matter."""
     found = model.basis.row_squares(block.features)
     assert block.targets is not None
@@ -160,7 +163,7 @@ def measure_norms(block: Block, model: LaneModel) -> Norms:
 
 @dataclass(frozen=True)
 class Mistakes:
-    """Of every candidate, (n_candidates,); rows have their weights, but not those of their classes.
+    """Rows that are mistaken, with their weights, but not those of their classes.
 
     Attributes
     ----------
@@ -168,10 +171,10 @@ class Mistakes:
     n_active, n_held : rows that take part, and held-out ones
     """
 
-    active: NDArray[Any]
-    held: NDArray[Any]
-    n_active: float
-    n_held: float
+    active: float = 0.0
+    held: float = 0.0
+    n_active: float = 0.0
+    n_held: float = 0.0
 
     @staticmethod
     def add(first: Mistakes, second: Mistakes) -> Mistakes:
@@ -186,12 +189,12 @@ class Mistakes:
 
 @dataclass(frozen=True)
 class Margins:
-    """Histograms of the margins y f of the rows that take part, by lane, and mistakes.
+    """Histograms of the margins y f of the rows that take part, by output, and mistakes.
 
     Attributes
     ----------
-    counts, sums : (n_lanes, BINS) margins in each bin of [-2, 2], and their sum, each with its weight
-    mistakes : of the candidates, right only where there is one output
+    counts, sums : (n_outputs, BINS) margins in each bin of [-2, 2], and their sum, each with its weight
+    mistakes : right only where there is one output
     """
 
     counts: NDArray[Any]
@@ -207,12 +210,12 @@ class Margins:
             Mistakes.add(first.mistakes, second.mistakes),
         )
 
-    def best_margin(self, lane: int, slack: float) -> float:
+    def best_margin(self, output: int, slack: float) -> float:
         """max{g : sum_i s_i [g - m_i]_+ <= slack}: the value of (3) at this (w, b) with the best slacks.
 
         The rows of the bin in which g lies are taken to be at their mean, those of other bins count exactly.
         """
-        counts, sums = self.counts[lane].astype(np.float64), self.sums[lane]
+        counts, sums = self.counts[output].astype(np.float64), self.sums[output]
         below, sum_below = np.cumsum(counts), np.cumsum(sums)
         edges = np.linspace(-_REACH, _REACH, BINS + 1)[1:]
         needed = below * edges - sum_below
@@ -226,63 +229,47 @@ class Margins:
             return float((slack + sum_before) / before)
         return float((slack + sum_below[place]) / below[place])
 
-    def hinge(self, lane: int, margin: float) -> float:
+    def hinge(self, output: int, margin: float) -> float:
         """sum_i s_i [margin - m_i]_+, by the means of bins."""
-        counts, sums = self.counts[lane], self.sums[lane]
+        counts, sums = self.counts[output], self.sums[output]
         means = apply(np.divide, sums, counts, into=np.full(BINS, np.inf), where=counts > 0)
         below = means < margin
         return float(margin * counts[below].sum() - sums[below].sum())
 
 
-def measure_margins(block: Block, model: LaneModel) -> Margins:
+def measure_margins(block: Block, model: LinearModel) -> Margins:
     """A block's share of the histograms; with one output, of the mistakes as well."""
-    lanes = len(model.intercepts)
-    counts, sums = np.zeros((lanes, BINS)), np.zeros((lanes, BINS))
-    mistakes = _none(model)
+    counts, sums = np.zeros((model.n_outputs, BINS)), np.zeros((model.n_outputs, BINS))
+    mistakes = Mistakes()
     for strip, values, held in model.strips(block):
         assert strip.targets is not None
         if model.n_outputs == 1:
-            mistakes = Mistakes.add(mistakes, _mistakes(strip, values, held, model))
+            mistakes = Mistakes.add(mistakes, _mistakes(strip, values, held))
         active = values[~held]
         codes = strip.targets[~held]
         weights = model.risk.weights(strip)
         own = None if weights is None else weights[~held]
-        for lane in range(lanes):
-            wanted = 1 if model.n_outputs == 1 else lane % model.n_outputs
-            margins = np.where(codes == wanted, active[:, lane], -active[:, lane])
+        for output in range(model.n_outputs):
+            wanted = 1 if model.n_outputs == 1 else output
+            margins = np.where(codes == wanted, active[:, output], -active[:, output])
             places = np.clip((margins + _REACH) * (BINS / (2 * _REACH)), 0, BINS - 1).astype(np.int64)
-            counts[lane] += np.bincount(places, own, minlength=BINS)
-            sums[lane] += np.bincount(places, margins if own is None else own * margins, minlength=BINS)
+            counts[output] += np.bincount(places, own, minlength=BINS)
+            sums[output] += np.bincount(places, margins if own is None else own * margins, minlength=BINS)
     return Margins(counts, sums, mistakes)
 
 
-def measure_mistakes(block: Block, model: LaneModel) -> Mistakes:
+def measure_mistakes(block: Block, model: LinearModel) -> Mistakes:
     """A block's mistakes."""
-    found = _none(model)
+    found = Mistakes()
     for strip, values, held in model.strips(block):
-        found = Mistakes.add(found, _mistakes(strip, values, held, model))
+        found = Mistakes.add(found, _mistakes(strip, values, held))
     return found
 
 
-def _none(model: LaneModel) -> Mistakes:
-    candidates = len(model.intercepts) // model.n_outputs
-    return Mistakes(np.zeros(candidates), np.zeros(candidates), 0.0, 0.0)
-
-
-def _mistakes(
-    strip: Block, values: NDArray[np.float64], held: NDArray[np.bool_], model: LaneModel
-) -> Mistakes:
+def _mistakes(strip: Block, values: NDArray[np.float64], held: NDArray[np.bool_]) -> Mistakes:
     codes, weights = strip.targets, strip.weights
     assert codes is not None
-    outputs = values.reshape(len(values), -1, model.n_outputs)
-    right = (
-        (outputs[:, :, 0] > 0) == (codes == 1)[:, None]
-        if model.n_outputs == 1
-        else outputs.argmax(axis=2) == codes[:, None]
-    )
+    wrong = (values[:, 0] > 0) != (codes == 1) if values.shape[1] == 1 else values.argmax(axis=1) != codes
     own = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
-    wrong = ~right * own[:, None]
-    active = ~held
-    return Mistakes(
-        wrong[active].sum(axis=0), wrong[held].sum(axis=0), float(own[active].sum()), float(own[held].sum())
-    )
+    sums = [float(part.sum()) for which in (wrong * own, own) for part in (which[~held], which[held])]
+    return Mistakes(*sums)

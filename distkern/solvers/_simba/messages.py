@@ -21,7 +21,7 @@ MOST_CANDIDATES = 2048
 #: of a weight
 UNIT = 2.0**20
 
-#: what is asked of a lane in a :class:`Select`
+#: what is asked of an output in a :class:`Select`
 IDLE, COUNT, GATHER, TIES = 0, 1, 2, 3
 
 
@@ -31,8 +31,8 @@ class Slacks:
 
     Attributes
     ----------
-    keys, groups : (n_lanes,) int64 of the row at the place; keys are the bits of q
-    lefts : (n_lanes,) what the rows of that group with that key may weigh that have slack, in units: of the
+    keys, groups : (n_outputs,) int64 of the row at the place; keys are the bits of q
+    lefts : (n_outputs,) what the rows of that group with that key may weigh that have slack, in units: of the
         row at the place a part
     """
 
@@ -48,10 +48,10 @@ class Update:
     Attributes
     ----------
     columns : (n_columns,) int64
-    coefficients : (n_lanes, n_columns): <w, x> is estimated by their sum with x's numbers
-    b : (n_lanes,)
+    coefficients : (n_outputs, n_columns): <w, x> is estimated by their sum with x's numbers
+    b : (n_outputs,)
     eta : of the update
-    factors : (n_lanes,) powers of two that q is multiplied with before it, or None
+    factors : (n_outputs,) powers of two that q is multiplied with before it, or None
     slacks : new ones, or None for those of before
     """
 
@@ -74,14 +74,10 @@ class Update:
 
 @dataclass(frozen=True)
 class Ask:
-    """A round: an update, if any, and then the draw of the rows of round ``draw_for``, if not None.
-
-    ``lanes`` : places of those that go on, before all else; None: all.
-    """
+    """A round: an update, if any, and then the draw of the rows of round ``draw_for``, if not None."""
 
     update: Update | None
     draw_for: int | None
-    lanes: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -110,13 +106,13 @@ class Answer:
 
 @dataclass(frozen=True)
 class Select:
-    """Asks about the keys of rows, lane by lane.
+    """Asks about the keys of rows, output by output.
 
     Attributes
     ----------
-    modes : (n_lanes,) int8: COUNT keys in bins of 2^shift from ``lows`` on; GATHER those of the first bin;
+    modes : (n_outputs,) int8: COUNT keys in bins of 2^shift from ``lows`` on; GATHER those of the first bin;
         count in each group the TIES with ``lows``; or IDLE
-    lows, shifts : (n_lanes,) int64
+    lows, shifts : (n_outputs,) int64
     """
 
     modes: NDArray[np.int8]
@@ -130,10 +126,10 @@ class Selected:
 
     Attributes
     ----------
-    above : (n_lanes,) what rows with keys above all bins weigh, in units
-    counts, units : (n_lanes, N_BINS) rows of a bin, and what they weigh
-    ties : (n_groups, n_lanes) what they weigh
-    candidates : (n, 5) int64: lane, key, group, row, units
+    above : (n_outputs,) what rows with keys above all bins weigh, in units
+    counts, units : (n_outputs, N_BINS) rows of a bin, and what they weigh
+    ties : (n_groups, n_outputs) what they weigh
+    candidates : (n, 5) int64: output, key, group, row, units
     """
 
     above: NDArray[np.int64]

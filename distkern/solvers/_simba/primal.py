@@ -1,4 +1,4 @@
-"""SIMBA's variables on the driver: u, w = u / max(1, |u|), b, and their averages, in every lane."""
+"""SIMBA's variables on the driver: u, w = u / max(1, |u|), b, and their averages, for every output."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ class Primal:
     Parameters
     ----------
     basis : rows are mapped by it
-    u, behind : (n_lanes, size), and ``banked`` (n_lanes,): sum_t a_t w_t = banked u - behind
-    sums_of_b : (n_lanes,) sum_t a_t b_t
+    u, behind : (n_outputs, size), and ``banked`` (n_outputs,): sum_t a_t w_t = banked u - behind
+    sums_of_b : (n_outputs,) sum_t a_t b_t
     weight : sum_t a_t
 
-    The arrays are copied. As attributes they are those after the last round, as are ``totals`` (n_lanes,),
+    The arrays are copied. As attributes they are those after the last round, as are ``totals`` (n_outputs,),
     the sums of q.
     """
 
     def __init__(
         self, basis: AbstractBasis, u: Array, behind: Array, banked: Array, sums_of_b: Array, weight: float
     ) -> None:
-        lanes, size = u.shape
+        outputs, size = u.shape
         n_chunks, n_spans = -(-size // loops.CHUNK), -(-size // loops.CHUNK**2)
         self.u, self.behind, self.banked = u.copy(), behind.copy(), banked.copy()
-        self.sums_of_b, self.weight, self.totals = sums_of_b.copy(), weight, np.empty(lanes)
+        self.sums_of_b, self.weight, self.totals = sums_of_b.copy(), weight, np.empty(outputs)
         self._basis, self._all_columns = basis, np.arange(size, dtype=np.int32)
         self._vectors = loops.Vectors(
             self.u,
             self.behind,
             self.banked,
-            np.empty(lanes),
-            np.empty((lanes, n_chunks)),
-            np.empty((lanes, n_spans)),
+            np.empty(outputs),
+            np.empty((outputs, n_chunks)),
+            np.empty((outputs, n_spans)),
             np.zeros(n_chunks, np.int64),
             np.empty(n_chunks, np.int64),
         )
@@ -53,12 +53,12 @@ class Primal:
         self._add_rows = loops.add_rows_loop(basis.dtype)
 
     def averaged(self) -> tuple[Array, Array]:
-        """(n_lanes, size) and (n_lanes,) means of w and b."""
+        """(n_outputs, size) and (n_outputs,) means of w and b."""
         w = (self.banked[:, None] * self.u - self.behind) / self.weight
         return w, self.sums_of_b / self.weight
 
     def signs_of(self, sums: Array, *, signed: bool) -> Array:
-        """b = sign(q'y), (n_lanes,), or 0; and the totals of q."""
+        """b = sign(q'y), (n_outputs,), or 0; and the totals of q."""
         b = np.empty(len(self.totals))
         loops.biases_loop()(*aligned(sums), self.totals, b)
         return b if signed else np.zeros_like(b)
@@ -66,7 +66,7 @@ class Primal:
     def add(self, t: int, answer: Answer, step: float, weight: float, b: Array) -> int:
         """u += step y x, summed over the drawn rows, w after it, and b count by ``weight`` in the averages.
 
-        Lanes share the rows, weighted by the chance with which each would have drawn them. Returns how many
+        Outputs share the rows, weighted by the chance with which each would have drawn them. Returns how many
         numbers the rows have.
         """
         data, indices, indptr = self._compressed([row for row in answer.rows if row is not None])
@@ -86,9 +86,9 @@ class Primal:
         return int(indptr[-1])
 
     def draw(self, t: int, seed: int, n_columns: int, scale: float) -> tuple[NDArray[np.int64], Array]:
-        """Columns j drawn by w_j^2, and scale |w|^2 / w_j of each lane (n_lanes, n_columns); none if w = 0.
+        """Columns j drawn by w_j^2, and scale |w|^2 / w_j of outputs (n_outputs, n_columns); none if w = 0.
 
-        Lanes share the columns as they share the rows.
+        Outputs share the columns as they share the rows.
         """
         columns, coefficients = np.empty(n_columns, np.int64), np.empty((len(self.u), n_columns))
         n_drawn = loops.draw_columns_loop()(

@@ -40,13 +40,13 @@ def total(values: Any, start: int, stop: int) -> float:
 
 
 class Vectors(NamedTuple):
-    """u of every lane and what is kept of it, all changed in place.
+    """u of every output and what is kept of it, all changed in place.
 
     Attributes
     ----------
-    u : (lanes, size)
-    behind : (lanes, size), with ``banked`` (lanes,): sum_t a_t w_t = banked u - behind
-    norms : (lanes,) squared norms of u
+    u : (outputs, size)
+    behind : (outputs, size), with ``banked`` (outputs,): sum_t a_t w_t = banked u - behind
+    norms : (outputs,) squared norms of u
     chunks, spans : sums of squares of u by chunk, and of these by span
     stamps, touched : (n_chunks,) the last round that touched a chunk, and room for the chunks of a round
     """
@@ -63,43 +63,43 @@ class Vectors(NamedTuple):
 
 def _refresh(v):  # type: ignore[no-untyped-def]
     size, n_chunks, n_spans = v.u.shape[1], v.chunks.shape[1], v.spans.shape[1]
-    for lane in range(v.u.shape[0]):
+    for output in range(v.u.shape[0]):
         for chunk in range(n_chunks):
-            v.chunks[lane, chunk] = squares(v.u[lane], chunk * CHUNK, min(chunk * CHUNK + CHUNK, size))
+            v.chunks[output, chunk] = squares(v.u[output], chunk * CHUNK, min(chunk * CHUNK + CHUNK, size))
         for span in range(n_spans):
-            v.spans[lane, span] = total(v.chunks[lane], span * CHUNK, min(span * CHUNK + CHUNK, n_chunks))
-        v.norms[lane] = total(v.spans[lane], 0, n_spans)
+            v.spans[output, span] = total(v.chunks[output], span * CHUNK, min(span * CHUNK + CHUNK, n_chunks))
+        v.norms[output] = total(v.spans[output], 0, n_spans)
 
 
 def _biases(sums, totals, b):  # type: ignore[no-untyped-def]
-    for lane in range(totals.shape[0]):
+    for output in range(totals.shape[0]):
         mass = difference = 0.0
         for group in range(sums.shape[0]):
-            mass += sums[group, lane, 0]
-            difference += sums[group, lane, 1]
-        totals[lane] = mass
-        b[lane] = 1.0 if difference > 0.0 else (-1.0 if difference < 0.0 else 0.0)
+            mass += sums[group, output, 0]
+            difference += sums[group, output, 1]
+        totals[output] = mass
+        b[output] = 1.0 if difference > 0.0 else (-1.0 if difference < 0.0 else 0.0)
 
 
 def _add_rows(  # type: ignore[no-untyped-def]
     v, data, indices, indptr, masses, signs, totals, t, step, weight
 ):
-    lanes, size = v.u.shape
-    n_draws, outputs = signs.shape
+    outputs, size = v.u.shape
+    n_draws = signs.shape[0]
     n_chunks, n_spans = v.chunks.shape[1], v.spans.shape[1]
     for draw in range(n_draws):
         mean = 0.0
-        for lane in range(lanes):
-            mean += masses[draw, lane] / totals[lane]
-        mean /= lanes
-        for lane in range(lanes):
-            share = (masses[draw, lane] / totals[lane]) / mean
-            factor = step * share * signs[draw, lane % outputs]
-            bank = v.banked[lane]
+        for output in range(outputs):
+            mean += masses[draw, output] / totals[output]
+        mean /= outputs
+        for output in range(outputs):
+            share = (masses[draw, output] / totals[output]) / mean
+            factor = step * share * signs[draw, output]
+            bank = v.banked[output]
             for entry in range(indptr[draw], indptr[draw + 1]):
                 change = factor * data[entry]
-                v.u[lane, indices[entry]] += change
-                v.behind[lane, indices[entry]] += bank * change
+                v.u[output, indices[entry]] += change
+                v.behind[output, indices[entry]] += bank * change
     n_touched = 0
     for entry in range(indptr[0], indptr[n_draws]):
         chunk = indices[entry] // CHUNK
@@ -107,36 +107,38 @@ def _add_rows(  # type: ignore[no-untyped-def]
             v.stamps[chunk] = t
             v.touched[n_touched] = chunk
             n_touched += 1
-    for lane in range(lanes):
+    for output in range(outputs):
         for place in range(n_touched):
             chunk = v.touched[place]
-            v.chunks[lane, chunk] = squares(v.u[lane], chunk * CHUNK, min(chunk * CHUNK + CHUNK, size))
+            v.chunks[output, chunk] = squares(v.u[output], chunk * CHUNK, min(chunk * CHUNK + CHUNK, size))
         last = -1
         for place in range(n_touched):
             span = v.touched[place] // CHUNK
             if span != last:
-                v.spans[lane, span] = total(v.chunks[lane], span * CHUNK, min(span * CHUNK + CHUNK, n_chunks))
+                v.spans[output, span] = total(
+                    v.chunks[output], span * CHUNK, min(span * CHUNK + CHUNK, n_chunks)
+                )
                 last = span
-        v.norms[lane] = total(v.spans[lane], 0, n_spans)
-        v.banked[lane] += weight / max(1.0, math.sqrt(v.norms[lane]))
+        v.norms[output] = total(v.spans[output], 0, n_spans)
+        v.banked[output] += weight / max(1.0, math.sqrt(v.norms[output]))
 
 
 def _draw_columns(v, seed, purpose, t, scale, columns, coefficients):  # type: ignore[no-untyped-def]
-    lanes, size = v.u.shape
+    outputs, size = v.u.shape
     n_chunks, n_spans = v.chunks.shape[1], v.spans.shape[1]
     alive = 0
-    for lane in range(lanes):
-        if v.norms[lane] > 0.0:
+    for output in range(outputs):
+        if v.norms[output] > 0.0:
             alive += 1
     if alive == 0:
         return 0
     for draw in range(columns.shape[0]):
         words = philox(seed, purpose, t, draw, 0, 0)
         chosen = int(unit(words[0]) * alive)
-        for lane in range(lanes):
-            if v.norms[lane] > 0.0:
+        for output in range(outputs):
+            if v.norms[output] > 0.0:
                 if chosen == 0:
-                    own = lane
+                    own = output
                     break
                 chosen -= 1
         left = unit(words[1]) * v.norms[own]
@@ -165,13 +167,13 @@ def _draw_columns(v, seed, purpose, t, scale, columns, coefficients):  # type: i
                 left -= square
         columns[draw] = column
         mean = 0.0
-        for lane in range(lanes):
-            if v.norms[lane] > 0.0:
-                mean += v.u[lane, column] * v.u[lane, column] / v.norms[lane]
+        for output in range(outputs):
+            if v.norms[output] > 0.0:
+                mean += v.u[output, column] * v.u[output, column] / v.norms[output]
         mean /= alive
-        for lane in range(lanes):
-            w = v.u[lane, column] / max(1.0, math.sqrt(v.norms[lane]))
-            coefficients[lane, draw] = scale * w / mean
+        for output in range(outputs):
+            w = v.u[output, column] / max(1.0, math.sqrt(v.norms[output]))
+            coefficients[output, draw] = scale * w / mean
     return columns.shape[0]
 
 
@@ -191,7 +193,7 @@ def refresh_loop() -> Callable[[Vectors], None]:
 
 @cache
 def biases_loop() -> Callable[..., None]:
-    """Of the sums of q and q y (groups, lanes, 2) the totals of q and the signs of those of q y."""
+    """Of the sums of q and q y (groups, outputs, 2) the totals of q and the signs of those of q y."""
     return compile_loop(_biases, argument_types("f8[:, :, :] f8[:]! f8[:]!"), exact=True)
 
 
@@ -199,7 +201,7 @@ def biases_loop() -> Callable[..., None]:
 def add_rows_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
     """u += step * rows, weighted by q / totals and y, and the averages with the new w, in round t.
 
-    Rows are given as data, indices and indptr, with their q (draws, lanes) and y (draws, outputs).
+    Rows are given as data, indices and indptr, with their q and y (draws, outputs).
     """
     arguments = _types("x[:] i4[:] i8[:] f8[:, :] i1[:, :] f8[:] i8 f8 f8", dtype)
     return compile_loop(_add_rows, arguments, helpers={"squares": squares, "total": total}, exact=True)
@@ -207,6 +209,6 @@ def add_rows_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
 
 @cache
 def draw_columns_loop() -> Callable[..., int]:
-    """Columns drawn by u^2 of a lane, with coefficients (lanes, columns); how many: none while u is 0."""
+    """Columns drawn by u^2 of a output, with coefficients (outputs, columns); how many: none while u is 0."""
     arguments = _types("u8 i8 i8 f8 i8[:]! f8[:, :]!")
     return compile_loop(_draw_columns, arguments, helpers={"philox": philox, "unit": unit}, exact=True)

@@ -55,7 +55,6 @@ class Operand:
     Attributes
     ----------
     n_outputs : 1: y = 1 for code 1; more: output j has y = 1 for code j
-    n_candidates : of nu, of a new run; lane = candidate * n_outputs + output
     n_draws : rows of a round
     fit_intercept : sums of q y are wanted
     hold_out : rows that never take part
@@ -65,17 +64,12 @@ class Operand:
     """
 
     n_outputs: int
-    n_candidates: int
     n_draws: int
     fit_intercept: bool
     hold_out: HoldOut
     seed: int
     basis: AbstractBasis
     risk: Risk | None = None
-
-    @property
-    def n_lanes(self) -> int:
-        return self.n_outputs * self.n_candidates
 
 
 def _units_of(group: AbstractGroup, risk: Risk) -> NDArray[np.int64]:
@@ -86,20 +80,6 @@ def _units_of(group: AbstractGroup, risk: Risk) -> NDArray[np.int64]:
         # classes alone weigh: their rows need not be read
         return in_units(risk, Block(np.empty((group.n_rows, 0)), group.targets, None, 0))
     return np.concatenate([in_units(risk, block) for block in (first, *blocks)])
-
-
-def _of_lanes(q: NDArray[np.float64], marks: NDArray[np.uint8], n_strips: int) -> dict[str, Any]:
-    """The arrays of a segment that have a line for each lane, without slack."""
-    lanes = len(q)
-    marks[:] = 0
-    return {
-        "q": q,
-        "keys": q.view(np.int64),
-        "marks": marks,
-        "rest_rows": np.full(lanes, -1, dtype=np.int64),
-        "rests": np.zeros(lanes),
-        "sums": np.zeros((lanes, n_strips, 2)),
-    }
 
 
 class _Segment:
@@ -120,9 +100,9 @@ class _Segment:
         strips = np.concatenate([*cuts, offsets[-1:]]).astype(np.int64)
         group_strips = np.concatenate([[0], np.cumsum([len(cut) for cut in cuts])]).astype(np.int64)
         n_rows = int(offsets[-1])
-        lanes = next((len(one["q"]) for one in saved.values()), operand.n_lanes)
-        q = np.empty((lanes, n_rows))
-        signs = np.empty((operand.n_outputs, n_rows), dtype=np.int8)
+        outputs = operand.n_outputs
+        q = np.empty((outputs, n_rows))
+        signs = np.empty((outputs, n_rows), dtype=np.int8)
         units = np.empty(0, dtype=np.int64)
         if operand.risk is not None:
             units = np.concatenate([_units_of(group, operand.risk) for group in groups.values()])
@@ -133,17 +113,22 @@ class _Segment:
             else:
                 q[:, start:stop] = ~operand.hold_out.mask(number, group.n_rows)
             assert group.targets is not None
-            wanted = np.arange(operand.n_outputs) if operand.n_outputs > 1 else np.array([1])
+            wanted = np.arange(outputs) if outputs > 1 else np.array([1])
             signs[:, start:stop] = np.where(group.targets == wanted[:, None], 1, -1)
         self.arrays = loops.Segment(
-            **_of_lanes(q, np.empty(q.shape, dtype=np.uint8), len(strips) - 1),
+            q=q,
+            keys=q.view(np.int64),
             signs=signs,
             weights=units / UNIT,
             units=units,
+            marks=np.zeros(q.shape, dtype=np.uint8),
+            rest_rows=np.full(outputs, -1, dtype=np.int64),
+            rests=np.zeros(outputs),
             offsets=offsets,
             numbers=numbers,
             strips=strips,
             group_strips=group_strips,
+            sums=np.zeros((outputs, len(strips) - 1, 2)),
             signed=operand.fit_intercept,
         )
         self._reader: AbstractColumnReader | None = None
@@ -154,18 +139,6 @@ class _Segment:
             loops.update_loop(operand.basis.dtype),
             no_columns(operand.basis.dtype),
         )
-        loops.add_up_loop()(self.arrays)
-
-    def keep(self, lanes: NDArray[np.int64]) -> None:
-        """Go on with these lanes, which rise; who has slack is forgotten."""
-        q, marks, n_kept = self.arrays.q, self.arrays.marks, len(lanes)
-        if n_kept == len(q):
-            return
-        # in place: another copy is in no plan
-        for place, lane in enumerate(lanes.tolist()):
-            q[place] = q[lane]
-        n_strips = self.arrays.sums.shape[1]
-        self.arrays = self.arrays._replace(**_of_lanes(q[:n_kept], marks[:n_kept], n_strips))
         loops.add_up_loop()(self.arrays)
 
     def update(self, update: Update) -> int:
@@ -186,25 +159,25 @@ class _Segment:
     def select(self, message: Select) -> Selected:
         keys, offsets, group_numbers = self.arrays.keys, self.arrays.offsets, self.arrays.numbers
         own_units = self.arrays.units
-        lanes = len(message.modes)
+        outputs = len(message.modes)
         # copies: loops take tuples of arrays that may be written only
         bins = selection.Bins(*map(np.array, (message.modes, message.lows, message.shifts)))
-        above, (counts, units) = np.zeros(lanes, np.int64), np.zeros((2, lanes, N_BINS), np.int64)
+        above, (counts, units) = np.zeros(outputs, np.int64), np.zeros((2, outputs, N_BINS), np.int64)
         if (bins.modes == COUNT).any():
             selection.count_loop()(keys, own_units, bins, above, counts, units)
-        ties = np.zeros((len(group_numbers), lanes), np.int64)
-        for lane in np.flatnonzero(bins.modes == TIES):
-            equal = keys[lane] == bins.lows[lane]
+        ties = np.zeros((len(group_numbers), outputs), np.int64)
+        for output in np.flatnonzero(bins.modes == TIES):
+            equal = keys[output] == bins.lows[output]
             ends = np.cumsum(np.concatenate([[0], equal * own_units if len(own_units) else equal]))
-            ties[:, lane] = np.diff(ends[offsets])
+            ties[:, output] = np.diff(ends[offsets])
         candidates = np.empty((0, 5), np.int64)
         if (gathered := np.count_nonzero(bins.modes == GATHER)) > 0:
             found, rows = np.empty((2, gathered * MOST_CANDIDATES), np.int64)
-            ends = np.empty(lanes, np.int64)
+            ends = np.empty(outputs, np.int64)
             selection.gather_loop()(keys, bins, found, rows, ends)
             total = int(ends[-1])
             own = np.searchsorted(offsets, rows[:total], side="right") - 1
-            numbers = np.repeat(np.arange(lanes), np.diff(ends, prepend=0))
+            numbers = np.repeat(np.arange(outputs), np.diff(ends, prepend=0))
             weights = own_units[rows[:total]] if len(own_units) else np.ones(total, np.int64)
             candidates = np.stack(
                 [numbers, found[:total], group_numbers[own], rows[:total] - offsets[own], weights], axis=1
@@ -213,7 +186,7 @@ class _Segment:
 
 
 class SimbaResident(AbstractResident):
-    """The weights q of the rows of some groups, one for each lane, and the slack they have."""
+    """The weights q of the rows of some groups, one for each output, and the slack they have."""
 
     def __init__(
         self,
@@ -255,9 +228,6 @@ class SimbaResident(AbstractResident):
         raise KeyError(group)
 
     def _update(self, message: Ask) -> int:
-        if message.lanes is not None:
-            for segment in self._segments:
-                segment.keep(message.lanes)
         update = message.update
         return 0 if update is None else sum(segment.update(update) for segment in self._segments)
 
@@ -267,7 +237,7 @@ class SimbaResident(AbstractResident):
     def _drawn(self, segment: _Segment, draw_for: int | None) -> loops.Drawn:
         operand, arrays = self._operand, segment.arrays
         n_draws = 0 if draw_for is None else operand.n_draws
-        drawn = loops.Drawn.empty(n_draws, len(arrays.numbers), len(arrays.q), operand.n_outputs)
+        drawn = loops.Drawn.empty(n_draws, len(arrays.numbers), operand.n_outputs)
         loops.draw_loop()(arrays, operand.seed, _PURPOSE, draw_for or 0, drawn)
         return drawn
 

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.passes import Message
 from distkern.solvers._simba.messages import Answer, Ask, Slacks, Update, shifted
@@ -24,7 +23,7 @@ class Schedule:
 
     Attributes
     ----------
-    nus : (n_lanes,)
+    nu : of all outputs
     n_active : rows that take part
     units : what they weigh
     n_rows : of all groups
@@ -36,7 +35,7 @@ class Schedule:
     seed : of the draws
     """
 
-    nus: NDArray[np.float64]
+    nu: float
     n_active: int
     units: int
     n_rows: int
@@ -60,29 +59,23 @@ class Done:
     entries: int
 
 
-def rounds(
-    schedule: Schedule,
-    primal: Primal,
-    first: int,
-    last: int,
-    most_accesses: float,
-    kept: NDArray[np.int64] | None = None,
-) -> Steps[Done]:
+def rounds(schedule: Schedule, primal: Primal, first: int, last: int, most_accesses: float) -> Steps[Done]:
     """Rounds ``first`` to ``last``, or until so many features have been looked at; each is one exchange.
 
-    Of the lanes that rows had in the rounds before those ``kept`` go on.
-
-    The residents draw rows by p = q / |q|_1 and change q; the driver has the lines between, for all lanes.
+    The residents draw rows by p = q / |q|_1 and change q; the driver has the lines between, for all outputs.
     """
-    size, n_active = primal.u.shape[1], schedule.n_active
+    n_outputs, size = primal.u.shape
+    n_active = schedule.n_active
+    # slack 2 for the rows of largest q, and what is left of nu times all weights for one more
+    budgets = np.full(n_outputs, schedule.nu * schedule.units / 2.0)
     slacks: Slacks | None = None
     accesses = entries = 0
-    answer: Answer = yield Message(Ask(None, first, kept))
+    answer: Answer = yield Message(Ask(None, first))
     for t in range(first, last + 1):
         # xi: who may fall short, kept for some rounds
         fresh = (t - first) % schedule.selection_every == 0
         if fresh:
-            slacks = yield from _selected(schedule, slacks)
+            slacks = yield from select(budgets, schedule.n_rows, slacks)
         chosen = slacks if fresh else None
         # b = sign(p' y)
         b = primal.signs_of(answer.drawn.sums, signed=schedule.fit_intercept)
@@ -108,8 +101,3 @@ def rounds(
         if not goes_on:
             break
     return Done(t, accesses, entries)
-
-
-def _selected(schedule: Schedule, before: Slacks | None) -> Steps[Slacks]:
-    """Slack 2 for the rows of largest q, and what is left of nu times all weights for one more."""
-    return (yield from select(schedule.nus * schedule.units / 2.0, schedule.n_rows, before))

@@ -1,4 +1,4 @@
-"""Finds, for every lane, the rows of largest q that weigh so much together, by a few exchanges.
+"""Finds, for every output, the rows of largest q that weigh so much together, by a few exchanges.
 
 In the order (q falling, group, row) they end at a place, whose row may be one of them with a part of its
 weight. Weights are whole numbers of units, so that their sums do not depend on who adds them up; without
@@ -45,7 +45,7 @@ _EVERYTHING = 63
 
 @dataclass
 class _Search:
-    """Where the place is looked for in one lane, before which all rows weigh at most ``budget``; rows that
+    """Where the place is looked for in one output, before which all rows weigh at most ``budget``; rows that
     weigh ``before`` are known to come earlier."""
 
     budget: float
@@ -94,42 +94,42 @@ def select(budgets: NDArray[np.float64], n_rows: int, last: Slacks | None) -> St
 
     Parameters
     ----------
-    budgets : (n_lanes,) in units, less than what all rows with q > 0 weigh
+    budgets : (n_outputs,) in units, less than what all rows with q > 0 weigh
     n_rows : of all groups
     last : slacks of a while ago, near which the new ones are looked for
     """
-    lanes = len(budgets)
-    ones = np.full(lanes, np.array(1.0).view(np.int64))
+    outputs = len(budgets)
+    ones = np.full(outputs, np.array(1.0).view(np.int64))
     near = np.maximum((ones if last is None else last.keys) - _TWO_OCTAVES, 0)
     few = n_rows <= MOST_CANDIDATES
     searches = [
         _Search(budget, 0, _EVERYTHING, GATHER) if few else _Search(budget, low, _NEAR, COUNT)
         for budget, low in zip(budgets.tolist(), near.tolist(), strict=True)
     ]
-    keys, groups = np.zeros((2, lanes), dtype=np.int64)
-    lefts = np.zeros(lanes)
+    keys, groups = np.zeros((2, outputs), dtype=np.int64)
+    lefts = np.zeros(outputs)
     while any(search.mode != IDLE for search in searches):
         modes = np.array([search.mode for search in searches], dtype=np.int8)
         lows = np.array([search.low for search in searches])
         shifts = np.array([search.shift for search in searches])
         answer: Selected = yield Message(Select(modes, lows, shifts))
-        lane_of = answer.candidates[:, 0]
-        for lane, search in enumerate(searches):
+        output_of = answer.candidates[:, 0]
+        for output, search in enumerate(searches):
             if search.mode == COUNT:
-                search.counted(int(answer.above[lane]), answer.counts[lane], answer.units[lane])
+                search.counted(int(answer.above[output]), answer.counts[output], answer.units[output])
                 continue
             if search.mode == GATHER:
-                keys[lane], groups[lane], lefts[lane] = search.gathered(
-                    answer.candidates[lane_of == lane, 1:]
+                keys[output], groups[output], lefts[output] = search.gathered(
+                    answer.candidates[output_of == output, 1:]
                 )
             elif search.mode == TIES:
-                keys[lane], groups[lane], lefts[lane] = search.tied(answer.ties[:, lane])
+                keys[output], groups[output], lefts[output] = search.tied(answer.ties[:, output])
             search.mode = IDLE
     return Slacks(keys, groups, lefts)
 
 
 class Bins(NamedTuple):
-    """What is looked for in each lane, the lowest key of the first bin, and the bits of the keys of a bin."""
+    """What is looked for in an output, the lowest key of the first bin, and the bits of the keys of a bin."""
 
     modes: NDArray[np.int8]
     lows: NDArray[np.int64]
@@ -138,60 +138,60 @@ class Bins(NamedTuple):
 
 def _count(keys, weights, bins, above, counts, units):  # type: ignore[no-untyped-def]
     weighted = weights.shape[0] > 0
-    for lane in range(keys.shape[0]):
-        if bins.modes[lane] == 1:
-            low, shift = bins.lows[lane], bins.shifts[lane]
+    for output in range(keys.shape[0]):
+        if bins.modes[output] == 1:
+            low, shift = bins.lows[output], bins.shifts[output]
             for i in range(keys.shape[1]):
-                key = keys[lane, i]
+                key = keys[output, i]
                 if key > 0 and key >= low:
                     place = (key - low) >> shift
                     own = weights[i] if weighted else 1
                     if place < counts.shape[1]:
-                        counts[lane, place] += 1
-                        units[lane, place] += own
+                        counts[output, place] += 1
+                        units[output, place] += own
                     else:
-                        above[lane] += own
+                        above[output] += own
 
 
 def _gather(keys, bins, found, rows, ends):  # type: ignore[no-untyped-def]
     end = 0
-    for lane in range(keys.shape[0]):
-        if bins.modes[lane] == 2:
-            low, shift = bins.lows[lane], bins.shifts[lane]
+    for output in range(keys.shape[0]):
+        if bins.modes[output] == 2:
+            low, shift = bins.lows[output], bins.shifts[output]
             for i in range(keys.shape[1]):
-                key = keys[lane, i]
+                key = keys[output, i]
                 if key > 0 and key >= low and (key - low) >> shift == 0:
                     found[end] = key
                     rows[end] = i
                     end += 1
-        ends[lane] = end
+        ends[output] = end
 
 
 def _mark(segment, thresholds, groups, lefts):  # type: ignore[no-untyped-def]
     keys, offsets, numbers = segment.keys, segment.offsets, segment.numbers
     marks, rest_rows, units = segment.marks, segment.rest_rows, segment.units
     weighted = units.shape[0] > 0
-    for lane in range(keys.shape[0]):
-        threshold = thresholds[lane]
-        rest_rows[lane] = -1
+    for output in range(keys.shape[0]):
+        threshold = thresholds[output]
+        rest_rows[output] = -1
         for group in range(numbers.shape[0]):
             start, stop = offsets[group], offsets[group + 1]
-            if numbers[group] == groups[lane]:
-                left = lefts[lane]
+            if numbers[group] == groups[output]:
+                left = lefts[output]
                 for i in range(start, stop):
-                    marks[lane, i] = keys[lane, i] > threshold
-                    if keys[lane, i] == threshold and rest_rows[lane] < 0:
+                    marks[output, i] = keys[output, i] > threshold
+                    if keys[output, i] == threshold and rest_rows[output] < 0:
                         own = float(units[i]) if weighted else 1.0
                         if own <= left:
-                            marks[lane, i] = 1
+                            marks[output, i] = 1
                             left -= own
                         else:
-                            rest_rows[lane] = i
-                            segment.rests[lane] = 2.0 * left / own
+                            rest_rows[output] = i
+                            segment.rests[output] = 2.0 * left / own
             else:
-                least = threshold if numbers[group] < groups[lane] else threshold + 1
+                least = threshold if numbers[group] < groups[output] else threshold + 1
                 for i in range(start, stop):
-                    marks[lane, i] = keys[lane, i] >= least
+                    marks[output, i] = keys[output, i] >= least
 
 
 @cache
@@ -207,7 +207,7 @@ def count_loop() -> Callable[..., None]:
 
 @cache
 def gather_loop() -> Callable[..., None]:
-    """Positive keys of the first bin with their rows, lane after lane, and where each lane ends."""
+    """Positive keys of the first bin with their rows, output after output, and where each output ends."""
     bins = tuple_type(Bins, "i1[:]! i8[:]! i8[:]!")
     arguments = (*argument_types("i8[:, :]!"), bins, *argument_types("i8[:]! i8[:]! i8[:]!"))
     return compile_loop(_gather, arguments, exact=True)

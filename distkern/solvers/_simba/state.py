@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from distkern.solvers.measuring import MeasuredState
 
 @dataclass(frozen=True)
 class SIMBAState(MeasuredState):
-    """Lanes are the candidates of nu that are left, times outputs: lane = candidate * n_outputs + output.
+    """What the rounds go on from, and the model of the best stage so far.
 
     Attributes
     ----------
@@ -21,9 +21,7 @@ class SIMBAState(MeasuredState):
     landmarks : (0, n_features)
     radius : the largest norm of a training row's features, in units of the features
     n_zero : training rows without features
-    candidates : (n_candidates,) int64 numbers of those whose lanes go on
-    kept : (n_lanes,) int64 places of these lanes among those that the rows have
-    u, behind : (n_lanes, size) float64, ``banked`` and ``sums_of_b`` (n_lanes,), and ``weight``: see
+    u, behind : (n_outputs, size) float64, ``banked`` and ``sums_of_b`` (n_outputs,), and ``weight``: see
         :class:`~distkern.solvers._simba.primal.Primal`
     units : what the rows that take part weigh, in those of :data:`~distkern.solvers._simba.messages.UNIT`; 0
         where all weigh the same
@@ -31,9 +29,8 @@ class SIMBAState(MeasuredState):
     stale : stages since the fewest held-out rows were mistaken
     accesses, accesses_nonzero : features looked at by the rounds, size a row and n a column; the rows' and
         columns' own numbers
-    coefficients, intercept : (size, n_outputs) and (n_outputs,) of the model: of the best stage and candidate
+    coefficients, intercept : (size, n_outputs) and (n_outputs,) of the model: of the best stage
     margins : (n_outputs,) of the model, in units of the largest norm
-    nu : of the model
     held_error : of the model on the held-out rows, NaN without any
     and the figures of the model on the training rows that are not held out
     """
@@ -42,8 +39,6 @@ class SIMBAState(MeasuredState):
     landmarks: NDArray[Any]
     radius: float
     n_zero: int
-    candidates: NDArray[np.int64]
-    kept: NDArray[np.int64]
     u: NDArray[np.float64]
     behind: NDArray[np.float64]
     banked: NDArray[np.float64]
@@ -57,18 +52,4 @@ class SIMBAState(MeasuredState):
     coefficients: NDArray[np.float64]
     intercept: NDArray[np.float64]
     margins: NDArray[np.float64]
-    nu: float
     held_error: float
-
-    def cut(self, places: NDArray[np.intp], n_outputs: int) -> SIMBAState:
-        """With those candidates alone; the rows keep their lanes until they are told."""
-        lanes = (places[:, None] * n_outputs + np.arange(n_outputs)).ravel()
-        return replace(
-            self,
-            candidates=self.candidates[places],
-            kept=lanes,
-            u=self.u[lanes],
-            behind=self.behind[lanes],
-            banked=self.banked[lanes],
-            sums_of_b=self.sums_of_b[lanes],
-        )
