@@ -41,13 +41,18 @@ _FULL_COLUMNS, _CITY_BLOCK_COLUMNS = 256, 128
 _WIDTHS = (0.3, 1.0, 3.0)
 #: of the best width over centres: exact machines are better with narrower kernels
 _NARROWER = (1.0, 0.5)
+#: of the best ridge of few rows, those that are tried with more of them
+_SHARPER = (1.0, 0.1)
 _AROUND = (3.0, 1.0, 0.5)
-#: maps whose kernels and widths are tried
-_BEST_MAPS = 2
+#: maps whose kernels and widths are tried, and maps that have the second kernel on all rows; rows by which
+#: all maps are tried first
+_BEST_MAPS, _SOME_MAPS, _FEW_ROWS = 2, 4, 1000
 #: centres of the machines that are trained on all rows
 _LANDMARKS = 1024
-#: standard errors of a difference that are not chance
-_CERTAIN = 2.0
+#: standard errors of a difference that are not chance; those by which more functions must be better, because
+#: they gain more from more rows than few do; and the share of the loss that exact machines, which take ten
+#: times the work, must gain
+_CERTAIN, _LIKELY, _WORTH = 2.0, 1.0, 0.01
 
 
 @dataclass(frozen=True)
@@ -128,14 +133,15 @@ def climb(
     """Choose for ``n_rows`` rows, of which ``rows`` are a sample, by the given parts of it.
 
     1. Linear machines.
-    2. Machines over 384 centres that learn from up to 3,000 rows: every transform of the columns with every
-       metric and two kernels, then the best two of these maps with all kernels and widths, the second only
-       if chance may have put it there.
+    2. Machines over centres: every transform of the columns with every metric and two kernels on 1,000 rows,
+       of which what leads goes on to 3,000 rows and 384 centres, then the best two of these maps with all
+       kernels and widths. Nothing goes on that is worse than the best by more than chance.
     3. Exact machines of 1,000 rows with these maps, of which those that lead in the same way learn from up to
        ``exact_rows``, and beside the best machines over as few of its rows as 1,024 centres are of all rows,
        in the root: what more functions gain. Where all rows may be centres, this rung is left out.
 
-    A costlier machine is taken where it is better by more than two standard errors of the difference.
+    A costlier machine is taken where it is better by more than a standard error of the difference, an exact
+    one where it is so by a hundredth of the loss too.
 
     Parameters
     ----------
@@ -154,7 +160,10 @@ def climb(
     if n_centres < n_learned:
         found = _exact(folds, leading_maps(tried), KERNELS, smooth.kernel.width, _NARROWER)
         if n_learned > LADDER_ROWS:
-            own = [(one.setting.map, [one.kernel], [one.setting.ridge]) for one in _leaders(found)]
+            own = [
+                (one.setting.map, [one.kernel], [one.setting.ridge * share for share in _SHARPER])
+                for one in _leaders(found)
+            ]
             found = [
                 one
                 for setting in own
@@ -165,8 +174,10 @@ def climb(
         few = _best(_joined([fold.over_centres(around, exact_rows, n_centres) for fold in folds]))
         rungs += [few, exact]
         # more rows and centres may ask for another kernel and width
-        chosen = exact if is_better(exact, few) else _best([few, smooth])
-    chosen = chosen if is_better(chosen, straight) else straight
+        chosen = _best([few, smooth])
+        if is_better(exact, chosen, _LIKELY) and exact.score < (1.0 - _WORTH) * chosen.score:
+            chosen = exact
+    chosen = chosen if is_better(chosen, straight, _LIKELY) else straight
     return Found(chosen.setting, tuple(rungs))
 
 
@@ -229,9 +240,17 @@ def _over_centres(
     kernels: Sequence[Kernel],
     widths: Sequence[float] = _WIDTHS,
 ) -> list[Tried]:
-    """The second rung: all maps with two kernels of their own width, then the best with all."""
+    """The second rung: all maps with two kernels of their own width, then the best with all.
+
+    With several maps the best one that has no metric goes on too.
+    """
     n_features = folds[0].learned.features.shape[1]
     coarse = [(choice, kernel) for choice in maps for kernel in kernels[:_COARSE]]
+    if len(maps) > _SOME_MAPS and folds[0].learned.n_rows > 2 * _FEW_ROWS:
+        first = _joined([fold.over_centres(coarse, _FEW_ROWS) for fold in folds])
+        some = leading_maps(first, _SOME_MAPS)
+        some += leading_maps([one for one in first if one.setting.map.metric == "none"], 1)
+        coarse = [(choice, kernel) for choice in dict.fromkeys(some) for kernel in kernels[:_COARSE]]
     tried = _joined([fold.over_centres(coarse) for fold in folds])
     fine = [
         (choice, kernel)
@@ -356,24 +375,24 @@ def _best(tried: Sequence[Tried]) -> Tried:
     return min(tried, key=lambda one: one.score)
 
 
-def leading_maps(tried: Sequence[Tried]) -> list[MapChoice]:
+def leading_maps(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
     """The maps of the best settings, without those that are worse than the first by more than chance."""
-    return [one.setting.map for one in _leaders(tried)]
+    return [one.setting.map for one in _leaders(tried, n_maps)]
 
 
-def _leaders(tried: Sequence[Tried]) -> list[Tried]:
+def _leaders(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[Tried]:
     """The best settings of these maps."""
     best: dict[MapChoice, Tried] = {}
     for one in sorted(tried, key=lambda one: one.score):
         best.setdefault(one.setting.map, one)
-    several = list(best.values())[:_BEST_MAPS]
+    several = list(best.values())[:n_maps]
     return [one for one in several if one is several[0] or not is_better(several[0], one)]
 
 
-def is_better(costly: Tried, cheap: Tried) -> bool:
-    """Whether it loses less on the same rows by more than chance."""
+def is_better(costly: Tried, cheap: Tried, certain: float = _CERTAIN) -> bool:
+    """Whether it loses less on the same rows by more than so many standard errors."""
     mean, error = mean_difference(cheap.losses, costly.losses)
-    return mean > _CERTAIN * error
+    return mean > certain * error
 
 
 def memory_of(n_rows: int, n_features: int, exact_rows: int) -> int:

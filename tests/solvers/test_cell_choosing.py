@@ -44,7 +44,9 @@ def outcome(losses, work=1.0, mapping=None):
 def climbed(x, targets, weights=None, *, maps, kernels=(MATERN,), is_wide=True, cost=None):
     weights = np.ones(len(x)) if weights is None else weights
     sampled = Sampled(x, targets, weights, find_loss("squared_hinge")(), 0, weights)
-    return climb_sample(0, iter(()), Climbing(sampled, tuple(maps), tuple(kernels), is_wide, cost))[0]
+    record, arrays = climb_sample(0, iter(()), Climbing(sampled, tuple(maps), tuple(kernels), is_wide, cost))
+    scores = arrays["losses"].mean(axis=1)
+    return [{**one, "score": score} for one, score in zip(record["found"], scores, strict=True)]
 
 
 def test_the_ladder_finds_the_metric_and_keeps_a_map_without_one():
@@ -180,6 +182,19 @@ def test_no_more_kinds_are_tried_than_are_planned():
     assert [one.map.metric for one in leaders] == ["full"] * 3 + ["diagonal", "none"]
     assert [one.map.metric for one in Ranking(found).best_of_city_block] == ["diagonal"]
     assert len(leaders) + 2 <= MOST_KINDS
+
+
+def test_what_is_surely_worse_does_not_go_on():
+    losses, noise = np.random.default_rng(0).normal(size=(2, 1000))
+    settings = [Setting(MapChoice("none", kind), MATERN, 1.0) for kind in ("full", "diagonal", "none")]
+    # by none, 3 and 30 standard errors
+    found = {
+        setting: outcome(losses + gap + noise * (gap > 0))
+        for setting, gap in zip(settings, (0.0, 0.1, 1.0), strict=True)
+    }
+    assert leaders_of(found, 3) == settings
+    assert leaders_of(found, 3, 6.0) == settings[:2]
+    assert leaders_of(found, 3, 2.0) == settings[:1]
 
 
 @pytest.mark.parametrize(("kinds", "cutting"), [(["full", "diagonal"], "diagonal"), (["full"], "full")])

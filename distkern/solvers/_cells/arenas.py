@@ -91,7 +91,7 @@ class OnCells:
         tuning = Tuning(cells.cut, cells.map, tuple(trials), n_cells)
         step = self.layout.tuning(round_name(number), items, tuning)
         records = yield step
-        losses = np.hstack([_losses(step, place) for place in range(len(records))])
+        losses = np.hstack([losses_of_task(step, place) for place in range(len(records))])
         if not losses.size:
             return {}
         work = np.sum([record["work"] for record in records], axis=0)
@@ -121,14 +121,14 @@ class OnSample:
         step = self.layout.asking_sample(round_name(number), trials, Asking(self.sampled, *sizes), sizes)
         records, found = (yield step), {}
         for item, (trial, record) in enumerate(zip(trials, records, strict=True)):
-            losses = _losses(step, item)
+            losses = losses_of_task(step, item)
             for place, setting in enumerate(trial.settings):
                 found[setting] = Outcome(losses[place], record["work"][place], trial.fitted)
         return found
 
 
-def _losses(step: Each, number: int) -> Array:
-    """What a task of a round has stored."""
+def losses_of_task(step: Each, number: int) -> Array:
+    """What a task of a round has stored: losses of held-out rows, (n_settings, n_held_out)."""
     return np.asarray(cast(ArrayStore, step.store).load(number)["losses"])
 
 

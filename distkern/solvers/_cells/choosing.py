@@ -25,7 +25,7 @@ from distkern.maps.mapping import MapChoice, RowMap
 from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS, MetricKind
 from distkern.search.ladder import KERNELS, maps_of
 from distkern.search.machines import Kernel
-from distkern.solvers._cells.arenas import OnCells, OnSample, learned
+from distkern.solvers._cells.arenas import OnCells, OnSample, learned, losses_of_task
 from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.place import centred
@@ -143,15 +143,16 @@ class Given:
         """The best ridge machines of the sample."""
         maps, kernels = self.maps(layout.problem.n_features), self.kernels
         cost = None if isinstance(self.C, str) else float(self.C)
-        [record] = yield layout.climbing(Climbing(sampled, maps, kernels, self.gamma == "auto", cost))
+        step = layout.climbing(Climbing(sampled, maps, kernels, self.gamma == "auto", cost))
+        [record] = yield step
         outcomes = {}
-        for found in record:
+        for found, losses in zip(record["found"], losses_of_task(step, 0), strict=True):
             kernel = replace(kernels[found["kernel"]], width=found["width"])
             choice = maps[found["map"]]
             # whole matrices fit few rows too closely in more rounds
             choice = replace(choice, rounds=1 if choice.is_full else _METRIC_ROUNDS)
             setting = Setting(choice, kernel, cost or found["cost"])
-            outcomes[setting] = Outcome(np.array([found["score"]]), 1.0, None)
+            outcomes[setting] = Outcome(losses, 1.0, None)
         return Ranking(outcomes)
 
     def _tried(
@@ -165,14 +166,17 @@ class Given:
         """
         cutting = ranking.cutting.map
         maps: dict[MapChoice, RowMap] = {}
-        for number, n_kinds in enumerate((FIRST_KINDS, LAST_KINDS)):
-            leaders = ranking.leaders(n_kinds)
+        for number, (n_kinds, certain) in enumerate((FIRST_KINDS, LAST_KINDS)):
+            leaders = ranking.leaders(n_kinds, certain)
             if number == 0:
                 # they cut cells, and gain more than others where rows are nearer
                 leaders = list(dict.fromkeys([*leaders, ranking.cutting, *ranking.best_of_city_block]))
                 maps = yield from learned(layout, sampled, [one.map for one in leaders], layout.metric_rows)
                 cut = yield from arena.cut(maps[cutting], 0)
-            elif layout.is_tuned and layout.learns_again:
+            elif layout.is_tuned and not any(one.map.family == cutting.family for one in leaders):
+                # what is chosen in its stead has to be as good in cells of its own
+                leaders.append(ranking.best_of(cutting.family))
+            if number and layout.is_tuned and layout.learns_again:
                 leaders = [
                     one if one.map.metric == "none" else replace(one, map=replace(one.map, more_rows=True))
                     for one in leaders
@@ -192,7 +196,7 @@ class Given:
             ranking = ranking.then((yield from arena.tried(number, cut, trials)))
             if any(outcome.map is None for outcome in ranking.outcomes.values()):
                 # cells of one class say nothing
-                best = ranking.leaders(1)[0]
+                [best] = ranking.leaders(1, 0.0)
                 return replace(ranking, outcomes={best: replace(ranking.outcomes[best], map=maps[best.map])})
         found = ranking.choice()
         if not layout.is_tuned or found.setting.map.family == cutting.family:

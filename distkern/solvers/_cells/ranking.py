@@ -25,8 +25,9 @@ ROUNDS = (((3.0, 1.0, 1 / 3, 1 / 9), (1.0,)), ((1.73, 1.0, 0.58), (1 / 3, 1.0, 3
 _QUADRATIC_COSTS = (1.0, 10.0, 100.0)
 #: costs and settings of a trial, at most
 MOST_COSTS, MOST_SETTINGS = 3, 12
-#: kinds of settings, which are a map and a kernel, that have the first round, and the second
-FIRST_KINDS, LAST_KINDS = 3, 2
+#: kinds of settings, which are a map and a kernel, that have the first round, and the second; and standard
+#: errors by which none of them is worse than the best, more of ridge machines, whose rows are farther apart
+FIRST_KINDS, LAST_KINDS = (3, 4.0), (2, _CERTAIN)
 #: by the numbers that are learned
 _METRICS = {"none": 0, "diagonal": 1, "full": 2}
 
@@ -100,9 +101,9 @@ class Ranking:
         )
         return Choice(chosen, found.map, found.score, edges)
 
-    def leaders(self, n_kept: int) -> list[Setting]:
+    def leaders(self, n_kept: int, certain: float) -> list[Setting]:
         """The best setting of each of the best kinds, and the best that are simpler."""
-        return leaders_of(self._open, n_kept)
+        return leaders_of(self._open, n_kept, certain)
 
     @property
     def best_of_city_block(self) -> list[Setting]:
@@ -174,15 +175,23 @@ def _is_plain(setting: Setting) -> bool:
 #: kinds of settings that are less work or learn fewer numbers, each of the one before
 SIMPLE = (_is_euclidean, _is_diagonal, _is_plain)
 #: kinds of a round, at most: the best, simpler ones, one in the 1-norm, and the one by which cells are cut
-MOST_KINDS = max(FIRST_KINDS, LAST_KINDS) + len(SIMPLE) + 2
+MOST_KINDS = max(FIRST_KINDS[0], LAST_KINDS[0]) + len(SIMPLE) + 2
 
 
-def leaders_of(outcomes: dict[Setting, Outcome], n_kept: int) -> list[Setting]:
-    """The best setting of each of the best kinds, and the best ones that are simpler."""
+def leaders_of(outcomes: dict[Setting, Outcome], n_kept: int, certain: float = math.inf) -> list[Setting]:
+    """The best setting of each of the best kinds, and the best ones that are simpler, without those that are
+    worse than the best by more than so many standard errors of the difference.
+    """
     found: dict[tuple[MapChoice, str], Setting] = {}
     for setting in sorted(outcomes, key=lambda each: outcomes[each].score):
         found.setdefault(setting.kind, setting)
-    best = list(found.values())
+    least = min(outcomes.values(), key=lambda outcome: outcome.score).losses
+    best = []
+    for setting in found.values():
+        mean, error = mean_difference(outcomes[setting].losses, least)
+        # infinitely many of them, of a difference without an error, are no number
+        if not mean > certain * error:
+            best.append(setting)
     kept, rest = best[:n_kept], best[n_kept:]
     for is_simple in SIMPLE:
         if not any(map(is_simple, kept)):

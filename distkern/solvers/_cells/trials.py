@@ -96,13 +96,13 @@ class Climbing:
 
 def climb_sample(
     _: int, __: Iterator[Block], operand: Climbing
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The exact ridge machines of the ladder (:func:`~distkern.search.ladder.exact_machines`) on the sample.
 
     Returns
     -------
-    a record: of the best of each map and kernel, the best first, the places of both among those that are
-    tried, "width", "cost" (C) and "score"; and no arrays
+    a record: of the best of each map and kernel, "found", the best first, the places of both among those that
+    are tried, "width" and "cost" (C); and the "losses" of held-out rows, (n_settings, n_held_out), in that order
     """
     sampled, maps, kernels = operand.sampled, operand.maps, operand.kernels
     codes = codes_of(sampled.targets)
@@ -122,11 +122,10 @@ def climb_sample(
             "kernel": names.index(one.kernel.name),
             "width": one.kernel.width,
             "cost": 1.0 / (one.setting.ridge * mean),
-            "score": one.score,
         }
         for one in found
     ]
-    return record, {}
+    return {"found": record}, {"losses": np.stack([one.losses for one in found])}
 
 
 @dataclass(frozen=True)
