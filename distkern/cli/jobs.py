@@ -72,16 +72,16 @@ def jobs(runs: Place, scheduler: str | None, as_json: bool) -> None:
 
 def _facts(name: str, folder: Any, told: dict[str, Any] | None = None) -> dict[str, Any]:
     """A line about a job; one whose folder is gone, damaged or not seen has what others tell of it."""
-    from distkern.common.errors import CorruptDataError, InputError
+    from distkern.common.errors import CorruptDataError, DistkernError, InputError
 
     try:
         facts = known_jobs.facts_of(folder)
-    except InputError as error:
-        is_damaged = isinstance(error, CorruptDataError)
-        if is_damaged:
+    except (DistkernError, OSError) as error:
+        is_damaged, is_told = isinstance(error, CorruptDataError), isinstance(error, InputError)
+        state = "damaged" if is_damaged else "removed" if is_told else "not seen"
+        if state != "removed":
             click.echo(f"job {name}: {error}", err=True)
         if told is None:
-            state = "damaged" if is_damaged else "removed"
             return _NOTHING | {"id": name, "state": state, "algorithm": "-", "out": str(folder.path)}
         states = {"pending": "running", "finished": "finished", "error": "failed", "cancelled": "cancelled"}
         known = {key: told[key] for key in ("algorithm", "out", "submitted")}

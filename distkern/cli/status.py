@@ -51,7 +51,7 @@ def status(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -
         shown["at"] = f"{facts['pass']}, {100 * (facts['done'] or 0.0):.0f} %"
     metrics = facts["metrics"]
     if metrics is not None:
-        shown["objective"] = in_number(metrics["objective"])
+        shown["objective"] = in_number(metrics.get("objective"))
         for split in ("train", "test"):
             shown[f"{split} {error_name(metrics)}"] = in_error(metrics, f"{split}_error")
     if facts["host"]:

@@ -125,8 +125,10 @@ def _read_header(block: LineBlock, file: str, options: ReadOptions) -> tuple[_La
     where = f"{file}, line {line}"
     text = _decode(block.text[blank:end].rstrip(b"\r\n"), where)
     delimiter = "\t" if re.search(r"\.tsv(\.\w+)?$", file.lower()) else ","
-    if delimiter not in text:
-        delimiter = next((mark for mark in _DELIMITERS if mark in text), delimiter)
+    # a name may have one in it
+    outside = re.sub(r'"[^"]*"', "", text)
+    if delimiter not in outside:
+        delimiter = next((mark for mark in _DELIMITERS if mark in outside), delimiter)
     fields = [field.strip() for field in _fields(text, delimiter, where)]
     has_header = _is_header(fields, where) if options.header is None else options.header
     if has_header:

@@ -57,16 +57,17 @@ class JobIndex:
         file = self._folder / f"{identifier}.json"
         try:
             out = json_object(file.read_bytes())["out"]
-            if not isinstance(out, str):
+            # no name of a file
+            if not isinstance(out, str) or b"\0" in out.encode():
                 raise ValueError(f"{out!r} is no place")
+            # what does not lie below the runs is named in full
+            return JobFolder(out if is_url(out) else self.runs / out)
         except (OSError, ValueError, KeyError):
             raise CorruptDataError(
                 "does not say where the job is",
                 where=str(file),
                 mend='write {"out": "M"} there, M being its folder, or remove it',
             ) from None
-        # what does not lie below the runs is named in full
-        return JobFolder(out if is_url(out) else self.runs / out)
 
 
 def unknown_job(identifier: str, known: list[str], where: str) -> InputError:

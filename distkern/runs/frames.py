@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike
 
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows
+from distkern.common.targets import plain_targets
 from distkern.engine.dask.arrays import is_dask, map_rows, map_source
 from distkern.engine.dask.frames import map_frame, partitions
 from distkern.engine.executors import AbstractExecutor, open_executor
@@ -50,7 +51,8 @@ def rows_of_frame(
     if is_dask(X):
         split = _spooled(X, y, sample_weight, task, executor or stack.enter_context(open_executor()), stack)
         return split, None, None, None
-    targets = np.asarray(_check_y(y, y_numeric=task == "regression"))
+    # a lazy series or array is computed here, as all rows are in memory
+    targets = np.asarray(_check_y(plain_targets(y), y_numeric=task == "regression"))
     check_consistent_length(X, targets)
     fitted = fit_frame(X, targets, task)
     for sentence in fitted.left_out:

@@ -73,6 +73,8 @@ def test_missing_targets_of_dask(kind: str, tmp_path: Path) -> None:
             write_dataset(rows, y, tmp_path / "d.zarr", task="classification")
         with pytest.raises(InputError, match="row 5"):
             NewtonClassifier(n_landmarks=3).fit(rows, y)
+    with pytest.raises(InputError, match=r"^y, row 5"):
+        NewtonClassifier(n_landmarks=3).fit(ROWS["mixed"], y)
     with pytest.raises(InputError, match="y, block 0, row 5"):
         model.score(da.from_array(X, chunks=(6, 2)), y)
 

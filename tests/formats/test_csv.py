@@ -73,6 +73,14 @@ def test_dialects(tmp_path: Path, name: str, text: str) -> None:
     assert chunk.targets.tolist() == ["a"]
 
 
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_a_comma_in_a_quoted_name_separates_nothing(tmp_path: Path, delimiter: str) -> None:
+    lines = [delimiter.join(fields) for fields in (('"x,""1"""', "y", "kind"), "12a")]
+    (chunk,) = read(written(tmp_path, "\n".join(lines)))
+    assert chunk.names == ('x,"1"', "y")
+    np.testing.assert_array_equal(chunk.features, [[1, 2]])
+
+
 def test_quoted_labels_keep_what_they_say(tmp_path: Path) -> None:
     (chunk,) = read(written(tmp_path, 'x,kind\n1,"a,b"\n2,"say ""hi"""\n'))
     assert chunk.targets is not None

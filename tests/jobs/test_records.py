@@ -142,7 +142,13 @@ def test_the_index_moves_with_the_store(tmp_path: Path) -> None:
         JobIndex(tmp_path / "empty").folder("c")
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"out": 1}', b"\xff"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"{", b"[]", b"{}", b'{"out": 1}', b"\xff"),
+        *(b'{"out": "\\u0000"}', b'{"out": "\\ud800"}', b'{"out": "s3://u:p@b/m"}'),
+    ],
+)
 def test_a_damaged_entry_of_the_index_is_told_and_ends_nothing(
     content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -165,6 +171,23 @@ def test_a_damaged_entry_of_the_index_is_told_and_ends_nothing(
         capsys.readouterr()
         assert main([command[0], "a", *command[1:], *runs]) == 2
         assert "a.json: does not say where the job is" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_a_job_that_cannot_be_read_ends_nothing(
+    is_folder: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    JobFolder(tmp_path / "b").write(record(id="b"))
+    JobIndex(tmp_path).add("b", tmp_path / "b")
+    (tmp_path / "a" / "job.json").mkdir(parents=True)
+    JobIndex(tmp_path).add("a", tmp_path / ("a" if is_folder else "a" * 300))
+    assert main(["jobs", "--json", "--runs", str(tmp_path)]) == 0
+    captured = capsys.readouterr()
+    assert {job["id"]: job["state"] for job in json.loads(captured.out)["jobs"]} == {
+        "a": "not seen",
+        "b": "queued",
+    }
+    assert captured.err.startswith("job a: ")
 
 
 def test_ids_are_not_used_twice() -> None:
