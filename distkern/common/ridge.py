@@ -84,7 +84,7 @@ def solve_ridge_iteratively(kernel: Floats, targets: Array, ridge: float) -> Flo
 
     def preconditioned(values: Floats) -> Floats:
         inner = cho_solve(factor, (columns.T @ values).astype(np.float64)).astype(values.dtype)
-        return (values - columns @ inner) / values.dtype.type(spread)
+        return np.asarray((values - columns @ inner) / values.dtype.type(spread))
 
     left = targets.astype(kernel.dtype)
     found = np.zeros_like(left)
