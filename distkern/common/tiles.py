@@ -29,6 +29,9 @@ def scratch(name: str, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]
     key = (name, kind.str)
     flat = kept.get(key)
     if flat is None or flat.size < size:
+        # what is too small goes first, or both would be there at once
+        flat = None
+        kept.pop(key, None)
         flat = kept[key] = np.empty(size, dtype=kind)
     return flat[:size].reshape(shape)
 

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.ridge import solve_ridge
+from distkern.common.ridge import iterating_bytes, solve_ridge_iteratively
 from distkern.common.tiles import apply, matmul, scratch
 from distkern.common.types import Floats
 
@@ -35,8 +35,8 @@ def gradient_sum(
     are elsewhere: the average gradient outer product of recursive feature machines (Radhakrishnan et al.
     2024; xRFM, arXiv 2508.10053).
 
-    Distances are found in double precision; what follows is in single, and the sum in double. Half of one
-    matrix of all pairs is made, and factorised in place; distances are found again for the gradients.
+    Distances are found in double precision; what follows is in single, and the sum in double. One matrix of
+    all pairs is made, half of it copied.
 
     Parameters
     ----------
@@ -52,28 +52,25 @@ def gradient_sum(
     points = exact.astype(np.float32)
     del exact
     width = distances.median()
-    kernel: Floats = scratch("factor", (len(rows), len(rows)), np.float32)
+    kernel: Floats = scratch("pairs", (len(rows), len(rows)), np.float32)
     tiles = [slice(start, start + _TILE) for start in range(0, len(rows), _TILE)]
     for number, tile in enumerate(tiles):
         for others in tiles[number:]:
             kernel[tile, others] = distances.similarities(distances.of(tile, others), width)
-    coefficients = solve_ridge(kernel, targets, np.full(len(rows), 1.0 / ridge), np.float32, overwrite=True)
+            if tile is not others:
+                kernel[others, tile] = kernel[tile, others].T
+    strengths = solve_ridge_iteratively(kernel, targets, ridge)
     n_outputs = targets.shape[1]
     n_features = rows.shape[1]
     n_gradients = gradients_of(len(rows), n_features, n_outputs)
     total = np.zeros(n_features if is_diagonal else (n_features, n_features))
-    strengths = coefficients.astype(np.float32)
     for start in range(0, n_gradients, _TILE):
         tile = slice(start, min(start + _TILE, n_gradients))
         pulled: Floats = scratch("pulled", (n_outputs, tile.stop - start, n_features), np.float32)
         pulled[:] = 0.0
         sums = np.zeros((n_outputs, tile.stop - start, 1), np.float32)
         for others in tiles:
-            apart = distances.of(tile, others)
-            slopes = distances.similarities(apart, width)
-            # rows that lie on each other have no direction
-            apart[apart <= 1e-6 * width] = np.inf
-            slopes /= apart
+            slopes = _slopes(kernel[tile, others])
             for output in range(n_outputs):
                 pulls = scratch("pulls", slopes.shape, slopes.dtype)
                 apply(np.multiply, slopes, strengths[others, output], into=pulls)
@@ -81,9 +78,20 @@ def gradient_sum(
                 sums[output, :, 0] += pulls.sum(axis=1)
         for output in range(n_outputs):
             gradients = pulled[output] - sums[output] * points[tile]
-            gradients = times(gradients.astype(np.float64), metric) / width
+            gradients = times(gradients.astype(np.float64), metric) / width**2
             total += np.einsum("ij,ij->j", gradients, gradients) if is_diagonal else gradients.T @ gradients
     return total
+
+
+def _slopes(values: Floats) -> Floats:
+    """K b / D of K = exp(-D / b), which is not found again; 0 of rows that lie on each other."""
+    slopes: Floats = scratch("slopes", values.shape, values.dtype)
+    with np.errstate(divide="ignore"):
+        apply(np.log, values, into=slopes)
+    # these have no direction
+    slopes[slopes >= -1e-6] = -np.inf
+    apply(np.divide, values, slopes, into=slopes)
+    return apply(np.negative, slopes, into=slopes)
 
 
 def gradients_of(n_rows: int, n_features: int, n_outputs: int) -> int:
@@ -151,7 +159,10 @@ def learning_bytes(n_rows: int, n_features: int, n_outputs: int, kind: MetricKin
     # distances in double precision and what is made of them, and the sums of each output's gradients
     tile = _TILE * (32 * _TILE + (4 * n_outputs + 40) * n_features)
     # rows mapped, and centred in single precision; M, the sum, and what is added to it
-    summed = rows + rows // 2 + pairs + tile + 28 * n_rows * n_outputs + 3 * square
+    # what is solved finds the memory of the tiles of the round before it
+    kept = _TILE * (24 * _TILE + 4 * n_outputs * n_features)
+    solved = kept + iterating_bytes(n_rows, n_outputs)
+    summed = rows + rows // 2 + pairs + max(tile, solved) + 8 * n_rows * n_outputs + 3 * square
     return max(rooted, summed, 2 * rows + rows // 2 + square)
 
 

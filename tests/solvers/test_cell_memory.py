@@ -84,14 +84,23 @@ def test_a_machine_takes_what_is_planned(monkeypatch, loss, d, equal):
     assert 0.6 * (planned - tiles) < taken < planned
 
 
-@pytest.mark.parametrize(("kind", "d"), [("diagonal", 2500), ("full", 300), ("none", 2500)])
-def test_a_map_takes_what_is_planned(kind, d):
-    """No matrix of all columns is made where only its diagonal is wanted."""
-    x, y = rows_of(400, d), rows_of(400, 1, seed=1).astype(np.float64)
+@pytest.mark.parametrize(
+    ("kind", "n", "d"),
+    [
+        ("diagonal", 400, 2500),
+        ("full", 400, 300),
+        ("none", 400, 2500),
+        ("diagonal", 1500, 8),
+        ("full", 3000, 8),
+    ],
+)
+def test_a_map_takes_what_is_planned(kind, n, d):
+    """No matrix of all columns is made where only its diagonal is wanted, and one of all pairs at a time."""
+    x, y = rows_of(n, d), rows_of(n, 1, seed=1).astype(np.float64)
     choice = MapChoice("standard", kind, 2)
     taken = peak(RowMap.fit, choice, x, y)
-    planned = fitting_bytes(choice, 400, d, 1)
-    assert taken < planned + 4 * MIB
+    planned = fitting_bytes(choice, n, d, 1)
+    assert taken < planned + MIB
     assert planned < 2 * taken
 
 

@@ -7,6 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from distkern.common.blas import single_threaded
+from distkern.common.ridge import solve_ridge, solve_ridge_iteratively
 from distkern.kernels import find_kernel, kernel_matrix, tile_kernel_names
 from distkern.losses import find_loss
 from distkern.maps.metric import gradient_sum, learn_metric, metric_of, root
@@ -141,6 +142,21 @@ def test_the_last_round_of_a_metric_is_from_all_rows():
     second = metric_of(gradient_sum(x, y, first, 0.1), "full")
     np.testing.assert_array_equal(learn_metric(x, y, "full", rounds=2), second)
     assert np.abs(learn_metric(x[:100], y[:100], "full", rounds=2) - second).max() > 1e-3
+
+
+@pytest.mark.parametrize(("n", "d"), [(300, 2), (1300, 2), (1300, 40)])
+def test_iterations_leave_little_of_the_targets(n, d):
+    """With fewer rows than those that precondition and with more; equal rows, and an output without any."""
+    x = rows_of(n, d, dtype=np.float64)
+    x[1::7] = x[0]
+    targets = np.column_stack([np.sin(3 * x[:, 0]), np.zeros(n), np.sign(x[:, 1])])
+    apart = cdist(x, x)
+    kernel = np.exp(-apart / np.median(apart)).astype(np.float32)
+    found = solve_ridge_iteratively(kernel, targets, 0.1)
+    left = kernel.astype(np.float64) @ found + 0.1 * found - targets
+    assert (np.linalg.norm(left, axis=0) <= 4e-3 * np.linalg.norm(targets, axis=0)).all()
+    exact = solve_ridge(kernel, targets, np.full(n, 10.0))
+    np.testing.assert_allclose(found, exact, atol=0.02 * np.abs(exact).max())
 
 
 # one cell
