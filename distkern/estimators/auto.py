@@ -42,7 +42,7 @@ from distkern.storage.places import Place
 
 if TYPE_CHECKING:
     from distkern.estimators.sample import Sample
-    from distkern.search.ladder import Setting
+    from distkern.search.ladder import Setting, Tried
 
 #: columns up to which distances say something, whole metrics can be learned, and sparse rows are written out
 _NARROW = 1024
@@ -61,12 +61,14 @@ class Candidate:
     Attributes
     ----------
     name : of the algorithm, of whatever targets
+    ladder : exact machines that were tried, from which cells go on if nothing of them is set
     """
 
     name: str
     settings: dict[str, Any] = field(default_factory=dict)
     because: str = ""
     notes: tuple[str, ...] = ()
+    ladder: tuple[Tried, ...] = ()
 
     @property
     def spoken(self) -> str:
@@ -189,7 +191,10 @@ class AbstractKernelMachine(AbstractEstimator):
         likelihood = {"loss": "logistic"} if self._is_calibrated and "probability" not in shared else {}
         given = self.value("settings") or {}
         known = {name: given[name] for name in given if name in kind.hyperparameters}
-        return kind(**{**shared, **likelihood, **chosen.settings, **known})
+        machine = kind(**{**shared, **likelihood, **chosen.settings, **known})
+        if chosen.ladder and not known and machine.get_params()["search"] == "full":
+            machine.__dict__["climbed"] = chosen.ladder
+        return machine
 
     def _fits(self, candidate: Candidate, data: TrainingData, limit: int, *, has_test: bool) -> bool:
         solver, problem = self._made(candidate).run_of(data, has_test=has_test)
@@ -224,7 +229,7 @@ class AbstractKernelMachine(AbstractEstimator):
         because = f"{columns}, and by {self._unit} on held-out rows of a sample"
         settings = self._settings(found.chosen, data)
         name = "cells" if found.chosen.kind == "exact" else "newton"
-        return Candidate(name, settings, because, found.notes)
+        return Candidate(name, settings, because, found.notes, found.exact if name == "cells" else ())
 
     def _settings(self, chosen: Setting, data: TrainingData) -> dict[str, Any]:
         """Those of the algorithm whose machine over all rows is the one that was chosen for a sample."""

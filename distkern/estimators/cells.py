@@ -19,6 +19,7 @@ from distkern.estimators.functional import (
     AbstractFunctionalRegressor,
 )
 from distkern.losses import dual_loss_names
+from distkern.search.ladder import Tried
 from distkern.solvers._cells.basis import CellBasis, cell_basis
 from distkern.solvers._cells.calibrating import Sigmoids
 from distkern.solvers._cells.place import places_from_arrays, places_to_arrays
@@ -44,6 +45,8 @@ class AbstractCells(AbstractFunctionalEstimator):
     """
 
     folders = (_FOLDER,)
+    #: the ladder by which this algorithm was chosen, and of which it then takes the next step
+    climbed: tuple[Tried, ...] = ()
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Cells:
         return Cells(
@@ -52,6 +55,7 @@ class AbstractCells(AbstractFunctionalEstimator):
             self.value("gamma"),
             **self.values_of(Cells),
             is_calibrated=self._is_calibrated,
+            ladder=self.climbed,
         )
 
     def memory_knob(self) -> str:

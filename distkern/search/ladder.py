@@ -110,10 +110,12 @@ class Found:
     ----------
     chosen : the setting
     rungs : the best of each kind, the cheapest first
+    exact : the best exact machine of 1,000 rows with each map and kernel, the best first
     """
 
     chosen: Setting
     rungs: tuple[Tried, ...]
+    exact: tuple[Tried, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -156,9 +158,10 @@ def climb(
     smooth = _best(tried)
     # the complexity that data bear grows about as the root of the number of rows
     n_centres = int(_LANDMARKS * math.sqrt(min(n_learned, exact_rows) / max(n_rows, 1)))
-    rungs, chosen = [straight, smooth], smooth
+    rungs, chosen, kinds = [straight, smooth], smooth, []
     if n_centres < n_learned:
-        found = _exact(folds, leading_maps(tried), KERNELS, smooth.kernel.width, _NARROWER)
+        found = _exact(folds, _with_and_without_metric(tried), KERNELS, smooth.kernel.width, _NARROWER)
+        kinds = _best_of_each_kind(found)
         if n_learned > LADDER_ROWS:
             own = [
                 (one.setting.map, [one.kernel], [one.setting.ridge * share for share in _SHARPER])
@@ -178,7 +181,7 @@ def climb(
         if is_better(exact, chosen, _LIKELY) and exact.score < (1.0 - _WORTH) * chosen.score:
             chosen = exact
     chosen = chosen if is_better(chosen, straight, _LIKELY) else straight
-    return Found(chosen.setting, tuple(rungs))
+    return Found(chosen.setting, tuple(rungs), tuple(kinds))
 
 
 def exact_machines(
@@ -206,15 +209,9 @@ def exact_machines(
     fold, leaders, width = _Fold(rows.part(learned), rows.part(asked)), list(maps), 1.0
     if len(maps) > 1 or is_wide:
         tried = _over_centres([fold], maps, kernels, _WIDTHS if is_wide else (1.0,))
-        leaders = leading_maps(tried)
-        plain = [one for one in tried if one.setting.map.metric == "none"]
-        leaders += [choice for choice in leading_maps(plain)[:1] if choice not in leaders]
+        leaders = _with_and_without_metric(tried)
         width = _best(tried).kernel.width if is_wide else 1.0
-    tried = _exact([fold], leaders, kernels, width, _AROUND if is_wide else (1.0,), ridges)
-    best: dict[tuple[MapChoice, str], Tried] = {}
-    for one in sorted(tried, key=lambda one: one.score):
-        best.setdefault((one.setting.map, one.kernel.name), one)
-    return list(best.values())
+    return _best_of_each_kind(_exact([fold], leaders, kernels, width, _AROUND if is_wide else (1.0,), ridges))
 
 
 def best_map(
@@ -248,9 +245,8 @@ def _over_centres(
     coarse = [(choice, kernel) for choice in maps for kernel in kernels[:_COARSE]]
     if len(maps) > _SOME_MAPS and folds[0].learned.n_rows > 2 * _FEW_ROWS:
         first = _joined([fold.over_centres(coarse, _FEW_ROWS) for fold in folds])
-        some = leading_maps(first, _SOME_MAPS)
-        some += leading_maps([one for one in first if one.setting.map.metric == "none"], 1)
-        coarse = [(choice, kernel) for choice in dict.fromkeys(some) for kernel in kernels[:_COARSE]]
+        some = _with_and_without_metric(first, _SOME_MAPS)
+        coarse = [(choice, kernel) for choice in some for kernel in kernels[:_COARSE]]
     tried = _joined([fold.over_centres(coarse) for fold in folds])
     fine = [
         (choice, kernel)
@@ -378,6 +374,20 @@ def _best(tried: Sequence[Tried]) -> Tried:
 def leading_maps(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
     """The maps of the best settings, without those that are worse than the first by more than chance."""
     return [one.setting.map for one in _leaders(tried, n_maps)]
+
+
+def _with_and_without_metric(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
+    """The maps that lead, and the best one that has no metric."""
+    plain = [one for one in tried if one.setting.map.metric == "none"]
+    return list(dict.fromkeys(leading_maps(tried, n_maps) + leading_maps(plain, 1)))
+
+
+def _best_of_each_kind(tried: Sequence[Tried]) -> list[Tried]:
+    """The best setting of each map and kernel, the best first."""
+    best: dict[tuple[MapChoice, str], Tried] = {}
+    for one in sorted(tried, key=lambda one: one.score):
+        best.setdefault((one.setting.map, one.kernel.name), one)
+    return list(best.values())
 
 
 def _leaders(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[Tried]:

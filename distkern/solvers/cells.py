@@ -20,6 +20,7 @@ from distkern.losses import dual_loss_names
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.metric import METRICS
 from distkern.maps.transform import TRANSFORMS
+from distkern.search.ladder import Tried
 from distkern.solvers._cells import outlines
 from distkern.solvers._cells.arenas import FIRST_TREE
 from distkern.solvers._cells.basis import cell_basis
@@ -110,6 +111,8 @@ class Cells(AbstractSolver[CellsState]):
         "deviations of the targets), 1e-4 or more in single precision; the square loss is solved at once",
     )
     is_calibrated: bool = False
+    #: of whoever has chosen this algorithm by a sample
+    ladder: tuple[Tried, ...] = ()
 
     name = "cells"
     choices: ClassVar[Mapping[str, Parameter]] = {
@@ -260,7 +263,7 @@ class Cells(AbstractSolver[CellsState]):
 
     @property
     def _given(self) -> Given:
-        return Given(self.kernel, self.gamma, self.C, self.scale, self.metric, self.search)
+        return Given(self.kernel, self.gamma, self.C, self.scale, self.metric, self.search, self.ladder)
 
     def _layout(self, problem: Problem) -> Layout:
         quadratic, rows = self.risk.loss.is_quadratic, self.max_cell_rows

@@ -23,7 +23,7 @@ from distkern.kernels.base import AbstractScaledKernel
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS, MetricKind
-from distkern.search.ladder import KERNELS, maps_of
+from distkern.search.ladder import KERNELS, Tried, maps_of
 from distkern.search.machines import Kernel
 from distkern.solvers._cells.arenas import OnCells, OnSample, learned, losses_of_task
 from distkern.solvers._cells.layout import Layout
@@ -77,7 +77,10 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Given:
-    """What the user has said; "auto" of what is to be chosen, and no kernel if that is."""
+    """What the user has said; "auto" of what is to be chosen, and no kernel if that is.
+
+    ``ladder`` has the ridge machines of one that was climbed before, where the user has said nothing.
+    """
 
     kernel: KernelChoice | None
     gamma: float | str
@@ -85,6 +88,7 @@ class Given:
     scale: Any
     metric: Any
     search: str | None
+    ladder: tuple[Tried, ...] = ()
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -141,6 +145,18 @@ class Given:
 
     def _climbed(self, layout: Layout, sampled: Sampled) -> Steps[Ranking]:
         """The best ridge machines of the sample."""
+        if self.ladder:
+            # ridges are of rows whose mean weight is 1
+            weight = float(sampled.weights.mean()) or 1.0
+            costs = [1.0 / (one.setting.ridge * weight) for one in self.ladder]
+            return Ranking(
+                {
+                    Setting(_learned_longer(one.setting.map), one.kernel, cost): Outcome(
+                        one.losses, 1.0, None
+                    )
+                    for one, cost in zip(self.ladder, costs, strict=True)
+                }
+            )
         maps, kernels = self.maps(layout.problem.n_features), self.kernels
         cost = None if isinstance(self.C, str) else float(self.C)
         step = layout.climbing(Climbing(sampled, maps, kernels, self.gamma == "auto", cost))
@@ -148,10 +164,7 @@ class Given:
         outcomes = {}
         for found, losses in zip(record["found"], losses_of_task(step, 0), strict=True):
             kernel = replace(kernels[found["kernel"]], width=found["width"])
-            choice = maps[found["map"]]
-            # whole matrices fit few rows too closely in more rounds
-            choice = replace(choice, rounds=1 if choice.is_full else _METRIC_ROUNDS)
-            setting = Setting(choice, kernel, cost or found["cost"])
+            setting = Setting(_learned_longer(maps[found["map"]]), kernel, cost or found["cost"])
             outcomes[setting] = Outcome(losses, 1.0, None)
         return Ranking(outcomes)
 
@@ -240,6 +253,11 @@ class Given:
             width = scale_width(moments(mapped + mean, sampled.given_weights), n_features)
         gamma = gamma_from_width(rule, find_kernel(kernel.name), width, n_features)
         return Chosen(mapping, kernel, gamma, cost, metric=choice.metric)
+
+
+def _learned_longer(choice: MapChoice) -> MapChoice:
+    # whole matrices fit few rows too closely in more rounds
+    return replace(choice, rounds=1 if choice.is_full else _METRIC_ROUNDS)
 
 
 def _sampled(risk: Risk, sample: Sample, seed: int) -> Sampled:

@@ -101,8 +101,9 @@ def climb_sample(
 
     Returns
     -------
-    a record: of the best of each map and kernel, "found", the best first, the places of both among those that
-    are tried, "width" and "cost" (C); and the "losses" of held-out rows, (n_settings, n_held_out), in that order
+    a record: of the best of each map and kernel, "found", the best first, the places of both among those
+    that are tried, "width" and "cost" (C); and the "losses" of held-out rows, (n_settings, n_held_out), in
+    that order
     """
     sampled, maps, kernels = operand.sampled, operand.maps, operand.kernels
     codes = codes_of(sampled.targets)
