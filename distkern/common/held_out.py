@@ -15,6 +15,8 @@ Keys = NDArray[np.uint64]
 
 #: whose bits are stirred at a time
 _NUMBERS_AT_ONCE = 2**17
+#: what that takes
+STIRRED_BYTES = 8 * 2**20
 
 
 def row_keys(rows: Rows) -> Keys:

@@ -107,7 +107,7 @@ class AbstractKernelMachine(AbstractEstimator):
                     where=f"hyperparameter {name!r}",
                     mend="leave it out, or name the algorithm that it is of",
                 )
-        self.machine_, self.chosen_because_ = self._made(chosen), chosen.because
+        self.machine_, self.chosen_because_ = self._made(chosen, len(data.classes)), chosen.because
         self.machine_.check_parameters()
         solver, problem = self.machine_.problem(data, has_test=has_test)
         self.class_weights_, self.mean_weight_ = self.machine_.class_weights_, self.machine_.mean_weight_
@@ -127,7 +127,8 @@ class AbstractKernelMachine(AbstractEstimator):
         return found
 
     def named(self, split: Split) -> AbstractEstimator:
-        return self._made(self._choice(self._data_of_split(split), has_test=False))
+        data = self._data_of_split(split)
+        return self._made(self._choice(data, has_test=False), len(data.classes))
 
     def changed(self) -> set[str]:
         return super().changed() | set(self.value("settings") or ())
@@ -184,11 +185,16 @@ class AbstractKernelMachine(AbstractEstimator):
             raise KeyError(chosen.name)
         return kind
 
-    def _made(self, chosen: Candidate) -> AbstractEstimator:
+    def _made(self, chosen: Candidate, n_classes: int = 2) -> AbstractEstimator:
+        """Its estimator, with a likelihood of so many classes as its loss where probabilities are wanted."""
         kind = self._kind(chosen)
         own = {name: getattr(self, name) for name in self.hyperparameters}
         shared = {name: value for name, value in own.items() if name in kind.hyperparameters}
-        likelihood = {"loss": "logistic"} if self._is_calibrated and "probability" not in shared else {}
+        likelihood = {}
+        if self._is_calibrated and "probability" not in shared:
+            # sigmoids that are fitted one by one are together less sure than they are right
+            several = n_classes > 2 and "softmax" in kind.hyperparameters["loss"].words
+            likelihood = {"loss": "softmax" if several else "logistic"}
         given = self.value("settings") or {}
         known = {name: given[name] for name in given if name in kind.hyperparameters}
         machine = kind(**{**shared, **likelihood, **chosen.settings, **known})
@@ -197,7 +203,7 @@ class AbstractKernelMachine(AbstractEstimator):
         return machine
 
     def _fits(self, candidate: Candidate, data: TrainingData, limit: int, *, has_test: bool) -> bool:
-        solver, problem = self._made(candidate).run_of(data, has_test=has_test)
+        solver, problem = self._made(candidate, len(data.classes)).run_of(data, has_test=has_test)
         extent = Extent.of(data.source, "planned")
         steps = [outline.step for outline in solver.outline(problem)]
         return bytes_alone(steps, extent, "distributed", limit) <= limit
@@ -269,7 +275,9 @@ class AbstractKernelMachine(AbstractEstimator):
     def _compared(self, sample: Sample, columns: str, seed: int) -> Candidate:
         """The linear machine, unless kernels at landmarks lose less by more than two standard errors."""
         candidates = [self.linear, Candidate("newton")]
-        losses = [sample.losses(self._made(one).set_params(random_state=seed)) for one in candidates]
+        n_classes = 0 if sample.classes is None else len(sample.classes)
+        made = [self._made(one, n_classes).set_params(random_state=seed) for one in candidates]
+        losses = [sample.losses(one) for one in made]
         mean, error = mean_difference(*losses)
         notes = tuple(
             f"tried: {one.spoken}: {lost.mean():.4g}" for one, lost in zip(candidates, losses, strict=True)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.held_out import Sides
+from distkern.common.held_out import STIRRED_BYTES, Sides
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.passes import Cost, Reduce
 from distkern.storage.dataset import Split
 from distkern.storage.part import count_sides, n_classes_of
-
-#: what stirring the bits of a piece of rows takes
-_STIRRED_BYTES = 8 * 2**20
 
 
 def counted_sides(
@@ -24,7 +21,7 @@ def counted_sides(
     n_classes = n_classes_of(split)
     of_block = 8 * sides.n_sides * n_classes
     cost = Cost(
-        workspace_bytes=64 * max(split.block_rows) + _STIRRED_BYTES,
+        workspace_bytes=64 * max(split.block_rows) + STIRRED_BYTES,
         # a task joins the results of its blocks
         result_bytes=of_block * split.n_blocks,
         total_result_bytes=of_block * split.n_blocks,

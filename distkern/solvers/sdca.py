@@ -32,7 +32,7 @@ from distkern.solvers.targets import figures_of_targets, scaled_risk, target_out
 _ORDER = 5
 _PIECE_BYTES = 4 * 2**20
 #: a stage makes about so many steps, in no less and no more passes than these
-_STEPS, _LEAST_PASSES, _MOST_PASSES = 8192, 2, 32
+_STEPS, _MOST_PASSES = 8192, 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,9 @@ class SDCA(AbstractExplicit[SDCAState]):
 
     nu: float = parameter(1e-5, POSITIVE, help="weight of |w|^2 / 2 against the mean loss")
     stages: int = parameter(
-        20, Whole(), help="at most so many, each two passes over the rows; more of few rows"
+        20,
+        Whole(),
+        help="at most so many, each two passes over the rows, with features='kernel' one; more of few rows",
     )
     tol: float = parameter(
         1e-3, NOT_NEGATIVE, help="stop once the duality gap is less than this share of the objective"
@@ -111,6 +113,8 @@ class SDCA(AbstractExplicit[SDCAState]):
         "nu": Choices(1e-5, (1.0, 0.3, 0.1, 0.03, 0.01), -1, 1e-9),
         "gamma": replace(SEARCHED_GAMMA, by_default=False),
     }
+    #: of a stage
+    least_passes: ClassVar[int] = 2
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", partial(coordinate_loss_names, *SUPERVISED)),
         **feature_parameters("random", found=True),
@@ -199,10 +203,9 @@ class SDCA(AbstractExplicit[SDCAState]):
             mean_square=squares / n,
         )
 
-    @staticmethod
-    def _passes(problem: Problem) -> int:
+    def _passes(self, problem: Problem) -> int:
         """Of a stage."""
-        return int(np.clip(round(_STEPS / problem.n_rows), _LEAST_PASSES, _MOST_PASSES))
+        return int(np.clip(round(_STEPS / problem.n_rows), self.least_passes, _MOST_PASSES))
 
     def first_size(self, problem: Problem, landmarks: Rows, gamma: float) -> int:
         """Coefficients before the first stage."""
@@ -283,7 +286,7 @@ class SDCA(AbstractExplicit[SDCAState]):
             n_rounds=n_rounds,
             state_bytes_per_row=8.0 * outputs,
             # in each round one group has its turn; more passes than two are of few rows, whose time is short
-            seconds_per_row=seconds * _LEAST_PASSES / n_rounds,
+            seconds_per_row=seconds * self.least_passes / n_rounds,
             answer_bytes=8 * size * outputs + 256,
             cost=Cost(
                 workspace_bytes=footprint.operand_bytes

@@ -35,6 +35,8 @@ from distkern.solvers.searchable import AbstractSearchable
 #: of the rounds of a run one in so many are those of a trial, so many at least; their rows and columns are so
 #: many times as many, which takes little longer and ranks values by less noisy models
 _TRIAL_SHARE, _LEAST_TRIAL_ROUNDS, _TRIAL_BATCH = 20, 500, 4
+#: draws of the rows that are held out, until there are some
+_MOST_DRAWS = 100
 _UNWEIGHTED = Risk(find_loss("hinge")())
 
 
@@ -158,18 +160,20 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         basis, outputs = self._basis(problem, landmarks, gamma), problem.n_outputs
         size = basis.size
         zero = LinearModel(
-            basis,
-            np.zeros((size, outputs)),
-            np.zeros(outputs),
-            self._hold_out(problem),
-            problem.block_rows,
-            self.risk,
+            basis, np.zeros((size, outputs)), np.zeros(outputs), self._hold_out(problem), self.risk
         )
         norms: Norms = yield self._measuring(problem).norms(zero)
-        norms.check(None if self.patience is None else self._measuring(problem).n_held_out)
+        draw, holds_out = 0, self.patience is not None
+        while holds_out and not norms.n_held and draw < _MOST_DRAWS:
+            # a share of a few rows may be none
+            draw += 1
+            norms = yield self._measuring(problem).norms(
+                replace(zero, hold_out=self._hold_out(problem, draw))
+            )
+        norms.check(holds_out=holds_out)
         if self.features.reads_columns:
             # refuses data without single columns before a round
-            yield self._rounds(problem, self._operand(problem, basis, norms.units))
+            yield self._rounds(problem, self._operand(problem, basis, norms.units, draw))
             zeros = np.zeros((outputs, 1))
             yield Message(Ask(Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, None), None))
         test_error = None
@@ -181,6 +185,8 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             landmarks=np.asarray(landmarks),
             radius=math.sqrt(norms.largest),
             n_zero=norms.n_zero,
+            n_held=norms.n_held,
+            draw=draw,
             units=norms.units,
             u=np.zeros((outputs, size)),
             behind=np.zeros((outputs, size)),
@@ -203,7 +209,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
 
     def stage(self, problem: Problem, state: SIMBAState) -> Steps[SIMBAState]:
         basis = self._basis(problem, state.landmarks, state.gamma)
-        yield self._rounds(problem, self._operand(problem, basis, state.units))
+        yield self._rounds(problem, self._operand(problem, basis, state.units, state.draw))
         primal = Primal(basis, state.u, state.behind, state.banked, state.sums_of_b, state.weight)
         first, last = state.round + 1, min(state.round + self._rounds_per_stage, self.max_rounds)
         limit = math.inf if self.max_feature_accesses is None else self.max_feature_accesses
@@ -223,7 +229,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         )
         w, b = primal.averaged()
         w = np.ascontiguousarray(w.T) / state.radius
-        model = LinearModel(basis, w, b, self._hold_out(problem), problem.block_rows, self.risk)
+        model = LinearModel(basis, w, b, self._hold_out(problem, state.draw), self.risk)
         return (yield from measured(self._measuring(problem), model, self.nu, after))
 
     def finished(self, state: SIMBAState) -> bool:
@@ -265,25 +271,25 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     def _rounds_per_stage(self) -> int:
         return -(-self.max_rounds // self.stages)
 
-    def _hold_out(self, problem: Problem) -> HoldOut:
-        return HoldOut(0.0 if self.patience is None else self.validation_fraction, problem.seed)
+    def _hold_out(self, problem: Problem, draw: int = 0) -> HoldOut:
+        return HoldOut(0.0 if self.patience is None else self.validation_fraction, problem.seed, draw)
 
     def _basis(self, problem: Problem, landmarks: Rows, gamma: float) -> AbstractBasis:
         return self.features.with_exact_sums().basis(problem, landmarks, gamma)
 
-    def _operand(self, problem: Problem, basis: AbstractBasis, units: int) -> Operand:
+    def _operand(self, problem: Problem, basis: AbstractBasis, units: int, draw: int) -> Operand:
         return Operand(
             problem.n_outputs,
             self.rows_per_round * problem.n_outputs,
             self.fit_intercept,
-            self._hold_out(problem),
+            self._hold_out(problem, draw),
             problem.seed,
             basis,
             self.risk if units else None,
         )
 
     def _schedule(self, problem: Problem, state: SIMBAState) -> Schedule:
-        n_active = problem.n_rows - self._measuring(problem).n_held_out
+        n_active = problem.n_rows - state.n_held
         return Schedule(
             self.nu,
             n_active,

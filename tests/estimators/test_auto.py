@@ -123,6 +123,22 @@ def test_held_out_noise_is_noise_copies_included(copies):
     assert model.algorithm_ == "newton"
 
 
+def test_probabilities_of_several_classes_are_as_sure_as_they_are_right():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(9000, 2))
+    chances = np.exp(np.column_stack([2 * X[:, 0], 2 * np.sin(2 * X[:, 1]), np.square(X[:, 1]) - 1]))
+    chances /= chances.sum(axis=1, keepdims=True)
+    y = (generator.random((9000, 1)) > chances.cumsum(axis=1)).sum(axis=1)
+    model = KernelClassifier(random_state=0).fit(X[:1000], y[:1000])
+    found = model.predict_proba(X[1000:])
+    assert (model.algorithm_, model.machine_.loss) == ("newton", "softmax")
+    surest = found.max(axis=1)
+    bins = np.minimum((10 * surest).astype(int), 9)
+    apart = np.bincount(bins, surest - (found.argmax(axis=1) == y[1000:]))
+    # sigmoids that were fitted one by one came to .04
+    assert np.abs(apart).sum() / 8000 < 0.02
+
+
 def test_settings_of_the_choice_are_overridden_by_name():
     X, y = curved(300)
     model = KernelClassifier(settings={"n_landmarks": 64, "nu": 1e-3}, random_state=0).fit(X, y)

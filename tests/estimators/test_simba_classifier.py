@@ -114,7 +114,7 @@ def test_something_is_held_out_and_something_left() -> None:
     with pytest.raises(InputError, match="all rows of a class are held out"):
         small("search", validation_fraction=0.99).fit(X, y)
     with pytest.raises(InputError, match="validation_fraction: no row can be held out"):
-        HELD_OUT_OF_NONE.check(0)
+        HELD_OUT_OF_NONE.check(holds_out=True)
     small().fit(X, y)
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import LinearSVC
 
 import distkern
+from distkern import SDCAClassifier
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
 from distkern.features.kernel_choice import KernelChoice
@@ -18,6 +22,7 @@ from distkern.losses import find_loss
 from distkern.runs.run import train as train_run
 from distkern.solvers._sdca.kernel import KernelSDCA
 from distkern.solvers.risk import Risk
+from distkern.solvers.sdca import SDCA
 from distkern.storage.ingest import write_dataset
 from feature_problems import train, waves
 from reference import cut_blocks
@@ -166,3 +171,33 @@ def test_regression_in_the_units_of_the_targets():
     )
     assert model.fit(x, y).score(x, y) > 0.98
     assert len(model.landmarks_) < 200
+
+
+def test_of_few_rows_the_gap_closes_in_the_stages_that_are_usual():
+    blocks = waves(300, classes=2)
+    loss = find_loss("logistic")()
+    subject = SDCAClassifier(features="kernel", random_state=0)
+    X, y = whole(blocks), np.concatenate([np.asarray(block.targets) for block in blocks])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        subject.fit(X, y)
+    last, nu = subject.history_[-1], SDCA.nu
+    assert last["gap"] <= 1e-3 * last["objective"]
+    # the minimum by Newton's method on the decision values of all rows, in float64
+    kernel, signs = rbf_kernel(X, gamma=subject.gamma_), targets_of(solver("logistic"), blocks)[:, 0]
+    a, n = np.zeros(300), 300
+
+    def value(a):
+        f = kernel @ a
+        return 0.5 * nu * a @ f + np.mean(loss.value(f, signs, ()))
+
+    for _ in range(100):
+        chances = 1 / (1 + np.exp(signs * (kernel @ a)))
+        slope = nu * a - signs * chances / n
+        curves = chances * (1 - chances) / n
+        step = np.linalg.solve(nu * np.eye(n) + curves[:, None] * kernel, slope)
+        length = 1.0
+        while value(a - length * step) > value(a) and length > 1e-9:
+            length /= 2
+        a -= length * step
+    assert last["objective"] == pytest.approx(value(a), rel=1e-3)

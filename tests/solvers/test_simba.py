@@ -202,6 +202,18 @@ def test_held_out_rows_take_no_part():
     assert len(x) == problem_rows
 
 
+def test_copies_of_rows_are_held_out_together():
+    once = margin_rows()
+    copies = [*once, *(replace(block, index=len(once) + place) for place, block in enumerate(reversed(once)))]
+    _, runner = run(simba(nu=0.02, validation_fraction=0.25, patience=5), copies)
+    held: dict[bytes, bool] = {}
+    for row, is_held in zip(
+        np.concatenate([block.features for block in copies]), (weights(runner) == 0).all(axis=0), strict=True
+    ):
+        assert held.setdefault(row.tobytes(), is_held) == is_held
+    assert 0 < sum(held.values()) < len(held) == 300
+
+
 def test_stops_when_the_held_out_error_stands_still():
     states, _ = run(
         simba(max_rounds=100_000, stages=200, validation_fraction=0.2, patience=2), margin_rows(noise=0.3)

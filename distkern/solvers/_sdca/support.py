@@ -72,7 +72,7 @@ class KernelTurn:
     """A round: shares that have changed, and the group whose turn it is; all shares if ``anew``."""
 
     group: int
-    stage: int
+    epoch: int
     shares: dict[int, Share]
     anew: bool
 
@@ -108,7 +108,7 @@ class Machine(AbstractResident):
         operand, number = self._operand, message.group
         block_rows = operand.block_rows[number]
         starts = np.concatenate([[0], np.cumsum(block_rows)])
-        order = stream(operand.seed, Purpose.ROW_ORDER, _ORDER, message.stage, number)
+        order = stream(operand.seed, Purpose.ROW_ORDER, _ORDER, message.epoch, number)
         steps = _Steps(operand, self._shares, number)
         for place in order.permutation(len(block_rows)).tolist():
             block, rows = self._groups[number].block(place), order.permutation(block_rows[place])

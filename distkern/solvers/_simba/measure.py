@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from distkern.bases.base import AbstractBasis
 from distkern.common.errors import InputError
 from distkern.common.tiles import apply
-from distkern.common.types import Block, groups_of
+from distkern.common.types import Block
 from distkern.solvers._simba.messages import HoldOut, in_units
 from distkern.solvers.risk import Risk
 
@@ -36,7 +35,6 @@ class LinearModel:
     coefficients, intercept : (size, n_outputs) and (n_outputs,); of one output f > 0 means code 1, of more
         the largest f tells the code
     hold_out : which training rows are held out; None for rows that are all alike
-    block_rows : of the training split
     risk : the weights of rows and classes
     """
 
@@ -44,7 +42,6 @@ class LinearModel:
     coefficients: NDArray[np.float64]
     intercept: NDArray[np.float64]
     hold_out: HoldOut | None
-    block_rows: tuple[int, ...]
     risk: Risk
 
     @property
@@ -65,31 +62,11 @@ class LinearModel:
 
     def held(self, block: Block) -> NDArray[np.bool_]:
         """(n_rows,) of a block: which of them are held out."""
-        if self.hold_out is None or self.hold_out.fraction == 0:
-            return np.zeros(block.n_rows, dtype=bool)
-        group, start = _place(self.block_rows, block.index)
-        return _mask(self.hold_out, self.block_rows, group)[start : start + block.n_rows]
-
-
-@lru_cache(maxsize=2)
-def _places(block_rows: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-    found = []
-    for group, blocks in enumerate(groups_of(block_rows)):
-        start = 0
-        for block in blocks:
-            found.append((group, start))
-            start += block_rows[block]
-    return tuple(found)
-
-
-def _place(block_rows: tuple[int, ...], block: int) -> tuple[int, int]:
-    """The group of a block, and its first row's place in it."""
-    return _places(block_rows)[block]
-
-
-@lru_cache(maxsize=4)
-def _mask(hold_out: HoldOut, block_rows: tuple[int, ...], group: int) -> NDArray[np.bool_]:
-    return hold_out.mask(group, sum(block_rows[block] for block in groups_of(block_rows)[group]))
+        return (
+            np.zeros(block.n_rows, dtype=bool)
+            if self.hold_out is None
+            else self.hold_out.mask(block.features)
+        )
 
 
 @dataclass(frozen=True)
@@ -101,12 +78,14 @@ class Norms:
     largest : the largest squared norm
     n_zero : rows without features
     active : (n_classes,) rows that take part, by the code of their class, each with its weight
+    n_held : rows that are held out
     units : what they weigh with their classes, 0 where all weigh the same
     """
 
     largest: float
     n_zero: int
     active: NDArray[Any]
+    n_held: int = 0
     units: int = 0
 
     @staticmethod
@@ -116,11 +95,12 @@ class Norms:
             max(first.largest, second.largest),
             first.n_zero + second.n_zero,
             first.active + second.active,
+            first.n_held + second.n_held,
             first.units + second.units,
         )
 
-    def check(self, n_held: int | None) -> None:
-        """Refuse rows that nothing can be learnt from; ``n_held`` are held out, None if none shall be.
+    def check(self, *, holds_out: bool) -> None:
+        """Refuse rows that nothing can be learnt from, or to stop by where some shall be held out.
 
         Raises
         ------
@@ -138,10 +118,10 @@ class Norms:
             raise InputError(
                 "the norm of a training row is beyond all numbers", where="the data", mend="scale the data"
             )
-        if n_held is None or (n_held and self.active.all()):
+        if not holds_out or (self.n_held and self.active.all()):
             return
         raise InputError(
-            "all rows of a class are held out" if n_held else "no row can be held out to stop by",
+            "all rows of a class are held out" if self.n_held else "no row can be held out to stop by",
             where="validation_fraction",
             mend="give more rows, another seed or another fraction, or 0 with patience none",
         )
@@ -158,7 +138,8 @@ def measure_norms(block: Block, model: LinearModel) -> Norms:
     units = 0
     if own is not None or model.risk.class_weights is not None:
         units = int(in_units(model.risk, block)[takes_part].sum())
-    return Norms(float(found.max(initial=0.0)), int(np.count_nonzero(found == 0)), active, units)
+    n_zero, n_held = int(np.count_nonzero(found == 0)), int(np.count_nonzero(~takes_part))
+    return Norms(float(found.max(initial=0.0)), n_zero, active, n_held, units)
 
 
 @dataclass(frozen=True)

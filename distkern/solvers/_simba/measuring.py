@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from distkern.common.types import groups_of
+from distkern.common.held_out import STIRRED_BYTES
 from distkern.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers._simba.measure import (
@@ -32,12 +32,6 @@ class Measuring:
     problem: Problem
     footprint: Footprint
     hold_out: HoldOut
-
-    @property
-    def n_held_out(self) -> int:
-        """Training rows that never take part."""
-        rows = self.problem.block_rows
-        return sum(self.hold_out.count(sum(rows[block] for block in group)) for group in groups_of(rows))
 
     def norms(self, model: LinearModel | None) -> Reduce[Norms]:
         """What is known of the rows before the first round."""
@@ -74,7 +68,7 @@ class Measuring:
         footprint = self.footprint
         operand = footprint.size * outputs * (16 + self.problem.dtype.itemsize)
         # f in both precisions, margins and their bins, of a strip
-        strip = 2**16 * 48 + 256 * outputs * 48
+        strip = 2**16 * 48 + 256 * outputs * 48 + (STIRRED_BYTES if self.hold_out.fraction else 0)
         return Cost(
             workspace_bytes=footprint.tile_bytes + operand + strip + result_bytes,
             result_bytes=result_bytes,
@@ -92,7 +86,7 @@ def measured(measuring: Measuring, unscaled: LinearModel, nu: float, state: SIMB
     ----------
     unscaled : the model after the rounds of the stage
     """
-    problem, n_held, outputs = measuring.problem, measuring.n_held_out, unscaled.n_outputs
+    problem, n_held, outputs = measuring.problem, state.n_held, unscaled.n_outputs
     weight = state.units / UNIT if state.units else float(problem.n_rows - n_held)
     found: Margins = yield measuring.margins(unscaled)
     gammas = np.array([found.best_margin(output, nu * weight) for output in range(outputs)])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.held_out import Sides
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows
 from distkern.common.types import Block
@@ -16,6 +17,8 @@ from distkern.solvers.risk import Risk
 
 #: bins of a histogram of keys, and the candidates that are sorted
 N_BINS = 1024
+#: first index of the stream that holds rows out
+_ORDER = 7
 MOST_CANDIDATES = 2048
 
 #: of a weight
@@ -164,28 +167,27 @@ def join(first: Any, second: Any) -> Any:
 
 @dataclass(frozen=True)
 class HoldOut:
-    """Which training rows are held out: a share of every group, drawn from (seed, group).
+    """Which training rows are held out: about a share of them, by what is in a row, so that equal ones go
+    together.
 
     Attributes
     ----------
     fraction : of the rows; 0 holds out none
-    seed : of the draw
+    seed, draw : of the draw
     """
 
     fraction: float
     seed: int
+    draw: int = 0
 
-    def count(self, n_rows: int) -> int:
-        """How many of the rows of a group are held out: at least one and never all, none of a single row."""
-        return min(max(round(self.fraction * n_rows), 1), n_rows - 1) if self.fraction > 0 else 0
-
-    def mask(self, group: int, n_rows: int) -> NDArray[np.bool_]:
-        """(n_rows,) of a group: True for those that are held out."""
-        mask = np.zeros(n_rows, dtype=bool)
-        if self.fraction > 0:
-            drawn = stream(self.seed, Purpose.VALIDATION, group).permutation(n_rows)
-            mask[drawn[: self.count(n_rows)]] = True
-        return mask
+    def mask(self, rows: Rows) -> NDArray[np.bool_]:
+        """(n_rows,): True for those that are held out."""
+        if not self.fraction:
+            return np.zeros(rows.shape[0], dtype=bool)
+        # a search may have held out rows by the seed alone
+        seed = int(stream(self.seed, Purpose.VALIDATION, _ORDER, self.draw).integers(2**62))
+        held: NDArray[np.bool_] = Sides((self.fraction,), seed).of(rows) == 0
+        return held
 
 
 def shifted(slacks: Slacks, factors: NDArray[np.float64]) -> Slacks:

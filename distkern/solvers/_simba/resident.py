@@ -111,7 +111,10 @@ class _Segment:
             if number in saved:
                 q[:, start:stop] = saved[number]["q"]
             else:
-                q[:, start:stop] = ~operand.hold_out.mask(number, group.n_rows)
+                q[:, start:stop] = 1.0
+                if operand.hold_out.fraction:
+                    held = [operand.hold_out.mask(block.features) for block in group.blocks()]
+                    q[:, start:stop] = ~np.concatenate(held)
             assert group.targets is not None
             wanted = np.arange(outputs) if outputs > 1 else np.array([1])
             signs[:, start:stop] = np.where(group.targets == wanted[:, None], 1, -1)

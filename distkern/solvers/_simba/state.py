@@ -21,6 +21,7 @@ class SIMBAState(MeasuredState):
     landmarks : (0, n_features)
     radius : the largest norm of a training row's features, in units of the features
     n_zero : training rows without features
+    n_held, draw : training rows that are held out, and in which draw
     u, behind : (n_outputs, size) float64, ``banked`` and ``sums_of_b`` (n_outputs,), and ``weight``: see
         :class:`~distkern.solvers._simba.primal.Primal`
     units : what the rows that take part weigh, in those of :data:`~distkern.solvers._simba.messages.UNIT`; 0
@@ -39,6 +40,8 @@ class SIMBAState(MeasuredState):
     landmarks: NDArray[Any]
     radius: float
     n_zero: int
+    n_held: int
+    draw: int
     u: NDArray[np.float64]
     behind: NDArray[np.float64]
     banked: NDArray[np.float64]
