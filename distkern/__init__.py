@@ -111,12 +111,22 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name in _HOMES:
+        value: object = getattr(import_module(_HOMES[name]), name)
+    elif name[:1].isupper() and name in (others := _other_estimators()):
+        value = others[name]
+    else:
         raise AttributeError(f"module 'distkern' has no attribute {name!r}")
-    value: object = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_other_estimators()})
+
+
+def _other_estimators() -> dict[str, type]:
+    """Estimators in the folder that are not listed above, which type checkers do not see; imports all."""
+    from distkern.runs.algorithms import algorithms
+
+    return {kind.__name__: kind for kind in algorithms().values() if kind.__name__ not in _HOMES}

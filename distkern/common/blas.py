@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ import threadpoolctl
 
 from distkern.common.errors import DistkernError
 
+#: what BLAS libraries read when they are loaded
+_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 _lock = threading.Lock()
 _pinned = False
 _depth = 0
@@ -32,11 +35,13 @@ def pin_worker() -> None:
     if _pinned or _depth > 0:
         return
     with _lock:
+        # SciPy has a BLAS of its own, which is loaded by the first task that needs it
+        os.environ.update(dict.fromkeys(_VARIABLES, "1"))
         threadpoolctl.threadpool_limits(1)
         if blas_threads() > 1:
             raise DistkernError(
                 "this worker computes with several BLAS threads and cannot be limited to one: start "
-                "workers with OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 OMP_NUM_THREADS=1, or with a nanny"
+                f"workers with {'=1 '.join(_VARIABLES)}=1, or with a nanny"
             )
         _pinned = True
 

@@ -100,7 +100,8 @@ class AbstractKernelMachine(AbstractEstimator):
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
         chosen = self._choice(data, has_test=has_test)
-        for name in self.value("settings") or {}:
+        given = self.value("settings") or {}
+        for name in given:
             if name not in self._kind(chosen).hyperparameters:
                 raise InputError(
                     f"is no hyperparameter of {chosen.name}, which was chosen",
@@ -112,7 +113,8 @@ class AbstractKernelMachine(AbstractEstimator):
         solver, problem = self.machine_.problem(data, has_test=has_test)
         self.class_weights_, self.mean_weight_ = self.machine_.class_weights_, self.machine_.mean_weight_
         self.class_shares_ = self.machine_.class_shares_
-        note = f"algorithm: {chosen.spoken}, because {chosen.because}"
+        taken = replace(chosen, settings={**chosen.settings, **given})
+        note = f"algorithm: {taken.spoken}, because {chosen.because}"
         return solver, replace(problem, notes=(note, *chosen.notes, *problem.notes))
 
     def _choice(self, data: TrainingData, *, has_test: bool) -> Candidate:

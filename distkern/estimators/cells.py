@@ -82,7 +82,7 @@ class AbstractCells(AbstractFunctionalEstimator):
         """The weight of each feature in the learned metric, (d,), their sum 1; there are none without one.
 
         The variance of the scaled feature times its entry on the diagonal of the metric, which is the average
-        squared slope of the targets along it (recursive feature machines, arXiv 2212.13881). It is no measure
+        squared slope of the targets along it (Radhakrishnan et al. 2024). It is no measure
         of what the model would lose without the feature.
         """
         found = self._fitted().places_.map

@@ -33,7 +33,7 @@ def gradient_sum(
     With M = L L', D_ij = |L'(x_i - x_j)|, b its median, K = exp(-D / b) and a = (K + ridge I)^-1 t, the
     gradient of f = sum_j a_j k(., x_j) at x_i is sum_j a_j K_ij / (b D_ij) M (x_j - x_i) over the x_j that
     are elsewhere: the average gradient outer product of recursive feature machines (Radhakrishnan et al.
-    2024; xRFM, arXiv 2508.10053).
+    2024; Beaglehole et al. 2025).
 
     Distances are found in double precision; what follows is in single, and the sum in double. One matrix of
     all pairs is made, half of it copied.

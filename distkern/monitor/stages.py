@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from distkern.monitor.look import short_number, table
 from distkern.monitor.metrics import FIELDS
 from distkern.monitor.plots import Line, line_plot
-from distkern.monitor.text import SQUARED, error_name, in_bytes, in_error, in_number, in_time
+from distkern.monitor.text import SQUARED, error_name, in_bytes, in_error, in_number, in_time, is_before
 
 #: rows of the table; a run of more stages shows the first, the last and some between
 MOST_ROWS = 60
@@ -73,7 +73,7 @@ def stage_figures(history: Sequence[Metrics]) -> str:
         of_errors = "Root mean squared error" if rooted else "Mean squared error"
     errors = [
         # the colour says which rows, whatever else is drawn
-        Line(name, [_drawn_error(metrics.get(key), squared, rooted) for metrics in history], style=style)
+        Line(name, [_drawn_error(metrics, key, squared, rooted) for metrics in history], style=style)
         for style, (name, key) in enumerate(_ERRORS)
         if any(value is not None for value in _column(history, key))
     ]
@@ -168,7 +168,8 @@ def stage_table(history: Sequence[Metrics]) -> str:
     return shown + _notes(names, len(places), len(history), same)
 
 
-def _drawn_error(value: float | None, squared: bool, rooted: bool) -> float | None:
+def _drawn_error(metrics: Metrics, key: str, squared: bool, rooted: bool) -> float | None:
+    value = None if is_before(metrics) else metrics.get(key)
     if value is None or (squared and not rooted):
         return value
     return math.sqrt(value) if rooted else 100.0 * value

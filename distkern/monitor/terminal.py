@@ -219,17 +219,14 @@ def stage_header(metrics: Mapping[str, Any]) -> str:
 
 
 def stage_line(metrics: Mapping[str, Any]) -> str:
-    """A finished stage as a row: passes, time, objective, errors, peak memory of a worker or this process.
-
-    Before anything is learned errors are those of no model, and are left out.
-    """
-    is_before = "ended" not in metrics and (metrics["stage"] == 0 or not metrics.get("model_size"))
+    """A finished stage as a row: passes, time, objective, errors, peak memory of a worker or this process."""
     cells = (
         str(metrics["stage"]),
         f"{metrics['passes']:.1f}",
         in_time(metrics["seconds"]),
         in_number(metrics["objective"]),
-        *("-" if is_before else in_error(metrics, key) for key in ("train_error", "test_error")),
+        in_error(metrics, "train_error"),
+        in_error(metrics, "test_error"),
         in_bytes(metrics.get("worker_peak_rss_bytes") or metrics.get("peak_rss_bytes") or 0),
     )
     return "  ".join(f"{cell:>{width}}" for cell, (_, width) in zip(cells, _COLUMNS, strict=True))

@@ -27,10 +27,20 @@ def in_percent(share: float | None) -> str:
 
 
 def in_error(metrics: Mapping[str, Any], name: str) -> str:
-    """An error of a line of metrics: a share of rows; of real targets a number, see :func:`error_name`."""
+    """An error of a line of metrics: a share of rows; of real targets a number, see :func:`error_name`.
+
+    A dash before anything is learned: that error is of no model.
+    """
+    if is_before(metrics):
+        return "-"
     if metrics.get("error") != SQUARED:
         return in_percent(metrics.get(name))
     return in_number(metrics.get(name.replace("error", "rmse"), metrics.get(name)))
+
+
+def is_before(metrics: Mapping[str, Any]) -> bool:
+    """Whether a line of metrics is of a stage at which nothing has been learned."""
+    return "ended" not in metrics and (metrics.get("stage") == 0 or metrics.get("model_size") == 0)
 
 
 def error_name(metrics: Mapping[str, Any]) -> str:

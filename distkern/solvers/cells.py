@@ -1,4 +1,4 @@
-"""Cells: an exact kernel machine in each cell of the rows (recursive feature machines, arXiv 2508.10053)."""
+"""Cells: an exact kernel machine in each cell of the rows (Beaglehole et al. 2025)."""
 
 from __future__ import annotations
 

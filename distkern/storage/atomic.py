@@ -134,7 +134,7 @@ class StagedFolder:
         target; elsewhere there is one between two renames.
         """
         fsync_tree(self.path)
-        if not self._final.exists() or _is_empty_folder(self._final):
+        if not self._final.exists() or is_empty_folder(self._final):
             os.replace(self.path, self._final)
         elif _exchange(self.path, self._final):
             _remove(self.path)
@@ -315,7 +315,8 @@ def _remove(path: Path) -> None:
         path.unlink()
 
 
-def _is_empty_folder(path: Path) -> bool:
+def is_empty_folder(path: Path) -> bool:
+    """Whether it is a folder, no link to one, in which nothing is: a new folder may take its place."""
     return path.is_dir() and not path.is_symlink() and not any(path.iterdir())
 
 

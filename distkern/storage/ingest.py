@@ -27,7 +27,7 @@ from distkern.formats.base import (
 )
 from distkern.storage._transpose import write_columns
 from distkern.storage._upload import is_left_over
-from distkern.storage.atomic import staged_folder
+from distkern.storage.atomic import is_empty_folder, staged_folder
 from distkern.storage.build import Builder, Chunks, Notice, Options, Progress, Task
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import Dataset, open_dataset
@@ -300,7 +300,12 @@ def _make(
     with staged_folder(target) as staged:
         given = {name: value for name, value in how.items() if value is not None}
         Builder(staged, options, **given).run(train, test)
-        staged.commit()
+        # another process may have made one meanwhile
+        _check_place(target, overwrite)
+        if overwrite or isinstance(target, URLPlace):
+            staged.commit()
+        else:
+            staged.commit_new()
     return open_dataset(target)
 
 
@@ -308,7 +313,7 @@ def _check_place(target: Place, overwrite: bool) -> None:
     if isinstance(target, URLPlace):
         if not target.exists() or (is_left_over(target) and not (target / FILE).exists()):
             return
-    elif not os.path.lexists(target) or (target.is_dir() and not any(target.iterdir())):
+    elif not os.path.lexists(target) or is_empty_folder(target):
         return
     if not overwrite:
         raise InputError("already exists", where=str(target), mend="give --overwrite or another --out")

@@ -16,8 +16,18 @@ WITH_LOSSES = {name: kind for name, kind in algorithms().items() if "loss" in ki
 @pytest.mark.parametrize("name", algorithms())
 def test_every_algorithm_is_a_public_class(name):
     kind = algorithms()[name]
-    assert kind.__name__ in distkern.__all__, "add it to __all__ and _HOMES of distkern/__init__.py"
+    assert kind.__name__ in dir(distkern)
     assert getattr(distkern, kind.__name__) is kind
+
+
+def test_an_estimator_that_no_list_names_is_public(monkeypatch):
+    monkeypatch.delitem(distkern._HOMES, "AVMClassifier")
+    monkeypatch.delattr(distkern, "AVMClassifier", raising=False)
+    monkeypatch.setattr(distkern, "__all__", [name for name in distkern.__all__ if name != "AVMClassifier"])
+    assert "AVMClassifier" in dir(distkern)
+    assert distkern.AVMClassifier is algorithms()["avm"]
+    with pytest.raises(AttributeError, match="AVMClassifer"):
+        distkern.AVMClassifer  # noqa: B018
 
 
 def listed_losses(kind):

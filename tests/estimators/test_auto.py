@@ -143,6 +143,10 @@ def test_settings_of_the_choice_are_overridden_by_name():
     X, y = curved(300)
     model = KernelClassifier(settings={"n_landmarks": 64, "nu": 1e-3}, random_state=0).fit(X, y)
     assert (model.algorithm_, len(model.machine_.landmarks_), model.machine_.nu) == ("newton", 64, 1e-3)
+    _, problem = model.problem(model._data_of_arrays(X, y, None), has_test=False)
+    # what is told is what is trained
+    assert "n_landmarks=64" in problem.notes[0]
+    assert "nu=0.001," in problem.notes[0]
     with pytest.raises(InputError, match="is no hyperparameter of newton, which was chosen"):
         KernelClassifier(settings={"max_cell_rows": 64}, random_state=0).fit(X, y)
     with pytest.raises(InputError, match="n_landmarks"):

@@ -8,7 +8,11 @@ import re
 from rich.console import ConsoleDimensions
 
 from distkern.engine.events import KINDS, Event
+from distkern.monitor.stages import stage_figures
 from distkern.monitor.terminal import Terminal
+from distkern.monitor.text import in_error
+
+ERRORS = ("train_error", "test_error")
 
 METRICS = {
     "stage": 2,
@@ -161,7 +165,13 @@ def test_errors_of_no_model_are_not_shown() -> None:
     def shown(**figures: object) -> list[str]:
         stream = io.StringIO()
         Terminal(stream)(Event("stage_finished", {"metrics": METRICS | figures}))
-        return re.findall(r"[\d.]+ %", stream.getvalue())
+        told = re.findall(r"[\d.]+ %", stream.getvalue())
+        # the history that `inspect` shows, the table of the report and its curves
+        assert [in_error(METRICS | figures, name) for name in ERRORS] == (told or ["-", "-"])
+        assert ("<circle" in stage_figures([METRICS | figures]).partition("Error in percent")[2]) is bool(
+            told
+        )
+        return told
 
     assert shown(stage=0) == shown(stage=1, model_size=0) == []
     assert shown() == shown(stage=0, ended="converged") == ["5.12 %", "6.01 %"]

@@ -194,6 +194,20 @@ def test_existing_places(tmp_path: Path) -> None:
         shard(tmp_path / "a.csv", tmp_path / "a.csv" / "d.zarr")
 
 
+def test_of_two_who_make_one_data_set_the_later_is_refused(tmp_path: Path) -> None:
+    made: list[Dataset] = []
+
+    def meanwhile(*_: object) -> None:
+        if not made:
+            made.append(from_labels(tmp_path, ["1", "2", "2"]))
+
+    other = text(tmp_path / "b.csv", "y,x\n3,1\n4,2\n")
+    with pytest.raises(InputError, match=r"d\.zarr: already exists"):
+        shard(other, tmp_path / "d.zarr", target="y", progress=meanwhile)
+    assert open_dataset(tmp_path / "d.zarr").fingerprint == made[0].fingerprint
+    assert sorted(os.listdir(tmp_path)) == ["a.csv", "b.csv", "d.zarr"]
+
+
 def test_values_that_do_not_fit_single_precision(tmp_path: Path) -> None:
     rows = np.array([[1.0, 1e200], [2.0, 0.0]])
     with pytest.raises(InputError, match="train rows, feature 2: a value is too large for 32-bit numbers"):
