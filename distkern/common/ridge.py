@@ -119,7 +119,7 @@ def _refined(kernel: Floats, targets: Array, added: Array, memory: Floats) -> Ar
 def _by_conjugate_gradients(
     kernel: Floats, wanted: Array, added: Array, factor: Floats, norm: float, found: Array
 ) -> bool:
-    """Add the solution to ``found``, which is 0, unless residuals fall too slowly; ``wanted`` is overwritten."""
+    """Add the solution to ``found``, which is 0, unless residuals fall too slowly; overwrite ``wanted``."""
     residual, direction, before = wanted, np.zeros(len(wanted)), 1.0
     # the first steps are the smallest
     bound = _LEAST_RATE**2 * _length(wanted)
