@@ -10,8 +10,8 @@ import numpy as np
 
 from distkern.common.compiled import argument_types, compile_loop
 
-#: landmarks that are compared with a row at once: a few vector registers
-_ACROSS = 64
+#: landmarks that are compared with a row at once: with fewer, single precision waits for the additions before
+_ACROSS = 128
 
 
 def _pairs(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:

@@ -20,7 +20,8 @@ from distkern.solvers._cells.dual import solve_dual
 
 Array = NDArray[np.float64]
 
-#: numbers of a tile of kernel values, rows of one of all pairs, and numbers of rows that are converted
+#: numbers of a tile of kernel values, rows and columns of one of all pairs, and numbers of rows that are
+#: converted
 _TILE, _STRIP, _STRIP_NUMBERS = 2**20, 256, 2**18
 #: of equal rows that contradict each other, and C s_i of any row: beyond it the reciprocal, which is added to
 #: the diagonal of a kernel matrix, comes near the rounding of double precision
@@ -146,7 +147,7 @@ def solve_costs(
     machines = []
     coefficients, values = np.zeros(targets.shape), np.zeros(targets.shape)
     work = float(kernel.size) * rows.shape[1]
-    for number, cost in enumerate(costs_of_one):
+    for cost in costs_of_one:
         costs = cost * importance
         _check_costs(costs)
         if not settings.loss.is_quadratic:
@@ -154,8 +155,9 @@ def solve_costs(
             costs *= _MOST_APART / np.maximum(together, _MOST_APART)[places]
         converged, left = True, 0.0
         if settings.loss.is_quadratic and len(asked):
-            is_last = number == len(costs_of_one) - 1
-            coefficients[:, asked] = solve_ridge(kernel, centred[:, asked], costs, overwrite=is_last)
+            # memory for a whole factor serves all of several
+            is_only = len(costs_of_one) == 1
+            coefficients[:, asked] = solve_ridge(kernel, centred[:, asked], costs, overwrite=is_only)
             values = centred - coefficients / costs[:, None]
             work += kernel.size * (len(kernel) / 3 + len(asked))
         elif len(asked):
@@ -200,10 +202,11 @@ def _dtype_of(coefficients: Array, dtype: np.dtype[Any]) -> np.dtype[Any]:
 def solving_bytes(n_rows: int, n_features: int, n_outputs: int, n_costs: int, *, quadratic: bool) -> int:
     """What :func:`solve_costs` takes, and then predictions of no more rows, beside what they are given."""
     rows = 4 * n_rows * n_features
-    # of the square loss in double precision, and factorised in place for the last cost
+    # of the square loss in double precision
     pairs = (8 if quadratic else 4) * n_rows**2
-    # what is factorised, by Newton's method half of a matrix at most
-    factor = pairs * (n_costs > 1) if quadratic else pairs // 2
+    # what is factorised: by Newton's method half of a matrix at most; of the square loss a copy, for one cost
+    # in single precision
+    factor = pairs if quadratic and n_costs > 1 else pairs // 2
     # equal ones are sought among the rows, or rows compared, or those with coefficients kept
     most = max(3 * rows, pairs + rows * (4 if quadratic else 1), pairs + factor + rows)
     # of tiles, and of rows that are predicted in double precision
@@ -248,18 +251,18 @@ def kernel_matrix(kernel: AbstractTileKernel, rows: Floats, dtype: DTypeLike) ->
     points = np.ascontiguousarray(rows, dtype=dtype)
     n_rows = len(points)
     matrix: Floats = scratch("kernel matrix", (n_rows, n_rows), points.dtype)
-    step = max(_STRIP, _TILE // max(_STRIP, points.shape[1]))
-    for start in range(0, n_rows, _STRIP):
-        strip = slice(start, start + _STRIP)
+    # square tiles, which stay in a processor's cache until they are written both ways
+    strips = [slice(start, start + _STRIP) for start in range(0, n_rows, _STRIP)]
+    for number, strip in enumerate(strips):
         some = points[strip]
         prepared = kernel.prepare(some)
-        for first in range(start, n_rows, step):
-            others = points[first : first + step]
+        for place in strips[number:]:
+            others = points[place]
             tile: Floats = scratch("cell tile", (len(others), len(some)), points.dtype)
             prepared.scores(others, tile)
             kernel.finish(tile)
-            matrix[first : first + step, strip] = tile
-            matrix[strip, first : first + step] = tile.T
+            matrix[place, strip] = tile
+            matrix[strip, place] = tile.T
     if isinstance(kernel, AbstractLandmarkKernel):
         np.fill_diagonal(matrix, 1.0)
     return matrix
