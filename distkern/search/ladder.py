@@ -49,9 +49,8 @@ _AROUND = (3.0, 1.0, 0.5)
 _BEST_MAPS, _SOME_MAPS, _FEW_ROWS = 2, 4, 1000
 #: centres of the machines that are trained on all rows
 _LANDMARKS = 1024
-#: standard errors of a difference that are not chance; those by which more functions must be better, because
-#: they gain more from more rows than few do; and the share of the loss that exact machines, which take ten
-#: times the work, must gain
+#: standard errors of a difference that are not chance; and those, with the share of the loss, by which a rung
+#: that takes more work must be better: more functions gain more from more rows than few do
 _CERTAIN, _LIKELY, _WORTH = 2.0, 1.0, 0.01
 
 
@@ -142,8 +141,8 @@ def climb(
        ``exact_rows``, and beside the best machines over as few of its rows as 1,024 centres are of all rows,
        in the root: what more functions gain. Where all rows may be centres, this rung is left out.
 
-    A costlier machine is taken where it is better by more than a standard error of the difference, an exact
-    one where it is so by a hundredth of the loss too.
+    A costlier machine is taken where it is better by more than a standard error of the difference and by a
+    hundredth of the loss.
 
     Parameters
     ----------
@@ -178,9 +177,8 @@ def climb(
         rungs += [few, exact]
         # more rows and centres may ask for another kernel and width
         chosen = _best([few, smooth])
-        if is_better(exact, chosen, _LIKELY) and exact.score < (1.0 - _WORTH) * chosen.score:
-            chosen = exact
-    chosen = chosen if is_better(chosen, straight, _LIKELY) else straight
+        chosen = exact if _is_worth(exact, chosen) else chosen
+    chosen = chosen if _is_worth(chosen, straight) else straight
     return Found(chosen.setting, tuple(rungs), tuple(kinds))
 
 
@@ -403,6 +401,10 @@ def is_better(costly: Tried, cheap: Tried, certain: float = _CERTAIN) -> bool:
     """Whether it loses less on the same rows by more than so many standard errors."""
     mean, error = mean_difference(cheap.losses, costly.losses)
     return mean > certain * error
+
+
+def _is_worth(costly: Tried, cheap: Tried) -> bool:
+    return is_better(costly, cheap, _LIKELY) and costly.score < (1.0 - _WORTH) * cheap.score
 
 
 def memory_of(n_rows: int, n_features: int, exact_rows: int) -> int:
