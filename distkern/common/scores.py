@@ -44,19 +44,25 @@ def _of_sigmoid(values: Array, positive: NDArray[np.bool_], shares: Array) -> Ar
     n_positive, n_others = shares[positive].sum(), shares[~positive].sum()
     # Platt's targets, so that rows that are all on the right side leave a finite slope
     aims = np.where(positive, (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (n_others + 2.0))
-    design = np.column_stack([values, np.ones(len(values))])
     line = np.array([0.0, np.log((n_positive + 1.0) / (n_others + 1.0))])
 
     def losses(line: Array, aims: Array) -> Array:
-        margins = design @ line
-        return np.logaddexp(0.0, margins) - aims * margins
+        margins = line[0] * values + line[1]
+        # log(1 + exp(m)) - t m, of large margins too
+        found: Array = np.log1p(np.exp(-np.abs(margins))) + np.maximum(margins, 0.0) - aims * margins
+        return found
 
     now = float(shares @ losses(line, aims))
     for _ in range(_STEPS):
-        chances = 1.0 / (1.0 + np.exp(-np.clip(design @ line, -_MOST_LOST, _MOST_LOST)))
-        slope = design.T @ (shares * (chances - aims))
-        curve = design.T @ (design * (shares * np.maximum(chances * (1.0 - chances), 1e-12))[:, None])
-        step = np.linalg.solve(curve + 1e-10 * np.trace(curve) * np.eye(2), slope)
+        chances = 1.0 / (1.0 + np.exp(-np.clip(line[0] * values + line[1], -_MOST_LOST, _MOST_LOST)))
+        pulls, bends = shares * (chances - aims), shares * np.maximum(chances * (1.0 - chances), 1e-12)
+        bent = bends * values
+        low, mixed, high = float(bent @ values), float(bent.sum()), float(bends.sum())
+        least = 1e-10 * (low + high)
+        low, high = low + least, high + least
+        across, along = float(pulls @ values), float(pulls.sum())
+        step = np.array([high * across - mixed * along, low * along - mixed * across])
+        step /= low * high - mixed * mixed
         line, now, is_done = _shorter(line, step, now, lambda at: float(shares @ losses(at, aims)))
         if is_done:
             break
