@@ -234,11 +234,11 @@ class Builder:
         fit = TableFit(kinds, options, spool.n_rows, target, classes, is_named=is_named)
 
         def pieces() -> Iterator[Piece]:
-            for rows, beside, numbers in spool.pieces(max(1, CHUNK_BYTES // (8 * self.shape.width))):
+            for rows, beside, _ in spool.pieces(max(1, CHUNK_BYTES // (8 * self.shape.width))):
                 targets = None if beside is None else writer.targets_of(beside)
                 if mapping is not None and targets is not None:
                     targets = mapping[targets]
-                yield np.asarray(converted(rows, sparse=False)), targets, numbers
+                yield np.asarray(converted(rows, sparse=False)), targets
 
         encoded = fit.run(pieces)
         for sentence in fit.notices:
@@ -247,8 +247,8 @@ class Builder:
             raise InputError("the rows have no features", where="the input", mend="check the files")
         assert self.form.fit is not None
         self.form.fit = ScalingFit(self.form.fit.kind)
-        for rows, _, numbers in spool.pieces(max(1, CHUNK_BYTES // (8 * encoded.table.n_features))):
-            self.form.fit.update(encoded.train(rows, numbers))
+        for rows, *_ in spool.pieces(max(1, CHUNK_BYTES // (8 * encoded.table.n_features))):
+            self.form.fit.update(encoded.train(rows))
         return encoded
 
     def _write(self, train_spool: Spool, test_spool: Spool) -> Manifest:

@@ -154,15 +154,14 @@ def fit_frame(X: Any, targets: NDArray[Any], task: str) -> FittedFrame:
         classes = found.tolist()
     fit = TableFit(kinds, TableOptions(), n_rows, target, classes, is_named=columns.is_named)
     parts = [slice(start, start + _MOST_ROWS) for start in range(0, n_rows, _MOST_ROWS)]
-    numbers = np.arange(n_rows)
-    encoded = fit.run(lambda: ((values[part], targets[part], numbers[part]) for part in parts))
+    encoded = fit.run(lambda: ((values[part], targets[part]) for part in parts))
     scaling_fit = ScalingFit(DEFAULT_SCALING)
     for part in parts:
-        scaling_fit.update(encoded.train(values[part], numbers[part]))
+        scaling_fit.update(encoded.train(values[part]))
     scaling = scaling_fit.result(encoded.table.n_features)
     features = np.empty((n_rows, encoded.table.n_features), dtype=np.float32)
     for part in parts:
-        features[part] = scaling.apply_rows(encoded.train(values[part], numbers[part]))
+        features[part] = scaling.apply_rows(encoded.train(values[part]))
     return FittedFrame(encoded.table, scaling, features, fit.left_out)
 
 

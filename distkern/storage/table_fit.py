@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError, unknown_name
+from distkern.common.held_out import row_keys
 from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.types import Floats
 from distkern.formats._kinds import TableKinds
@@ -31,7 +32,7 @@ _FOLDS = 5
 _SMOOTHING = 10.0
 #: rows that a median is taken of
 _SAMPLE = 100_000
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MISSING = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,8 @@ class TableOptions:
         )
 
 
-#: values (n, n_columns), targets (n,), which are numbers or class codes or None, and the numbers of the rows
-#: in their source, which say in which fold each is
-Piece: TypeAlias = tuple[Floats, NDArray[Any] | None, NDArray[np.int64]]
+#: values (n, n_columns), and targets (n,), which are numbers or class codes or None
+Piece: TypeAlias = tuple[Floats, NDArray[Any] | None]
 
 
 class TableFit:
@@ -144,13 +144,13 @@ class TableFit:
         InputError
             If a column has too many categories for what is wanted of it.
         """
-        for values, _, _ in pieces():
+        for values, _ in pieces():
             self._count(values)
         self._settle()
         if self._folds:
-            for values, targets, numbers in pieces():
+            for values, targets in pieces():
                 assert targets is not None
-                self._add_targets(values, targets, numbers)
+                self._add_targets(values, targets)
         return EncodedRows(self)
 
     def _count(self, values: Floats) -> None:
@@ -269,8 +269,9 @@ class TableFit:
                 self.left_out.append(f"column {column.name!r} is left out: {why}{keep}")
         self.notices += self.left_out
 
-    def _add_targets(self, values: Floats, targets: NDArray[Any], numbers: NDArray[np.int64]) -> None:
-        folds, translated = fold_of(numbers), self.translated(values)
+    def _add_targets(self, values: Floats, targets: NDArray[Any]) -> None:
+        translated = self.translated(values)
+        folds = self.folds(translated)
         of_rows = targets[:, None] if self._outputs is None else targets[:, None] == self._outputs
         for at, (counts, sums) in self._folds.items():
             flat = folds * counts.shape[1] + self._codes(at, translated)
@@ -310,11 +311,17 @@ class TableFit:
             na=self._options.na,
         )
 
-    def own_means(
-        self, translated: NDArray[np.float64], numbers: NDArray[np.int64]
-    ) -> dict[int, NDArray[np.float64]]:
+    def folds(self, translated: NDArray[np.float64]) -> NDArray[np.intp]:
+        """The fold (n_rows,) of a row, by its values alone: equal rows do not tell each other's targets."""
+        kept = [at for at, column in enumerate(self.columns) if column.encoding != "drop"]
+        some = translated[:, kept]
+        # what is missing has one pattern of bits, which no number has
+        keys = row_keys(np.where(np.isnan(some), _MISSING, some))
+        return (keys % np.uint64(_FOLDS)).astype(np.intp)
+
+    def own_means(self, translated: NDArray[np.float64]) -> dict[int, NDArray[np.float64]]:
         """Of columns by position, the target means of the training rows outside each row's fold."""
-        folds = fold_of(numbers)
+        folds = self.folds(translated)
         found = {}
         for at, (counts, sums) in self._folds.items():
             other_counts, other_sums = counts.sum(axis=0) - counts, sums.sum(axis=0) - sums
@@ -341,7 +348,7 @@ class KnownRows:
         self.table = table
         self.unseen: dict[str, int] = {}
 
-    def train(self, rows: Rows, numbers: NDArray[np.int64]) -> Rows:
+    def train(self, rows: Rows) -> Rows:
         """Rows as they were read."""
         values = np.asarray(converted(rows, sparse=False))
         add_counts(self.unseen, self.table.unseen(values))
@@ -363,18 +370,12 @@ class EncodedRows(KnownRows):
         super().__init__(fit.result())
         self._fit = fit
 
-    def train(self, rows: Rows, numbers: NDArray[np.int64]) -> Rows:
+    def train(self, rows: Rows) -> Rows:
         """Training rows, with the target means of other rows."""
         values = self._fit.translated(np.asarray(converted(rows, sparse=False)))
-        encoded = self.table.encode(values, self._fit.own_means(values, numbers))
+        encoded = self.table.encode(values, self._fit.own_means(values))
         return converted(encoded, sparse=isinstance(rows, SparseRows))
 
-    def test(self, rows: Rows, numbers: NDArray[np.int64]) -> Rows:
+    def test(self, rows: Rows) -> Rows:
         """Test rows."""
-        return super().train(self._fit.translated(np.asarray(converted(rows, sparse=False))), numbers)
-
-
-def fold_of(numbers: NDArray[np.int64]) -> NDArray[np.intp]:
-    """The fold of each row, by its number in its source alone."""
-    mixed = (numbers.astype(np.uint64) + np.uint64(1)) * _GOLDEN
-    return ((mixed >> np.uint64(32)) % np.uint64(_FOLDS)).astype(np.intp)
+        return super().train(self._fit.translated(np.asarray(converted(rows, sparse=False))))

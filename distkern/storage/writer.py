@@ -77,12 +77,12 @@ def write_split(
     n_classes: int | None,
     on_shard: Callable[[int, int], None],
     is_weighted: bool = False,
-    of_table: Callable[[Rows, NDArray[np.int64]], Rows] | None = None,
+    of_table: Callable[[Rows], Rows] | None = None,
 ) -> SplitEntry:
     """Gather, scale and write every shard of a split; returns its entry for the manifest.
 
-    ``of_table`` makes features of rows of a table and of their numbers. ``on_shard`` is called with the
-    rows of each shard and how many of them are all zeros.
+    ``of_table`` makes features of rows of a table. ``on_shard`` is called with the rows of each shard and how
+    many of them are all zeros.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def write_split(
             spool, pieces, n_features, encode, targets, numbers, weights, is_table=of_table is not None
         )
         if of_table is not None:
-            placed = _encoded(placed, numbers, n_features, of_table)
+            placed = _encoded(placed, rows, n_features, of_table)
         checksums, n_entries, zero_rows, nonzero = writer.write(index, rows, placed)
         entries.append(
             ShardEntry(
@@ -174,18 +174,15 @@ def _weighed(
 
 
 def _encoded(
-    placed: Iterable[Placed],
-    numbers: NDArray[np.int64],
-    n_features: int,
-    of_table: Callable[[Rows, NDArray[np.int64]], Rows],
+    placed: Iterable[Placed], n_rows: int, n_features: int, of_table: Callable[[Rows], Rows]
 ) -> Iterator[Placed]:
     """The rows of a shard as features, a few at a time: those take more room than what they are made of."""
     step = max(1, CHUNK_BYTES // (8 * n_features))
     for positions, values in placed:
-        where = np.arange(*positions.indices(len(numbers))) if isinstance(positions, slice) else positions
+        where = np.arange(*positions.indices(n_rows)) if isinstance(positions, slice) else positions
         for start in range(0, len(values), step):
             part = where[start : start + step]
-            yield part, of_table(values[start : start + step], numbers[part])
+            yield part, of_table(values[start : start + step])
 
 
 def widened(features: Rows, width: int) -> Rows:

@@ -25,7 +25,6 @@ from distkern.storage.dataset import Dataset, Split, open_dataset
 from distkern.storage.file_rows import FileRows
 from distkern.storage.ingest import shard
 from distkern.storage.preparation import Like
-from distkern.storage.table_fit import fold_of
 from mixed_tables import adult
 
 
@@ -78,12 +77,22 @@ def test_columns_become_what_scikit_learn_makes_of_them(tmp_path: Path) -> None:
     assert column.default == pytest.approx((target.target_mean_,))
 
 
-def test_the_target_means_of_training_rows_are_those_of_other_rows(tmp_path: Path) -> None:
+def test_the_target_means_of_training_rows_are_those_of_other_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     frame = adult(600)
     frame.to_csv(tmp_path / "a.csv", index=False)
+    found_folds: list[np.ndarray] = []
+
+    def folds_of(self: table_fit.TableFit, translated: np.ndarray) -> np.ndarray:
+        found_folds.append(folds_by_values(self, translated))
+        return found_folds[-1]
+
+    folds_by_values = table_fit.TableFit.folds
+    monkeypatch.setattr(table_fit.TableFit, "folds", folds_of)
     data = made(tmp_path, tmp_path / "a.csv")
     y = (frame["income"] == ">50K").to_numpy()
-    folds, states = fold_of(np.arange(600)), frame["state"].fillna("?").to_numpy()
+    folds, states = found_folds[0], frame["state"].fillna("?").to_numpy()
     assert np.bincount(folds).min() > 100
     found = feature(data, "mean of >50K by state")
     for row in range(0, 600, 7):
@@ -91,6 +100,20 @@ def test_the_target_means_of_training_rows_are_those_of_other_rows(tmp_path: Pat
         alike = others & (states == states[row])
         expected = (y[alike].sum() + 10 * y[others].mean()) / (alike.sum() + 10)
         assert found[row] == pytest.approx(expected, rel=1e-6)
+
+
+def test_copies_of_a_row_do_not_learn_its_target_by_target_means(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    cities = generator.integers(0, 300, 400)
+    frame = pandas.DataFrame(
+        {"city": [f"city {city}" for city in cities], "size": generator.normal(size=400)}
+    )
+    labels = generator.integers(0, 2, 400)
+    frame, y = pandas.concat([frame] * 3, ignore_index=True), np.tile(labels, 3)
+    data = write_dataset(frame, y, tmp_path / "d.zarr", categorical={"city": "target"}, shuffle=False)
+    means = feature(data, "mean of 1 by city")
+    # of copies in other folds they would correlate by .8
+    assert abs(np.corrcoef(means, y)[0, 1]) < 0.2
 
 
 def test_what_is_stored_depends_neither_on_pieces_nor_on_the_format(
