@@ -119,7 +119,8 @@ def _score(
     )
     score += 1.2 * np.exp(-years) + 0.4 * np.minimum(((age - 45) / 18.0) ** 2, 3.0)
     score += np.where(plan < 2, 0.5, -0.2) * money - 0.3 * (newsletter & (years > 2)) - 0.2 * verified
-    return score + np.where(np.isnan(income), 0.8, -0.4 * np.nan_to_num(wealth))
+    score += np.where(np.isnan(income), 0.8, -0.4 * np.nan_to_num(wealth))
+    return score
 
 
 def _often(random: np.random.Generator, n_kinds: int, n_rows: int, skewness: float) -> Array:

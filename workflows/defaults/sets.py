@@ -31,6 +31,7 @@ class Rows:
     Attributes
     ----------
     X, fresh : arrays, sparse matrices or frames, whose rows are those of the targets ``y`` and ``truth``
+    is_real : targets are numbers, not classes
     cleaned : the same as boosted trees are given them, where that differs
     """
 

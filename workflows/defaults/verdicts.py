@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -76,8 +77,9 @@ def _well(records: Records, name: str, who: str) -> dict[int, Record]:
 def _differences(out: Path, name: str, seeds: Sequence[int]) -> dict[str, Difference]:
     kept = {who: [np.load(kept_at(out, name, seed, who)) for seed in seeds] for who in WHO}
 
-    def of(what: str) -> list[list[np.ndarray]]:
-        return [[one[what].astype(float) for one in kept[who]] for who in WHO]
+    def of(what: str) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        mine, other = ([one[what].astype(float) for one in kept[who]] for who in WHO)
+        return mine, other
 
     first = kept[OURS][0]
     if "squared" in first:
@@ -100,7 +102,7 @@ def _totals(found: Sequence[Compared]) -> Table:
         for name in (_LOSS, _ERROR, _AUC)
     }
     rows = [
-        (f"not worse in {name}", *_count(sets, lambda one, name=name: one.is_good([name])))
+        (f"not worse in {name}", *_count(sets, partial(Compared.is_good, names=[name])))
         for name, sets in with_it.items()
     ]
     rows.append(("not worse in any of them", *_count(found, Compared.is_good)))
