@@ -84,9 +84,9 @@ def test_what_takes_too_long_ends():
         while time.process_time() < start + seconds:
             pass
 
-    with pytest.raises(TimeoutError, match=r"more than 0\.2 CPU seconds"), methods._at_most(0.2):
+    with pytest.raises(TimeoutError, match=r"more than 0\.2 CPU seconds"), methods.at_most(0.2):
         work(20.0)
-    with methods._at_most(0.2):
+    with methods.at_most(0.2):
         pass
     # the clock has stopped
     work(0.6)
@@ -179,29 +179,3 @@ def test_the_table_has_a_line_for_each_command():
         "| 100,000 | train | 10 (7) | 4 | 100 (120) | 200 (220) |",
         "| 100,000 | predict | 10 | 4 | 100 | 200 |",
     ]
-
-
-def test_beside_boosted_trees_by_proper_scores(tmp_path, monkeypatch):
-    """The peer is stood in for, because it is no dependency of the tests."""
-    from workflows.defaults import beside
-
-    source = made(tmp_path / "two.zarr")
-    monkeypatch.setattr(
-        beside, "boosted", lambda X, y, seed, is_real: LogisticRegression(max_iter=500).fit(X, y)
-    )
-    records = list(beside.compared(Path(source.path), 300, 2, 0.3))
-    assert [record["who"] for record in records] == ["distkern", "LightGBM"] * 2
-    assert all(record["AUC"] > 0.95 and record["log loss"] < 0.5 for record in records)
-    lines = beside.table(records).splitlines()
-    assert len(lines) == 4
-    assert lines[2].startswith("| two.zarr | distkern (newton) | ")
-
-
-def test_calibration_error_is_how_far_chances_are_from_shares():
-    from workflows.defaults.beside import calibration_error, rare
-
-    chances, right = np.repeat([0.55, 0.95], 100), np.r_[np.ones(45), np.zeros(55), np.ones(95), np.zeros(5)]
-    assert calibration_error(chances, right) == pytest.approx(0.5 * 0.1)
-    X, y = rare(np.arange(1000.0)[:, None], np.repeat([0, 1], 500), 0.02, 0)
-    assert (len(y), y.sum()) == (510, 10)
-    assert (X[y == 1, 0] >= 500).all()

@@ -27,7 +27,7 @@ from workflows.subsets import gathered
 #: rows that a draw is of, and test rows, at most
 _MOST_ROWS, TEST_ROWS = 60_000, 10_000
 #: rows of the fit that has the compiled loops made before seconds are counted
-_FEW_ROWS = 400
+FEW_ROWS = 400
 #: of sparse rows with many columns: linear machines and kernels at landmarks
 _OF_SPARSE = ("auto", "pegasos", "simba", "csvrg", "avm")
 #: cannot be other than linear with nothing set
@@ -75,7 +75,7 @@ def algorithms(*, is_real: bool) -> dict[str, type[Any]]:
 
 
 @contextmanager
-def _at_most(cpu_seconds: float) -> Iterator[None]:
+def at_most(cpu_seconds: float) -> Iterator[None]:
     """End what takes longer."""
 
     def over(*_: object) -> None:
@@ -101,7 +101,7 @@ def scored(*, method: str, seed: int, rows: int, fingerprint: str, data: str, li
     """
     X, y, fresh, truth, is_real = _rows(data)
     drawn = np.random.default_rng(seed).permutation(len(y))[:rows]
-    with _at_most(limit):
+    with at_most(limit):
         return _fitted(method, seed, {}, X[drawn], y[drawn], fresh, truth, is_real)
 
 
@@ -114,7 +114,7 @@ def of_loss(
     if scaling.factor is not None:
         X, fresh = (part / scaling.factor + scaling.shift for part in (X, fresh))
     drawn = np.random.default_rng(seed).permutation(len(y))[:rows]
-    with _at_most(limit):
+    with at_most(limit):
         return _fitted(method, seed, {"loss": loss}, X[drawn], y[drawn], fresh, truth, is_real)
 
 
@@ -186,7 +186,7 @@ def _fitted(
         key = method, is_real, sp.issparse(X)
         if key not in _PREPARED:
             _PREPARED.add(key)
-            _made(method, seed, settings, is_real).fit(X[:_FEW_ROWS], y[:_FEW_ROWS])
+            _made(method, seed, settings, is_real).fit(X[:FEW_ROWS], y[:FEW_ROWS])
         start = time.process_time()
         model = _made(method, seed, settings, is_real).fit(X, y)
         seconds = time.process_time() - start

@@ -1,0 +1,168 @@
+"""The data sets of :mod:`workflows.defaults.beside`: published ones, as they are, and generated ones."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+import distkern
+from distkern.storage.ingest import shard
+from workflows.defaults import messy, synthetic
+from workflows.subsets import gathered
+
+Array = NDArray[Any]
+
+TEST_ROWS = 20_000
+#: of the test rows that are drawn, the same for all seeds of the fits
+_TEST_SEED = 9
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows to learn from and test rows of a set.
+
+    Attributes
+    ----------
+    X, fresh : arrays, sparse matrices or frames, whose rows are those of the targets ``y`` and ``truth``
+    is_real : targets are numbers, not classes
+    cleaned : the same as boosted trees are given them, where that differs
+    """
+
+    X: Any
+    y: Array
+    fresh: Any
+    truth: Array
+    is_real: bool
+    cleaned: tuple[Any, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Set:
+    """A data set, as a question names it.
+
+    Attributes
+    ----------
+    path : of the ``.zarr``; "" of a generated one
+    positives : share of rows with the second of two labels that is drawn, of training and of test rows
+    fingerprint : of the rows, or of the program that generates them
+    """
+
+    name: str
+    path: str
+    positives: float | None
+    fingerprint: str
+
+    def rows(self, seed: int) -> Rows:
+        """All rows; of a set whose positives are few, those that the seed draws."""
+        if not self.path:
+            return _GENERATED[self.name]()
+        dataset = distkern.open_dataset(self.path)
+        (X, y), (fresh, truth) = gathered(dataset.train), gathered(dataset.test)
+        if self.positives is not None:
+            X, y = rare(X, y, self.positives, seed)
+            fresh, truth = rare(fresh, truth, self.positives, _TEST_SEED)
+        few = np.random.default_rng(_TEST_SEED).permutation(len(truth))[:TEST_ROWS]
+        return Rows(X, y, fresh[few], truth[few], dataset.task == "regression")
+
+
+@dataclass(frozen=True)
+class _Published:
+    """Files of a folder and how :func:`distkern.storage.ingest.shard` reads them."""
+
+    source: str
+    test: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+_COVTYPE = "covtype.csv.gz"
+_PUBLISHED = {
+    "a9a": _Published("a9a.svm.gz", "a9a.t.svm.gz"),
+    "ijcnn1": _Published("ijcnn1.svm.gz", "ijcnn1.t.svm.gz"),
+    "letter": _Published("letter.csv.gz", None, {"target": "letter", "test_fraction": 0.25}),
+    "mnist": _Published("mnist_train.npz", "mnist_test.npz", {"target": "y"}),
+    "covtype": _Published(
+        _COVTYPE, None, {"target": "cover_type", "test_fraction": 0.1, "positive": "2", "sparse": False}
+    ),
+    "covtype7": _Published(_COVTYPE, None, {"target": "cover_type", "test_fraction": 0.1, "sparse": False}),
+    "20news": _Published("20news_binary.svm.xz", "20news_binary.t.svm.xz"),
+    "cadata": _Published(
+        "cadata.csv.gz", None, {"target": "median_value", "test_fraction": 0.25, "task": "regression"}
+    ),
+    "kin40k": _Published(
+        "kin40k_train.parquet", "kin40k_test.parquet", {"target": "y", "task": "regression"}
+    ),
+}
+#: of which published set, and the share of its second label
+_RARE = {"covtype-rare": ("covtype", 0.02), "a9a-rare": ("a9a", 0.02)}
+
+
+def _messy() -> Rows:
+    train, test = messy.messy(60_000, 0), messy.messy(TEST_ROWS, 1)
+    cleaned = messy.cleaned(train.frame, train.frame), messy.cleaned(test.frame, train.frame)
+    return Rows(train.frame, train.label, test.frame, test.label, False, cleaned)
+
+
+def _skewed() -> Rows:
+    return Rows(*synthetic.skewed(40_000, 0), *synthetic.skewed(TEST_ROWS, 1), True)
+
+
+def _small() -> Rows:
+    return Rows(*synthetic.small(3000, 0), *synthetic.small(TEST_ROWS, 1), False)
+
+
+_GENERATED: dict[str, Callable[[], Rows]] = {"messy": _messy, "skewed": _skewed, "small": _small}
+_PROGRAMS = {"messy": messy, "skewed": synthetic, "small": synthetic}
+
+NAMES = (*_PUBLISHED, *_RARE, *_GENERATED)
+
+
+def named(name: str, files: Path | None, folder: Path) -> Set:
+    """A set of the list; the files of a published one become a ``.zarr`` in the folder, unless it is there.
+
+    Values are as published: nothing is scaled.
+    """
+    if name in _GENERATED:
+        program = Path(str(_PROGRAMS[name].__file__)).read_bytes()
+        return Set(name, "", None, hashlib.sha256(program).hexdigest()[:16])
+    source, positives = _RARE.get(name, (name, None))
+    out, published = folder / f"{source}.zarr", _PUBLISHED[source]
+    if not out.exists():
+        if files is None:
+            raise click.UsageError(f"{name}: give the folder of {published.source} as --files")
+        folder.mkdir(parents=True, exist_ok=True)
+        test = None if published.test is None else files / published.test
+        shard(files / published.source, out, test=test, scale="none", **published.options)
+    return Set(name, str(out), positives, distkern.open_dataset(out).fingerprint)
+
+
+def given(text: str) -> Set:
+    """A set of the user's with test rows: ``PATH.zarr``, or ``PATH.zarr:0.02`` for so few positives."""
+    path, _, share = text.rpartition(":") if not Path(text).exists() else (text, "", "")
+    try:
+        positives = float(share) if share else None
+    except ValueError:
+        path = ""
+    if not path or not Path(path).exists():
+        raise click.BadParameter(f"{text}: there is no such data set", param_hint="--data")
+    dataset = distkern.open_dataset(path)
+    if dataset.test is None:
+        raise click.BadParameter(f"{text}: it has no test rows", param_hint="--data")
+    name = Path(path).name.removesuffix(".zarr") + (f"-{share}" if share else "")
+    return Set(name, path, positives, dataset.fingerprint)
+
+
+def rare(X: Any, y: Array, share: float, seed: int) -> tuple[Any, Array]:
+    """Rows of two classes of which so few have the second label."""
+    generator, positive = np.random.default_rng(seed), y == np.unique(y)[1]
+    others = np.flatnonzero(~positive)
+    n_positive = round(len(others) * share / (1.0 - share))
+    kept = generator.permutation(np.flatnonzero(positive))[:n_positive]
+    numbers = generator.permutation(np.concatenate([others, kept]))
+    return X[numbers], y[numbers]
