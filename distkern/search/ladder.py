@@ -159,7 +159,7 @@ def climb(
     n_centres = int(_LANDMARKS * math.sqrt(min(n_learned, exact_rows) / max(n_rows, 1)))
     rungs, chosen, kinds = [straight, smooth], smooth, []
     if n_centres < n_learned:
-        found = _exact(folds, _with_and_without_metric(tried), KERNELS, smooth.kernel.width, _NARROWER)
+        found = _exact(folds, _of_every_metric(tried), KERNELS, smooth.kernel.width, _NARROWER)
         kinds = _best_of_each_kind(found)
         if n_learned > LADDER_ROWS:
             own = [
@@ -207,7 +207,7 @@ def exact_machines(
     fold, leaders, width = _Fold(rows.part(learned), rows.part(asked)), list(maps), 1.0
     if len(maps) > 1 or is_wide:
         tried = _over_centres([fold], maps, kernels, _WIDTHS if is_wide else (1.0,))
-        leaders = _with_and_without_metric(tried)
+        leaders = _of_every_metric(tried)
         width = _best(tried).kernel.width if is_wide else 1.0
     return _best_of_each_kind(_exact([fold], leaders, kernels, width, _AROUND if is_wide else (1.0,), ridges))
 
@@ -237,13 +237,13 @@ def _over_centres(
 ) -> list[Tried]:
     """The second rung: all maps with two kernels of their own width, then the best with all.
 
-    With several maps the best one that has no metric goes on too.
+    With many maps the best one of each kind of metric goes on too.
     """
     n_features = folds[0].learned.features.shape[1]
     coarse = [(choice, kernel) for choice in maps for kernel in kernels[:_COARSE]]
     if len(maps) > _SOME_MAPS and folds[0].learned.n_rows > 2 * _FEW_ROWS:
         first = _joined([fold.over_centres(coarse, _FEW_ROWS) for fold in folds])
-        some = _with_and_without_metric(first, _SOME_MAPS)
+        some = _of_every_metric(first, _SOME_MAPS)
         coarse = [(choice, kernel) for choice in some for kernel in kernels[:_COARSE]]
     tried = _joined([fold.over_centres(coarse) for fold in folds])
     fine = [
@@ -374,10 +374,12 @@ def leading_maps(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapCh
     return [one.setting.map for one in _leaders(tried, n_maps)]
 
 
-def _with_and_without_metric(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
-    """The maps that lead, and the best one that has no metric."""
-    plain = [one for one in tried if one.setting.map.metric == "none"]
-    return list(dict.fromkeys(leading_maps(tried, n_maps) + leading_maps(plain, 1)))
+def _of_every_metric(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
+    """The maps that lead, and the best one of each kind of metric: few rows do not tell what many ask for."""
+    best: dict[MetricKind, MapChoice] = {}
+    for one in sorted(tried, key=lambda one: one.score):
+        best.setdefault(one.setting.map.metric, one.setting.map)
+    return list(dict.fromkeys([*leading_maps(tried, n_maps), *best.values()]))
 
 
 def _best_of_each_kind(tried: Sequence[Tried]) -> list[Tried]:

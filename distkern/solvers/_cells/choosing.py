@@ -182,8 +182,9 @@ class Given:
         for number, (n_kinds, certain) in enumerate((FIRST_KINDS, LAST_KINDS)):
             leaders = ranking.leaders(n_kinds, certain)
             if number == 0:
-                # they cut cells, and gain more than others where rows are nearer
-                leaders = list(dict.fromkeys([*leaders, ranking.cutting, *ranking.best_of_city_block]))
+                # one cuts cells, and others may gain more where rows are nearer
+                others = [ranking.cutting, *ranking.best_of_city_block, *ranking.best_of_metrics]
+                leaders = list(dict.fromkeys([*leaders, *others]))
                 maps = yield from learned(layout, sampled, [one.map for one in leaders], layout.metric_rows)
                 cut = yield from arena.cut(maps[cutting], 0)
             elif layout.is_tuned and not any(one.map.family == cutting.family for one in leaders):

@@ -112,6 +112,14 @@ class Ranking:
         return found[:1]
 
     @property
+    def best_of_metrics(self) -> list[Setting]:
+        """The best setting of each kind of metric, the best first."""
+        best: dict[str, Setting] = {}
+        for setting in leaders_of(self._open, len(self._open)):
+            best.setdefault(setting.map.metric, setting)
+        return list(best.values())
+
+    @property
     def cutting(self) -> Setting:
         """That of the best map, but for whole metrics where there are others: they are good on few rows by
         luck.
@@ -174,8 +182,9 @@ def _is_plain(setting: Setting) -> bool:
 
 #: kinds of settings that are less work or learn fewer numbers, each of the one before
 SIMPLE = (_is_euclidean, _is_diagonal, _is_plain)
-#: kinds of a round, at most: the best, simpler ones, one in the 1-norm, and the one by which cells are cut
-MOST_KINDS = max(FIRST_KINDS[0], LAST_KINDS[0]) + len(SIMPLE) + 2
+#: kinds of a round, at most: the best, simpler ones, one in the 1-norm, one of each metric, and the one by
+#: which cells are cut
+MOST_KINDS = max(FIRST_KINDS[0], LAST_KINDS[0]) + len(SIMPLE) + 2 + len(_METRICS)
 
 
 def leaders_of(outcomes: dict[Setting, Outcome], n_kept: int, certain: float = math.inf) -> list[Setting]:
