@@ -27,6 +27,7 @@ from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.buckets import Cut, Solving
 from distkern.solvers._cells.calibrating import Calibrating, sigmoids_of
 from distkern.solvers._cells.choosing import Chosen, Given
+from distkern.solvers._cells.dual import MOST_GAP
 from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.machine import MOST_COST, CellSettings
 from distkern.solvers._cells.moving import Moving, Sample
@@ -225,12 +226,15 @@ class Cells(AbstractSolver[CellsState]):
         # of what all rows together count as
         total = risk.mean_weight * n_solved
         regulariser = math.fsum(record["norm"] for record in records) / (2 * state.cost * total)
-        errors = sums.mean_errors
+        objective, errors = regulariser + sums.losses / n_solved, sums.mean_errors
+        # machines learn from neighbours too: of their own objectives it is this share
+        primal = math.fsum(record["primal"] for record in records)
+        share = math.fsum(record["gap"] for record in records) / primal if primal else 0.0
         digests = [bytes.fromhex(store.fingerprint(number)) for number in range(len(items))]
         solved = replace(
             state,
             stage=2,
-            objective=regulariser + sums.losses / n_solved,
+            objective=objective,
             train_error=float(errors[0]),
             regulariser=regulariser,
             machines=np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(items), -1),
@@ -238,6 +242,7 @@ class Cells(AbstractSolver[CellsState]):
             model_size=sum(record["support"] for record in records),
             n_cells=sum(record["cells"] for record in records),
             n_unsolved=sum(record["unsolved"] for record in records),
+            gap=share * objective,
         )
         absolute = np.array([errors[1] if len(errors) > 1 else math.nan, math.nan])
         if self.is_calibrated:
@@ -291,26 +296,42 @@ class Cells(AbstractSolver[CellsState]):
             extra["buckets"] = float(len(state.rows_of_bucket))
         if state.stage == 2:
             extra |= {"cells": float(state.n_cells), "unsolved": float(state.n_unsolved)}
+            if not self.risk.loss.is_quadratic:
+                extra["gap"] = state.gap
         extra |= {"gamma": state.gamma, "C": state.cost}
         if not math.isnan(state.search_score):
             # log losses, or shares of the variance
             extra["search_score"] = state.search_score
-        shortfall = ""
-        if state.n_unsolved:
-            shortfall = (
-                f"{state.n_unsolved} machines of {state.n_cells} cells are short of the tolerance: set a "
-                "smaller C, or a larger gamma"
-            )
         return Measures(
             state.objective,
             state.train_error,
             state.test_error,
             state.model_size,
             extra,
-            converged=state.stage == 2 and not state.n_unsolved,
-            shortfall=shortfall,
+            converged=state.stage == 2 and not state.n_unsolved and not self._has_gap(state),
+            shortfall=self._shortfall(state),
             notes=notes_of(state, self._given.kernels[state.kernel], is_real=self.risk.is_real),
         )
+
+    def _has_gap(self, state: CellsState) -> bool:
+        return state.gap > MOST_GAP * state.objective
+
+    def _shortfall(self, state: CellsState) -> str:
+        said = []
+        if state.n_unsolved:
+            said.append(f"{state.n_unsolved} machines of {state.n_cells} cells are short of the tolerance")
+        if self._has_gap(state):
+            share = 100 * state.gap / state.objective
+            said.append(
+                "the duality gap, which bounds what the objective is above its minimum, is "
+                f"{share:.2g} % of it"
+            )
+        if not said:
+            return ""
+        mend = "a smaller C, or a larger gamma"
+        if self.tol > _LEAST_TOLERANCE and not state.n_unsolved:
+            mend = f"a smaller C than {state.cost:g}, or a smaller tol than {self.tol:g}"
+        return f"{', and '.join(said)}: set {mend}"
 
     def step_hint(self) -> str:
         return f"C={(10.0 if isinstance(self.C, str) else self.C) / 10:g}"

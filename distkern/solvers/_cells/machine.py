@@ -63,6 +63,8 @@ class CellMachine:
     work : multiplications that finding it took, nearly; it does not depend on the machine's speed
     converged : of all outputs
     left : multiplications that it would take to converge, nearly; 0 if it has
+    primal, gap : the objective, and at least what it is above its minimum, summed over the outputs; 0 with
+        the square loss, whose solution is exact
     """
 
     rows: Floats
@@ -72,6 +74,8 @@ class CellMachine:
     work: float = 0.0
     converged: bool = True
     left: float = 0.0
+    primal: float = 0.0
+    gap: float = 0.0
 
     def predict(self, settings: CellSettings, rows: Floats) -> Array:
         """f of mapped rows (n, d): (n, k) float64."""
@@ -153,7 +157,7 @@ def solve_costs(
         if not settings.loss.is_quadratic:
             together = np.where(np.bincount(places) > 1, np.bincount(places, costs), 0.0)
             costs *= _MOST_APART / np.maximum(together, _MOST_APART)[places]
-        converged, left = True, 0.0
+        converged, left, primal, gap = True, 0.0, 0.0, 0.0
         if settings.loss.is_quadratic and len(asked):
             # memory for a whole factor serves all of several
             is_only = len(costs_of_one) == 1
@@ -175,10 +179,13 @@ def solve_costs(
                 )
                 coefficients[:, output], values[:, output] = found.coefficients, found.values
                 converged, work, left = converged and found.converged, work + found.work, left + found.left
+                primal, gap = primal + found.primal, gap + max(0.0, found.gap)
         square = float((coefficients * values).sum())
         dtype = _dtype_of(coefficients, rows.dtype) if settings.loss.is_quadratic else rows.dtype
         machines.append(
-            CellMachine(points, coefficients.astype(dtype), constants, square, work, converged, left)
+            CellMachine(
+                points, coefficients.astype(dtype), constants, square, work, converged, left, primal, gap
+            )
         )
     return machines
 
