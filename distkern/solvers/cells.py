@@ -45,6 +45,8 @@ Array = NDArray[np.float64]
 
 #: slopes below which rounding of kernels in single precision is
 _LEAST_TOLERANCE = 1e-4
+#: C beyond which errors of single precision, times C, are not small beside |w|^2
+_MOST_SINGLE_COST = 1e3
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,8 @@ class Cells(AbstractSolver[CellsState]):
         0.05,
         NOT_NEGATIVE,
         help="the largest slope of the dual that is left, in units of predictions (margins, or standard "
-        "deviations of the targets), 1e-4 or more in single precision; the square loss is solved at once",
+        "deviations of the targets), 1e-4 or more; less where the duality gap is more than 3 % of the "
+        "objective; the square loss is solved at once",
     )
     is_calibrated: bool = False
     #: of whoever has chosen this algorithm by a sample
@@ -139,7 +142,7 @@ class Cells(AbstractSolver[CellsState]):
         "probability": PROBABILITY,
     }
     cost_of_pass = "O(n m d) for the kernels of cells of m rows, O(n m) for each sweep over them"
-    memory = "6 m^2 (square loss: 8 m^2) + 64 MiB of rows in a worker"
+    memory = "6 m^2 (square loss: 8 m^2, others with C > 1000: 12 m^2) + 64 MiB of rows in a worker"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -278,14 +281,20 @@ class Cells(AbstractSolver[CellsState]):
         rows = min(rows, problem.n_rows)
         _dual(self.risk)
         maps = (*self._given.maps(problem.n_features), self._given.map_choice)
-        return Layout(problem, rows, overlap, quadratic, self.search, maps)
+        return Layout(problem, rows, overlap, quadratic, self.search, maps, self._is_costly)
 
     def settings(self, risk: Risk, settled: Settled) -> CellSettings:
         """What the machines have in common."""
         spec = self._given.kernels[settled.kernel]
         choice = KernelChoice(find_kernel(spec.name), settled.gamma, dict(spec.parameters))
         kernel = require(choice.with_gamma(settled.gamma), AbstractTileKernel)  # type: ignore[type-abstract]
-        return CellSettings(kernel, _dual(risk), settled.cost, max(self.tol, _LEAST_TOLERANCE))
+        tolerance = max(self.tol, _LEAST_TOLERANCE)
+        return CellSettings(kernel, _dual(risk), settled.cost, tolerance, double=self._is_costly)
+
+    @property
+    def _is_costly(self) -> bool:
+        """Whether C needs double precision; memory is planned before one is found."""
+        return not isinstance(self.C, str) and self.C > _MOST_SINGLE_COST
 
     def finished(self, state: CellsState) -> bool:
         return state.stage == 2

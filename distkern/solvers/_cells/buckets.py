@@ -235,11 +235,11 @@ def most_bytes(
     n_outputs: int,
     n_costs: int = 1,
     *,
-    quadratic: bool,
+    double: bool,
 ) -> int:
     """What :func:`solve_bucket` takes at most, beside the arrays that it returns."""
     gathered = bucket_rows * (row_bytes + 64)
     # rows of a cell, and those of them that are predicted
-    solving = solving_bytes(cell_rows, n_features, n_outputs, n_costs, quadratic=quadratic)
+    solving = solving_bytes(cell_rows, n_features, n_outputs, n_costs, double=double)
     # rows of parts, or machines that are put together, are there twice
     return gathered + max(gathered + 8 * bucket_rows * n_outputs, 2 * cell_rows * row_bytes + solving)
