@@ -54,8 +54,10 @@ def test_machines_with_a_large_C_are_near_the_minimum(C, flipped):
         warnings.simplefilter("error", ConvergenceWarning)
         line = Classifier(loss="hinge", C=C, random_state=0).fit(X, y).history_[-1]
     assert line["gap"] < 0.03 * line["objective"]
-    finer = Classifier(loss="hinge", C=C, tol=1e-4, random_state=0).fit(X, y)
-    assert finer.history_[-1]["objective"] > 0.96 * line["objective"]
+    # the minimum is no more than that of a machine without losses, f = y
+    signs = 2.0 * y - 1.0
+    K = np.exp(-line["gamma"] * np.linalg.norm(X[:, None] - X[None], axis=2).astype(np.float64))
+    assert line["objective"] * C * 300 < 1.03 * 0.5 * signs @ np.linalg.solve(K, signs)
 
 
 def test_a_gap_that_is_left_is_told(monkeypatch):

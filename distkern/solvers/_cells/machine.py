@@ -111,10 +111,10 @@ def solve_cell(
 
     Notes
     -----
-    Equal rows count as one. In double precision machines are predicted in it too where coefficients are
-    large. Of other losses than the square one: where equal rows have different
-    targets and cost more than 10^4 together, they are taken to cost that much there, for only the ratio of
-    their costs counts, and more would lose digits.
+    Equal rows count as one. The square loss is predicted in double precision where coefficients are large,
+    other losses where they are solved in it. Of other losses than the square one: where equal rows have
+    different targets and cost more than 10^4 together, they are taken to cost that much there, for only the
+    ratio of their costs counts, and more would lose digits.
 
     Raises
     ------
@@ -188,7 +188,7 @@ def solve_costs(
                 converged, work, left = converged and found.converged, work + found.work, left + found.left
                 primal, gap = primal + found.primal, gap + max(0.0, found.gap)
         square = float((coefficients * values).sum())
-        dtype = _dtype_of(coefficients, rows.dtype) if settings.is_double else rows.dtype
+        dtype = _dtype_of(coefficients, rows.dtype) if settings.loss.is_quadratic else kernel.dtype
         machines.append(
             CellMachine(
                 points, coefficients.astype(dtype), constants, square, work, converged, left, primal, gap
