@@ -14,6 +14,13 @@ _MOST_LOST = 50.0
 _STEPS, _ENOUGH = 50, 1e-8
 
 
+def row_log_losses(probabilities: Array, codes: NDArray[Any]) -> Array:
+    """-log p(y_i) of rows with probabilities (n_rows, n_classes) and class codes (n_rows,)."""
+    own = probabilities[np.arange(len(codes)), codes]
+    losses: Array = -np.log(np.clip(own, np.finfo(np.float64).eps, 1.0))
+    return losses
+
+
 def log_losses(values: Array, codes: NDArray[Any], weights: NDArray[Any] | None = None) -> Array:
     """-s_i log p(y_i | f_i) of each row, (n_rows,), with the probabilities that the decision values say best.
 

@@ -8,15 +8,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.scores import row_log_losses
+
 #: of probabilities, all as wide
 N_BINS = 20
-
-
-def row_log_losses(probabilities: NDArray[np.float64], codes: NDArray[np.integer]) -> NDArray[np.float64]:
-    """-log p(y_i) of rows with probabilities (n_rows, n_classes) and class codes (n_rows,)."""
-    own = probabilities[np.arange(len(codes)), codes]
-    losses: NDArray[np.float64] = -np.log(np.clip(own, np.finfo(np.float64).eps, 1.0))
-    return losses
 
 
 def row_squares(probabilities: NDArray[np.float64], codes: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -35,7 +30,8 @@ class Calibration:
     counts : (20,) rows whose probability p lies in each bin
     chances : (20,) the sum of their p
     hits : (20,) those of them that are of the class that p is of
-    log_losses, squares : sums over all rows of :func:`row_log_losses` and :func:`row_squares`
+    log_losses, squares : sums over all rows of :func:`~distkern.common.scores.row_log_losses` and
+        :func:`row_squares`
     """
 
     counts: NDArray[np.int64]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.held_out import Keys, row_keys
-from distkern.common.scores import log_losses
+from distkern.common.scores import log_losses, row_log_losses
 from distkern.common.sparse import Rows
-from distkern.runs.calibration import row_log_losses, row_squares
+from distkern.runs.calibration import row_squares
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

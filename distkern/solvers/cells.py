@@ -27,6 +27,7 @@ from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.buckets import Cut, Solving
 from distkern.solvers._cells.calibrating import Calibrating, sigmoids_of
 from distkern.solvers._cells.choosing import Chosen, Given
+from distkern.solvers._cells.dual import MOST_GAP
 from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.machine import MOST_COST, CellSettings
 from distkern.solvers._cells.moving import Moving, Sample
@@ -44,6 +45,8 @@ Array = NDArray[np.float64]
 
 #: slopes below which rounding of kernels in single precision is
 _LEAST_TOLERANCE = 1e-4
+#: C beyond which errors of single precision, times C, are not small beside |w|^2
+_MOST_SINGLE_COST = 1e3
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,8 @@ class Cells(AbstractSolver[CellsState]):
         0.05,
         NOT_NEGATIVE,
         help="the largest slope of the dual that is left, in units of predictions (margins, or standard "
-        "deviations of the targets), 1e-4 or more in single precision; the square loss is solved at once",
+        "deviations of the targets), 1e-4 or more; less where the duality gap is more than 3 % of the "
+        "objective; the square loss is solved at once",
     )
     is_calibrated: bool = False
     #: of whoever has chosen this algorithm by a sample
@@ -138,7 +142,7 @@ class Cells(AbstractSolver[CellsState]):
         "probability": PROBABILITY,
     }
     cost_of_pass = "O(n m d) for the kernels of cells of m rows, O(n m) for each sweep over them"
-    memory = "6 m^2 (square loss: 8 m^2) + 64 MiB of rows in a worker"
+    memory = "6 m^2 (square loss: 8 m^2, others with C > 1000: 12 m^2) + 64 MiB of rows in a worker"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -225,12 +229,15 @@ class Cells(AbstractSolver[CellsState]):
         # of what all rows together count as
         total = risk.mean_weight * n_solved
         regulariser = math.fsum(record["norm"] for record in records) / (2 * state.cost * total)
-        errors = sums.mean_errors
+        objective, errors = regulariser + sums.losses / n_solved, sums.mean_errors
+        # machines learn from neighbours too: of their own objectives it is this share
+        primal = math.fsum(record["primal"] for record in records)
+        share = math.fsum(record["gap"] for record in records) / primal if primal else 0.0
         digests = [bytes.fromhex(store.fingerprint(number)) for number in range(len(items))]
         solved = replace(
             state,
             stage=2,
-            objective=regulariser + sums.losses / n_solved,
+            objective=objective,
             train_error=float(errors[0]),
             regulariser=regulariser,
             machines=np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(items), -1),
@@ -238,6 +245,7 @@ class Cells(AbstractSolver[CellsState]):
             model_size=sum(record["support"] for record in records),
             n_cells=sum(record["cells"] for record in records),
             n_unsolved=sum(record["unsolved"] for record in records),
+            gap=share * objective,
         )
         absolute = np.array([errors[1] if len(errors) > 1 else math.nan, math.nan])
         if self.is_calibrated:
@@ -273,14 +281,20 @@ class Cells(AbstractSolver[CellsState]):
         rows = min(rows, problem.n_rows)
         _dual(self.risk)
         maps = (*self._given.maps(problem.n_features), self._given.map_choice)
-        return Layout(problem, rows, overlap, quadratic, self.search, maps)
+        return Layout(problem, rows, overlap, quadratic, self.search, maps, self._is_costly)
 
     def settings(self, risk: Risk, settled: Settled) -> CellSettings:
         """What the machines have in common."""
         spec = self._given.kernels[settled.kernel]
         choice = KernelChoice(find_kernel(spec.name), settled.gamma, dict(spec.parameters))
         kernel = require(choice.with_gamma(settled.gamma), AbstractTileKernel)  # type: ignore[type-abstract]
-        return CellSettings(kernel, _dual(risk), settled.cost, max(self.tol, _LEAST_TOLERANCE))
+        tolerance = max(self.tol, _LEAST_TOLERANCE)
+        return CellSettings(kernel, _dual(risk), settled.cost, tolerance, double=self._is_costly)
+
+    @property
+    def _is_costly(self) -> bool:
+        """Whether C needs double precision; memory is planned before one is found."""
+        return not isinstance(self.C, str) and self.C > _MOST_SINGLE_COST
 
     def finished(self, state: CellsState) -> bool:
         return state.stage == 2
@@ -291,26 +305,42 @@ class Cells(AbstractSolver[CellsState]):
             extra["buckets"] = float(len(state.rows_of_bucket))
         if state.stage == 2:
             extra |= {"cells": float(state.n_cells), "unsolved": float(state.n_unsolved)}
+            if not self.risk.loss.is_quadratic:
+                extra["gap"] = state.gap
         extra |= {"gamma": state.gamma, "C": state.cost}
         if not math.isnan(state.search_score):
             # log losses, or shares of the variance
             extra["search_score"] = state.search_score
-        shortfall = ""
-        if state.n_unsolved:
-            shortfall = (
-                f"{state.n_unsolved} machines of {state.n_cells} cells are short of the tolerance: set a "
-                "smaller C, or a larger gamma"
-            )
         return Measures(
             state.objective,
             state.train_error,
             state.test_error,
             state.model_size,
             extra,
-            converged=state.stage == 2 and not state.n_unsolved,
-            shortfall=shortfall,
+            converged=state.stage == 2 and not state.n_unsolved and not self._has_gap(state),
+            shortfall=self._shortfall(state),
             notes=notes_of(state, self._given.kernels[state.kernel], is_real=self.risk.is_real),
         )
+
+    def _has_gap(self, state: CellsState) -> bool:
+        return state.gap > MOST_GAP * state.objective
+
+    def _shortfall(self, state: CellsState) -> str:
+        said = []
+        if state.n_unsolved:
+            said.append(f"{state.n_unsolved} machines of {state.n_cells} cells are short of the tolerance")
+        if self._has_gap(state):
+            share = 100 * state.gap / state.objective
+            said.append(
+                "the duality gap, which bounds what the objective is above its minimum, is "
+                f"{share:.2g} % of it"
+            )
+        if not said:
+            return ""
+        mend = "a smaller C, or a larger gamma"
+        if self.tol > _LEAST_TOLERANCE and not state.n_unsolved:
+            mend = f"a smaller C than {state.cost:g}, or a smaller tol than {self.tol:g}"
+        return f"{', and '.join(said)}: set {mend}"
 
     def step_hint(self) -> str:
         return f"C={(10.0 if isinstance(self.C, str) else self.C) / 10:g}"

@@ -121,7 +121,7 @@ SEARCHED_LAM = Choices(1024.0, (0.1, 0.4, 1.6, 6.4), 1)
 #: of a mean loss; less is not told apart in single precision
 SEARCHED_NU = Choices(1e-6, (1.0, 0.1, 0.01, 0.001), -1, 1e-9)
 #: of few noisy steps: noise asks for much, and what less than the last of them adds is not reached
-SEARCHED_NU_OF_STEPS = Choices(1e-4, (1.0, 0.1, 0.01), -1, 1e-9)
+SEARCHED_NU_OF_STEPS = Choices(1e-4, (10.0, 1.0, 0.1, 0.01), -1, 1e-9)
 #: few functions and rows, as a trial has, are better with wide kernels
 SEARCHED_GAMMA = Choices("scale", ("scale/0.5", "scale/2", "scale/4"), certain=2.0)
 

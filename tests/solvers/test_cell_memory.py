@@ -56,15 +56,17 @@ def test_half_a_matrix_solves_as_a_whole_one_does(n):
 
 
 @pytest.mark.parametrize(
-    ("loss", "d", "equal"),
+    ("loss", "d", "equal", "double"),
     [
-        pytest.param("squared_hinge", 10, False, marks=pytest.mark.slow),
-        ("squared_hinge", 1500, True),
-        ("square", 10, False),
-        ("square", 800, True),
+        pytest.param("squared_hinge", 10, False, False, marks=pytest.mark.slow),
+        pytest.param("squared_hinge", 10, False, True, marks=pytest.mark.slow),
+        ("squared_hinge", 1500, True, False),
+        pytest.param("squared_hinge", 800, True, True, marks=pytest.mark.slow),
+        ("square", 10, False, False),
+        ("square", 800, True, False),
     ],
 )
-def test_a_machine_takes_what_is_planned(monkeypatch, loss, d, equal):
+def test_a_machine_takes_what_is_planned(monkeypatch, loss, d, equal, double):
     """Newton's method is needed where rows are all different; equal ones are sought and put together."""
     n, steps = 1000, []
     newton = dual.newton
@@ -74,11 +76,11 @@ def test_a_machine_takes_what_is_planned(monkeypatch, loss, d, equal):
     targets = np.where(rows_of(n, 1, seed=1) > 0, 1.0, -1.0)
     loss = find_loss(loss)()
     kernel = find_kernel("rbf").from_parameters(gamma=0.01 / d)
-    settings = machines.CellSettings(kernel, loss, 1e4, 1e-3)
+    settings = machines.CellSettings(kernel, loss, 1e4, 1e-3, double=double)
     machines.solve_cell(settings, x[:50], targets[:50], None, 0)
     steps.clear()
     taken = peak(machines.solve_cell, settings, x, targets, None, 0)
-    planned = machines.solving_bytes(n, d, 1, 1, quadratic=loss.is_quadratic)
+    planned = machines.solving_bytes(n, d, 1, 1, double=settings.is_double)
     assert equal or loss.is_quadratic or steps
     tiles = 8 * MIB
     assert 0.6 * (planned - tiles) < taken < planned
@@ -105,6 +107,6 @@ def test_a_map_takes_what_is_planned(kind, n, d):
 
 
 def test_trials_are_planned_for_the_rows_that_they_have():
-    small = trial_bytes(1000, 2000, 9, 10, 1, 3, quadratic=False)
-    assert small < trial_bytes(4000, 2000, 9, 10, 1, 3, quadratic=False) / 6
-    assert small < trial_bytes(1000, 2000, 9, 10, 1, 3, quadratic=True)
+    small = trial_bytes(1000, 2000, 9, 10, 1, 3, double=False)
+    assert small < trial_bytes(4000, 2000, 9, 10, 1, 3, double=False) / 6
+    assert small < trial_bytes(1000, 2000, 9, 10, 1, 3, double=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 import zarr
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC
 
@@ -16,7 +18,7 @@ from distkern.common.errors import CorruptDataError, InputError
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
 from distkern.runs.scoring import predict_to
-from distkern.solvers._cells import basis, layout
+from distkern.solvers._cells import basis, dual, layout
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import StoredParts
 
@@ -41,6 +43,30 @@ def test_one_cell_is_the_support_vector_machine_without_an_intercept(tol):
     assert np.abs(np.clip(a + 1 - signs * f, 0, 3.0) - a).max() < 1.2 * tol
     # and it is as good as a machine with one
     assert model.score(X, y) >= SVC(gamma=0.7, C=3.0).fit(X, y).score(X, y) - 0.01
+
+
+@pytest.mark.parametrize("flipped", [0.0, 0.1])
+@pytest.mark.parametrize("C", [1e4, 1e6])
+def test_machines_with_a_large_C_are_near_the_minimum(C, flipped):
+    X, y = rows(300)
+    y ^= np.random.default_rng(1).random(300) < flipped
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        line = Classifier(loss="hinge", C=C, random_state=0).fit(X, y).history_[-1]
+    assert line["gap"] < 0.03 * line["objective"]
+    # the minimum is no more than that of a machine without losses, f = y
+    signs = 2.0 * y - 1.0
+    K = np.exp(-line["gamma"] * np.linalg.norm(X[:, None] - X[None], axis=2).astype(np.float64))
+    assert line["objective"] * C * 300 < 1.03 * 0.5 * signs @ np.linalg.solve(K, signs)
+
+
+def test_a_gap_that_is_left_is_told(monkeypatch):
+    monkeypatch.setattr(dual, "MOST_GAP", np.inf)
+    X, y = rows(300)
+    with pytest.warns(ConvergenceWarning, match="duality gap.* smaller C than 1e.06, or a smaller tol"):
+        model = Classifier(loss="hinge", C=1e6, random_state=0).fit(X, y)
+    assert model.history_[-1]["unsolved"] == 0
+    assert model.history_[-1]["gap"] > 0.5 * model.history_[-1]["objective"]
 
 
 def test_cells_learn_what_their_rows_say():

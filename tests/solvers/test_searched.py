@@ -18,6 +18,7 @@ from distkern import (
     NewtonRegressor,
     NORMAClassifier,
     PegasosClassifier,
+    SBMDClassifier,
     SDCAClassifier,
     SDCARegressor,
     SIMBAClassifier,
@@ -366,19 +367,32 @@ def test_single_columns_are_read_in_a_process_alone(form):
     assert state.accesses == outcome.state.accesses > 0
 
 
-def test_log_losses_weigh_as_rows_and_classes_do():
+@pytest.mark.parametrize(("loss", "nu"), [("logistic", 1e-3), ("squared_hinge", 0.03)])
+def test_log_losses_weigh_as_rows_and_classes_do(loss, nu):
     X, y = squares(300)
     weights = np.random.default_rng(1).integers(1, 4, len(X)).astype(float)
-    model = small(NewtonClassifier, nu=1e-3, gamma=4.0, class_weight={0: 1.0, 1: 3.0}).fit(X, y, weights)
+    settings = {"nu": nu, "gamma": 4.0, "class_weight": {0: 1.0, 1: 3.0}}
+    model = small(NewtonClassifier, loss=loss, **settings).fit(X, y, weights)
     solver, problem = model.problem(model._data_of_arrays(X, y, weights), has_test=False)
     block = Block(X, y.astype(np.int32), weights)
     state = run_alone(solver, problem, block)
     factors = weights * np.where(y == 1, 3.0, 1.0)
     values = model.decision_function(X)[:, None]
-    best = LogisticRegression(C=np.inf, tol=1e-10).fit(values, y, factors)
-    expected = log_loss(y, best.predict_proba(values), sample_weight=factors)
+    if loss == "logistic":
+        chances = model.predict_proba(X)
+    else:
+        chances = LogisticRegression(C=np.inf, tol=1e-10).fit(values, y, factors).predict_proba(values)
+    expected = log_loss(y, chances, sample_weight=factors)
     # but for Platt's targets
     assert losses_of(solver.model(problem, state), block).mean() == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize("kind", [NewtonClassifier, NORMAClassifier, SBMDClassifier, SDCAClassifier])
+def test_of_noise_no_probabilities_are_learned(kind):
+    generator = np.random.default_rng(0)
+    X, y = generator.normal(size=(5000, 4)).astype(np.float32), generator.integers(0, 2, 5000)
+    model = small(kind, loss="logistic").fit(X[:1000], y[:1000])
+    assert log_loss(y[1000:], model.predict_proba(X[1000:])) < np.log(2) + 0.02
 
 
 def test_real_targets_are_compared_by_their_loss():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -88,8 +89,9 @@ def solve_bucket(
     Returns
     -------
     a record: of :class:`~distkern.solvers.measuring.Sums` "losses", "errors", "weight" and "rows", of the
-    rows that lie in it; "norm" (sum of |w|^2), "support" (rows with a coefficient), "cells", "bytes" and
-    "unsolved" (machines short of the tolerance); and the arrays of :class:`Machines`
+    rows that lie in it; "norm" (sum of |w|^2), "primal" and "gap" (sums of the machines' objectives and
+    duality gaps), "support" (rows with a coefficient), "cells", "bytes" and "unsolved" (machines short of the
+    tolerance); and the arrays of :class:`Machines`
     """
     number, cut = item[0], operand.cut
     rows, lies = cut.gathered(*item)
@@ -110,6 +112,8 @@ def solve_bucket(
         "weight": sums.weight,
         "rows": sums.n_rows,
         "norm": norm,
+        "primal": math.fsum(machine.primal for machine in found),
+        "gap": math.fsum(machine.gap for machine in found),
         "support": len(arrays["support"]),
         "cells": len(found),
         "unsolved": unsolved,
@@ -231,11 +235,11 @@ def most_bytes(
     n_outputs: int,
     n_costs: int = 1,
     *,
-    quadratic: bool,
+    double: bool,
 ) -> int:
     """What :func:`solve_bucket` takes at most, beside the arrays that it returns."""
     gathered = bucket_rows * (row_bytes + 64)
     # rows of a cell, and those of them that are predicted
-    solving = solving_bytes(cell_rows, n_features, n_outputs, n_costs, quadratic=quadratic)
+    solving = solving_bytes(cell_rows, n_features, n_outputs, n_costs, double=double)
     # rows of parts, or machines that are put together, are there twice
     return gathered + max(gathered + 8 * bucket_rows * n_outputs, 2 * cell_rows * row_bytes + solving)

@@ -171,7 +171,7 @@ class Layout(Sizes):
         """The machines of a round on the sample, each trial in a task."""
         problem, sample = self.problem, self._sample_bytes
         workspace = trial_bytes(
-            *sizes, MOST_SETTINGS, problem.n_features, problem.n_outputs, MOST_COSTS, quadratic=self.quadratic
+            *sizes, MOST_SETTINGS, problem.n_features, problem.n_outputs, MOST_COSTS, double=self.is_double
         )
         maps = MOST_KINDS * self.map_bytes
         cost = Cost(
@@ -255,7 +255,7 @@ class Layout(Sizes):
 
     def _solving_bytes(self, cell_rows: int, n_costs: int = 1) -> int:
         sizes = self.row_bytes, self.problem.n_features, self.problem.n_outputs, n_costs
-        return most_bytes(cell_rows, self.bucket_rows, *sizes, quadratic=self.quadratic)
+        return most_bytes(cell_rows, self.bucket_rows, *sizes, double=self.is_double)
 
     def probing(self, name: str, operand: Moving | None, store: SliceStore | None) -> Each:
         """The rows of some buckets, with their own features."""

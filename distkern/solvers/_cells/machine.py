@@ -40,6 +40,7 @@ class CellSettings:
     loss : with a conjugate
     cost : C, of a row of weight 1; the objective is 1/2 f' K^-1 f + C sum_i weight_i l(f_i, y_i)
     tolerance, most_sweeps : of the dual solver
+    double : kernels are of double precision whatever the loss; with the square loss they always are
     """
 
     kernel: AbstractTileKernel
@@ -47,6 +48,12 @@ class CellSettings:
     cost: float
     tolerance: float = 0.05
     most_sweeps: int | None = None
+    double: bool = False
+
+    @property
+    def is_double(self) -> bool:
+        """Whether kernels are of double precision."""
+        return self.double or self.loss.is_quadratic
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,8 @@ class CellMachine:
     work : multiplications that finding it took, nearly; it does not depend on the machine's speed
     converged : of all outputs
     left : multiplications that it would take to converge, nearly; 0 if it has
+    primal, gap : the objective, and at least what it is above its minimum, summed over the outputs; 0 with
+        the square loss, whose solution is exact
     """
 
     rows: Floats
@@ -72,6 +81,8 @@ class CellMachine:
     work: float = 0.0
     converged: bool = True
     left: float = 0.0
+    primal: float = 0.0
+    gap: float = 0.0
 
     def predict(self, settings: CellSettings, rows: Floats) -> Array:
         """f of mapped rows (n, d): (n, k) float64."""
@@ -100,10 +111,10 @@ def solve_cell(
 
     Notes
     -----
-    Equal rows count as one. The square loss is solved in double precision, and predicted in it where
-    coefficients are large. Other losses are solved in single precision: where equal rows have different
-    targets and cost more than 10^4 together, they are taken to cost that much there, for only the ratio of
-    their costs counts, and more would lose digits.
+    Equal rows count as one. The square loss is predicted in double precision where coefficients are large,
+    other losses where they are solved in it. Of other losses than the square one: where equal rows have
+    different targets and cost more than 10^4 together, they are taken to cost that much there, for only the
+    ratio of their costs counts, and more would lose digits.
 
     Raises
     ------
@@ -142,7 +153,7 @@ def solve_costs(
     asked = np.flatnonzero(~same)
     kernel = np.zeros((0, 0), rows.dtype)
     if len(asked):
-        dtype = np.float64 if settings.loss.is_quadratic else rows.dtype
+        dtype = np.float64 if settings.is_double else rows.dtype
         kernel = kernel_matrix(settings.kernel, points, dtype)
     machines = []
     coefficients, values = np.zeros(targets.shape), np.zeros(targets.shape)
@@ -153,7 +164,7 @@ def solve_costs(
         if not settings.loss.is_quadratic:
             together = np.where(np.bincount(places) > 1, np.bincount(places, costs), 0.0)
             costs *= _MOST_APART / np.maximum(together, _MOST_APART)[places]
-        converged, left = True, 0.0
+        converged, left, primal, gap = True, 0.0, 0.0, 0.0
         if settings.loss.is_quadratic and len(asked):
             # memory for a whole factor serves all of several
             is_only = len(costs_of_one) == 1
@@ -175,10 +186,13 @@ def solve_costs(
                 )
                 coefficients[:, output], values[:, output] = found.coefficients, found.values
                 converged, work, left = converged and found.converged, work + found.work, left + found.left
+                primal, gap = primal + found.primal, gap + max(0.0, found.gap)
         square = float((coefficients * values).sum())
-        dtype = _dtype_of(coefficients, rows.dtype) if settings.loss.is_quadratic else rows.dtype
+        dtype = _dtype_of(coefficients, rows.dtype) if settings.loss.is_quadratic else kernel.dtype
         machines.append(
-            CellMachine(points, coefficients.astype(dtype), constants, square, work, converged, left)
+            CellMachine(
+                points, coefficients.astype(dtype), constants, square, work, converged, left, primal, gap
+            )
         )
     return machines
 
@@ -199,18 +213,17 @@ def _dtype_of(coefficients: Array, dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float64) if most * np.finfo(dtype).eps > _ROUNDING else dtype
 
 
-def solving_bytes(n_rows: int, n_features: int, n_outputs: int, n_costs: int, *, quadratic: bool) -> int:
+def solving_bytes(n_rows: int, n_features: int, n_outputs: int, n_costs: int, *, double: bool) -> int:
     """What :func:`solve_costs` takes, and then predictions of no more rows, beside what they are given."""
     rows = 4 * n_rows * n_features
-    # of the square loss in double precision
-    pairs = (8 if quadratic else 4) * n_rows**2
+    pairs = (8 if double else 4) * n_rows**2
     # what is factorised: by Newton's method half of a matrix at most; of the square loss a copy, for one cost
     # in single precision
-    factor = pairs if quadratic and n_costs > 1 else pairs // 2
+    factor = pairs if double and n_costs > 1 else pairs // 2
     # equal ones are sought among the rows, or rows compared, or those with coefficients kept
-    most = max(3 * rows, pairs + rows * (4 if quadratic else 1), pairs + factor + rows)
+    most = max(3 * rows, pairs + rows * (4 if double else 1), pairs + factor + rows)
     # of tiles, and of rows that are predicted in double precision
-    tiles = (3 if quadratic else 2) * 4 * _TILE
+    tiles = (3 if double else 2) * 4 * _TILE
     return rows + most + n_rows * (96 * n_outputs + 128) + tiles
 
 

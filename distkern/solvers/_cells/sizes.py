@@ -76,6 +76,7 @@ class Sizes:
     quadratic : the loss is solved by a factorisation
     searched : settings are searched on the sample, "full" or "quick"; None: they are not
     maps : of the rows, that may be fitted
+    costly : C is so large that other losses too are solved in double precision
     """
 
     problem: Problem
@@ -84,6 +85,7 @@ class Sizes:
     quadratic: bool
     searched: str | None
     maps: tuple[MapChoice, ...] = (MapChoice(),)
+    costly: bool = False
 
     def __post_init__(self) -> None:
         if self.problem.sparse_numbers is not None and self.problem.n_features > _MOST_COLUMNS:
@@ -93,6 +95,11 @@ class Sizes:
                 mend="train newton, svrg or csvrg, which take sparse rows as they are, or keep at most "
                 f"{_MOST_COLUMNS} columns",
             )
+
+    @property
+    def is_double(self) -> bool:
+        """Whether machines are solved in double precision."""
+        return self.quadratic or self.costly
 
     @property
     def row_bytes(self) -> int:
@@ -224,7 +231,7 @@ class Sizes:
         """Of a bucket's machines, if every row has a coefficient."""
         d, k = self.problem.n_features, self.problem.n_outputs
         return (
-            self.bucket_rows * (4 * d + (8 if self.quadratic else 4) * k)
+            self.bucket_rows * (4 * d + (8 if self.is_double else 4) * k)
             + 2 * BUCKET_CELLS * (4 * d + 8 * k + 32)
             + self.bucket_rows * 64
         )

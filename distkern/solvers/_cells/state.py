@@ -41,6 +41,7 @@ class CellsState:
     machines : (n_buckets, 32) fingerprints of the buckets' machines
     bucket_bytes : of the largest one's
     regulariser : |w|^2 / (2 C n) for n rows, summed over the cells
+    gap : at least what the objective is above its minimum, by the duality gaps of all machines
     sigmoids : (n_outputs, 3), see :class:`~distkern.solvers._cells.calibrating.Sigmoids`
     """
 
@@ -78,6 +79,7 @@ class CellsState:
     model_size: int = 0
     n_cells: int = 0
     n_unsolved: int = 0
+    gap: float = 0.0
     sigmoids: Array = field(default_factory=lambda: np.zeros((0, 3)))
 
     @property

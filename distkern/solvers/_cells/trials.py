@@ -194,13 +194,13 @@ def trial_bytes(
     n_outputs: int,
     n_costs: int,
     *,
-    quadratic: bool,
+    double: bool,
 ) -> int:
     """What :func:`try_sample` takes, beside the sample and the map."""
     # rows are mapped by a product; values of all costs, and losses of all settings
     rows = 8 * n_features * (n_learned + n_held_out)
     answers = 16 * n_held_out * (n_outputs * n_costs + n_settings)
-    return rows + answers + solving_bytes(n_learned, n_features, n_outputs, n_costs, quadratic=quadratic)
+    return rows + answers + solving_bytes(n_learned, n_features, n_outputs, n_costs, double=double)
 
 
 def tried(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.choices import with_values
-from distkern.common.scores import log_losses
+from distkern.common.scores import log_losses, row_log_losses
 from distkern.common.tiles import release
 from distkern.common.types import Block
 from distkern.solvers._searched.alone import run_alone
@@ -58,17 +58,27 @@ def try_values(
 
 
 def losses_of(model: Model, rows: Block) -> Array:
-    """Each row's log loss, see :func:`~distkern.common.scores.log_losses`; of real targets its own loss."""
+    """What each row loses, (n_rows,): its log loss, and of real targets its own loss.
+
+    A likelihood is taken at its word: -s_i log p(y_i | f_i) of the model's own probabilities, so that one
+    that is too sure of itself is worse. Other losses are compared by
+    :func:`~distkern.common.scores.log_losses`.
+    """
+    risk, loss = model.risk, model.risk.loss
     found, weights = [], []
     for strip in model.strips(rows):
-        predictions, shares = model.predictions(strip.features), model.risk.weights(strip)
-        if model.risk.is_real:
-            found.append(model.risk.values(predictions, model.risk.targets(strip), shares))
-        else:
-            found.append(predictions.astype(np.float64))
-            weights.append(np.ones(strip.n_rows) if shares is None else shares)
+        predictions, shares = model.predictions(strip.features), risk.weights(strip)
+        if risk.is_real:
+            found.append(risk.values(predictions, risk.targets(strip), shares))
+            continue
+        exact = predictions.astype(np.float64)
+        found.append(loss.probabilities(exact) if loss.has_probabilities else exact)
+        weights.append(np.ones(strip.n_rows) if shares is None else shares)
     losses = np.concatenate(found)
-    if not model.risk.is_real:
+    if not risk.is_real:
         assert rows.targets is not None
-        return log_losses(losses, rows.targets, np.concatenate(weights))
+        factors = np.concatenate(weights)
+        if not loss.has_probabilities:
+            return log_losses(losses, rows.targets, factors)
+        losses = row_log_losses(losses, rows.targets) * (factors / factors.mean())
     return np.nan_to_num(losses, nan=_MOST_LOST, posinf=_MOST_LOST).clip(max=_MOST_LOST)
