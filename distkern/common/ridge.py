@@ -139,7 +139,8 @@ def iterating_bytes(n_rows: int, n_outputs: int) -> int:
 
 def _ratio(above: Floats, below: Floats) -> Floats:
     """Their ratio, and 0 for outputs that are done."""
-    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+    is_open = below > 0
+    return np.asarray(np.where(is_open, above / np.where(is_open, below, 1.0), 0.0), dtype=above.dtype)
 
 
 def _factor(matrix: Floats) -> Floats | None:

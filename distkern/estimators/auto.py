@@ -77,6 +77,10 @@ class Candidate:
         return f"{self.name} with {given}" if given else self.name
 
 
+#: over the columns themselves
+_LINEAR = Candidate("newton", {"features": "linear"})
+
+
 def _short(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value).lower() if value is None else str(value)
 
@@ -90,9 +94,6 @@ class AbstractKernelMachine(AbstractEstimator):
     algorithm_ : its name
     chosen_because_ : why, a clause
     """
-
-    #: over the columns themselves
-    linear: ClassVar[Candidate]
 
     machine_: Any
 
@@ -146,7 +147,7 @@ class AbstractKernelMachine(AbstractEstimator):
         source = data.source
         columns = f"of {source.n_features:,} {'sparse' if source.is_sparse else 'dense'} columns"
         if source.is_sparse and source.n_features >= _WIDE:
-            first = replace(self.linear, because=columns)
+            first = replace(_LINEAR, because=columns)
         elif self.value("search") is None:
             first = Candidate("cells" if source.n_features <= _NARROW else "newton", {}, columns)
         else:
@@ -276,7 +277,7 @@ class AbstractKernelMachine(AbstractEstimator):
 
     def _compared(self, sample: Sample, columns: str, seed: int) -> Candidate:
         """The linear machine, unless kernels at landmarks lose less by more than two standard errors."""
-        candidates = [self.linear, Candidate("newton")]
+        candidates = [_LINEAR, Candidate("newton")]
         n_classes = 0 if sample.classes is None else len(sample.classes)
         made = [self._made(one, n_classes).set_params(random_state=seed) for one in candidates]
         losses = [sample.losses(one) for one in made]
@@ -391,11 +392,12 @@ class AbstractKernelMachine(AbstractEstimator):
 class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
     """The classifier that suits the data: the package chooses the algorithm and says which and why.
 
-    Rows of up to 1,024 columns get exact machines in cells (:class:`~distkern.CellClassifier`), sparse rows
-    of 16,384 columns or more a linear machine (:class:`~distkern.PegasosClassifier`); between them a trial on
-    a sample of the rows decides between that and kernels at landmarks (:class:`~distkern.NewtonClassifier`).
-    What does not fit ``memory_limit`` gives way to smaller cells, to a search on fewer rows, to SVRG or to
-    DSG. The choice depends on the data, the seed and the limit alone.
+    A sample of rows of up to 1,024 columns decides between a linear machine, kernels at landmarks (both
+    :class:`~distkern.NewtonClassifier`) and exact machines in cells (:class:`~distkern.CellClassifier`), by
+    log loss on rows that are held out; see :func:`distkern.search.ladder.climb`. With more columns it decides
+    between the first two, and sparse rows of 16,384 columns or more get the linear one. What does not fit
+    ``memory_limit`` gives way to smaller cells, to a search on fewer rows, to SVRG or to DSG. The choice
+    depends on the data, the seed and the limit alone.
 
     Examples
     --------
@@ -414,7 +416,6 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
         "threshold": THRESHOLD,
         "random_state": RANDOM_STATE,
     }
-    linear = Candidate("pegasos")
 
     def _chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
         found: Callable[[Floats], NDArray[np.float64]] | None = self.machine_._chances()
@@ -422,10 +423,7 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
 
 
 class KernelRegressor(AbstractKernelMachine, AbstractRegressor):
-    """The regressor that suits the data, see :class:`KernelClassifier`; the linear one is
-    :class:`~distkern.SVRGRegressor` over the columns.
-    """
+    """The regressor that suits the data, see :class:`KernelClassifier`."""
 
     name = "auto_regressor"
     hyperparameters: ClassVar = {**CHOICE, "random_state": RANDOM_STATE}
-    linear = Candidate("svrg", {"features": "linear"})

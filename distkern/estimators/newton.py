@@ -22,6 +22,8 @@ from distkern.solvers.hyperparameters import a_loss, hyperparameters_of
 from distkern.solvers.newton import Newton
 
 _SPOKEN = "conjugate gradients over passes"
+#: features of matrices where nothing limits memory: more are 512 MiB each, and a factorisation of minutes
+_MOST_OF_MATRICES = 8192
 
 
 class AbstractNewton(AbstractExplicitEstimator):
@@ -39,7 +41,8 @@ class AbstractNewton(AbstractExplicitEstimator):
         if chosen is solver:
             return solver, problem
         size = chosen.expected_size(problem)
-        note = f"matrices of {size:,} features do not fit the memory limit: {_SPOKEN} (hessian=products)"
+        why = "are large" if self.value("memory_limit") is None else "do not fit the memory limit"
+        note = f"matrices of {size:,} features {why}: {_SPOKEN} (hessian=products)"
         return chosen, replace(problem, notes=(*problem.notes, note))
 
     def stored_params(self) -> dict[str, Any]:
@@ -60,13 +63,17 @@ class AbstractNewton(AbstractExplicitEstimator):
 
 
 def that_fits(solver: Newton, problem: Problem) -> Newton:
-    """With products where matrices do not fit a process that does everything.
+    """With products where matrices do not fit a process that does everything, or are of more than 8,192
+    features, where nothing limits them.
 
     If neither does, it is a worker that has to fit, and what the driver makes itself.
     """
     limit = solver.memory_limit
-    if solver.hessian != "auto" or limit is None or solver.features.needs_matrix:
+    if solver.hessian != "auto" or solver.features.needs_matrix:
         return solver
+    if limit is None:
+        is_large = solver.expected_size(problem) > _MOST_OF_MATRICES
+        return replace(solver, hessian="products") if is_large else solver
     extent = Extent(problem.block_rows, problem.row_bytes)
     ways = (solver, replace(solver, hessian="products"))
     for kind in ("synchronous", "distributed"):

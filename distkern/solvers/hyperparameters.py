@@ -93,7 +93,7 @@ PROBABILITY = Parameter(
     True, (FLAG,), "whether probabilities of classes are fitted, on rows that are held out of some cells"
 )
 #: the algorithms that may be chosen for the data
-CHOOSABLE = ("cells", "newton", "pegasos", "svrg", "dsg")
+CHOOSABLE = ("cells", "newton", "svrg", "dsg")
 #: of the machine that is chosen for the data, beside a class_weight and a random_state
 CHOICE = {
     "search": Parameter(

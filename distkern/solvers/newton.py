@@ -113,7 +113,7 @@ class Newton(AbstractExplicit[NewtonState]):
         "auto",
         Words("auto", "matrix", "products"),
         help="matrix: Gram matrices; products: conjugate gradients, whose every step is a pass; auto: "
-        "products where matrices do not fit memory_limit",
+        "products where matrices do not fit memory_limit, or are of more than 8192 features without one",
         features=tuple(name for name in feature_names() if not find_features(name).needs_matrix),
     )
     memory_limit: int | None = parameter(
