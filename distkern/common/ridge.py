@@ -95,8 +95,11 @@ def solve_ridge_iteratively(kernel: Floats, targets: Array, ridge: float) -> Flo
     from scipy.linalg import cho_factor, cho_solve
 
     if len(kernel) <= _FEW:
-        matrix = kernel + kernel.dtype.type(ridge) * np.eye(len(kernel), dtype=kernel.dtype)
-        return np.asarray(cho_solve(cho_factor(matrix, overwrite_a=True), targets.astype(kernel.dtype)))
+        matrix = kernel.copy()
+        matrix[np.diag_indices(len(matrix))] += kernel.dtype.type(ridge)
+        whole = _factor(matrix)
+        if whole is not None:
+            return _solved(whole, targets.astype(kernel.dtype, order="F"))
     columns = kernel[:, :_CENTRES]
     exact = columns.astype(np.float64)
     own, gram = exact[:_CENTRES].copy(), exact.T @ exact
@@ -131,10 +134,9 @@ def solve_ridge_iteratively(kernel: Floats, targets: Array, ridge: float) -> Flo
 
 def iterating_bytes(n_rows: int, n_outputs: int) -> int:
     """What :func:`solve_ridge_iteratively` takes beside a kernel in single precision."""
-    if n_rows <= _FEW:
-        return 8 * n_rows**2 + 8 * n_rows * n_outputs
     n_centres = min(n_rows, _CENTRES)
-    return max(8 * n_centres * (n_rows + 2 * n_centres), 8 * n_centres**2 + 32 * n_rows * n_outputs)
+    steps = max(8 * n_centres * (n_rows + 2 * n_centres), 8 * n_centres**2 + 32 * n_rows * n_outputs)
+    return max(steps, 4 * n_rows**2 + 8 * n_rows * n_outputs) if n_rows <= _FEW else steps
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:

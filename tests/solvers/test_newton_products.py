@@ -224,7 +224,11 @@ def test_what_fits_the_limit_decides(path):
         assert subject.takes_products == (model.hessian_ == "products") == bool(problem.notes)
         return model.hessian_, problem.notes
 
-    assert chosen(n_features=30_000) == ("matrix", ())
+    assert chosen(n_features=8000) == ("matrix", ())
+    assert chosen(n_features=30_000) == (
+        "products",
+        ("matrices of 30,000 features are large: conjugate gradients over passes (hessian=products)",),
+    )
     assert chosen(n_features=2048, memory_limit=2**29) == ("matrix", ())
     assert chosen(n_features=256, memory_limit=200 * 2**20) == ("matrix", ())
     hessian, (note,) = chosen(n_features=30_000, memory_limit=2**29)
