@@ -145,7 +145,8 @@ class AbstractKernelMachine(AbstractEstimator):
     def _chosen(self, data: TrainingData, *, has_test: bool) -> Candidate:
         """What the shape of the rows, a ladder of trials on a sample of them, and the memory limit decide."""
         source = data.source
-        columns = f"of {source.n_features:,} {'sparse' if source.is_sparse else 'dense'} columns"
+        many = "column" if source.n_features == 1 else "columns"
+        columns = f"of {source.n_features:,} {'sparse' if source.is_sparse else 'dense'} {many}"
         if source.is_sparse and source.n_features >= _WIDE:
             first = replace(_LINEAR, because=columns)
         elif self.value("search") is None:
@@ -225,7 +226,8 @@ class AbstractKernelMachine(AbstractEstimator):
         else:
             sample = Sample.of(source, data.classes, seed, data.class_totals / data.class_totals.sum())
         if not sample.tells:
-            return Candidate("newton", {}, f"{columns}, and too few rows to choose by")
+            of_class = "" if self.task == "regression" else " of each class"
+            return Candidate("newton", {}, f"{columns}, and too few different rows{of_class} to choose by")
         if source.n_features > _NARROW:
             return self._compared(sample, columns, seed)
         weights = None if self.task == "regression" else self._class_weights(data)

@@ -202,7 +202,7 @@ def test_too_few_rows_for_a_trial_get_kernels_at_all_of_them():
     X, score = wide("round", 40)
     assert chosen(KernelClassifier(random_state=0), X, (score > 0).astype(int)) == (
         "newton",
-        "of 1,100 dense columns, and too few rows to choose by",
+        "of 1,100 dense columns, and too few different rows of each class to choose by",
     )
 
 
