@@ -63,7 +63,7 @@ class Cost:
     entries_per_task: float = 0.0
 
     def waiting_bytes(self, n_results: int) -> int:
-        """Of so many results of tasks."""
+        """Bytes of ``n_results`` results of tasks; where results are joined, at most those of all tasks."""
         apart = n_results * self.result_bytes
         return apart if self.total_result_bytes is None else min(apart, self.total_result_bytes)
 

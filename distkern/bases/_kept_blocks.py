@@ -53,7 +53,7 @@ class KeptBlocks:
 
     @property
     def nbytes(self) -> int:
-        """Of all that are kept."""
+        """Bytes of all blocks that are kept."""
         return int(self._blocks.total_weight)
 
     def __len__(self) -> int:

@@ -61,7 +61,7 @@ class Coordinates:
 
 
 class KernelCoordinates(Coordinates):
-    """Of kernels at landmarks, by a Cholesky factor K_PP = L L' with pivots (Higham 1990).
+    """Coordinates of kernels at landmarks, by a Cholesky factor K_PP = L L' with pivots (Higham 1990).
 
     Landmarks P are those that no combination of others is up to rounding; the rest have coefficients 0. With
     the first q of them, as many as it takes to see the last ones, the functions are

@@ -67,7 +67,7 @@ class GatheredGram:
 
     @staticmethod
     def bytes_of(size: int, itemsize: int) -> int:
-        """Of one with its gathered rows, of its total, and of that in the dtype of the values."""
+        """Bytes of the sum and its gathered rows, of its total, and of that in the dtype of the values."""
         return (16 + 2 * itemsize) * size**2 + GRAM_ROWS * size * itemsize
 
     def add(self, values: Floats, weights: Floats | None) -> None:

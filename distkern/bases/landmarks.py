@@ -96,7 +96,7 @@ class LandmarkBasis(AbstractBasis):
 
 
 class KernelSpan(LandmarkBasis):
-    """The same functions, whose combinations have the norm of the kernel's space: M = k(C, C).
+    """phi_k(x) = k(x, c_k), whose combinations have the norm of the kernel's space: M = k(C, C).
 
     Models over :class:`~distkern.bases.nystroem.NystroemBasis` are these, with other coefficients: there M is
     I, and every row's values cost r^2 operations more.

@@ -16,7 +16,7 @@ from distkern.common.types import Floats
 
 @dataclass(frozen=True)
 class PlacedSizes:
-    """Of a basis in places.
+    """Sizes of a basis that lies in places, for the planner.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class PlacedSizes:
 
     @property
     def row_bytes(self) -> int:
-        """Of the coordinates of a row and its number."""
+        """Bytes of the coordinates of a row and of its number."""
         return self.n_coordinates * self.dtype.itemsize + 8
 
 

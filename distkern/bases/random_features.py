@@ -284,7 +284,7 @@ class RandomFeatureBasis(AbstractBasis):
     def columns(self, features: Rows, columns: Indices) -> Floats:
         """Single features, (n_columns, n_rows), in the order of ``columns``.
 
-        Of a block that is not kept only the draws behind them are made, where the sampler can.
+        For a block that is not kept only the draws behind them are made, where the sampler can.
         """
         numbers = np.asarray(columns)
         values = np.empty((numbers.size, features.shape[0]), dtype=self.dtype)

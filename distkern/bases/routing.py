@@ -77,7 +77,7 @@ class Found:
 
 
 def combining_cost(basis: AbstractBasis, row_numbers: int, n_rows: int, n_outputs: int) -> Cost:
-    """Of combining a basis at the rows of a block, which may be prepared for that."""
+    """Cost of combining a basis at the rows of a block, which may be prepared for that."""
     return Cost(
         workspace_bytes=basis.combining_bytes(row_numbers) + 4 * n_rows * row_numbers,
         process_bytes=basis.process_bytes,

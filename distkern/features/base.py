@@ -62,17 +62,17 @@ class Footprint:
 
     @property
     def cheap_flops_per_row(self) -> float:
-        """Of what gradients are made of."""
+        """Operations of making a row's values for gradients: all but ``factor_flops_per_row``."""
         return self.flops_per_row - self.factor_flops_per_row
 
     @property
     def tile_bytes(self) -> int:
-        """Of a tile of values, in a thread."""
+        """Bytes of a tile of values and of what making it takes, in a thread."""
         return self.tile_rows * self.row_bytes
 
     @property
     def summing_bytes(self) -> int:
-        """Of a tile whose values are only summed."""
+        """Bytes of a tile whose values are only summed, in a thread."""
         return self.tile_rows * self.summed_row_bytes
 
 
@@ -133,11 +133,11 @@ class AbstractFeatures(Declared, ABC):
         return 0
 
     def with_constant(self) -> Self:
-        """The same with a constant feature, where no combination of the features is about constant."""
+        """These features and a constant one, where no combination of the features is about constant."""
         return self
 
     def spanning(self) -> Self:
-        """The same models, with the same norm, over the functions of which a row's values cost least."""
+        """Features of the same models, with the same norm, whose values at a row cost least."""
         return self
 
     def in_blocks(self, width: int) -> Self:
@@ -149,7 +149,7 @@ class AbstractFeatures(Declared, ABC):
         return Coordinates(basis)
 
     def with_exact_sums(self) -> Self:
-        """The same with sums whose bits do not depend on the form of the rows, where there are such."""
+        """These features with sums whose bits do not depend on the form of the rows, where there are such."""
         return self
 
 

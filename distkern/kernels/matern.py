@@ -56,7 +56,7 @@ class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
         return math.sqrt(2.0) / width
 
     def _coefficients(self) -> list[float]:
-        """Of the polynomial in s, highest power first."""
+        """Coefficients of the polynomial in s, highest power first."""
         p = int(self.smoothness - 0.5)
         first = math.factorial(p) / math.factorial(2 * p)
         return [

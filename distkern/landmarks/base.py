@@ -122,7 +122,7 @@ def stack(first: Rows, second: Rows) -> Rows:
 
 
 def rows_cost(layout: Layout, n_rows: int) -> Cost:
-    """Of a pass that picks so many rows: what one task has found, the others have not."""
+    """Cost of a pass that picks ``n_rows`` rows: what one task has found, the others have not."""
     n_bytes = n_rows * layout.row_bytes
     return Cost(result_bytes=n_bytes, total_result_bytes=n_bytes)
 

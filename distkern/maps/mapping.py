@@ -148,7 +148,7 @@ def pulled_targets(targets: NDArray[Any], n_classes: int) -> Array:
 
 
 def map_bytes(choice: MapChoice, n_features: int) -> int:
-    """Of a map."""
+    """Bytes of a map of rows with ``n_features`` columns."""
     rows = 4 + N_QUANTILES * choice.has_quantiles + (n_features if choice.is_full else 1)
     return 8 * n_features * rows
 

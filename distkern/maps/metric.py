@@ -173,7 +173,7 @@ class _Distances:
         self._rows, self._squares = rows, np.einsum("ij,ij->i", rows, rows)
 
     def of(self, tile: slice, others: slice) -> Floats:
-        """Of some rows from some others, (n_some, n_others)."""
+        """Distances of the rows of ``tile`` from those of ``others``, (n_tile, n_others)."""
         shape = len(self._squares[tile]), len(self._squares[others])
         products = scratch("products", shape, np.float64)
         matmul(-2.0 * self._rows[tile], self._rows[others].T, into=products)
@@ -194,7 +194,10 @@ class _Distances:
         return apply(np.exp, found, into=found)
 
     def median(self) -> float:
-        """Of pairs (i, n/2 + i) of rows in random order; of those that are not 0 if most are, 1 if all."""
+        """Median distance of pairs (i, n/2 + i) of rows in random order.
+
+        If most distances are 0 it is the median of the others, and if all are 0 it is 1.
+        """
         half = len(self._rows) // 2
         apart = self._rows[:half] - self._rows[half : 2 * half]
         found = np.sqrt(np.einsum("ij,ij->i", apart, apart))

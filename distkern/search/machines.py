@@ -73,7 +73,7 @@ class Rows:
         return len(self.features)
 
     def losses(self, values: Array) -> Array:
-        """Of predictions (n, k), a proper score of each row, (n,): its log loss or its squared error."""
+        """A proper score of each row, (n,), for predictions (n, k): its log loss or its squared error."""
         if self.codes is None:
             return np.asarray(self.weights * np.square(values - self.targets).sum(axis=1))
         return log_losses(values, self.codes, self.weights)
@@ -116,7 +116,7 @@ def over_centres(
 def over_all_rows(
     kernel: AbstractTileKernel, ridges: Sequence[float], learned: Rows, asked: Rows
 ) -> Iterator[Array]:
-    """The same with every row that is learned from as a centre, and a constant."""
+    """Losses (n_asked,) for each ridge of f = sum_j a_j k(x_j, .) + b over all rows that are learned from."""
     if not learned.weights.all():
         learned = learned.part(np.flatnonzero(learned.weights))
     exact = learned.features.astype(np.float64)
@@ -136,7 +136,7 @@ def over_all_rows(
 
 
 def linear(ridges: Sequence[float], learned: Rows, asked: Rows) -> Iterator[Array]:
-    """The same of f = w' x + b over the features as they are, |f|^2 = |w|^2."""
+    """Losses (n_asked,) for each ridge of f = w' x + b over the features as they are, |f|^2 = |w|^2."""
     from scipy.linalg import cho_factor, cho_solve
 
     mean = np.average(learned.features, axis=0, weights=learned.weights)

@@ -62,7 +62,7 @@ class CoresetProblem:
 
     @property
     def radius(self) -> float:
-        """Of a ball that holds each output's optimum: sqrt(2 lam max(-z l'))."""
+        """Radius of a ball that holds each output's optimum: sqrt(2 lam max(-z l'))."""
         return math.sqrt(2.0 * self.margin_loss.norm_bound * self.lam)
 
     def begin(self, problem: Problem) -> Steps[tuple[Rows, float]]:
@@ -161,7 +161,7 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
         return snapshot_pass(problem, model, footprint)
 
     def operand(self, model: Model, columns: Floats) -> PieceOperand:
-        """Of the rows of a stage."""
+        """What the rows of a stage are prepared with: basis, risk and ``columns`` (r, n_columns)."""
         return PieceOperand(model.basis, model.risk, columns)
 
     # -- passes

@@ -132,7 +132,7 @@ def low_enough(
     """The first point in a direction that is as much lower as its length promises; None if there is none.
 
     The whole length is tried first, then the minimum of the cubic through the values and slopes at both ends.
-    Of several outputs that hang together by nothing (``apart``) those go on less far that went too far, to
+    Where several outputs hang together by nothing (``apart``), those that went too far go on less far, to
     where the line through both slopes is 0.
     """
     slopes = _inner_of_outputs(start.gradient, direction)

@@ -222,7 +222,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return replace(state, center=state.center + state.target_scale * shifts)
 
     def scoring_cost(self, problem: Problem) -> Cost:
-        """Of predicting a block of which all or some rows are drawn."""
+        """Cost of predicting a block of which all or some rows are drawn."""
         cost = pass_cost(problem, footprint_of_random(problem, self.basis(problem, 1.0)), 1)
         row = problem.row_numbers * problem.dtype.itemsize + 64 * self.risk.n_outputs
         return replace(cost, workspace_bytes=cost.workspace_bytes + problem.most_rows * row)

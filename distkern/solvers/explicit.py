@@ -108,7 +108,7 @@ def gradient_pass(
 def sampled_gradient_pass(
     problem: Problem, model: Model | None, footprint: Footprint, sample: Sample
 ) -> Reduce[Sums]:
-    """The same of a sample's rows."""
+    """The losses, the errors and the gradient over the rows of a sample."""
     cost, rows = pass_cost(problem, footprint, 2), sample.rows_per_block
     share = min(1.0, rows / problem.most_rows)
     return Reduce(
@@ -143,7 +143,7 @@ def held_out_pass(problem: Problem, model: Model | None, footprint: Footprint) -
 
 
 def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:
-    """Of a pass in which the features are multiplied or summed ``uses`` times."""
+    """Cost of a pass in which the features are multiplied or summed ``uses`` times."""
     size, itemsize, outputs = footprint.size, problem.dtype.itemsize, problem.n_outputs
     # where a tile of all features is too large they are made for every use
     times = max(1, uses) if tile_is_large(size, itemsize) else max(1, uses // 2)

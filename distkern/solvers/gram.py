@@ -154,7 +154,7 @@ class Grams:
         return found
 
     def cost(self, problem: Problem, footprint: Footprint) -> Cost:
-        """Of each pass; of the largest where they differ."""
+        """Cost of each pass, or of the largest where they differ."""
         size, itemsize, outputs = footprint.size, problem.dtype.itemsize, problem.n_outputs
         strips = self.strips(size)
         areas = [

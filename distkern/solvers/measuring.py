@@ -73,7 +73,7 @@ class Sums:
 
     @classmethod
     def none(cls, risk: Risk) -> Sums:
-        """Of no rows, without a gradient."""
+        """The sums over no rows, without a gradient."""
         return cls(0.0, np.zeros(risk.n_errors), 0.0, 0)
 
     @staticmethod
@@ -137,7 +137,7 @@ class _Strips:
 
     @property
     def sums(self) -> Sums:
-        """Of all rows, when the slopes of all have been asked for."""
+        """The sums over all rows of the block, once the slopes of all have been asked for."""
         self._close()
         return self._sums
 
@@ -269,7 +269,10 @@ def measured(
 def figures_of(
     problem: Problem, sums: Sums, held_out: Reduce[Sums], regulariser: float, strength: float = 1.0
 ) -> Steps[Figures]:
-    """The same of training rows whose sums are known."""
+    """Figures of a model whose sums over the training rows are known; held-out rows, if any, take a pass.
+
+    The objective is ``regulariser`` + ``strength`` times the mean loss.
+    """
     errors = [sums.mean_errors]
     if problem.has_test:
         test: Sums = yield held_out

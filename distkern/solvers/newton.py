@@ -85,7 +85,7 @@ class Newton(AbstractExplicit[NewtonState]):
 
     At w = 0 losses of classes are bent alike for every output and row, and of losses of real targets the
     bound of l'' is taken there, so the first stage makes one matrix, later ones make k. For the square loss
-    that of all rows is the Hessian everywhere, and its step ends at the minimum, up to rounding. Of losses
+    that of all rows is the Hessian everywhere, and its step ends at the minimum, up to rounding. For losses
     whose outputs hang together (softmax) the blocks H_j are taken, times k / (k - 1).
 
     With products instead of matrices a stage is a truncated Newton step: conjugate gradients from w on, each

@@ -75,7 +75,7 @@ def piece_rows(size: int, itemsize: int) -> int:
 
 
 def stream_cost(problem: Problem, footprint: Footprint, *, n_columns: int) -> Cost:
-    """Of a stream of kernel rows into a sequential loop that takes O(r) a step for each output."""
+    """Cost of a stream of kernel rows into a sequential loop that takes O(r) a step for each output."""
     size, itemsize = footprint.size, problem.dtype.itemsize
     prepared_row = size * itemsize + 8 + (n_columns + problem.n_outputs) * itemsize + 8
     return Cost(

@@ -61,7 +61,7 @@ class Counts:
 
     @staticmethod
     def add(first: Counts, second: Counts) -> Counts:
-        """Of the rows of both."""
+        """The counts over the rows of both."""
         return Counts(first.masses + second.masses, np.maximum(first.largest, second.largest))
 
     def quantile(self, output: int, level: float) -> float:
@@ -84,10 +84,10 @@ def quantiles_of_scores(
 ) -> Steps[Array]:
     """The quantile ``levels[j]`` of the weighted scores of output j, (k,).
 
-    Of up to 2^14 training rows they are exact. Of more, about so many rows are drawn from all blocks; unless
-    that is all (``sampled``), a second pass, over all rows, counts them in 4096 bins within 6 standard errors
-    of the sample's quantile. A quantile is then the largest score of its bin, which holds about 10^-5 of the
-    rows, or a single score that many rows share.
+    Quantiles of up to 2^14 training rows are exact. From more rows about so many are drawn from all blocks;
+    unless that is all (``sampled``), a second pass, over all rows, counts them in 4096 bins within 6 standard
+    errors of the sample's quantile. A quantile is then the largest score of its bin, which holds about 10^-5
+    of the rows, or a single score that many rows share.
 
     Parameters
     ----------

@@ -204,7 +204,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         )
 
     def _passes(self, problem: Problem) -> int:
-        """Of a stage."""
+        """Number of passes over the rows in a stage."""
         return int(np.clip(round(_STEPS / problem.n_rows), self.least_passes, _MOST_PASSES))
 
     def first_size(self, problem: Problem, landmarks: Rows, gamma: float) -> int:
@@ -262,7 +262,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         return passes
 
     def _numbers(self, problem: Problem, footprint: Footprint) -> int:
-        """Of a row's features."""
+        """How many numbers a row's features take up."""
         return self.choice(problem).prepared_numbers(problem, footprint.size)
 
     def _piece_rows(self, problem: Problem, footprint: Footprint) -> int:

@@ -47,7 +47,7 @@ def held_out_pass(problem: Problem, model: Model | None, footprint: Footprint) -
 
 
 def pass_cost(problem: Problem, footprint: Footprint) -> Cost:
-    """Of a pass that evaluates the kernel at the landmarks at every row."""
+    """Cost of a pass that evaluates the kernel at the landmarks at every row."""
     size, outputs = footprint.size, problem.n_outputs
     return Cost(
         workspace_bytes=footprint.tile_bytes

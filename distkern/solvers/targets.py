@@ -45,7 +45,7 @@ class TargetSummary:
 
     @staticmethod
     def of(targets: Array, weights: Array) -> TargetSummary:
-        """Of some targets, whose weights are not zero."""
+        """The summary of targets (n,) with weights (n,), none of which is zero."""
         if not len(targets):
             return TargetSummary(0.0, 0.0, 0.0, math.inf, -math.inf, targets, weights)
         weight, first = float(weights.sum()), float(targets[0])
@@ -65,7 +65,7 @@ class TargetSummary:
 
     @staticmethod
     def add(first: TargetSummary, second: TargetSummary) -> TargetSummary:
-        """Of the targets of both (Chan et al. 1979 for the moments)."""
+        """The summary of the targets of both summaries (Chan et al. 1979 for the moments)."""
         if not (first.weight and second.weight):
             return first if first.weight else second
         weight, apart = first.weight + second.weight, second.mean - first.mean
@@ -136,7 +136,7 @@ class TargetScale:
 
     @classmethod
     def none(cls, n_outputs: int) -> TargetScale:
-        """Of targets that are taken as they are."""
+        """The scale of targets that are taken as they are: centre 0 and scale 1."""
         return cls(np.zeros(n_outputs), 1.0, np.full(2, math.nan))
 
 
@@ -145,8 +145,8 @@ def target_scale(problem: Problem, risk: Risk) -> Steps[TargetScale]:
 
     The square loss is centred at the mean and scaled by the standard deviation, others at the quantiles that
     minimise them (the median) and by the spread between deciles 1 and 9, divided by that of a normal
-    distribution of variance 1. Of targets of which eight in ten are equal the standard deviation is taken, of
-    constant ones their modulus, or 1.
+    distribution of variance 1. Where eight in ten targets are equal the standard deviation is taken, and
+    where all are equal their modulus, or 1 if that is 0.
 
     Raises
     ------

@@ -48,7 +48,7 @@ class Cut:
 
     @property
     def loss(self) -> AbstractDualLoss:
-        """Of the machines."""
+        """The loss of the cells' machines, which are solved in its dual."""
         assert isinstance(self.risk.loss, AbstractDualLoss)
         return self.risk.loss
 

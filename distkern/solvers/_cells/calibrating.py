@@ -57,8 +57,8 @@ class Sigmoids:
 
         The power has the largest likelihood after that (Guo et al. 2017).
 
-        Of a class of N of the rows' weight the targets are (N + 1) / (N + 2) and 1 / (N' + 2) for the N' of
-        the others, not 1 and 0, so that the lines stay finite where no row is on the wrong side.
+        Where rows of weight N are of a class and rows of weight N' are not, the targets are (N + 1) / (N + 2)
+        and 1 / (N' + 2), not 1 and 0, so that the lines stay finite where no row is on the wrong side.
 
         Parameters
         ----------

@@ -202,7 +202,7 @@ def _left(worst: float, before: float, tolerance: float) -> float:
 
 
 def _newton_work(rows: RowConjugates, dual: Array) -> float:
-    """Of Newton's method, in multiplications of a sweep: it factorises what is within its bounds."""
+    """Work of Newton's method, in multiplications of a sweep: it factorises what is within its bounds."""
     free = (dual != 0) & (dual < rows.above) & (dual > -rows.below)
     return _USUAL_STEPS * float(np.count_nonzero(free)) ** 3 / (3.0 * _FASTER)
 

@@ -75,7 +75,7 @@ class Layout(Sizes):
     """The passes of a run of these sizes."""
 
     def tree(self, coordinates: Floats, key: int) -> Tree:
-        """Of the sample: the buckets are made of its leaves."""
+        """The tree that is cut from the sample's coordinates, of whose leaves the buckets are made."""
         overlap = Overlap(self.overlap, self.cell_rows * len(coordinates) / self.problem.n_rows)
         return Tree.fit(coordinates, self.leaf_sample, self.problem.seed, key, 0, overlap=overlap)
 

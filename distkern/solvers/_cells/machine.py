@@ -112,7 +112,7 @@ def solve_cell(
     Notes
     -----
     Equal rows count as one. The square loss is predicted in double precision where coefficients are large,
-    other losses where they are solved in it. Of other losses than the square one: where equal rows have
+    other losses where they are solved in it. For other losses than the square one: where equal rows have
     different targets and cost more than 10^4 together, they are taken to cost that much there, for only the
     ratio of their costs counts, and more would lose digits.
 

@@ -103,7 +103,7 @@ class Sizes:
 
     @property
     def row_bytes(self) -> int:
-        """Of a row as it is moved."""
+        """Bytes of a row as it is moved to its bucket."""
         return 4 * self.problem.n_features + 17
 
     @property
@@ -119,11 +119,11 @@ class Sizes:
         return LEAVES * share if share > 1.0 else 1.0
 
     def depth(self, n_parts: float) -> float:
-        """Of a tree whose leaves have that share of the rows, where each half also has its neighbours."""
+        """Depth of a tree whose leaves have 1 / ``n_parts`` of the rows; each half also has neighbours."""
         return self._cuts(n_parts)[0]
 
     def copies(self, n_parts: float) -> float:
-        """Of a row, on average, in the leaves of that tree."""
+        """Average number of copies of a row in a tree whose leaves have 1 / ``n_parts`` of the rows."""
         return self._cuts(n_parts)[1]
 
     def _cuts(self, n_parts: float) -> tuple[float, float]:
@@ -145,22 +145,22 @@ class Sizes:
 
     @property
     def leaf_copies(self) -> float:
-        """Of a row in the leaves of the sample's tree, which has twice as many at most."""
+        """Average number of copies of a row in the sample's tree, with 2 ``leaf_share`` leaves, its most."""
         return self.copies(2 * self.leaf_share) if self.leaf_share > 1.0 else 1.0
 
     @property
     def most_leaves(self) -> int:
-        """Of the tree that is cut from the sample."""
+        """Number of leaves, at most, of the tree that is cut from the sample."""
         return 2 * 2 ** math.ceil(self.depth(self.leaf_share)) if self.leaf_share > 1.0 else 1
 
     @property
     def map_bytes(self) -> int:
-        """Of a map."""
+        """Bytes of the largest map that may be fitted."""
         return max(map_bytes(choice, self.problem.n_features) for choice in self.maps)
 
     @property
     def places_bytes(self) -> int:
-        """Of a map and the tree."""
+        """Bytes of a map and of the tree that places its rows."""
         return self.map_bytes + self.most_leaves * (4 * self.problem.n_features + 32)
 
     @property
@@ -178,9 +178,9 @@ class Sizes:
     def is_tuned(self) -> bool:
         """Whether the best settings are tried on whole cells: where the sample is less than most of the rows.
 
-        Of 10,000 rows, of which the sample has 9,216, that was two thirds of a run, and of eight data sets
-        gained something on three: a point on covtype's 7 classes, R2 .985 to .995 and .819 to .822. Of the
-        16,512 rows of cadata it takes 1 to 2 % off the root mean squared error.
+        With 10,000 rows, of which the sample has 9,216, that was two thirds of a run, and of eight data sets
+        gained something on three: a point on covtype's 7 classes, R2 .985 to .995 and .819 to .822. With
+        the 16,512 rows of cadata it takes 1 to 2 % off the root mean squared error.
         """
         return self.searched is not None and self.problem.n_rows > _TUNED_FROM * self.sample_rows
 
@@ -213,7 +213,7 @@ class Sizes:
 
     @property
     def tuned_rows(self) -> int:
-        """Of a cell on which settings are tried, at most: smaller ones have the same rows near each other."""
+        """Most rows of a cell that settings are tried on: smaller ones have the same rows near each other."""
         return min(self.cell_rows, self._fewer(METRIC_ROWS))
 
     @property
@@ -228,7 +228,7 @@ class Sizes:
 
     @property
     def machine_bytes(self) -> int:
-        """Of a bucket's machines, if every row has a coefficient."""
+        """Bytes of a bucket's machines, if every row has a coefficient."""
         d, k = self.problem.n_features, self.problem.n_outputs
         return (
             self.bucket_rows * (4 * d + (8 if self.is_double else 4) * k)

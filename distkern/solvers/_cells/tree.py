@@ -41,7 +41,7 @@ class Overlap:
     cell_rows: float
 
     def of(self, n_rows: float) -> float:
-        """Of a part of so many rows."""
+        """The share of a part's ``n_rows`` rows that are neighbours of the other side of its border."""
         return self.share * math.pow(min(1.0, 2.0 * self.cell_rows / n_rows), 1.0 / _DIMENSIONS)
 
 
@@ -220,7 +220,7 @@ def _margin(beyond: NDArray[np.float32], overlap: float) -> np.float32:
 
 
 def _direction(rows: Floats, part: NDArray[np.intp], generator: np.random.Generator) -> NDArray[np.float32]:
-    """Of the largest variance, nearly: power iteration on some of the rows, (d,)."""
+    """The direction (d,) of nearly the largest variance, by power iteration on some of a part's rows."""
     some = rows[part[:: -(-len(part) // _DIRECTION_ROWS)]].astype(np.float64)
     some -= some.mean(axis=0)
     direction = np.asarray(generator.standard_normal(rows.shape[1]))

@@ -47,7 +47,7 @@ class Posterior:
 
     @classmethod
     def of(cls, matrix: Array, targets: Array, weights: Array) -> Posterior:
-        """Of a matrix K of kernel values, targets (n_rows,) and how often each row counts."""
+        """The posterior for a matrix K of kernel values, targets (n_rows,) and how often each row counts."""
         # those who ask for the names of algorithms do not wait for it
         from scipy.linalg import eigh
 
@@ -68,7 +68,7 @@ class Posterior:
         return -0.5 * (n / variance * residual + determinant + n * math.log(2 * math.pi))
 
     def best_noise(self) -> float:
-        """Of the largest evidence, from 0.001 to 3."""
+        """The noise s from 0.001 to 3 at which the evidence is largest."""
         from scipy.optimize import minimize_scalar
 
         tried = np.geomspace(*_NOISES, 60)
@@ -90,7 +90,7 @@ def gamma_of_evidence(
     closer to. Tried are the width of "scale" and some with divisors from 1/2 to 4, a factor of sqrt(2) apart,
     each with the noise that suits it best unless that is given; the eigenvectors of K serve for all noises.
     A row that weighs w counts as w equal ones, of which K' = W^1/2 K W^1/2 and W^1/2 y are left.
-    Of sparse rows, which may have too many columns for it, it is that of "scale".
+    For sparse rows, which may have too many columns for it, gamma is that of "scale".
     """
     gamma = yield from _scale(kernel).choose_gamma(problem)
     if problem.is_sparse:

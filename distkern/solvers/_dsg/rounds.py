@@ -177,13 +177,13 @@ def _values(look: _Look) -> NDArray[np.float64]:
 
 
 def answer_bytes(basis: RandomFeatureBasis, n_outputs: int, n_candidates: int, gram: bool) -> int:
-    """Of the answer for a part of a batch: sums of each candidate and perhaps a Gram matrix."""
+    """Bytes of the answer for a part of a batch: sums of each candidate and perhaps a Gram matrix."""
     width = basis.block_size
     return width * (8 * n_outputs * n_candidates + basis.dtype.itemsize * width * gram) + 512
 
 
 def sums_bytes(basis: RandomFeatureBasis, row_numbers: int, gram: bool) -> int:
-    """Of a tile of a block's features and of the sums over them that are under way."""
+    """Bytes of a tile of a block's features and of the Gram matrix, if any, that is summed over tiles."""
     width, itemsize = basis.block_size, basis.dtype.itemsize
     tile = basis.combining_bytes(row_numbers, rows_of_tile(width, itemsize))
     return tile + gram * GatheredGram.bytes_of(width, itemsize)

@@ -45,7 +45,7 @@ def rows_of(problem: Problem, size: int, n_outputs: int, limit: int | None) -> i
 
 
 def preconditioner_bytes(problem: Problem, footprint: Footprint, n_outputs: int, n_rows: int) -> int:
-    """Of the rows, their products and factors, and of functions where these are made."""
+    """Bytes of the preconditioner: its rows, their products and factors, and the functions being made."""
     panel = _panel(footprint.size)
     # of the functions that are made at a time
     tile = footprint.row_bytes - 2 * (footprint.size - footprint.block_size) * problem.dtype.itemsize

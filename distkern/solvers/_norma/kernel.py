@@ -25,9 +25,9 @@ _ORDER = 8
 
 @dataclass(frozen=True)
 class KernelNORMA(NORMA):
-    """The same steps on f = sum_i c_i k(x_i, .).
+    """Stochastic gradient descent in the kernel's space, on f = sum_i c_i k(x_i, .).
 
-    A step changes the coefficients of the rows of its batch, but for those whose slope is 0. Of more than
+    A step changes the coefficients of the rows of its batch, but for those whose slope is 0. With more than
     ``max_support`` rows those leave the expansion that have not changed for longest, whose coefficients have
     shrunk most (the paper's truncation), after at most 256 rows or a batch. The expansion is known to all
     processes; the groups of rows have their turns in random order, and within a group its blocks and rows.

@@ -85,7 +85,7 @@ def gram_pass(
 
 
 def tiles_bytes(problem: Problem, footprint: Footprint, width: int) -> int:
-    """Of a thread that goes over tiles of ``width`` of the functions, and of the basis."""
+    """Bytes of a thread that goes over tiles of ``width`` of the functions, and of the basis."""
     rows, itemsize = min(problem.most_rows, 1024), problem.dtype.itemsize
     # a tile of a run, the same weighted, and one of the rows in the other precision
     tile = rows * (3 * width + 2 * problem.row_numbers) * itemsize
@@ -93,9 +93,10 @@ def tiles_bytes(problem: Problem, footprint: Footprint, width: int) -> int:
 
 
 def block_solves(grams: BlockGrams, curvature: float, shift: float | Array, *, whole: bool) -> list[Solve]:
-    """Of each block, g -> H^-1 g with H = curvature Z_j' S Z_j + shift I, or its largest eigenvalue times I.
+    """For each block j the map g -> H^-1 g, where H = curvature Z_j' S Z_j + shift I.
 
-    The shift may be another one for each block. The matrices are overwritten.
+    Unless ``whole``, H is the largest eigenvalue of that times I. The shift may be another one for each
+    block. The matrices are overwritten.
     """
     solves: list[Solve] = []
     shifts = np.broadcast_to(shift, len(grams.matrices)).tolist()

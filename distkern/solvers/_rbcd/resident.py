@@ -53,7 +53,7 @@ def total_gradient(answer: Answer) -> Array:
 
 
 def total_sums(answer: Answer) -> Sums:
-    """The same of losses and errors."""
+    """The sum of losses and errors over all groups, from the first to the last."""
     return reduce(Sums.add, cast(tuple[Sums, ...], answer))
 
 

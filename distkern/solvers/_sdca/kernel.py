@@ -34,7 +34,7 @@ _ORDER = 6
 
 @dataclass(frozen=True)
 class KernelSDCA(SDCA):
-    """The same steps on f = sum_i a_i k(x_i, .) / (nu n), which regularises |f|^2 in the kernel's space.
+    """Dual coordinate ascent on f = sum_i a_i k(x_i, .) / (nu n) with the norm |f|^2 of the kernel's space.
 
     A stage is one pass, and of less than 5,462 rows up to 32, so that the gap closes in as many stages. None
     is accelerated: u would keep all rows in the model that ever were in it.

@@ -96,7 +96,7 @@ def _kernel_turn(kernels, predictions, targets, costs, scale, duals, parameters)
 
 @cache
 def kernel_turn_loop(loss: AbstractCoordinateLoss, dtype: np.dtype[Any]) -> Callable[..., float]:
-    """The same of some rows by the matrix of their kernels.
+    """One exact step in the dual variables of each of some rows, by the matrix of their kernels.
 
     The compiled function takes the matrix (n, n), f at the rows (n, k) and targets (n, k), costs (n,),
     1 / (nu n), the dual variables (n, k) and the loss's dual parameters; it changes f and the variables.

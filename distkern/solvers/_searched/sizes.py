@@ -36,7 +36,7 @@ _MOST_TRIAL_BYTES = 64 * _MIB
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of the trials.
+    """The sizes of a search's trials.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Sizes:
         )
 
     def cost(self, problem: Problem) -> Cost:
-        """Of a trial, as an Each."""
+        """Cost of a trial, as a task of an Each."""
         trial = self.problem(problem)
         outlines = outline_of_most(self.solver, self.first, trial, problem)
         costs = [outline.step.cost for outline in outlines]
@@ -118,7 +118,7 @@ def sizes_of(solver: AbstractSearchable[Any], names: Sequence[str], problem: Pro
 def outline_of_most(
     solver: AbstractSearchable[Any], name: str, problem: Problem, whole: Problem
 ) -> list[Outline]:
-    """Of a run on some or all rows of the whole, with the value for a name that takes most work."""
+    """Outlines of a run on some or all rows of ``whole``, with the value of ``name`` that takes most work."""
     choices, share = solver.searched[name], problem.n_rows / whole.n_rows
     values = (choices.otherwise, *choices.tried(whole.n_rows))
     outlines = (
@@ -128,7 +128,7 @@ def outline_of_most(
 
 
 def work_of(outlines: Sequence[Outline], problem: Problem) -> float:
-    """Of passes, rounds and batches over training rows, in operations of products."""
+    """Work of the passes, rounds and batches over training rows, in operations of products."""
     total, block_rows = 0.0, np.asarray(problem.block_rows)
     for outline in outlines:
         step = outline.step
@@ -150,7 +150,7 @@ def work_of(outlines: Sequence[Outline], problem: Problem) -> float:
 
 
 def sample_bytes(problem: Problem, n_rows: int) -> int:
-    """Of so many rows that are learned from, and as many that are held out."""
+    """Bytes of ``n_rows`` rows that are learned from, and of as many that are held out."""
     return 2 * n_rows * (problem.row_bytes + 16)
 
 

@@ -61,7 +61,7 @@ class Searched(AbstractSolver[State]):
 
     @property
     def stages(self) -> int | None:
-        """Of the solver, at most."""
+        """Number of stages of the solver, at most; None where the solver has no such setting."""
         return getattr(self.solver, "stages", None)
 
     def settled(self, state: State) -> Searched[State]:

@@ -90,7 +90,7 @@ class Norms:
 
     @staticmethod
     def join(first: Norms, second: Norms) -> Norms:
-        """Of the rows of both."""
+        """What is known of the rows of both."""
         return Norms(
             max(first.largest, second.largest),
             first.n_zero + second.n_zero,
@@ -128,7 +128,7 @@ class Norms:
 
 
 def measure_norms(block: Block, model: LinearModel) -> Norms:
-    """Of the features of a block; of the model only the basis and who is held out matter."""
+    """What is known of a block's rows before the first round, whatever the coefficients of the model."""
     found = model.basis.row_squares(block.features)
     assert block.targets is not None
     takes_part = ~model.held(block)
@@ -159,7 +159,7 @@ class Mistakes:
 
     @staticmethod
     def add(first: Mistakes, second: Mistakes) -> Mistakes:
-        """Of the rows of both."""
+        """The mistakes among the rows of both."""
         return Mistakes(
             first.active + second.active,
             first.held + second.held,
@@ -184,7 +184,7 @@ class Margins:
 
     @staticmethod
     def add(first: Margins, second: Margins) -> Margins:
-        """Of the rows of both."""
+        """The histograms and mistakes over the rows of both."""
         return Margins(
             first.counts + second.counts,
             first.sums + second.sums,

@@ -85,7 +85,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Answer:
-    """Of some groups, in order.
+    """What some groups, in order, answer to an :class:`Ask`.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class Select:
 
 @dataclass(frozen=True)
 class Selected:
-    """Of some groups, in order.
+    """What some groups, in order, answer to a :class:`Select`.
 
     Attributes
     ----------
@@ -191,6 +191,6 @@ class HoldOut:
 
 
 def shifted(slacks: Slacks, factors: NDArray[np.float64]) -> Slacks:
-    """The same places after q has been multiplied with powers of two."""
+    """The slacks of the same places after q has been multiplied with powers of two, (n_outputs,)."""
     _, exponents = np.frexp(factors)
     return replace(slacks, keys=slacks.keys + ((exponents.astype(np.int64) - 1) << 52))

@@ -193,7 +193,11 @@ def refresh_loop() -> Callable[[Vectors], None]:
 
 @cache
 def biases_loop() -> Callable[..., None]:
-    """Of the sums of q and q y (groups, outputs, 2) the totals of q and the signs of those of q y."""
+    """Totals of q over all groups, and the signs of those of q y, for each output.
+
+    The compiled function takes the sums of q and q y (groups, outputs, 2) and fills the totals and signs,
+    (outputs,) each.
+    """
     return compile_loop(_biases, argument_types("f8[:, :, :] f8[:]! f8[:]!"), exact=True)
 
 
