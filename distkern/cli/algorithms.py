@@ -50,7 +50,7 @@ def facts_of(name: str | None) -> dict[str, dict[str, Any]]:
 
 
 def in_words(facts: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """Of each hyperparameter its values with its default, and what it is."""
+    """Two texts for each hyperparameter, by name: its values with its default, and its help."""
     return {
         key: (f"{one['values']}; default {_spoken(one['default'])}", one["help"])
         for key, one in facts["hyperparameters"].items()

@@ -72,7 +72,7 @@ def mistakes(evaluation: Evaluation, most: int) -> list[tuple[str, str, str, str
 
 
 def _width(rows: list[str], columns: list[str], cells: list[list[str]]) -> int:
-    """Of the table, in letters."""
+    """Width of the printed table, in characters."""
     widths = [max(len(name), *(len(row[place]) for row in cells)) + 1 for place, name in enumerate(columns)]
     return max(map(len, rows)) + 1 + sum(widths)
 

@@ -97,7 +97,10 @@ def _rank(run: dict[str, Any]) -> tuple[float, float, str]:
 
 
 def _differing(found: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Of each run what it has otherwise than another run of its algorithm; nothing if nothing differs."""
+    """Pairs of a run's name and its hyperparameters whose values differ in another run of its algorithm.
+
+    Runs without such hyperparameters are left out.
+    """
     texts = []
     for run in found:
         others = [other["hyperparameters"] for other in found if other["algorithm"] == run["algorithm"]]

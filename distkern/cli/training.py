@@ -109,7 +109,8 @@ def _evaluate(
 def train_described(description: dict[str, Any], listeners: Sequence[Listener], resume: bool) -> None:
     """What a job's driver runs on a worker: the training of a :class:`~distkern.cli.job.Job` from its fields.
 
-    Of a model that is there, what is missing beside it is written. The first listener hears of all first.
+    If the model is there already, what is missing beside it is written. The first listener hears of all
+    first.
     """
     from distkern.cli.job import Job, prepare
 

@@ -36,8 +36,8 @@ def tune_described(description: dict[str, Any], listeners: Sequence[Listener], r
 class TellingSearch(Watcher):
     """Tells the listeners of a run about a search: each trial is a message and counts as a checkpoint.
 
-    Of the fits of trials they hear what concerns the job: checkpoints and lost workers. All else is a sign of
-    life, at which a job that was cancelled stops.
+    From the fits of trials they hear what concerns the job: checkpoints and lost workers. All else is a sign
+    of life, at which a job that was cancelled stops.
     """
 
     def __init__(self, search: Search, listeners: Sequence[Listener]) -> None:

@@ -49,7 +49,7 @@ class Sides:
 
     A row has a place in [0, 1), and side s has the places from ``cuts[s - 1]`` to ``cuts[s]``. The place is
     drawn by the seed and the row's key. So each class has its share on each side but for chance: of n rows
-    and a share p the standard deviation is sqrt(n p (1 - p)). Of a few rows it is looked up
+    and a share p the standard deviation is sqrt(n p (1 - p)). For a few rows the place is looked up
     (:meth:`of_few`).
 
     Attributes
@@ -160,7 +160,7 @@ def _factors(columns: NDArray[np.integer[Any]]) -> Keys:
 
 
 def _mixed(sums: Keys) -> Keys:
-    """The same numbers with their bits stirred (the finaliser of SplitMix64), so that all look drawn."""
+    """Mix the bits of 64-bit numbers (the finaliser of SplitMix64), so that all of them look drawn."""
     found = sums
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         found = (found ^ (found >> np.uint64(shift))) * np.uint64(factor)

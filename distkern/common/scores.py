@@ -24,9 +24,9 @@ def row_log_losses(probabilities: Array, codes: NDArray[Any]) -> Array:
 def log_losses(values: Array, codes: NDArray[Any], weights: NDArray[Any] | None = None) -> Array:
     """-s_i log p(y_i | f_i) of each row, (n_rows,), with the probabilities that the decision values say best.
 
-    Of one output p = 1 / (1 + exp(-(a f + b))), of several softmax(a f), with the a and b of the largest
-    likelihood on these very rows (Platt 1999; Guo et al. 2017): two numbers, so that machines of any loss can
-    be compared, and none gains by being sure of itself.
+    The probabilities are p = 1 / (1 + exp(-(a f + b))) for one output and softmax(a f) for several, with the
+    a and b of the largest likelihood on these very rows (Platt 1999; Guo et al. 2017): two numbers, so that
+    machines of any loss can be compared, and none gains by being sure of itself.
 
     Parameters
     ----------

@@ -41,14 +41,14 @@ class SparseRows:
 
     @classmethod
     def of_dense(cls, rows: _Floats) -> SparseRows:
-        """The same rows as an array (n_rows, n_features)."""
+        """The rows of an array (n_rows, n_features) in compressed form."""
         present = rows != 0
         indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(present, axis=1))]).astype(np.int64)
         return cls(rows[present], np.nonzero(present)[1].astype(np.int32), indptr, rows.shape[1])
 
     @classmethod
     def of_scipy(cls, matrix: Any, dtype: DTypeLike | None = None) -> SparseRows:
-        """The same rows as a matrix or array of scipy.sparse; entries at the same place are added up."""
+        """The rows of a matrix or array of scipy.sparse; entries at the same place are added up."""
         csr = matrix.tocsr()
         if not csr.has_canonical_format or not np.all(csr.data):
             csr = csr.copy()
@@ -120,15 +120,15 @@ class SparseRows:
         return SparseRows(data[kept], self.indices[kept], indptr, self.n_features)
 
     def astype(self, dtype: DTypeLike) -> SparseRows:
-        """The same rows in another precision."""
+        """The rows with their numbers as ``dtype``; numbers that become zero are dropped."""
         return self if self.dtype == dtype else self.with_data(self.data.astype(dtype))
 
     def copy(self) -> SparseRows:
-        """The same rows in memory of their own."""
+        """A copy of the rows that shares no memory with them."""
         return SparseRows(self.data.copy(), self.indices.copy(), self.indptr.copy(), self.n_features)
 
     def widened(self, n_features: int) -> SparseRows:
-        """The same rows with columns of zeros added up to ``n_features``."""
+        """The rows with columns of zeros appended until there are ``n_features`` columns."""
         return SparseRows(self.data, self.indices, self.indptr, max(n_features, self.n_features))
 
     def toarray(self) -> _Floats:
@@ -136,7 +136,7 @@ class SparseRows:
         return write_dense(self, np.empty(self.shape, dtype=self.dtype))
 
     def to_scipy(self) -> Any:
-        """The same rows as a ``csr_matrix`` of scipy.sparse, of the same memory."""
+        """The rows as a ``csr_matrix`` (n_rows, n_features) of scipy.sparse, over the same memory."""
         from scipy.sparse import csr_matrix
 
         return csr_matrix((self.data, self.indices, self.indptr), self.shape)
@@ -150,7 +150,7 @@ class SparseRows:
         return np.asarray(np.sqrt(np.bincount(rows, np.square(values), minlength=len(self))) * largest)
 
     def keys(self) -> list[bytes]:
-        """Of each row, bytes that are equal for equal rows only."""
+        """A list of bytes, one for each row, that are equal for equal rows only."""
         ends = self.indptr.tolist()
         return [
             self.indices[low:high].tobytes() + self.data[low:high].tobytes() for low, high in pairwise(ends)
@@ -191,7 +191,7 @@ def write_dense(rows: Rows, into: _Floats) -> _Floats:
 
 
 def converted(rows: Rows, *, sparse: bool) -> Rows:
-    """The same rows in the wanted form, C-contiguous."""
+    """The rows as :class:`SparseRows`, or as a C-contiguous array if ``sparse`` is false."""
     if isinstance(rows, SparseRows):
         return rows if sparse else rows.toarray()
     return SparseRows.of_dense(rows) if sparse else np.ascontiguousarray(rows)

@@ -296,8 +296,8 @@ class BlocksGroup(AbstractGroup):
 class ArrayGroup(AbstractGroup):
     """Consecutive blocks of an array whose rows are read in an order of their own.
 
-    Rows and dense columns are gathered when they are asked for. Of sparse rows a transposed copy is made at
-    the first column that is asked for; it takes what the rows take.
+    Rows and dense columns are gathered when they are asked for. For sparse rows a transposed copy is made
+    at the first column that is asked for; it takes as much memory as the rows.
 
     Parameters
     ----------

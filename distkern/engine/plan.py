@@ -76,7 +76,7 @@ class Extent:
 
     @property
     def all_bytes(self) -> int:
-        """Of all rows."""
+        """Bytes of the rows of all blocks."""
         return sum(self.block_rows) * self.row_bytes
 
     @property

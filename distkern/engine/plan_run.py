@@ -88,7 +88,7 @@ def needed_bytes(plans: Sequence[PassPlan], machine: Machine) -> int:
 def bytes_alone(steps: Sequence[Pass], extent: Extent, kind: str, limit: int) -> int:
     """What passes over the same blocks take, shrunk to a limit, on a machine of one worker.
 
-    Of one, because what is chosen by it must not depend on how many there are.
+    The machine has one worker, because what is chosen by it must not depend on how many there are.
     """
     splits = {step.split: extent for step in steps}
     return needed_bytes(*fitted(steps, splits, Machine(kind, 1, memory_limit=limit)))

@@ -271,7 +271,10 @@ class AbstractKernelMachine(AbstractEstimator):
 
     @property
     def _exact_rows(self) -> int:
-        """Of the exact machines of the sample: a quarter of the memory limit has room for their matrices."""
+        """Largest number of rows of the sample that exact machines take, 4,000 or less.
+
+        A quarter of the memory limit has room for their matrices, unless it has none for those of 500 rows.
+        """
         from distkern.search.ladder import EXACT_ROWS
 
         limit = self.value("memory_limit")

@@ -187,7 +187,10 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         """
 
     def run_of(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
-        """The same of a run, whose solver first chooses what is to be searched."""
+        """The solver of a run and the sizes of the problem it is given; raises as :meth:`problem`.
+
+        The solver first chooses the hyperparameters that are to be searched, if there are any.
+        """
         solver, problem = self.problem(data, has_test=has_test)
         return searched(solver, self.open_names(), problem), problem
 

@@ -87,7 +87,11 @@ class Hyperparameters:
         return self.hyperparameters[name].clean(name, getattr(self, name))
 
     def value(self, name: str) -> Any:
-        """The same; of one that is to be searched what was found, or what is taken otherwise."""
+        """A hyperparameter's value as plain Python has it, after the search if it is one that is searched.
+
+        For one that can be searched and is "auto", it is what was found, or else what is taken where nothing
+        is tried.
+        """
         choices = self.hyperparameters[name].searched
         if choices is None or self.given(name) != AUTO:
             return self.given(name)

@@ -98,8 +98,8 @@ def mapped(
 ) -> Mapped:
     """Training data with a map in front, learned from 2,000 rows of them in one pass.
 
-    Of several the one is taken that the ladder's best machine over centres has on a third of these rows, or
-    the first of those that cannot be told from it.
+    Among several choices the one taken is the map of the ladder's best machine over centres on a third of
+    these rows, or the first that cannot be told from it.
     """
     if not choices:
         return Mapped(data.source)

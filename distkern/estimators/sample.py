@@ -49,8 +49,8 @@ class Sample:
     ) -> Sample:
         """Rows of some blocks that lie evenly in the data, drawn by the seed.
 
-        Of a rare class more rows are drawn than its share, as far as half of the sample is there for all
-        classes alike, and weigh less for it, so that sums are about those of rows that are drawn evenly.
+        More rows of a rare class are drawn than its share, as far as half of the sample is there for all
+        classes alike, and they weigh less for it, so that sums are about those of rows that are drawn evenly.
 
         Parameters
         ----------
@@ -142,7 +142,10 @@ def _drawn(block: Block, rates: Array, generator: np.random.Generator) -> Block:
 
 
 def most_rows(source: AbstractSource) -> int:
-    """Of a sample."""
+    """Largest number of rows of a sample of a source.
+
+    A sample has at most 10,000 rows and 32 MiB of features, or 120 rows where these take more.
+    """
     row_bytes = source.row_numbers * source.dtype.itemsize
     return min(source.n_rows, MOST_ROWS, max(_MOST_BYTES // row_bytes, 2 * LEAST_ROWS))
 

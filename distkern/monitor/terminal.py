@@ -81,7 +81,7 @@ class Terminal:
 
     def show(self, description: str, done: int, total: int | None, rates: str = "") -> None:
         """Put the bar at ``done`` of ``total``, None if that is not known; without a terminal this does
-        nothing. Of ``rates``, which are parted by commas, those are left out that find no room.
+        nothing. The last of the ``rates``, which are parted by commas, are left out if they find no room.
         """
         if self._progress is None:
             return

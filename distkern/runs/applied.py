@@ -64,7 +64,7 @@ class Applied:
         return self.basis.combine(features, self.coefficients)
 
     def cost(self, row_numbers: int, n_rows: int) -> Cost:
-        """Of the predictions of a block."""
+        """Cost of the predictions of a block of ``n_rows`` rows of ``row_numbers`` numbers each."""
         if self.found is not None:
             return self.found.cost(n_rows)
         own = combining_cost(self.basis, row_numbers, n_rows, self.coefficients.shape[1])

@@ -42,7 +42,7 @@ class Calibration:
 
     @classmethod
     def of(cls, probabilities: NDArray[np.float64], codes: NDArray[np.integer]) -> Calibration:
-        """Of rows with probabilities (n_rows, n_classes) and class codes (n_rows,)."""
+        """The sums over rows with probabilities (n_rows, n_classes) and class codes (n_rows,)."""
         rows = np.arange(len(codes))
         told = probabilities.argmax(axis=1) if probabilities.shape[1] > 2 else np.ones(len(codes), np.intp)
         chances = probabilities[rows, told]
@@ -76,8 +76,10 @@ class Calibration:
         }
 
     def thresholds(self, asked: Iterable[float]) -> dict[float, tuple[float | None, ...]]:
-        """Of two classes recall and precision of class 1, error and balanced accuracy where the rows whose
-        probability is at least a threshold are said to be of it; thresholds are borders of the 20 bins.
+        """Recall and precision of class 1, error and balanced accuracy at each threshold, for two classes.
+
+        Rows whose probability is at least the threshold are said to be of class 1. Thresholds are borders of
+        the 20 bins. A figure is None where it is not defined.
         """
         n_rows, positives = int(self.counts.sum()), int(self.hits.sum())
         found: dict[float, tuple[float | None, ...]] = {}

@@ -42,7 +42,7 @@ class TrainingData:
     scaling: Scaling | None = None
 
     def mean_weight(self, class_weights: NDArray[np.float64] | None = None) -> float:
-        """Of a row's loss, with the weight of its class."""
+        """Mean weight of a row's loss: the row's weight times that of its class, 1 if none are given."""
         return float(self.class_totals @ self._factors(class_weights)) / self.source.n_rows
 
     def problem(
@@ -153,7 +153,10 @@ def of_positive_weight(
 def merged(
     features: Rows, codes: NDArray[np.int32], weights: NDArray[np.float64] | None
 ) -> tuple[Rows, NDArray[np.int32], NDArray[np.float64] | None]:
-    """Of few rows, equal ones with equal codes made one that carries their weights, in sorted order."""
+    """Rows in sorted order, with equal rows of equal codes made one row that carries their weights.
+
+    More than 1,024 rows are given back as they are. Weights (n,) are None where all are 1.
+    """
     if len(features) > _FEW_ROWS:
         return features, codes, weights
     first, inverse = distinct(features, codes)

@@ -142,8 +142,8 @@ def evaluate_split(
     """n, error, accuracy, balanced accuracy, AUC and average precision (two classes), log loss, Brier score
     and calibration error (of probabilities), objective and seconds of a model on a split, and what is drawn.
 
-    Of a regressor it is what :func:`~distkern.runs.regression_figures.regression_figures` gives, of a novelty
-    detector what :func:`~distkern.runs.outlier_figures.outlier_figures` gives.
+    For a regressor it is what :func:`~distkern.runs.regression_figures.regression_figures` gives, for a
+    novelty detector what :func:`~distkern.runs.outlier_figures.outlier_figures` gives.
 
     Labels of the split are matched to the model's by value; rows of a label the model does not know count
     as errors and are left out of objective, curves and calibration. Losses of rows are summed by groups for a

@@ -39,7 +39,7 @@ class Grid:
 
     @classmethod
     def of(cls, across: NDArray[np.float64], up: NDArray[np.float64]) -> Self:
-        """Of points (n,), (n,); those that are not finite are left out."""
+        """The grid of points with coordinates (n,) and (n,); points that are not finite are left out."""
         known = np.isfinite(across) & np.isfinite(up)
         if not known.any():
             return cls((_LEAST, _LEAST), (0, 0), np.zeros((0, 0), dtype=np.int64))
@@ -56,7 +56,7 @@ class Grid:
 
     @classmethod
     def add(cls, one: Self, other: Self) -> Self:
-        """Of the points of both."""
+        """The grid of the points of both grids."""
         if not one.counts.size or not other.counts.size:
             return one if one.counts.size else other
         exponents, first, shape = [], [], []

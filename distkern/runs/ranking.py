@@ -36,8 +36,8 @@ class Ranking:
     average_precision : sum of precision times the recall gained, over all t from the highest one down;
         scikit-learn's ``average_precision_score``
     false_positives, recall, precision : (n,) at thresholds that fall: shares of the rows of class 0 and of
-        class 1 that score at least t, and of class 1 among all that do. Of all thresholds those where one of
-        the first two comes to another 256th
+        class 1 that score at least t, and of class 1 among all that do. The thresholds are those where
+        one of the first two comes to another 256th
     """
 
     area: float

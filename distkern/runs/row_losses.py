@@ -88,8 +88,17 @@ class Losing:
         return cls(figure, min(1.0, _KEPT_NUMBERS / (n_rows * n_outputs)))
 
     def lost(self, rows: Rows, values: Array, chances: Array | None, wrong: Array, codes: Codes) -> Lost:
-        """Of rows (n, d) with decision values (n, k), probabilities (n, n_classes) if there are some, whether
-        they are predicted wrongly (n,), and class codes (n,).
+        """The losses of a block of rows, summed by groups; log losses need probabilities.
+
+        Where a model has none, what is kept of the rows says their groups, decision values and class codes.
+
+        Parameters
+        ----------
+        rows : (n, d)
+        values : (n, k) decision values
+        chances : (n, n_classes) probabilities; None if the model has none
+        wrong : (n,) whether each row is predicted wrongly
+        codes : (n,) class codes
         """
         keys = row_keys(rows)
         if self.figure == "log_loss":

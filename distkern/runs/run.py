@@ -103,7 +103,7 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """Of the run."""
+        """Predicted seconds of the whole run: its start and all its passes."""
         return self._start + sum(step.times * step.seconds for step in self.passes)
 
     @property

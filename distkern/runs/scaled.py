@@ -162,8 +162,9 @@ def rescaled(data: TrainingData, wanted: str, dtype: str, executor: AbstractExec
     the precision ``dtype``: "auto", "float32" or "float64".
 
     "auto" leaves data sets that were scaled when they were sharded as they are, and others whose columns have
-    about the same unit, see :meth:`~distkern.storage.spreads.Spreads.chosen`. Of precisions it takes the one
-    of :func:`precision_of`, unless :meth:`~distkern.storage.spreads.Spreads.suit_single` says no.
+    about the same unit, see :meth:`~distkern.storage.spreads.Spreads.chosen`. The precision that it
+    takes is that of :func:`precision_of`, unless
+    :meth:`~distkern.storage.spreads.Spreads.suit_single` says no.
 
     Raises
     ------

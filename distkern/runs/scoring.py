@@ -272,7 +272,7 @@ def _answer(block: Block, operand: tuple[Applied, Callable[[Floats], NDArray[Any
 
 
 def _cost(model: Learner, extent: Extent, row_numbers: int, output: str, found: Found | None = None) -> Cost:
-    """Of a block; Arrow and the chunks that are read fit what every driver is given."""
+    """Cost of predicting a block; Arrow and the chunks that are read fit what every driver is given."""
     _, columns, _ = _predicted(model, output)
     rows, row_bytes = max(extent.block_rows), 16 * len(columns or [""])
     if found is None:

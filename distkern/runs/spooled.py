@@ -24,7 +24,7 @@ from distkern.storage.shuffled import ShuffledRows
 def in_random_order(
     data: TrainingData, executor: AbstractExecutor, stack: ExitStack, events: EventLog
 ) -> TrainingData:
-    """The same data with its rows in random order: written once where they are not in one yet.
+    """The training data with its rows in random order, written once if they are not in one yet.
 
     Raises
     ------

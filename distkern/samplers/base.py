@@ -66,7 +66,7 @@ class Draws:
     chosen: tuple[int, ...] | None = None
 
     def choose(self, positions: Sequence[int]) -> Draws:
-        """The same draws, some of them."""
+        """The draws of the same block at some positions within it."""
         return replace(self, chosen=tuple(int(position) for position in positions))
 
     @property

@@ -17,7 +17,7 @@ from distkern.storage.places import Place
 class ShardedReader:
     """Single inner chunks of an array, each a small read.
 
-    Of every file that is open the checksums of its inner chunks are kept, 4 bytes for each.
+    The checksums of the inner chunks of every open file are kept, 4 bytes for each.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ def chunk_file(array_folder: Place, *index: int) -> Place:
 
 
 def index_of_rows(number: int, n_dimensions: int) -> tuple[int, ...]:
-    """Of a chunk of whole rows of an array of so many dimensions."""
+    """Index of chunk ``number`` in an array of ``n_dimensions`` dimensions whose chunks hold whole rows."""
     return (number, *[0] * n_dimensions)[:n_dimensions]
 
 

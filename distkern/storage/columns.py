@@ -21,17 +21,17 @@ ENDS_PER_CHUNK = 1024
 
 
 def dense_layout(n_features: int, n_rows: int) -> Layout:
-    """Of the (n_features, n_rows) float32 array of a dense group: a column is an inner chunk."""
+    """Inner chunks of the (n_features, n_rows) float32 array of a dense group, one for each column."""
     return Layout(n_features, 4 * n_rows)
 
 
 def entries_layout(n_entries: int) -> Layout:
-    """Of ``data`` (float32) and of ``indices`` (int32) of a sparse group."""
+    """Inner chunks of ``data`` (float32) or ``indices`` (int32), (n_entries,) arrays of a sparse group."""
     return Layout(-(-n_entries // ENTRIES_PER_CHUNK), 4 * ENTRIES_PER_CHUNK)
 
 
 def ends_layout(n_features: int) -> Layout:
-    """Of ``indptr`` (int64) of a sparse group."""
+    """Inner chunks of the (n_features + 1,) int64 array ``indptr`` of a sparse group."""
     return Layout(-(-(n_features + 1) // ENDS_PER_CHUNK), 8 * ENDS_PER_CHUNK)
 
 

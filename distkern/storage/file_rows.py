@@ -161,12 +161,12 @@ class FileRows:
 
 
 def rows_of_block(n_features: int) -> int:
-    """Of dense rows, at most."""
+    """Number of rows of a block of dense rows, at most."""
     return min(_MOST_ROWS, max(1, CHUNK_BYTES // (8 * n_features)))
 
 
 def dense_blocks(blocks: Iterable[FileBlock]) -> Iterator[FileBlock]:
-    """The same rows with their zeros, as few at a time as rows that are read like this."""
+    """Blocks of the same rows in dense form; those of sparse rows are cut to :func:`rows_of_block` rows."""
     for block in blocks:
         if not isinstance(block.features, SparseRows):
             yield block
@@ -210,7 +210,7 @@ class ParkedRows(AbstractSource):
         return _ParkedReader(self._folder / str(index), index)
 
     def ids(self, index: int) -> NDArray[Any] | None:
-        """Of the rows of a block, if they have any."""
+        """Ids (n_rows,) of the rows of a block, as text; None if the rows have none."""
         if not self._has_ids:
             return None
         arrays = load_arrays(self._folder / str(index), ("ids", "ends"))

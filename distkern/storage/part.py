@@ -188,7 +188,11 @@ class Part(Split):
 
     @property
     def row_bytes(self) -> int:
-        """Of a row, with those that are read with it and left out, where a block is largest."""
+        """Bytes of a row of the largest block, with its share of the rows that are read with it and left out.
+
+        A shard is read whole, so the largest block of the part counts as much as the largest shard with a
+        row of it.
+        """
         stored = max(self.whole.block_rows[shard] for shard in self._present)
         return -(-self.whole.row_bytes * stored // max(self.block_rows))
 
@@ -300,7 +304,7 @@ class PartGroup(AbstractGroup):
 
 
 def _columns_of(columns: Rows, positions: Indices) -> Rows:
-    """Of columns (n_columns, n_rows) the entries of some rows."""
+    """Entries (n_columns, n_positions) of columns (n_columns, n_rows) at the positions of some rows."""
     if isinstance(columns, SparseRows):
         return SparseRows.of_scipy(columns.to_scipy()[:, positions])
     return np.ascontiguousarray(columns[:, positions])

@@ -199,7 +199,7 @@ def read_range(place: Place, start: int, stop: int | None = None) -> bytes:
 def create_exclusively(place: Place, text: str) -> None:
     """Write a file that must not be there; of several who try at once, one does.
 
-    Stores that have a conditional put decide it themselves (S3: ``If-None-Match``). Of others the object is
+    Stores that have a conditional put decide it themselves (S3: ``If-None-Match``). In others the object is
     looked for first, and read again afterwards. ``text`` must be the caller's own.
 
     Raises

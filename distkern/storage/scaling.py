@@ -107,7 +107,7 @@ class Scaling:
         return values
 
     def reordered(self, order: NDArray[np.intp]) -> Scaling:
-        """The same scaling of rows whose column j is column ``order[j]`` of these."""
+        """This scaling for rows with reordered columns: column j of them was column ``order[j]``."""
         if self.shift is None or self.factor is None or self.shift.size == 1:
             return self
         return Scaling(self.kind, self.shift[order], self.factor[order])

@@ -27,7 +27,7 @@ _DIGITS, _SQUARED = 2.0**12, 2.0**48
 
 @dataclass(frozen=True)
 class Spreads:
-    """Of the columns of some rows, zeros of sparse rows included.
+    """Range, mean and sum of squares of each column of some rows, zeros of sparse rows included.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Spreads:
 
     @classmethod
     def of(cls, rows: Rows, weights: Floats | None) -> Spreads:
-        """Of rows (n, n_features)."""
+        """Spreads of the columns of rows (n, n_features)."""
         width = rows.shape[1]
         if isinstance(rows, SparseRows):
             low, high = np.zeros(width), np.zeros(width)
@@ -76,7 +76,7 @@ class Spreads:
 
     @staticmethod
     def add(first: Spreads, second: Spreads) -> Spreads:
-        """Of the rows of both (Chan, Golub and LeVeque 1979)."""
+        """Spreads of the columns of the rows of both, from theirs alone (Chan, Golub and LeVeque 1979)."""
         weight = first.weight + second.weight
         step = (second.mean - first.mean) * (second.weight / weight)
         return Spreads(

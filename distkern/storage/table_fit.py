@@ -320,7 +320,10 @@ class TableFit:
         return (keys % np.uint64(_FOLDS)).astype(np.intp)
 
     def own_means(self, translated: NDArray[np.float64]) -> dict[int, NDArray[np.float64]]:
-        """Of columns by position, the target means of the training rows outside each row's fold."""
+        """Smoothed target means (n_rows, n_outputs) for each target-encoded column, by its position.
+
+        A row's means are those of the training rows with its category that are outside its fold.
+        """
         folds = self.folds(translated)
         found = {}
         for at, (counts, sums) in self._folds.items():

@@ -76,7 +76,7 @@ class Metric:
         return cls(name, known[name])
 
     def value(self, figures: Mapping[str, Any]) -> float:
-        """Of an evaluation.
+        """Value of the metric among the figures of an evaluation.
 
         Raises
         ------
@@ -158,7 +158,11 @@ class Ranked:
 
     @property
     def losses(self) -> NDArray[np.float64]:
-        """Of groups of rows in its last rung, all folds; none for other metrics, and of what failed."""
+        """(n_folds * 128,) losses of the groups of held-out rows in its last rung, fold after fold.
+
+        The array is empty if a trial failed, and for metrics that are neither a mean over rows nor a function
+        of one.
+        """
         last = [trial.losses for trial in self.trials if trial.rung == self.rung]
         return np.concatenate(last) if all(last) else np.empty(0)
 
@@ -222,7 +226,7 @@ class Search:
 
     @property
     def held_out_share(self) -> float:
-        """Of the rows, in each fold."""
+        """Share of the rows of the split that each fold holds out."""
         return 1 / self.validation if isinstance(self.validation, int) else self.validation
 
     @cached_property
@@ -232,12 +236,12 @@ class Search:
 
     @property
     def n_trials(self) -> int:
-        """Of all rungs."""
+        """Number of trials of all rungs, in all folds."""
         return sum(rung.n_candidates for rung in self.rungs) * self.n_folds
 
     @property
     def n_runs(self) -> float:
-        """Of all trials together, in units of a run on all rows."""
+        """Work of all trials together, as a number of runs on all rows."""
         learned = sum(rung.n_candidates * rung.share for rung in self.rungs)
         return learned * self.n_folds * (1 - self.held_out_share)
 
@@ -264,8 +268,9 @@ class Search:
     def run(self, where: Where | None = None, watcher: Watcher | None = None) -> list[Ranked]:
         """Make the trials that have not been made, and rank the candidates: the chosen one, then by value.
 
-        Of those whose losses on the held-out rows are within two standard errors of the best value's the one
-        of least work is chosen, or of the best value among those of up to half as much again.
+        The chosen one has the best value among those candidates of the last rung whose work is at most 1.5
+        times the least work of the ones whose losses on the held-out rows are within two standard errors of
+        those of the best value.
 
         Raises
         ------

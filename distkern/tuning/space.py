@@ -108,8 +108,8 @@ def own_candidates(
 ) -> list[Candidate]:
     """Settings of hyperparameters that are worth a search: first the estimator's own, then others.
 
-    Of an estimator that chooses its algorithm they are of the one that it chooses for the split. Left out are
-    hyperparameters without an effect beside the others, and settings that do not go together.
+    For an estimator that chooses its algorithm, they are settings of the one that it chooses for the split.
+    Left out are hyperparameters without an effect beside the others, and settings that do not go together.
 
     Parameters
     ----------

@@ -102,7 +102,7 @@ class ActorParties(AbstractParties):
 
     @property
     def _number(self) -> int:
-        """Of the next message."""
+        """Number of the next message, which is how many have been answered so far."""
         return self._first + len(self._log)
 
     def _ask(self, places: list[_Place], function: str, *arguments: Any) -> list[Any]:

@@ -79,7 +79,7 @@ class DaskArraySource(AbstractSource):
         return tasks, name
 
     def with_classes(self, classes: NDArray[Any]) -> DaskArraySource:
-        """The same rows, with targets as codes into ``classes``."""
+        """A source of these arrays whose targets are codes: positions of the labels in ``classes``."""
         features, targets, weights = self._arrays
         return DaskArraySource(features, targets, weights, classes)
 
