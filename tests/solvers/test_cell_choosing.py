@@ -219,6 +219,13 @@ def test_an_edge_that_is_best_is_told(best, edge):
     choice = Ranking({setting: outcome([0.5])}).then(outcomes).choice()
     assert choice.setting.kernel.width == pytest.approx(best, abs=1e-3)
     assert choice.edges == (edge, 0)
+    wide = Setting(setting.map, replace(MATERN, width=2.0), 1.0)
+    widths = [
+        [kernel.width for kernel in around(wide, mapping, 1, is_wide=True, has_costs=False, **given).kernels]
+        for given in ({}, {"quadratic": True})
+    ]
+    # 3.46 medians are too wide, unless a factorisation solves it
+    assert widths == [[3.0, 2.0, 1.16], [3.46, 2.0, 1.16]]
     again = around(choice.setting, mapping, 1, is_wide=False, has_costs=True)
     assert (len(again.kernels), len(again.costs)) == (1, 3)
 

@@ -21,6 +21,8 @@ _CERTAIN = 2.0
 #: factors of the widths and costs of both rounds: around what the best ridge machines have, whose rows are
 #: farther apart, and of the best kinds of these around what was best there
 ROUNDS = (((3.0, 1.0, 1 / 3, 1 / 9), (1.0,)), ((1.73, 1.0, 0.58), (1 / 3, 1.0, 3.0)))
+#: width of a kernel in medians of the distances, at most
+_WIDEST = 3.0
 #: costs of the first round of the square loss, whose targets may have little noise
 _QUADRATIC_COSTS = (1.0, 10.0, 100.0)
 #: costs and settings of a trial, at most
@@ -144,16 +146,15 @@ def around(
 ) -> Trial:
     """The trial of a round: kernels of other widths, and other C, unless they are given.
 
-    A kernel that is wider than three times the best of the ridge machines is, but for a constant, the same
-    function of C over its width, and slow to solve.
+    A kernel that is wider than three medians of the distances is, but for a constant, the same function of C
+    over its width, and slow to solve: it is tried with the square loss alone, which is solved at once.
     """
     widths, costs = ROUNDS[number]
     if quadratic and not number:
         costs = _QUADRATIC_COSTS
-    kernels = tuple(
-        replace(setting.kernel, width=_rounded(setting.kernel.width * width))
-        for width in (widths if is_wide else (1.0,))
-    )
+    widest = math.inf if quadratic else _WIDEST
+    wanted = [min(setting.kernel.width * width, widest) for width in widths]
+    kernels = tuple(dict.fromkeys(replace(setting.kernel, width=_rounded(width)) for width in wanted))
     near = tuple(_rounded(setting.cost * cost) for cost in costs) if has_costs else (setting.cost,)
     return Trial(setting.map, kernels if is_wide else (setting.kernel,), near, fitted)
 
