@@ -191,7 +191,7 @@ def exact_machines(
     ridges: Sequence[float] | None = None,
     is_wide: bool,
 ) -> list[Tried]:
-    """Exact machines on up to 1,000 rows with the best two maps and the best one that has no metric.
+    """Exact machines on up to 1,000 rows with the best two maps and the best one of each kind of metric.
 
     Parameters
     ----------
@@ -224,7 +224,8 @@ def best_map(
     """
     learned, asked = part
     tried = _over_centres([_Fold(rows.part(learned), rows.part(asked))], maps, KERNELS[:1])
-    best = {choice: _best([one for one in tried if one.setting.map == choice]) for choice in maps}
+    of_map = {choice: [one for one in tried if one.setting.map == choice] for choice in maps}
+    best = {choice: _best(own) for choice, own in of_map.items() if own}
     least = _best(list(best.values()))
     return next(choice for choice, one in best.items() if not is_better(least, one))
 
