@@ -37,7 +37,7 @@ _LEAST_CENTRES = 64
 #: rows of the exact machines, whose settings are those of the best one of a quarter of them
 EXACT_ROWS, LADDER_ROWS = 4000, 1000
 #: columns up to which metrics are whole matrices, and distances are no matrix products
-_FULL_COLUMNS, _CITY_BLOCK_COLUMNS = 256, 64
+_FULL_COLUMNS, _CITY_BLOCK_COLUMNS = 256, 128
 _WIDTHS = (0.3, 1.0, 3.0)
 #: of the best width over centres: exact machines are better with narrower kernels
 _NARROWER = (1.0, 0.5)
