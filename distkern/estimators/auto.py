@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -41,6 +41,7 @@ from distkern.storage.dataset import Split
 from distkern.storage.places import Place
 
 if TYPE_CHECKING:
+    from distkern.estimators.cells import AbstractCells
     from distkern.estimators.sample import Sample
     from distkern.search.ladder import Setting, Tried
 
@@ -203,7 +204,7 @@ class AbstractKernelMachine(AbstractEstimator):
         known = {name: given[name] for name in given if name in kind.hyperparameters}
         machine = kind(**{**shared, **likelihood, **chosen.settings, **known})
         if chosen.ladder and not known and machine.get_params()["search"] == "full":
-            machine.__dict__["climbed"] = chosen.ladder
+            cast("AbstractCells", machine).climbed = chosen.ladder
         return machine
 
     def _fits(self, candidate: Candidate, data: TrainingData, limit: int, *, has_test: bool) -> bool:

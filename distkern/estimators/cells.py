@@ -45,7 +45,7 @@ class AbstractCells(AbstractFunctionalEstimator):
     """
 
     folders = (_FOLDER,)
-    #: the ladder by which this algorithm was chosen, and of which it then takes the next step
+    #: exact machines of the ladder by which this algorithm was chosen, from which its search goes on
     climbed: tuple[Tried, ...] = ()
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Cells:

@@ -407,6 +407,7 @@ def is_better(costly: Tried, cheap: Tried, certain: float = _CERTAIN) -> bool:
 
 
 def _is_worth(costly: Tried, cheap: Tried) -> bool:
+    """Whether what it gains is likely, and a hundredth of the loss or more."""
     return is_better(costly, cheap, _LIKELY) and costly.score < (1.0 - _WORTH) * cheap.score
 
 

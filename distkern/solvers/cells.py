@@ -115,7 +115,7 @@ class Cells(AbstractSolver[CellsState]):
         "objective; the square loss is solved at once",
     )
     is_calibrated: bool = False
-    #: of whoever has chosen this algorithm by a sample
+    #: exact machines of the ladder by which this algorithm was chosen; empty: the search climbs one itself
     ladder: tuple[Tried, ...] = ()
 
     name = "cells"

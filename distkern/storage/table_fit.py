@@ -32,6 +32,7 @@ _FOLDS = 5
 _SMOOTHING = 10.0
 #: rows that a median is taken of
 _SAMPLE = 100_000
+#: stands for what is missing where the fold of a row is found
 _MISSING = np.finfo(np.float64).max
 
 
