@@ -137,9 +137,10 @@ def climb(
     2. Machines over centres: every transform of the columns with every metric and two kernels on 1,000 rows,
        of which what leads goes on to 3,000 rows and 384 centres, then the best two of these maps with all
        kernels and widths. Nothing goes on that is worse than the best by more than chance.
-    3. Exact machines of 1,000 rows with these maps, of which those that lead in the same way learn from up to
-       ``exact_rows``, and beside the best machines over as few of its rows as 1,024 centres are of all rows,
-       in the root: what more functions gain. Where all rows may be centres, this rung is left out.
+    3. Exact machines of 1,000 rows with the best of these maps, and, where they are worth it, with the others,
+       of which those that lead in the same way learn from up to ``exact_rows``. Beside them stand the best
+       machines over as few of their rows as 1,024 centres are of all rows, in the root: what more functions
+       gain. Where all rows may be centres, this rung is left out.
 
     A costlier machine is taken where it is better by more than a standard error of the difference and by a
     hundredth of the loss.
@@ -151,15 +152,15 @@ def climb(
     exact_rows : of the exact machines, at most
     """
     folds = [_Fold(rows.part(_shuffled(one, seed)), rows.part(other)) for one, other in parts]
-    n_features, n_learned = rows.features.shape[1], folds[0].learned.n_rows
+    n_learned = folds[0].learned.n_rows
     straight = _best(_joined([fold.straight() for fold in folds]))
-    tried = _over_centres(folds, maps or maps_of(n_features), KERNELS)
+    tried = _over_centres(folds, maps or maps_of(rows.features.shape[1]), KERNELS)
     smooth = _best(tried)
-    # the complexity that data bear grows about as the root of the number of rows
-    n_centres = int(_LANDMARKS * math.sqrt(min(n_learned, exact_rows) / max(n_rows, 1)))
     rungs, chosen, kinds = [straight, smooth], smooth, []
-    if n_centres < n_learned:
-        found = _exact(folds, _of_every_metric(tried), KERNELS, smooth.kernel.width, _NARROWER)
+    first, *others = _of_every_metric(tried)
+    found = _exact_of_few_rows(folds, [first], smooth, n_rows)
+    if found:
+        found += _exact(folds, others, KERNELS, smooth.kernel.width, _NARROWER)
         kinds = _best_of_each_kind(found)
         if n_learned > LADDER_ROWS:
             own = [
@@ -172,14 +173,36 @@ def climb(
                 for one in _joined([fold.over_all_rows(*setting, exact_rows) for fold in folds])
             ]
         exact = _best(found)
-        around = [(exact.setting.map, one) for one in dict.fromkeys((smooth.kernel, exact.kernel))]
-        few = _best(_joined([fold.over_centres(around, exact_rows, n_centres) for fold in folds]))
+        few = _over_few(folds, smooth, exact, exact_rows, n_rows)
         rungs += [few, exact]
         # more rows and centres may ask for another kernel and width
         chosen = _best([few, smooth])
         chosen = exact if _is_worth(exact, chosen) else chosen
     chosen = chosen if _is_worth(chosen, straight) else straight
     return Found(chosen.setting, tuple(rungs), tuple(kinds))
+
+
+def _exact_of_few_rows(
+    folds: Sequence[_Fold], maps: Sequence[MapChoice], smooth: Tried, n_rows: int
+) -> list[Tried]:
+    """Exact machines of 1,000 rows, none unless they gain something that is worth it from more functions."""
+    if _n_centres(min(folds[0].learned.n_rows, LADDER_ROWS), n_rows) >= folds[0].learned.n_rows:
+        return []
+    found = _exact(folds, maps, KERNELS, smooth.kernel.width, _NARROWER)
+    exact = _best(found)
+    return found if _is_worth(exact, _over_few(folds, smooth, exact, LADDER_ROWS, n_rows)) else []
+
+
+def _over_few(folds: Sequence[_Fold], smooth: Tried, exact: Tried, most: int, n_rows: int) -> Tried:
+    """The best machine over as few centres, of so many rows, as 1,024 are of all, with the map of ``exact``."""
+    n_centres = _n_centres(min(folds[0].learned.n_rows, most), n_rows)
+    around = [(exact.setting.map, one) for one in dict.fromkeys((smooth.kernel, exact.kernel))]
+    return _best(_joined([fold.over_centres(around, most, n_centres) for fold in folds]))
+
+
+def _n_centres(n_learned: int, n_rows: int) -> int:
+    # the complexity that data bear grows about as the root of the number of rows
+    return int(_LANDMARKS * math.sqrt(n_learned / max(n_rows, 1)))
 
 
 def exact_machines(

@@ -123,12 +123,13 @@ class Ranking:
 
     @property
     def cutting(self) -> Setting:
-        """That of the best map, but for whole metrics where there are others: they are good on few rows by
-        luck.
+        """That of the best map, but for whole metrics where there are others, which are good on few rows by
+        luck, and for quantiles where others are as good within two standard errors of the difference.
         """
         found = self._open
         others = {setting: found[setting] for setting in found if setting.map.metric != "full"} or found
-        return min(others, key=lambda setting: others[setting].score)
+        leaders = leaders_of(others, len(others), _CERTAIN)
+        return next((one for one in leaders if not one.map.has_quantiles), leaders[0])
 
     def best_of(self, family: Family) -> Setting:
         """The best setting with such a map."""

@@ -27,7 +27,7 @@ _MOST_COLUMNS = 2**14
 _TUNED_FROM = 1.5
 #: rows of all the cells that are tried, fewer where each setting is a factorisation, and how many cells at
 #: least
-_TUNED_ROWS, _TUNED_QUADRATIC, LEAST_TUNED = 40000, 20000, 4
+_TUNED_ROWS, _TUNED_QUADRATIC, LEAST_TUNED = 24000, 12000, 4
 #: columns of which borders hurt little
 _FEW_COLUMNS = 128
 #: outputs from which on a trial has fewer rows, and of how many rows it has no fewer
