@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import click
 
+from distkern.cli.deferred import defer_imports
 from distkern.common import interrupts
 from distkern.common.errors import DistkernError, FencedError, InputError, nearest
 
@@ -70,6 +71,7 @@ def group() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 0 done, 2 wrong input, 130 interrupted, 1 all else."""
+    defer_imports()
     given = sys.argv[1:] if arguments is None else list(arguments)
     # what goes wrong is said in one line below; libraries would say it again, in their words
     for library in ("asyncio", "distributed", "tornado"):

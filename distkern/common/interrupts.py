@@ -72,7 +72,7 @@ def _restore(handlers: Mapping[signal.Signals, Any]) -> None:
 
 
 @contextmanager
-def put_off() -> Iterator[None]:
+def put_off(*, starts_processes: bool = True) -> Iterator[None]:
     """Hold interruptions back until the end of the context, then raise one :class:`KeyboardInterrupt`.
 
     A cluster that is interrupted half-way through its start or its end leaves processes and tracebacks
@@ -83,7 +83,8 @@ def put_off() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    _start_resource_tracker()
+    if starts_processes:
+        _start_resource_tracker()
     arrived = False
 
     def remember(number: int, frame: FrameType | None) -> None:

@@ -14,11 +14,9 @@ from sklearn.utils.metaestimators import available_if
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE
 from distkern.common.types import Floats
-from distkern.engine.dask.scores import accuracy
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.losses import find_loss
 from distkern.runs.data import TrainingData
-from distkern.runs.evaluation import score_of
 from distkern.solvers.base import AbstractSolver, Problem
 
 
@@ -174,5 +172,8 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy on arrays, or on a split of a data set, which has its own labels."""
         from sklearn.metrics import accuracy_score
+
+        from distkern.engine.dask.scores import accuracy
+        from distkern.runs.evaluation import score_of
 
         return score_of(self._fitted(), X, y, sample_weight, "accuracy", accuracy, accuracy_score)

@@ -33,30 +33,22 @@ from distkern.common import blas
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import AbstractSource, Block, Floats
-from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.dask.arrays import DaskArraySource, map_blocks
-from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.stopping import Callback, Stopping
 from distkern.engine.workplace import RunWorkplace
-from distkern.estimators.given import training_data
-from distkern.estimators.held_out import held_out_rows
 from distkern.estimators.mapped import arrays_of, map_choices, map_of, mapped, mapping
 from distkern.estimators.precision import OfPrecision
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.monitor.history import History
-from distkern.monitor.shown import shown
 from distkern.passes import Outline
 from distkern.runs.data import TrainingData, describing, from_arrays, from_described, from_split
 from distkern.runs.feature_names import preparation_of
 from distkern.runs.frames import at_rows
-from distkern.runs.importance import Importances
+from distkern.runs.importance_figures import Importances
 from distkern.runs.prediction import answer_of, predict_rows
-from distkern.runs.routed import answers_of
 from distkern.runs.scaled import ScaledSource, as_planned, rescaled, spreading
-from distkern.runs.spooled import in_random_order
-from distkern.solvers._searched.solver import searched
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.risk import Risk
 from distkern.storage.dataset import Dataset, Split
@@ -83,8 +75,8 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
     n_iter_ : stages done, of the model that is kept
     history_ : :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
     found_ : what was chosen for hyperparameters that were "auto", by name
-    importances_ : :class:`~distkern.runs.importance.Importances` of a model that ``distkern train`` has made,
-        or None
+    importances_ : :class:`~distkern.runs.importance_figures.Importances` of a model that ``distkern train``
+        has made, or None
     ended_ : why: "converged", "stages used up", "diverged", "stopped early" or "stopped by a callback"
     map_ : of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one, or None
     scaling_ : of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
@@ -191,6 +183,8 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
 
         The solver first chooses the hyperparameters that are to be searched, if there are any.
         """
+        from distkern.solvers._searched.solver import searched
+
         solver, problem = self.problem(data, has_test=has_test)
         return searched(solver, self.open_names(), problem), problem
 
@@ -252,6 +246,8 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
             If the objective ended above that of the model 0 or was still falling much, or the model is no
             better than one class for all rows; the message gives the mend.
         """
+        from distkern.monitor.shown import shown
+
         stopping = Stopping.asked(eval_set, early_stopping, callbacks)
         with ExitStack() as stack:
             listeners = [stack.enter_context(shown())] if verbose else []
@@ -276,6 +272,14 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Fit, with a test split or an ``eval_set`` to measure after each stage, what may end the fit early,
         a given executor, listeners and checkpoints."""
+        # what fits is imported by who fits: predictions of a loaded model do without
+        from distkern.engine.checkpoint import CheckpointFolder
+        from distkern.engine.drive import Driver
+        from distkern.estimators.given import training_data
+        from distkern.estimators.held_out import held_out_rows
+        from distkern.runs.spooled import in_random_order
+        from distkern.solvers._searched.solver import searched
+
         self.found_ = {}
         self.check_parameters()
         self.target_name_: str | None = None
@@ -361,6 +365,8 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack
     ) -> TrainingData:
         """What is learnt from Dask arrays; ``stack`` ends with the fit."""
+        from distkern.engine.drive import Driver
+
         return from_described(raw, Driver({"train": raw}, executor).measure(describing(self.task)))
 
     def _seed(self) -> int:
@@ -435,8 +441,11 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         self._fitted()
         if isinstance(X, Dataset):
             raise InputError("a data set has splits", where="X", mend="give data.test, or data.train")
-        if isinstance(X, Split) and (answers := answers_of(self, X, output)) is not None:
-            return map_blocks(answers, X, dtype, n_columns)
+        if isinstance(X, Split):
+            from distkern.runs.routed import answers_of
+
+            if (answers := answers_of(self, X, output)) is not None:
+                return map_blocks(answers, X, dtype, n_columns)
         return at_rows(self, X, lambda preparation: self.predictor(preparation, output), n_columns, dtype)
 
     @property

@@ -13,7 +13,6 @@ from distkern.common.errors import InputError
 from distkern.common.held_out import parted
 from distkern.common.parameters import AUTO
 from distkern.common.types import AbstractSource, Block
-from distkern.engine.drive import Driver
 from distkern.engine.executors import AbstractExecutor
 from distkern.maps.mapping import (
     MapChoice,
@@ -27,8 +26,6 @@ from distkern.maps.transform import TRANSFORMS
 from distkern.passes import Outline, Reduce
 from distkern.runs.data import TrainingData
 from distkern.runs.scaled import ScaledSource
-from distkern.search.ladder import best_map, maps_of, memory_of
-from distkern.search.machines import Rows
 from distkern.solvers.base import Problem
 from distkern.solvers.sample import sample_of, sampling
 
@@ -57,6 +54,8 @@ def map_choices(scale: str, metric: str | None, source: AbstractSource) -> tuple
             where=name,
             mend=f"leave {name} out, or give dense rows",
         )
+    from distkern.search.ladder import maps_of
+
     known = maps_of(source.n_features) if metric == AUTO else []
     if scale == AUTO:
         transforms: list[Any] = list(dict.fromkeys(choice.transform for choice in known)) or ["standard"]
@@ -103,6 +102,8 @@ def mapped(
     """
     if not choices:
         return Mapped(data.source)
+    from distkern.engine.drive import Driver
+
     rows: Block = Driver({"train": data.source}, executor).measure(_sampling(problem))
     order = np.random.default_rng(problem.seed).permutation(rows.n_rows)[:MAP_ROWS]
     some, found = rows.take(order), {}
@@ -116,6 +117,9 @@ def mapped(
 
 def _chosen(choices: Sequence[MapChoice], rows: Block, problem: Problem) -> MapChoice:
     """The best map by rows that are held out of these, which are in random order."""
+    from distkern.search.ladder import best_map
+    from distkern.search.machines import Rows
+
     n_classes = len(problem.class_shares)
     codes = np.asarray(rows.targets) if n_classes else None
     n_learned = 2 * rows.n_rows // 3
@@ -148,6 +152,8 @@ def _sampling(problem: Problem, choices: Sequence[MapChoice] = ()) -> Reduce[Blo
         n_outputs = max(len(problem.class_shares), 1)
         learning = max(fitting_bytes(choice, n_rows, problem.n_features, n_outputs) for choice in choices)
     if len(choices) > 1:
+        from distkern.search.ladder import memory_of
+
         learning = max(learning, memory_of(n_rows, problem.n_features, 0))
     return sampling("sample for the map", problem, sample, 2 * n_bytes + learning)
 

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from distkern.engine.dask.scores import r2
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.runs.data import TrainingData
-from distkern.runs.evaluation import score_of
 from distkern.solvers.base import AbstractSolver, Problem
 
 
@@ -46,5 +44,8 @@ class AbstractRegressor(RegressorMixin, AbstractEstimator):  # type: ignore[misc
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R^2 on arrays, or on a split of a data set, which has its own targets."""
         from sklearn.metrics import r2_score
+
+        from distkern.engine.dask.scores import r2
+        from distkern.runs.evaluation import score_of
 
         return score_of(self._fitted(), X, y, sample_weight, "r2", r2, r2_score)

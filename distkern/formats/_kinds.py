@@ -184,7 +184,7 @@ class TableKinds:
         elif kind in ("number", "boolean") and _is_plain(of) and not pa.types.is_temporal(of):
             if pa.types.is_boolean(of):
                 values = values.cast(pa.int8())
-            numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+            numbers = in_numpy(values.cast(pa.float64(), safe=False))
         else:
             raise InputError(
                 f"the column holds {of}, not {_A[kind]}",
@@ -211,7 +211,8 @@ class TableKinds:
         words = [_text(value, self.na) for value in encoded.dictionary.to_pylist()]
         if kind == "category" and self._is_of_integers(key, words):
             words = [word and _FRACTION.sub("", word) for word in words]
-        indices = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+        indices = encoded.indices.cast(pa.int64())
+        indices = in_numpy(indices.fill_null(-1) if indices.null_count else indices)
 
         def refused(position: int, what: str, mend: str) -> InputError | None:
             rows = np.flatnonzero(indices == position)
@@ -286,6 +287,20 @@ def in_one_piece(values: Any) -> Any:
     if isinstance(whole, pa.ChunkedArray):
         whole = whole.chunk(0) if whole.num_chunks else pa.array([], values.type)
     return whole
+
+
+def in_numpy(values: Any) -> NDArray[Any]:
+    """The numbers (n,) of an Arrow array, NaN where one is missing.
+
+    The first number that Arrow itself converts has it import pandas, which takes longer than a small file.
+    """
+    whole = in_one_piece(values)
+    found: NDArray[Any]
+    if whole.null_count or whole.type.bit_width < 8:
+        found = whole.to_numpy(zero_copy_only=False)
+    else:
+        found = np.from_dlpack(whole)
+    return found
 
 
 def is_number(kind: Any) -> bool:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.common.types import Floats
 from distkern.formats._columns import Columns, choose_columns
-from distkern.formats._kinds import MISSING, in_one_piece
+from distkern.formats._kinds import MISSING, in_numpy, in_one_piece
 from distkern.formats._lines import LineBlock, line_blocks, parse_number
 from distkern.formats.base import (
     FILL_OR_DROP,
@@ -252,7 +252,7 @@ class _Layout:
         for position, column in enumerate(self.columns.features):
             values = table[str(column)]
             features[:, position] = (
-                values.to_numpy()
+                in_numpy(values)
                 if self.kinds is None
                 else self.kinds.numbers(
                     self.keys[position], in_one_piece(values), self._place(position, lines, first_row)
@@ -265,17 +265,17 @@ class _Layout:
         if self.columns.weight is not None:
             if table[str(self.columns.weight)].null_count:
                 return None
-            weights = table[str(self.columns.weight)].to_numpy()
+            weights = in_numpy(table[str(self.columns.weight)])
         if self.target is None:
             return features, None, ids, weights
         values = table[str(self.target)]
         if not self.is_label:
-            return None if values.null_count else (features, values.to_numpy(), ids, weights)
+            return None if values.null_count else (features, in_numpy(values), ids, weights)
         labels = in_one_piece(values)
         words = np.array([word.strip() for word in labels.dictionary.to_pylist()] + [None], dtype=object)
         if not self.na.union([""]).isdisjoint(words[:-1]):
             return None
-        return features, words[labels.indices.to_numpy()], ids, weights
+        return features, words[in_numpy(labels.indices)], ids, weights
 
     def _place(self, position: int, lines: NDArray[np.int64], first_row: int) -> Callable[[int], str]:
         name = self.columns.feature_names[position]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.formats._columns import Columns, choose_columns
-from distkern.formats._kinds import MISSING, is_number
+from distkern.formats._kinds import MISSING, in_numpy, is_number
 from distkern.formats.base import (
     CHUNK_BYTES,
     FILL_OR_DROP,
@@ -155,7 +155,7 @@ def _numbers(batch: Any, name: str, first_row: int, file: str, *, is_target: boo
             f"the column holds {kind}, not numbers", where=_place(file, first_row, 0, name), mend=mend
         )
     _refuse_missing(column, name, first_row, file)
-    return numeric(column.to_numpy(zero_copy_only=False))
+    return numeric(in_numpy(column))
 
 
 def _labels(batch: Any, name: str, first_row: int, file: str, na: frozenset[str]) -> NDArray[Any]:
@@ -180,5 +180,4 @@ def _labels(batch: Any, name: str, first_row: int, file: str, na: frozenset[str]
             where=_place(file, first_row, 0, name),
             mend="give --target COLUMN",
         )
-    labels: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-    return labels
+    return in_numpy(column)

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -18,14 +18,14 @@ from distkern.engine.dask.arrays import is_dask, map_rows, map_source
 from distkern.engine.dask.frames import map_frame, partitions
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.runs.feature_names import check_dask_names, preparation_of, put_in_order
-from distkern.runs.spooled import check_hosts, temporary_folder
-from distkern.storage.build import Task
 from distkern.storage.dataset import Split
 from distkern.storage.frames import encode_frame, fit_frame, frame_chunks, frame_kinds, has_other_than_numbers
-from distkern.storage.ingest import write_dataset
 from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
+
+if TYPE_CHECKING:
+    from distkern.storage.build import Task
 
 
 def is_mixed(X: Any) -> bool:
@@ -64,6 +64,9 @@ def _spooled(
     X: Any, y: Any, sample_weight: Any, task: str, executor: AbstractExecutor, stack: ExitStack
 ) -> Split:
     """The training split of a data set of a Dask frame, which is written once and removed with ``stack``."""
+    from distkern.runs.spooled import check_hosts, temporary_folder
+    from distkern.storage.ingest import write_dataset
+
     if sample_weight is not None:
         raise InputError(
             "weights of Dask frames with such columns are not supported",
@@ -79,7 +82,7 @@ def _spooled(
     kinds = frame_kinds()
     chunks = frame_chunks(partitions(X, y), kinds)
     folder = temporary_folder(stack)
-    return write_dataset(chunks, folder / "rows.zarr", task=cast(Task, task), kinds=kinds).train
+    return write_dataset(chunks, folder / "rows.zarr", task=cast("Task", task), kinds=kinds).train
 
 
 def encoded_frame(estimator: Any, table: Table, X: Any) -> Any:

@@ -21,14 +21,14 @@ from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import Extent, PassPlan
 from distkern.engine.plan_run import needed_bytes, plan_run
-from distkern.monitor.text import in_bytes, magnitude
+from distkern.monitor.text import in_bytes
 from distkern.passes import Cost, Each, Pass, Reduce
 from distkern.runs.calibration import Calibration
+from distkern.runs.importance_figures import Importance, Importances
 from distkern.runs.regression_figures import quantiles_of
 from distkern.storage.dataset import Split
 
 MOST_ROWS, MOST_COLUMNS = 2000, 30
-NOT_MEASURED = "how much columns matter is not measured"
 #: of the rows, which travel with their pass
 _MOST_BYTES = 8 * 2**20
 #: share of the target's variance that a column explains which nearly is it: of classes, of real targets;
@@ -36,61 +36,6 @@ _MOST_BYTES = 8 * 2**20
 _COPIES, _MOST_COMPARED = (0.8, 0.99), 1000
 #: that rows are drawn from, unless these have too few
 _LEAST_BLOCKS = 16
-
-
-@dataclass(frozen=True)
-class Importance:
-    """How much larger the loss is on rows in which the values of a column are permuted."""
-
-    column: str
-    loss: float
-
-
-@dataclass(frozen=True)
-class Importances:
-    """What permuting each column costs, the largest first.
-
-    Attributes
-    ----------
-    loss : what is lost, in words
-    n_rows, split : how many rows of which split it was measured on
-    left_out : columns that were not permuted
-    reason : why nothing was measured, where there are no columns
-    copies : columns that nearly are the target
-    """
-
-    columns: tuple[Importance, ...]
-    loss: str
-    n_rows: int
-    split: str
-    left_out: int = 0
-    reason: str = ""
-    copies: tuple[str, ...] = ()
-
-    @property
-    def told(self) -> str:
-        """What the numbers are, or why there are none."""
-        if self.reason:
-            return f"{NOT_MEASURED}: {self.reason}"
-        rows = f"{self.n_rows:,} {'held-out test' if self.split == 'test' else 'training'} rows"
-        others = f"; {self.left_out:,} other columns were not permuted" if self.left_out else ""
-        copies = f"; {self.warning}" if self.copies else ""
-        return f"what permuting a column costs, in {self.loss}, on {rows}{others}{copies}"
-
-    @property
-    def warning(self) -> str:
-        """What to do about columns that nearly are the target, if there are any."""
-        if not self.copies:
-            return ""
-        names = ", ".join(map(repr, self.copies))
-        alone = "alone nearly tells" if len(self.copies) == 1 else "each nearly tell"
-        them = "it is" if len(self.copies) == 1 else "they are"
-        return f"{names} {alone} the target: leave out what is not known before it, if {them} such"
-
-    @property
-    def texts(self) -> list[tuple[str, float, str]]:
-        """Columns, what they cost, and that as text."""
-        return [(each.column, each.loss, magnitude(each.loss, 3, 1e4)) for each in self.columns]
 
 
 @dataclass(frozen=True)

@@ -32,13 +32,14 @@ def opened_executor(
     """An executor on the machine that ``check`` makes of its own; workers that it refuses are not started."""
     if scheduler == "local":
         check(machine_of(scheduler, workers, memory_limit, dashboard))
-    with interrupts.put_off():
+    starts_processes = scheduler not in ("synchronous", "threads")
+    with interrupts.put_off(starts_processes=starts_processes):
         executor = open_executor(scheduler, workers=workers, memory_limit=memory_limit, dashboard=dashboard)
     try:
         executor.machine = check(executor.machine)
         yield executor
     finally:
-        with interrupts.put_off():
+        with interrupts.put_off(starts_processes=starts_processes):
             executor.close()
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.common.version import __version__
 from distkern.monitor.history import History
-from distkern.runs.importance import Importances
+from distkern.runs.importance_figures import Importances
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import write_text_atomic
 from distkern.storage.description import Description, as_read

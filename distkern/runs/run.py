@@ -31,7 +31,8 @@ from distkern.runs.folder import (
     making_again,
     tidy,
 )
-from distkern.runs.importance import NOT_MEASURED, Planned, excess
+from distkern.runs.importance import Planned, excess
+from distkern.runs.importance_figures import NOT_MEASURED
 from distkern.runs.learner import Learner
 from distkern.runs.limits import (
     advice_on,

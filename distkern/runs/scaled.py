@@ -15,8 +15,6 @@ from distkern.common.errors import InputError
 from distkern.common.parameters import AUTO
 from distkern.common.sparse import Rows
 from distkern.common.types import AbstractGroup, AbstractSource, Block, GroupOpener, Indices, Reader
-from distkern.engine.dask.graph import followed
-from distkern.engine.drive import Driver
 from distkern.engine.executors import AbstractExecutor
 from distkern.passes import Cost, Outline, Reduce
 from distkern.runs.data import TrainingData
@@ -74,6 +72,8 @@ class ScaledSource(AbstractSource):
         return ScaledReader(self._name, index, self.source.reader(index), self.scaling, self.dtype)
 
     def graph(self, index: int) -> tuple[dict[Any, Any], Any]:
+        from distkern.engine.dask.graph import followed
+
         return followed(
             *self.source.graph(index), partial(scaled_block, self.scaling, self.dtype), self._name
         )
@@ -177,6 +177,8 @@ def rescaled(data: TrainingData, wanted: str, dtype: str, executor: AbstractExec
     narrows = precision.itemsize < source.dtype.itemsize
     kind: ScalingKind = "none"
     if scales or narrows:
+        from distkern.engine.drive import Driver
+
         spreads: Spreads = Driver({"train": source}, executor).measure(_spreading(source))
         if scales:
             kind = spreads.chosen() if wanted == AUTO else cast(ScalingKind, wanted)

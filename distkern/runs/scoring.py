@@ -83,6 +83,8 @@ def predict_to(
         opened_executor(scheduler, workers, memory_limit, check) as executor,
         ExitStack() as stack,
     ):
+        # threads of this process could not limit a BLAS that this one has limited before
+        stack.enter_context(blas.single_threaded())
         driver = Driver({source.name: source}, executor, EventLog([*listeners, stop_if_asked]))
         routed = routing(executor.machine)
         found = None if routed is None else run(routed, driver, scratch_folder(out, stack))

@@ -118,8 +118,25 @@ def test_help_is_quick(capsys: pytest.CaptureFixture[str]) -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     listing, modules = run.stdout.rsplit("\n[", 1)
     assert all(name in listing for name in entry._COMMANDS)
-    for heavy in ("'sklearn'", "'dask'", "'zarr'", "'pandas'", "'pyarrow'", "'numba'"):
+    for heavy in ("'sklearn'", "'dask'", "'zarr'", "'pandas.core'", "'pyarrow'", "'numba'"):
         assert heavy not in modules
+
+
+def test_what_is_deferred_is_loaded_by_use() -> None:
+    code = (
+        "import sys\n"
+        "from distkern.cli.deferred import defer_imports\n"
+        "defer_imports()\n"
+        "import pandas as pd, scipy.stats, sklearn.base\n"
+        "assert not {'pandas.core', 'scipy.stats.distributions'} & set(sys.modules)\n"
+        "assert pd.DataFrame({'a': [1]}).shape == (1, 1)\n"
+        "from scipy.stats.qmc import Sobol\n"
+        "assert scipy.stats.norm.cdf(0) == 0.5\n"
+        "import pandas, numpy\n"
+        "assert pandas.DataFrame is pd.DataFrame and type(pandas) is type(numpy)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
 
 
 def test_no_arguments_print_the_help(capsys: pytest.CaptureFixture[str]) -> None:

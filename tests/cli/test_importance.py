@@ -25,7 +25,8 @@ from distkern.engine.budget import COMPILING_BYTES
 from distkern.engine.events import Event
 from distkern.engine.executors import open_executor
 from distkern.runs import importance
-from distkern.runs.importance import Importances, measured_importances
+from distkern.runs.importance import measured_importances
+from distkern.runs.importance_figures import Importances
 from distkern.runs.persistence import load_model
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import shard, write_dataset

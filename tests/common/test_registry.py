@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
+from distkern import NewtonClassifier
 from distkern.common.errors import InputError
 from distkern.common.registry import find, lookup, members
 from distkern.engine.executors import AbstractExecutor
@@ -48,6 +51,23 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
 
 def test_a_member_of_another_base_is_none() -> None:
     assert lookup("distkern.kernels", AbstractLoss, "laplacian") is None
+
+
+def test_predicting_rows_with_a_stored_model_imports_little(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    NewtonClassifier(n_landmarks=5, stages=2, random_state=0).fit(rows, rows[:, 0] > 0).save(tmp_path)
+    code = (
+        "import sys, distkern, numpy\n"
+        f"distkern.load_model({str(tmp_path)!r}).predict(numpy.zeros((2, 3)))\n"
+        "print(*(name for name in sys.modules if name.startswith('distkern')), 'dask' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    *imported, has_dask = ran.stdout.split()
+    assert has_dask == "False"
+    others = {"engine.drive", "runs.importance", "search", "solvers.simba", "storage.ingest"}
+    assert not {f"distkern.{name}" for name in others} & set(imported)
+    # half of them, as the signatures of estimators name the parameters of all kernels and losses
+    assert len(imported) < 195
 
 
 def test_asking_for_one_imports_no_other() -> None:

@@ -1,19 +1,17 @@
 """Dask arrays as sources of blocks, and lazy Dask arrays of predictions.
 
-``dask.array`` takes a second and 60 MiB to import, and is so only where there are Dask arrays.
+``dask.array`` takes a second and 60 MiB to import, and is so only where there are Dask arrays. Who predicts
+arrays in memory does without ``dask`` itself, which takes a tenth of a second.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-from dask._task_spec import Task, TaskRef
-from dask.base import is_dask_collection, tokenize
-from dask.delayed import delayed
-from dask.optimization import cull
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
@@ -38,6 +36,8 @@ class DaskArraySource(AbstractSource):
     def __init__(
         self, features: Any, targets: Any = None, weights: Any = None, classes: NDArray[Any] | None = None
     ) -> None:
+        from dask.base import tokenize
+
         features = as_array(features)
         if features.ndim != 2:
             raise InputError(
@@ -65,6 +65,9 @@ class DaskArraySource(AbstractSource):
         raise TypeError("the blocks of a Dask array are read through its graph")
 
     def graph(self, index: int) -> tuple[dict[Any, Any], Any]:
+        from dask._task_spec import Task, TaskRef
+        from dask.optimization import cull
+
         tasks: dict[Any, Any] = {}
         arguments: list[Any] = []
         for array, graph in zip(self._arrays, self._graphs, strict=True):
@@ -101,6 +104,11 @@ def _block(
 
 def is_dask(*arrays: Any) -> bool:
     """Whether any of the arguments is a Dask collection."""
+    # whoever has one has imported Dask
+    if "dask" not in sys.modules:
+        return False
+    from dask.base import is_dask_collection
+
     return any(is_dask_collection(array) for array in arrays)
 
 
@@ -110,7 +118,7 @@ def as_array(collection: Any) -> Any:
 
     array = collection
     if not isinstance(array, da.Array):
-        if is_dask_collection(array):
+        if is_dask(array):
             array = array.to_dask_array(lengths=True)
         else:
             array = np.asarray(array)
@@ -149,6 +157,7 @@ def aligned(array: Any, rows: Sequence[int]) -> Any:
 def arrays_of_split(split: Any) -> tuple[Any, Any]:
     """Features in their own units and labels of a data set's split as lazy Dask arrays, a block a shard."""
     import dask.array as da
+    from dask.delayed import delayed
     from scipy.sparse import csr_matrix
 
     scaling = split.dataset.scaling
@@ -208,6 +217,7 @@ def map_blocks(
 ) -> Any:
     """A lazy Dask array of ``function`` of the number of each block of a source, its rows and its reader."""
     import dask.array as da
+    from dask.delayed import delayed
 
     parts = []
     for index, n_rows in enumerate(source.block_rows):
