@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +18,7 @@ def test_a_group_has_one_key_however_it_is_held() -> None:
     texts = ["7", "8", "7", "-1"]
     keys = keys_of_texts(texts)
     # the first bytes of BLAKE2b, as data sets hold them
-    assert keys[0] == int.from_bytes(__import__("hashlib").blake2b(b"7", digest_size=8).digest(), "little")
+    assert keys[0] == int.from_bytes(hashlib.blake2b(b"7", digest_size=8).digest(), "little")
     assert keys.dtype == np.uint64
     assert groups_of(keys).tolist() == [0, 1, 0, 2]
     numbers = [7, 8, 7, -1]

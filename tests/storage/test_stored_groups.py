@@ -132,9 +132,7 @@ def test_parts_of_a_split_have_whole_groups(
 def test_more_folds_than_groups_are_refused(tmp_path: Path, frame: pd.DataFrame) -> None:
     data = made(tmp_path, frame[frame["customer"].isin(["no 1", "no 2", "no 3"])])
     assert len(parts_of(data.train, 3, 0)) == 3
-    with pytest.raises(
-        InputError, match=r"column 'customer': 4 folds, and the rows are of 3 groups; give at"
-    ):
+    with pytest.raises(InputError, match="column 'customer': 4 folds, and the rows are of 3 groups; give"):
         parts_of(data.train, 4, 0)
 
 
@@ -177,7 +175,7 @@ def test_one_group_is_refused(tmp_path: Path, frame: pd.DataFrame) -> None:
     same = frame.assign(customer="only")
     with pytest.raises(InputError, match="column 'customer': all training rows are of one group"):
         made(tmp_path, same)
-    with pytest.raises(InputError, match="none is left for training .rows of one 'customer' go together"):
+    with pytest.raises(InputError, match=r"none is left for training .rows of one 'customer' go together"):
         made(tmp_path, same, test_fraction=0.2)
 
 
