@@ -101,6 +101,12 @@ class _SeveralTests(click.Command):
     help="Of tables: the weight, above 0, of each training row's loss; no feature.",
 )
 @click.option(
+    "--group",
+    metavar="COLUMN",
+    help="Of tables: rows of one group (a patient, a customer, a day) stay together in a test split that is "
+    "drawn and wherever rows are held out to choose by; no feature.",
+)
+@click.option(
     "--id",
     metavar="COLUMN",
     help="Of tables: the column that names the rows: no feature, and written beside later predictions.",
@@ -292,6 +298,7 @@ def _facts(dataset: Dataset, seconds: float) -> dict[str, Any]:
             "shards": split.n_blocks,
             "class_counts": None if split.class_counts is None else split.class_counts.tolist(),
         }
+    facts["group"] = dataset.group_name
     facts["classes"] = None if dataset.classes is None else dataset.classes.tolist()
     facts |= {
         "scaling": dataset.scaling.kind,

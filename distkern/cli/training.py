@@ -252,6 +252,8 @@ def data_facts(dataset: Dataset) -> dict[str, str]:
         facts["columns"] = ", ".join(shorten(list(dataset.feature_names)))
     if dataset.target_name is not None:
         facts["target"] = dataset.target_name
+    if dataset.group_name is not None:
+        facts["groups"] = f"rows of one {dataset.group_name!r} are held out together"
     known = dataset.train.has_source_rows
     facts["rows of the source"] = "each row has its number" if known else "not known (an older data set)"
     if dataset.is_sparse:

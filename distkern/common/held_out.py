@@ -1,4 +1,7 @@
-"""Which rows are held out for choosing: each class in its share, and equal rows on one side."""
+"""Which rows are held out for choosing: each class in its share, and rows that belong together on one side.
+
+These are rows of one group, or equal rows where there are no groups: :func:`keys_of` says which, for all.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from numpy.typing import NDArray
 
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, SparseRows
+from distkern.common.types import Block
 
 Keys = NDArray[np.uint64]
 
@@ -17,6 +21,12 @@ Keys = NDArray[np.uint64]
 _NUMBERS_AT_ONCE = 2**17
 #: what that takes
 STIRRED_BYTES = 8 * 2**20
+
+
+def keys_of(block: Block) -> Keys:
+    """The number (n_rows,) that rows have in common if they belong together: the key of their group, or else
+    that of what is in them."""
+    return row_keys(block.features) if block.group_keys is None else block.group_keys
 
 
 def row_keys(rows: Rows) -> Keys:
@@ -45,11 +55,12 @@ def row_keys(rows: Rows) -> Keys:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """On which of some sides each row lies: by what is in the row alone, so that equal rows lie on one.
+    """On which of some sides each row lies: by its key alone (:func:`keys_of`), so that rows that belong
+    together lie on one.
 
     A row has a place in [0, 1), and side s has the places from ``cuts[s - 1]`` to ``cuts[s]``. The place is
     drawn by the seed and the row's key. So each class has its share on each side but for chance: of n rows
-    and a share p the standard deviation is sqrt(n p (1 - p)). For a few rows the place is looked up
+    and a share p the standard deviation is sqrt(n p (1 - p)). For a few keys the place is looked up
     (:meth:`of_few`).
 
     Attributes
@@ -65,26 +76,37 @@ class Sides:
     places: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of_few(cls, cuts: tuple[float, ...], seed: int, keys: Keys, codes: NDArray[Any] | None) -> Sides:
-        """Sides that have each class in its share, to about a row: places are ranks in a stratified order.
+    def of_few(
+        cls,
+        cuts: tuple[float, ...],
+        seed: int,
+        keys: Keys,
+        codes: NDArray[Any] | None,
+        counts: NDArray[np.int64] | None = None,
+    ) -> Sides:
+        """Sides that have each class in its share, to about a group: places are ranks in a stratified order.
 
-        A group of equal rows counts in the class of its first one, and lies where its middle lies.
+        Rows of one key count in the class of the first one, and lie where their middle lies.
 
         Parameters
         ----------
         keys, codes : (n_rows,) of all rows; without classes None
+        counts : how many rows each key stands for, where keys are distinct; None: one
         """
-        order = stratified_order(codes, len(keys), seed, _groups(keys))
-        found, first, counts = np.unique(keys[order], return_index=True, return_counts=True)
-        return cls(cuts, seed, found, (first + counts / 2) / len(keys))
+        if counts is None:
+            first, counts = _firsts(keys)
+            keys, codes = keys[first], None if codes is None else codes[first]
+        order = stratified_order(codes, len(keys), seed)
+        middles = np.cumsum(counts[order]) - counts[order] / 2
+        by_key = np.argsort(keys[order])
+        return cls(cuts, seed, keys[order][by_key], middles[by_key] / counts.sum())
 
     @property
     def n_sides(self) -> int:
         return len(self.cuts) + 1
 
-    def of(self, rows: Rows) -> NDArray[np.intp]:
+    def of(self, keys: Keys) -> NDArray[np.intp]:
         """The side (n_rows,) of each row."""
-        keys = row_keys(rows)
         if self.keys is None or self.places is None:
             salt = stream(self.seed, Purpose.VALIDATION).integers(0, 2**64, dtype=np.uint64)
             places = (_mixed(keys ^ salt) >> np.uint64(11)) * 2.0**-53
@@ -93,16 +115,19 @@ class Sides:
         return np.searchsorted(self.cuts, places, side="right")
 
 
-def groups_of_equal(rows: Rows) -> NDArray[np.intp]:
-    """The group (n_rows,) of each row: equal rows have one, numbered in the order of their first rows."""
-    return _groups(row_keys(rows))
-
-
-def _groups(keys: Keys) -> NDArray[np.intp]:
+def groups_of(keys: Keys) -> NDArray[np.intp]:
+    """The group (n_rows,) of each row: those of one key, numbered in the order of their first rows."""
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     numbers = np.empty(len(first), dtype=np.intp)
     numbers[np.argsort(first)] = np.arange(len(first))
     return numbers[inverse]
+
+
+def _firsts(keys: Keys) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """The first position of each key, ascending, and how many rows have it."""
+    _, first, counts = np.unique(keys, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return first[order], counts[order].astype(np.int64)
 
 
 def stratified_order(
@@ -113,7 +138,7 @@ def stratified_order(
     Parameters
     ----------
     codes : (n_rows,) class codes; None: any random order
-    groups : (n_rows,) of :func:`groups_of_equal`, whose rows then follow each other, in the first one's class
+    groups : (n_rows,) of :func:`groups_of`, whose rows then follow each other, in the first one's class
     """
     if groups is not None and len(groups) and groups.max() + 1 < n_rows:
         first = np.unique(groups, return_index=True)[1]
@@ -133,18 +158,24 @@ def stratified_order(
 
 
 def parted(
-    rows: Rows, codes: NDArray[Any] | None, seed: int, n_learned: int, n_held_out: int
+    keys: Keys, codes: NDArray[Any] | None, seed: int, n_learned: int, n_held_out: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Rows to learn from and others that are held out, no more than so many, each in ascending order.
 
-    No row that is held out equals one that is learned from: where the border between the two would cut equal
-    rows apart, those behind it are in neither part.
+    No row that is held out has the key of one that is learned from: where the border between the two would
+    cut rows of one key apart, those behind it are in neither part, or those before it if none were left.
     """
-    groups = groups_of_equal(rows)
+    groups = groups_of(keys)
     order = stratified_order(codes, len(groups), seed, groups)
     learned, rest = order[:n_learned], order[n_learned:]
-    if len(learned):
-        rest = rest[groups[rest] != groups[learned[-1]]]
+    if len(learned) and len(rest):
+        last = groups[learned[-1]]
+        if (groups[rest] != last).any():
+            rest = rest[groups[rest] != last]
+        elif (groups[learned] != last).any():
+            learned = learned[groups[learned] != last]
+        else:
+            rest = rest[:0]
     return np.sort(learned), np.sort(rest[max(0, len(rest) - n_held_out) :])
 
 

@@ -1,9 +1,11 @@
-"""Columns matched by name: put in the order that is wanted, or refused by name."""
+"""Columns matched by name: put in the order that is wanted, or refused by name; names of categories."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,3 +57,11 @@ def _listed(names: list[str]) -> str:
     shown = ", ".join(map(repr, names[:_MOST_NAMED]))
     more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
     return f"column{'s' * (len(names) > 1)} {shown}{more}"
+
+
+def written(value: Any) -> str:
+    """A category as text: one that is an integer as such, whatever holds it, as columns of integers turn to
+    floats where some are missing."""
+    if isinstance(value, float | np.floating | Decimal) and np.isfinite(float(value)) and value % 1 == 0:
+        value = int(value)
+    return str(value)

@@ -119,7 +119,26 @@ def _shorter(at: Array, step: Array, now: float, objective: Any) -> tuple[Array,
     return at, now, True
 
 
+def by_group(losses: Array, group_keys: NDArray[np.uint64] | None) -> Array:
+    """Losses (..., n_groups) with the means of the losses (..., n_rows) of rows, which stay without groups.
+
+    The rows of a group are alike, and count as one where chance is judged.
+
+    Parameters
+    ----------
+    group_keys : (n_rows,) as in :class:`~distkern.common.types.Block`
+    """
+    if group_keys is None or not len(group_keys):
+        return losses
+    _, inverse = np.unique(group_keys, return_inverse=True)
+    sums = np.apply_along_axis(lambda each: np.bincount(inverse, weights=each), -1, losses)
+    return np.asarray(sums * (sums.shape[-1] / len(group_keys)))
+
+
 def mean_difference(losses: Array, others: Array) -> tuple[float, float]:
     """Mean of the differences between the losses of the same rows, and its standard error."""
     differences = losses - others
+    if len(differences) == 1:
+        # a group alone does not say what is chance
+        return float(differences[0]), np.inf
     return float(differences.mean()), float(differences.std() / np.sqrt(len(differences)))

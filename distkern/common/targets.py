@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 
 
-def plain_targets(y: Any, where: str = "y", first_row: int = 1) -> NDArray[Any]:
-    """Targets (n,) of a list, an array or a series of pandas, Polars or Arrow: numbers, or texts as they are.
+def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "target") -> NDArray[Any]:
+    """Targets, or ``what`` else rows have, (n,) of a list, an array or a series of pandas, Polars or Arrow:
+    numbers, or texts as they are.
 
     Raises
     ------
@@ -31,7 +32,7 @@ def plain_targets(y: Any, where: str = "y", first_row: int = 1) -> NDArray[Any]:
         missing = np.isnan(values) if kind in "fcmM" else np.zeros(0, dtype=bool)
     if missing.any():
         row = first_row + int(np.argwhere(np.atleast_1d(missing))[0, 0])
-        raise InputError("the target is missing", where=f"{where}, row {row} (index {row - 1})", mend=mend)
+        raise InputError(f"the {what} is missing", where=f"{where}, row {row} (index {row - 1})", mend=mend)
     if kind == "O" and all(isinstance(value, _NUMBERS) for value in values.flat):
         # what pandas and Arrow keep beside a mask of what is missing
         return np.array(values.tolist())

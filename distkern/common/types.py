@@ -29,12 +29,28 @@ class Block:
     targets : (n_rows,) int32 class codes, float64 regression targets, or None
     weights : (n_rows,) float64 sample weights, or None for all ones
     index : which block of its source it is
+    group_keys : (n_rows,) uint64, equal for rows that are to be held out together
+        (:mod:`~distkern.common.groups`); None where rows have no groups
     """
 
     features: Rows
     targets: NDArray[Any] | None = None
     weights: Floats | None = None
     index: int = 0
+    group_keys: NDArray[np.uint64] | None = None
+
+    @classmethod
+    def joined(cls, blocks: Sequence[Block]) -> Block:
+        """The rows of several blocks, one after the other, with what all of them have of each row."""
+        if len(blocks) == 1:
+            return blocks[0]
+
+        def all_of(name: str) -> Any:
+            parts = [getattr(block, name) for block in blocks]
+            return None if any(part is None for part in parts) else np.concatenate(parts)
+
+        names = ("targets", "weights", "group_keys")
+        return cls(stacked([block.features for block in blocks]), **{name: all_of(name) for name in names})
 
     @property
     def n_rows(self) -> int:
@@ -61,6 +77,7 @@ class Block:
             features=self.features[rows],
             targets=None if self.targets is None else self.targets[rows],
             weights=None if self.weights is None else self.weights[rows],
+            group_keys=None if self.group_keys is None else self.group_keys[rows],
         )
 
 
@@ -157,6 +174,7 @@ class AbstractSource(ABC):
     is_sparse : blocks hold :class:`SparseRows`
     in_memory : the rows lie in this very process, so sending them elsewhere costs more than it saves
     is_graph : blocks are the results of a lazy graph (:meth:`graph`), which only an executor can run
+    has_groups : blocks have group keys
     is_shuffled : the rows are in random order, as far as anyone can know; blocks of others may hold one class
     reader_bytes : what a process takes to be able to read at all, beside the blocks: a store's driver
     kept_as : where not empty, what processes keep of the blocks stays for later runs on sources of this name
@@ -169,6 +187,7 @@ class AbstractSource(ABC):
     is_sparse: bool = False
     in_memory: bool = False
     is_graph: bool = False
+    has_groups: bool = False
     is_shuffled: bool = True
     reader_bytes: int = 0
     kept_as: str = ""
@@ -230,7 +249,7 @@ class AbstractSource(ABC):
 
     @property
     def row_bytes(self) -> int:
-        return int(self.row_numbers * self.dtype.itemsize + 16)
+        return int(self.row_numbers * self.dtype.itemsize + 16 + 8 * self.has_groups)
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from zict import LRU
 
 from distkern.common.batches import BatchOrder, Draw
-from distkern.common.sparse import stacked
 from distkern.common.types import AbstractGroup, Block, GroupOpener
 from distkern.passes import AbstractFollower, AbstractResident, Batches, Rounds
 
@@ -79,7 +77,7 @@ class _Resident(AbstractResident):
         for draw in draws:
             if draw.group in self._openers:
                 pieces = self._order.pieces(draw)
-                yield _joined([self._block(draw.group, place).take(rows) for place, rows in pieces])
+                yield Block.joined([self._block(draw.group, place).take(rows) for place, rows in pieces])
 
     def _block(self, group: int, place: int) -> Block:
         block = self._blocks.get((group, place))
@@ -91,15 +89,3 @@ class _Resident(AbstractResident):
             self._blocks.n = max(CACHE_BYTES, block.features.nbytes)
             self._blocks[group, place] = block
         return block
-
-
-def _joined(blocks: list[Block]) -> Block:
-    """The rows of several blocks, one after the other."""
-    if len(blocks) == 1:
-        return blocks[0]
-    first = blocks[0]
-    return Block(
-        stacked([block.features for block in blocks]),
-        None if first.targets is None else np.concatenate([block.targets for block in blocks]),
-        None if first.weights is None else np.concatenate([block.weights for block in blocks]),
-    )

@@ -31,6 +31,7 @@ from distkern.bases.base import AbstractBasis
 from distkern.bases.mapped import MappedBasis
 from distkern.common import blas
 from distkern.common.errors import InputError
+from distkern.common.held_out import Keys
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import AbstractSource, Block, Floats
 from distkern.engine.dask.arrays import DaskArraySource, map_blocks
@@ -153,12 +154,16 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         """The objective at the fitted model on rows whose losses add up to ``losses``."""
 
     def _data_of_arrays(
-        self, features: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None
+        self,
+        features: Rows,
+        targets: NDArray[Any],
+        weights: NDArray[np.float64] | None,
+        group_keys: Keys | None = None,
     ) -> TrainingData:
         """Validated arrays as training data."""
         if self.task == "classification":
             check_classification_targets(targets)
-        return from_arrays(features, targets, weights, self.task)
+        return from_arrays(features, targets, weights, self.task, group_keys)
 
     def _data_of_split(self, split: Split) -> TrainingData:
         """A split of a data set as training data."""
@@ -206,6 +211,7 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
+        groups: ArrayLike | None = None,
         eval_set: Any = None,
         early_stopping: int | None = None,
         callbacks: Callback | Sequence[Callback] = (),
@@ -221,6 +227,8 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         y : (n_rows,) labels, for arrays
         sample_weight : (n_rows,) weights s_i >= 0 of the losses, for arrays; the objective divides by their
             sum
+        groups : (n_rows,) numbers or texts, for arrays: rows of one group are held out together wherever
+            something is chosen by rows that are held out, as equal rows are without groups
         eval_set : rows that are measured after every stage, as ``test_error`` in ``history_``: (X, y), or
             the test split of the data set that is trained on
         early_stopping : stages in a row without a lower error on ``eval_set`` (of regressors the mean squared
@@ -251,7 +259,8 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         stopping = Stopping.asked(eval_set, early_stopping, callbacks)
         with ExitStack() as stack:
             listeners = [stack.enter_context(shown())] if verbose else []
-            self.fit_with(X, y, sample_weight, eval_set=eval_set, stopping=stopping, listeners=listeners)
+            how: dict[str, Any] = {"groups": groups, "eval_set": eval_set, "stopping": stopping}
+            self.fit_with(X, y, sample_weight, **how, listeners=listeners)
         for text in self.history_[-1].get("warnings", ()):
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         return self
@@ -262,6 +271,7 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
+        groups: ArrayLike | None = None,
         test: Split | None = None,
         eval_set: Any = None,
         stopping: Stopping | None = None,
@@ -286,7 +296,7 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         self.table_ = self.zero_based_ = self.importances_ = None
         with ExitStack() as stack:
             stack.enter_context(blas.single_threaded())
-            given, executor = training_data(self, X, y, sample_weight, executor, stack)
+            given, executor = training_data(self, X, y, sample_weight, groups, executor, stack)
             data, events = given, EventLog(listeners)
             if not self.draws_any_row:
                 data = in_random_order(data, executor, stack, events)

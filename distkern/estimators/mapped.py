@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
-from distkern.common.held_out import parted
+from distkern.common.held_out import keys_of, parted
 from distkern.common.parameters import AUTO
 from distkern.common.types import AbstractSource, Block
 from distkern.engine.executors import AbstractExecutor
@@ -125,7 +125,7 @@ def _chosen(choices: Sequence[MapChoice], rows: Block, problem: Problem) -> MapC
     n_learned = 2 * rows.n_rows // 3
     if rows.targets is None or rows.n_rows < FEW:
         return choices[0]
-    part = parted(rows.features, codes, problem.seed, n_learned, rows.n_rows)
+    part = parted(keys_of(rows), codes, problem.seed, n_learned, rows.n_rows)
     several = [len(side) and np.ptp(np.asarray(rows.targets)[side]) > 0 for side in part]
     return best_map(Rows.of(rows, n_classes, None), part, choices) if all(several) else choices[0]
 
@@ -146,7 +146,7 @@ def mapping(choices: Sequence[MapChoice], problem: Problem) -> list[Outline]:
 def _sampling(problem: Problem, choices: Sequence[MapChoice] = ()) -> Reduce[Block]:
     sample = sample_of(problem, MAP_ROWS)
     n_rows = min(problem.n_rows, sample.rows_per_block * len(sample.blocks))
-    n_bytes = n_rows * (problem.row_bytes + 16)
+    n_bytes = n_rows * (problem.row_bytes + problem.beside_bytes)
     learning = 0
     if choices:
         n_outputs = max(len(problem.class_shares), 1)

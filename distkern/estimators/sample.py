@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.held_out import Sides, row_keys
+from distkern.common.held_out import Sides, keys_of
 from distkern.common.rng import Purpose, stream
-from distkern.common.scores import log_losses
-from distkern.common.sparse import SparseRows, stacked
+from distkern.common.scores import by_group, log_losses
+from distkern.common.sparse import SparseRows
 from distkern.common.types import AbstractSource, Block
 from distkern.engine.executors import open_executor
 from distkern.runs.spooled import whole_blocks
@@ -35,7 +35,7 @@ class Sample:
     Attributes
     ----------
     rows : with class codes or real targets
-    folds : (n_rows,); equal rows have the same
+    folds : (n_rows,); rows of one group, or equal ones, have the same
     classes : the labels of the codes; None for real targets
     """
 
@@ -63,16 +63,11 @@ class Sample:
             _drawn(_block(source, index), rates, stream(seed, Purpose.SAMPLE, _TRIAL, index))
             for index in chosen
         ]
-        weighted = any(part.weights is not None for part in parts)
-        rows = Block(
-            stacked([part.features for part in parts]),
-            np.concatenate([part.targets for part in parts]),
-            np.concatenate([part.weights for part in parts]) if weighted else None,
-        )
+        rows = Block.joined(parts)
         codes = None if classes is None else rows.targets
         cuts = tuple(number / _FOLDS for number in range(1, _FOLDS))
-        sides = Sides.of_few(cuts, seed, row_keys(rows.features), codes)
-        return cls(rows, sides.of(rows.features), classes)
+        keys = keys_of(rows)
+        return cls(rows, Sides.of_few(cuts, seed, keys, codes).of(keys), classes)
 
     @property
     def n_learned(self) -> int:
@@ -102,15 +97,19 @@ class Sample:
             np.asarray(part.targets if self.classes is None else self.classes[part.targets])
             for part in (learned, held_out)
         )
-        model.fit(_array(learned), given, sample_weight=learned.weights)
+        keys = learned.group_keys
+        groups = keys if keys is not None and np.ptp(keys) > 0 else None
+        model.fit(_array(learned), given, sample_weight=learned.weights, groups=groups)
         if self.classes is not None:
             values = np.asarray(model.decision_function(_array(held_out)))
             codes = np.asarray(held_out.targets)
-            return log_losses(values.reshape(len(codes), -1), codes, held_out.weights)
+            losses = log_losses(values.reshape(len(codes), -1), codes, held_out.weights)
+            return by_group(losses, held_out.group_keys)
         found = np.asarray(model.predict(_array(held_out)))
         weights = held_out.weights
         shares = np.ones(len(truth)) if weights is None else weights / weights.mean()
-        return np.asarray(shares * np.square(found - truth) / (float(np.var(truth)) or 1.0))
+        losses = np.asarray(shares * np.square(found - truth) / (float(np.var(truth)) or 1.0))
+        return by_group(losses, held_out.group_keys)
 
 
 def drawn_shares(rate: float, shares: Array | None, n_rows: int) -> Array:

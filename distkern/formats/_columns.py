@@ -13,13 +13,14 @@ from distkern.formats.base import ReadOptions
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a table: all names, positions of the features, and of target, id and weight if any."""
+    """The columns of a table: all names, and positions of the features and of what else there is."""
 
     names: tuple[str, ...]
     features: tuple[int, ...]
     target: int | None
     id: int | None = None
     weight: int | None = None
+    group: int | None = None
 
     @property
     def target_name(self) -> str | None:
@@ -52,15 +53,19 @@ def choose_columns(
             raise InputError(f"two columns are named {name!r}", where=where, mend="rename one of them")
     target = _target(names, where=where, options=options)
     weight = _beside(names, options.weight, "to hold weights", where, options)
-    if weight is not None and weight == target:
-        raise InputError(
-            f"column {names[weight]!r} cannot be both target and weight",
-            where=where,
-            mend="give --target COLUMN",
-        )
+    group = _beside(names, options.group, "to hold groups", where, options)
+    for role, own, others in (("weight", weight, {target}), ("group", group, {target, weight})):
+        if own is not None and own in others:
+            other = "target" if own == target else "weight"
+            raise InputError(
+                f"column {names[own]!r} cannot be both {other} and {role}",
+                where=where,
+                mend=f"give --{other} COLUMN",
+            )
     id_ = _beside(names, options.id, "to be kept as id", where, options)
     wanted = (options.features if has_header else None) or ()
-    left_out = {target, weight} | {at for at, name in enumerate(names) if name not in wanted and at == id_}
+    left_out = {target, weight, group}
+    left_out |= {at for at, name in enumerate(names) if name not in wanted and at == id_}
     left_out |= {_beside(names, name, "to leave out", where, options) for name in options.drop}
     if has_header:
         ignored = {*options.ignored} - {*wanted}
@@ -72,7 +77,7 @@ def choose_columns(
     if not features:
         mend = "a file needs at least one column besides the target"
         raise InputError("the file has no feature columns", where=where, mend=mend)
-    return Columns(tuple(names), features, target, id_, weight)
+    return Columns(tuple(names), features, target, id_, weight, group)
 
 
 def _beside(

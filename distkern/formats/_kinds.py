@@ -6,13 +6,13 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.common.names import written
 from distkern.formats._lines import parse_number
 
 Kind: TypeAlias = Literal["number", "boolean", "date", "category"]
@@ -208,7 +208,7 @@ class TableKinds:
         import pyarrow as pa
 
         encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-        words = [_text(value, self.na) for value in encoded.dictionary.to_pylist()]
+        words = [word_of(value, self.na) for value in encoded.dictionary.to_pylist()]
         if kind == "category" and self._is_of_integers(key, words):
             words = [word and _FRACTION.sub("", word) for word in words]
         indices = encoded.indices.cast(pa.int64())
@@ -335,7 +335,7 @@ def _is_plain(kind: Any) -> bool:
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
 
 
-def _text(value: Any, na: frozenset[str]) -> str | None:
+def word_of(value: Any, na: frozenset[str]) -> str | None:
     """A value as the category that it is; None where it is missing."""
     if isinstance(value, str):
         word = value.strip()
@@ -343,14 +343,6 @@ def _text(value: Any, na: frozenset[str]) -> str | None:
     if value is None or value != value:
         return None
     return written(value)
-
-
-def written(value: Any) -> str:
-    """A category as text: one that is an integer as such, whatever holds it, as columns of integers turn to
-    floats where some are missing."""
-    if isinstance(value, float | np.floating | Decimal) and np.isfinite(float(value)) and value % 1 == 0:
-        value = int(value)
-    return str(value)
 
 
 def _kind_of_words(words: set[str]) -> Kind:

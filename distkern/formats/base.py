@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -51,11 +51,11 @@ class ReadOptions:
     target : name or position of the target (formats with named columns or arrays); None: the format's default
     header : whether the first line names the columns (CSV); None: decided by looking at it
     id : name or position of a column that is kept as text beside the rows and is no feature
-    may_lack : files need not have the columns ``id``, ``drop`` and ``weight``, which were in others
+    may_lack : files need not have the columns ``id``, ``drop``, ``weight``, ``group``, which were in others
     features : the columns that are wanted, by name and in this order, of tables that name theirs; None: all
     ignored : columns that are left out where they are there, for instance the target of a model
     drop : columns that are left out, and are there
-    weight : column of tables that holds the weights of the rows
+    weight, group : columns of tables that hold the weights and the groups of the rows
     kinds : what the columns of tables hold, for features of other kinds than numbers; None: numbers alone
     indices : where the indices of svmlight files start
     """
@@ -69,6 +69,7 @@ class ReadOptions:
     ignored: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     weight: str | None = None
+    group: str | None = None
     kinds: TableKinds | None = None
     indices: Indices = field(default_factory=Indices)
 
@@ -91,6 +92,7 @@ class RawChunk:
     may_widen : the width is only the largest feature met so far (svmlight)
     ids : (n_rows,) str objects, where an id column was asked for
     weights : (n_rows,) float64, likewise
+    group_keys : (n_rows,) uint64 of :mod:`~distkern.common.groups`, likewise
     blank_lines : those among the rows' lines that are no rows (text formats)
     """
 
@@ -105,6 +107,7 @@ class RawChunk:
     has_header: bool = True
     ids: NDArray[Any] | None = None
     weights: NDArray[np.float64] | None = None
+    group_keys: NDArray[np.uint64] | None = None
     blank_lines: int = 0
 
     @property
@@ -142,6 +145,19 @@ def missing_target(text: str, where: str, *, is_label: bool = True) -> InputErro
     if is_label:
         mend += "; if it is the name of a class, say what else stands for a missing value, as --na ''"
     return InputError(f"the target is missing ({text[:60]!r})", where=where, mend=mend)
+
+
+def refuse_missing_groups(
+    texts: Sequence[str | None], na: Collection[str], place_of: Callable[[int], str]
+) -> None:
+    """Raise :class:`InputError` with the place of the first row without a group."""
+    missing = (row for row, text in enumerate(texts) if not text or text in na)
+    if (row := next(missing, None)) is not None:
+        raise InputError(
+            f"the group is missing ({texts[row]!r})" if texts[row] else "the group is missing",
+            where=place_of(row),
+            mend=f"{FILL_OR_DROP}; if it is the name of one, say what else stands for a missing value (--na)",
+        )
 
 
 LABELS_OR_NUMBERS = (
@@ -191,12 +207,13 @@ class AbstractFormat(ABC):
                 where=f"{file.url}, --id",
                 mend="leave it out: rows keep their order",
             )
-        if options.weight is not None and not self.is_table:
-            raise InputError(
-                f"{self.name} files have no column {options.weight!r} of weights",
-                where=f"{file.url}, --weight",
-                mend="leave it out",
-            )
+        for name, column in (("weight", options.weight), ("group", options.group)):
+            if column is not None and not self.is_table:
+                raise InputError(
+                    f"{self.name} files have no column {column!r} of {name}s",
+                    where=f"{file.url}, --{name}",
+                    mend="leave it out",
+                )
         for chunk in self.read(file, options):
             if chunk.weights is not None:
                 _refuse_weights(chunk.weights, chunk, str(options.weight))

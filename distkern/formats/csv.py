@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.common.groups import keys_of_texts
 from distkern.common.types import Floats
 from distkern.formats._columns import Columns, choose_columns
 from distkern.formats._kinds import MISSING, in_numpy, in_one_piece
@@ -25,10 +26,11 @@ from distkern.formats.base import (
     RawChunk,
     ReadOptions,
     missing_target,
+    refuse_missing_groups,
 )
 
-#: features, targets, ids, weights
-_Parsed: TypeAlias = tuple[Floats, NDArray[Any] | None, NDArray[Any] | None, NDArray[np.float64] | None]
+#: features, targets, and by name what else a chunk has of each row
+_Parsed: TypeAlias = tuple[Floats, NDArray[Any] | None, dict[str, Any]]
 _DELIMITERS = (",", "\t", ";")
 
 
@@ -66,7 +68,7 @@ class Csv(AbstractFormat):
                     if not block.text.strip():
                         continue
                     layout, block = _read_header(block, file.url, options)
-                features, targets, ids, weights, lines = layout.parse(block, first_row)
+                features, targets, beside, lines = layout.parse(block, first_row)
                 if len(features):
                     yield RawChunk(
                         features,
@@ -77,8 +79,7 @@ class Csv(AbstractFormat):
                         names=layout.columns.feature_names,
                         target_name=layout.columns.target_name,
                         has_header=layout.has_header,
-                        ids=ids,
-                        weights=weights,
+                        **beside,
                         blank_lines=block.text.count(b"\n") - len(lines),
                     )
                     first_row += len(features)
@@ -177,12 +178,12 @@ class _Layout:
         self.is_plain = not self.is_single and not read_twice
 
     def parse(self, block: LineBlock, first_row: int) -> tuple[*_Parsed, NDArray[np.int64]]:
-        """Features (n, d) float64, targets (n,) str objects or float64, ids, weights, line numbers (n,)."""
+        """Features (n, d) float64, targets (n,) str objects or float64, what else there is, line numbers."""
         lines = block.first_line + np.arange(block.text.count(b"\n"))
         if not self.is_single:
             lines = _filled_lines(block)
         if not lines.size:
-            return np.zeros((0, len(self.columns.features))), None, None, None, lines
+            return np.zeros((0, len(self.columns.features))), None, {}, lines
         if self.kinds is not None and self.kinds.unknown(self.keys):
             self._decide(block, lines, first_row)
         fast = self._parse_fast(block.text, lines, first_row)
@@ -218,8 +219,9 @@ class _Layout:
             types[str(self.target)] = words if self.is_label else pa.float64()
         if self.columns.weight is not None:
             types[str(self.columns.weight)] = pa.float64()
-        if self.columns.id is not None:
-            types[str(self.columns.id)] = pa.string()
+        for column in (self.columns.id, self.columns.group):
+            if column is not None:
+                types[str(column)] = pa.string()
         nulls = (
             [] if self.kinds is None else [space + word for word in sorted(self.na) for space in ("", " ")]
         )
@@ -255,30 +257,40 @@ class _Layout:
                 in_numpy(values)
                 if self.kinds is None
                 else self.kinds.numbers(
-                    self.keys[position], in_one_piece(values), self._place(position, lines, first_row)
+                    self.keys[position], in_one_piece(values), self._place(column, lines, first_row)
                 )
             )
-        ids = None
+        beside: dict[str, Any] = {}
         if self.columns.id is not None:
-            ids = np.array(table[str(self.columns.id)].to_pylist(), dtype=object)
-        weights = None
+            beside["ids"] = np.array(table[str(self.columns.id)].to_pylist(), dtype=object)
         if self.columns.weight is not None:
             if table[str(self.columns.weight)].null_count:
                 return None
-            weights = in_numpy(table[str(self.columns.weight)])
+            beside["weights"] = in_numpy(table[str(self.columns.weight)])
+        if self.columns.group is not None:
+            texts = table[str(self.columns.group)].to_pylist()
+            beside["group_keys"] = self._group_keys(texts, lines, first_row)
         if self.target is None:
-            return features, None, ids, weights
+            return features, None, beside
         values = table[str(self.target)]
         if not self.is_label:
-            return None if values.null_count else (features, in_numpy(values), ids, weights)
+            return None if values.null_count else (features, in_numpy(values), beside)
         labels = in_one_piece(values)
         words = np.array([word.strip() for word in labels.dictionary.to_pylist()] + [None], dtype=object)
         if not self.na.union([""]).isdisjoint(words[:-1]):
             return None
-        return features, words[in_numpy(labels.indices)], ids, weights
+        return features, words[in_numpy(labels.indices)], beside
 
-    def _place(self, position: int, lines: NDArray[np.int64], first_row: int) -> Callable[[int], str]:
-        name = self.columns.feature_names[position]
+    def _group_keys(
+        self, texts: Sequence[str], lines: NDArray[np.int64], first_row: int
+    ) -> NDArray[np.uint64]:
+        assert self.columns.group is not None
+        plain = [text.strip() for text in texts]
+        refuse_missing_groups(plain, self.na, self._place(self.columns.group, lines, first_row))
+        return keys_of_texts(plain)
+
+    def _place(self, column: int, lines: NDArray[np.int64], first_row: int) -> Callable[[int], str]:
+        name = self.columns.names[column]
         return lambda row: f"{self.file}, row {first_row + row} (line {lines[row]}), column {name!r}"
 
     def _fields(self, block: LineBlock, first_row: int) -> list[list[str]]:
@@ -324,16 +336,20 @@ class _Layout:
                 targets.append(text if self.is_label else self._number(text, place, is_target=True))
         if self.kinds is not None:
             for position, (key, at) in enumerate(zip(self.keys, self.columns.features, strict=True)):
-                place_of = self._place(position, lines, first_row)
+                place_of = self._place(at, lines, first_row)
                 features[:, position] = self.kinds.numbers(
                     key, pa.array(texts[at] for texts in fields), place_of
                 )
-        at_id = self.columns.id
-        ids = None if at_id is None else np.array([texts[at_id] for texts in fields], dtype=object)
-        weights = None if self.columns.weight is None else np.array(weighed)
+        beside: dict[str, Any] = {}
+        if (at_id := self.columns.id) is not None:
+            beside["ids"] = np.array([texts[at_id] for texts in fields], dtype=object)
+        if self.columns.weight is not None:
+            beside["weights"] = np.array(weighed)
+        if (at_group := self.columns.group) is not None:
+            beside["group_keys"] = self._group_keys([texts[at_group] for texts in fields], lines, first_row)
         if self.target is None:
-            return features, None, ids, weights
-        return features, np.array(targets, dtype=object if self.is_label else np.float64), ids, weights
+            return features, None, beside
+        return features, np.array(targets, dtype=object if self.is_label else np.float64), beside
 
     def _number(self, text: str, where: str, *, is_target: bool = False) -> float:
         value = parse_number(text)

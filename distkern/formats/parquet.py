@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.common.groups import keys_of_texts
 from distkern.formats._columns import Columns, choose_columns
-from distkern.formats._kinds import MISSING, in_numpy, is_number
+from distkern.formats._kinds import MISSING, in_numpy, is_number, word_of
 from distkern.formats.base import (
     CHUNK_BYTES,
     FILL_OR_DROP,
@@ -23,6 +24,7 @@ from distkern.formats.base import (
     first_line,
     missing_target,
     numeric,
+    refuse_missing_groups,
 )
 
 
@@ -101,6 +103,13 @@ def _chunk(
         name = columns.names[columns.id]
         _refuse_missing(batch.column(name), name, first_row, file)
         ids = np.array([str(value) for value in batch.column(name).to_pylist()], dtype=object)
+    group_keys = None
+    if columns.group is not None:
+        name = columns.names[columns.group]
+        na = MISSING if options.kinds is None else options.kinds.na
+        texts = [word_of(value, na) for value in batch.column(name).to_pylist()]
+        refuse_missing_groups(texts, na, lambda row: _place(file, first_row, row, name))
+        group_keys = keys_of_texts([str(text) for text in texts])
     return RawChunk(
         features,
         targets,
@@ -109,6 +118,7 @@ def _chunk(
         names=columns.feature_names,
         target_name=columns.target_name,
         ids=ids,
+        group_keys=group_keys,
         weights=weights,
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.held_out import Keys
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, SparseRows, count_nonzero
 from distkern.common.types import AbstractSource, ArrayGroup, Block, GroupOpener, Reader
@@ -30,9 +31,14 @@ class ArraySource(AbstractSource):
     in_memory = True
 
     def __init__(
-        self, features: Rows, targets: NDArray[Any] | None, weights: NDArray[np.float64] | None
+        self,
+        features: Rows,
+        targets: NDArray[Any] | None,
+        weights: NDArray[np.float64] | None,
+        group_keys: Keys | None = None,
     ) -> None:
-        self._block = Block(features, targets, weights)
+        self._block = Block(features, targets, weights, group_keys=group_keys)
+        self.has_groups = group_keys is not None
         n_rows, self.n_features = features.shape
         self.dtype = features.dtype
         self.is_sparse = isinstance(features, SparseRows)

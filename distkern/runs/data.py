@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.common.groups import refuse_one_group
+from distkern.common.held_out import Keys, groups_of
 from distkern.common.sparse import Rows, SparseRows, converted, distinct
 from distkern.common.types import AbstractSource, Block, Floats
 from distkern.passes import Reduce
@@ -64,6 +66,7 @@ class TrainingData:
             has_test=has_test,
             max_relative_weight=float(largest.max()) / self.mean_weight(class_weights),
             sparse_numbers=source.row_numbers if source.is_sparse else None,
+            has_groups=source.has_groups,
             **more,
         )
 
@@ -105,22 +108,28 @@ def from_split(split: Split, task: str) -> TrainingData:
 
 
 def from_arrays(
-    features: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None, task: str = "classification"
+    features: Rows,
+    targets: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    task: str = "classification",
+    group_keys: Keys | None = None,
 ) -> TrainingData:
     """Validated arrays; rows of weight 0 are left out.
 
-    With few rows, identical ones are merged into one that carries their weights, in sorted order: the
-    objective is the same, and weighting a row is then exactly the same as repeating it.
+    With few rows, identical ones of one group are merged into one that carries their weights, in sorted
+    order: the objective is the same, and weighting a row is then exactly the same as repeating it.
     """
     numbers = task == "regression"
+    if group_keys is not None and weights is not None:
+        group_keys = group_keys[weights > 0]
     features, targets, weights = of_positive_weight(features, targets, weights)
     values = np.asarray(targets, dtype=np.float64) if numbers else targets
     classes, inverse = np.unique(values, return_inverse=True)
     codes: NDArray[np.int32] = inverse.astype(np.int32)
-    features, codes, weights = merged(features, codes, weights)
+    features, codes, weights, group_keys = merged(features, codes, weights, group_keys)
     totals, largest = _by_class(None if numbers else codes, len(classes), weights, len(codes))
     rows = converted(features, sparse=isinstance(features, SparseRows))
-    source = ArraySource(rows, classes[codes] if numbers else codes, weights)
+    source = ArraySource(rows, classes[codes] if numbers else codes, weights, group_keys)
     return TrainingData(source, _NO_CLASSES if numbers else classes, totals, largest)
 
 
@@ -151,28 +160,31 @@ def of_positive_weight(
 
 
 def merged(
-    features: Rows, codes: NDArray[np.int32], weights: NDArray[np.float64] | None
-) -> tuple[Rows, NDArray[np.int32], NDArray[np.float64] | None]:
-    """Rows in sorted order, with equal rows of equal codes made one row that carries their weights.
+    features: Rows, codes: NDArray[np.int32], weights: NDArray[np.float64] | None, group_keys: Keys | None
+) -> tuple[Rows, NDArray[np.int32], NDArray[np.float64] | None, Keys | None]:
+    """Rows in sorted order, with equal rows of one code and group made one row that carries their weights.
 
     More than 1,024 rows are given back as they are. Weights (n,) are None where all are 1.
     """
     if len(features) > _FEW_ROWS:
-        return features, codes, weights
-    first, inverse = distinct(features, codes)
+        return features, codes, weights, group_keys
+    labels = codes if group_keys is None else codes * len(codes) + groups_of(group_keys)
+    first, inverse = distinct(features, labels)
     row_weights = np.ones(len(codes)) if weights is None else weights
     totals: NDArray[np.float64] = np.bincount(inverse, weights=row_weights, minlength=len(first)).astype(
         np.float64
     )
-    return features[first], codes[first], None if np.all(totals == 1.0) else totals
+    kept = None if group_keys is None else group_keys[first]
+    return features[first], codes[first], None if np.all(totals == 1.0) else totals, kept
 
 
 @dataclass(frozen=True)
 class _Described:
-    """Per label, or of other targets for None: total weight, largest weight."""
+    """Per label, or of other targets for None: total weight, largest weight; keys of two groups, if any."""
 
     totals: dict[Any, float]
     largest: dict[Any, float]
+    keys: Keys | None
 
 
 def checked_weights(block: Block) -> Floats:
@@ -199,7 +211,9 @@ def _describe(block: Block, task: str) -> _Described:
         names = labels.tolist()
     totals, largest = _by_class(codes, len(names), weights, len(weights))
     return _Described(
-        dict(zip(names, totals.tolist(), strict=True)), dict(zip(names, largest.tolist(), strict=True))
+        dict(zip(names, totals.tolist(), strict=True)),
+        dict(zip(names, largest.tolist(), strict=True)),
+        None if block.group_keys is None else np.unique(block.group_keys)[:2],
     )
 
 
@@ -208,7 +222,10 @@ def _merge_described(first: _Described, second: _Described) -> _Described:
     for label, total in second.totals.items():
         totals[label] = totals.get(label, 0.0) + total
         largest[label] = max(largest.get(label, 0.0), second.largest[label])
-    return _Described(totals, largest)
+    keys = None
+    if first.keys is not None and second.keys is not None:
+        keys = np.union1d(first.keys, second.keys)[:2]
+    return _Described(totals, largest, keys)
 
 
 def describing(task: str) -> Reduce[Any]:
@@ -218,6 +235,8 @@ def describing(task: str) -> Reduce[Any]:
 
 def from_described(source: Any, described: _Described) -> TrainingData:
     """A Dask array source, once a pass has described it."""
+    if described.keys is not None:
+        refuse_one_group(described.keys, "groups")
     if None in described.totals:
         labels, classes = [None], _NO_CLASSES
     else:

@@ -115,7 +115,7 @@ def _evaluate(block: Block, operand: _Evaluated) -> _Counted:
     confusion = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
     codes = operand.codes[block.targets]
     known = codes >= 0
-    rows = Block(block.features[known], codes[known], None if block.weights is None else block.weights[known])
+    rows = replace(block.take(np.flatnonzero(known)), targets=codes[known])
     losses = operand.model.losses(predictions[known], rows)
     exact = predictions[known].astype(np.float64)
     # two classes that compete: the second's lead
@@ -127,7 +127,7 @@ def _evaluate(block: Block, operand: _Evaluated) -> _Counted:
     lost = None
     if operand.losing is not None:
         wrong = (predicted != codes)[known].astype(np.float64)
-        lost = operand.losing.lost(rows.features, exact, chances, wrong, codes[known])
+        lost = operand.losing.lost(rows, exact, chances, wrong, codes[known])
     # weights are those of losses: every row counts once in all other figures
     return _Counted(Counts(confusion, losses, calibration), scores, codes[known] == 1, lost)
 

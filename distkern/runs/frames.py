@@ -38,10 +38,17 @@ def is_mixed(X: Any) -> bool:
 
 
 def rows_of_frame(
-    X: Any, y: Any, sample_weight: Any, task: str, executor: AbstractExecutor | None, stack: ExitStack
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    groups: Any,
+    task: str,
+    executor: AbstractExecutor | None,
+    stack: ExitStack,
 ) -> tuple[Any, Any, Table | None, Scaling | None]:
     """A frame as ``distkern shard`` would store it with nothing set: features (n, d) float32, targets, table
-    and scaling; of a Dask frame a split and nothing else, which lasts as long as ``stack``."""
+    and scaling; of a Dask frame a split and nothing else, which lasts as long as ``stack``. ``groups``: the
+    keys of those of a frame in memory."""
     from sklearn.utils.validation import _check_y, check_consistent_length
 
     if task == "none":
@@ -49,30 +56,29 @@ def rows_of_frame(
     elif y is None:
         raise InputError("y is missing", where="fit", mend="give labels with frames")
     if is_dask(X):
-        split = _spooled(X, y, sample_weight, task, executor or stack.enter_context(open_executor()), stack)
+        for name, given in (("sample_weight", sample_weight), ("groups", groups)):
+            if given is not None:
+                raise InputError(
+                    f"{name} of Dask frames with such columns is not supported",
+                    where=name,
+                    mend="give a frame of numbers, or one in memory",
+                )
+        split = _spooled(X, y, task, executor or stack.enter_context(open_executor()), stack)
         return split, None, None, None
     # a lazy series or array is computed here, as all rows are in memory
     targets = np.asarray(_check_y(plain_targets(y), y_numeric=task == "regression"))
     check_consistent_length(X, targets)
-    fitted = fit_frame(X, targets, task)
+    fitted = fit_frame(X, targets, task, groups)
     for sentence in fitted.left_out:
         warnings.warn(sentence, UserWarning, stacklevel=5)
     return fitted.features, targets, fitted.table, fitted.scaling
 
 
-def _spooled(
-    X: Any, y: Any, sample_weight: Any, task: str, executor: AbstractExecutor, stack: ExitStack
-) -> Split:
+def _spooled(X: Any, y: Any, task: str, executor: AbstractExecutor, stack: ExitStack) -> Split:
     """The training split of a data set of a Dask frame, which is written once and removed with ``stack``."""
     from distkern.runs.spooled import check_hosts, temporary_folder
     from distkern.storage.ingest import write_dataset
 
-    if sample_weight is not None:
-        raise InputError(
-            "weights of Dask frames with such columns are not supported",
-            where="sample_weight",
-            mend="give a frame of numbers, or one in memory",
-        )
     check_hosts(
         executor,
         "Dask frames with columns of other things than numbers can be fitted by workers of one host only",

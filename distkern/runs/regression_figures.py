@@ -88,7 +88,7 @@ def _evaluate(block: Block, operand: tuple[Applied, tuple[float, ...], str | Non
         (residuals >= 0).sum(axis=0),
         float(pinballs.sum()),
         Grid.of(values[:, middle], -residuals[:, middle]),
-        np.zeros(0) if losses_of is None else group_sums(block.features, losses_of),
+        np.zeros(0) if losses_of is None else group_sums(block, losses_of),
     )
 
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.held_out import Keys, row_keys
+from distkern.common.held_out import Keys, keys_of, row_keys
 from distkern.common.scores import log_losses, row_log_losses
-from distkern.common.sparse import Rows
+from distkern.common.types import Block
 from distkern.runs.calibration import row_squares
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 _BITS = 7
-#: groups of rows: equal rows are in the same
+#: groups of rows: rows of one key are in the same
 GROUPS = 2**_BITS
 #: decision values of rows without probabilities that are kept until all are known, at most
 _KEPT_NUMBERS = 2**18
@@ -25,9 +25,9 @@ _KEPT_NUMBERS = 2**18
 KEPT_BYTES = 80 * _KEPT_NUMBERS
 
 
-def group_sums(rows: Rows, losses: Array) -> Array:
-    """(128,) sums of the losses (n_rows,) of each group of rows; a row's content says which that is."""
-    return _summed(row_keys(rows), losses)
+def group_sums(block: Block, losses: Array) -> Array:
+    """(128,) sums of the losses (n_rows,) of each group of rows; a row's key says which that is."""
+    return _summed(keys_of(block), losses)
 
 
 def _summed(keys: Keys, losses: Array) -> Array:
@@ -40,7 +40,7 @@ def losses_of_groups(sums: Array, n_rows: int) -> list[float]:
 
     The mean of the differences between those of two models is that over the rows, and its standard error
     (:func:`~distkern.common.scores.mean_difference`) is estimated from how it varies between groups, so that
-    equal rows count as one.
+    rows of one key count as one.
     """
     return list((sums * (GROUPS / max(n_rows, 1))).tolist())
 
@@ -87,23 +87,23 @@ class Losing:
             return None
         return cls(figure, min(1.0, _KEPT_NUMBERS / (n_rows * n_outputs)))
 
-    def lost(self, rows: Rows, values: Array, chances: Array | None, wrong: Array, codes: Codes) -> Lost:
+    def lost(self, block: Block, values: Array, chances: Array | None, wrong: Array, codes: Codes) -> Lost:
         """The losses of a block of rows, summed by groups; log losses need probabilities.
 
         Where a model has none, what is kept of the rows says their groups, decision values and class codes.
 
         Parameters
         ----------
-        rows : (n, d)
+        block : the n rows
         values : (n, k) decision values
         chances : (n, n_classes) probabilities; None if the model has none
         wrong : (n,) whether each row is predicted wrongly
         codes : (n,) class codes
         """
-        keys = row_keys(rows)
+        keys = keys_of(block)
         if self.figure == "log_loss":
             # bits that do not say the group
-            taken = (keys % np.uint64(2**32)) < self.share * 2**32
+            taken = (row_keys(block.features) % np.uint64(2**32)) < self.share * 2**32
             keys, values, codes = keys[taken], values[taken], codes[taken]
             chances = None if chances is None else chances[taken]
         if chances is None and self.figure == "log_loss":

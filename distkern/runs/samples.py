@@ -95,6 +95,7 @@ class JoinedSplits(AbstractSource):
         self.n_features, self.dtype, self.is_sparse = first.n_features, first.dtype, first.is_sparse
         self.fingerprint = f"{first.fingerprint}+{second.fingerprint}"
         self.reader_bytes = max(first.reader_bytes, second.reader_bytes)
+        self.has_groups = first.has_groups and second.has_groups
 
     @property
     def row_numbers(self) -> int:

@@ -52,6 +52,7 @@ class ScaledSource(AbstractSource):
         self.dtype = source.dtype if dtype is None else dtype
         self.fingerprint, self.is_sparse = source.fingerprint, source.is_sparse
         self.is_shuffled, self.is_graph = source.is_shuffled, source.is_graph
+        self.has_groups = source.has_groups
         self.reader_bytes = source.reader_bytes + _SCALING_TILES * TILE_BYTES
         if self.dtype != source.dtype:
             self.reader_bytes += max(source.block_rows) * source.row_bytes

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from distkern.common.errors import InputError
 from distkern.common.types import AbstractSource, Block
@@ -19,6 +20,7 @@ from distkern.storage.atomic import flushed
 from distkern.storage.dataset import Split
 from distkern.storage.ingest import write_dataset
 from distkern.storage.shuffled import ShuffledRows
+from distkern.storage.table_fit import TableOptions
 
 
 def in_random_order(
@@ -81,9 +83,13 @@ def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack
         "and fit to its train split",
     )
     folder = temporary_folder(stack)
-    chunks = ((block.features, block.targets) for block in whole_blocks(source, executor))
+    blocks = whole_blocks(source, executor)
+    chunks = ((block.features, block.targets, block.group_keys) for block in blocks)
+    how: dict[str, Any] = {"scale": "none", "shuffle": False, "columns": columns}
+    if source.has_groups:
+        how["table_options"] = TableOptions(group="groups")
     with flushed(stays=False):
-        return write_dataset(chunks, folder / "rows.zarr", scale="none", shuffle=False, columns=columns).train
+        return write_dataset(chunks, folder / "rows.zarr", **how).train
 
 
 def whole_blocks(source: AbstractSource, executor: AbstractExecutor) -> Iterator[Block]:

@@ -137,7 +137,7 @@ def climb(
     2. Machines over centres: every transform of the columns with every metric and two kernels on 1,000 rows,
        of which what leads goes on to 3,000 rows and 384 centres, then the best two of these maps with all
        kernels and widths. Nothing goes on that is worse than the best by more than chance.
-    3. Exact machines of 1,000 rows with the best of these maps, and, where they are worth it, with the others,
+    3. Exact machines of 1,000 rows with the best of these maps and, where they are worth it, with the others,
        of which those that lead in the same way learn from up to ``exact_rows``. Beside them stand the best
        machines over as few of their rows as 1,024 centres are of all rows, in the root: what more functions
        gain. Where all rows may be centres, this rung is left out.
@@ -194,7 +194,7 @@ def _exact_of_few_rows(
 
 
 def _over_few(folds: Sequence[_Fold], smooth: Tried, exact: Tried, most: int, n_rows: int) -> Tried:
-    """The best machine over as few centres, of so many rows, as 1,024 are of all, with the map of ``exact``."""
+    """The best machine over as few of so many rows as 1,024 centres are of all, with the map of ``exact``."""
     n_centres = _n_centres(min(folds[0].learned.n_rows, most), n_rows)
     around = [(exact.setting.map, one) for one in dict.fromkeys((smooth.kernel, exact.kernel))]
     return _best(_joined([fold.over_centres(around, most, n_centres) for fold in folds]))

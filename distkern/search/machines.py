@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.ridge import solve_ridge
-from distkern.common.scores import log_losses
+from distkern.common.scores import by_group, log_losses
 from distkern.common.sparse import SparseRows
 from distkern.common.types import Block, Floats
 from distkern.kernels.base import AbstractTileKernel
@@ -45,12 +45,14 @@ class Rows:
     targets : (n, k): -1 and +1, or standardised real numbers
     codes : (n,) of classes; None for real targets
     weights : (n,) s_i, of mean 1
+    group_keys : (n,) as in :class:`~distkern.common.types.Block`
     """
 
     features: Floats
     targets: Array
     codes: NDArray[Any] | None
     weights: Array
+    group_keys: NDArray[np.uint64] | None = None
 
     @classmethod
     def of(cls, rows: Block, n_classes: int, class_weights: Array | None) -> Rows:
@@ -61,22 +63,26 @@ class Rows:
         if class_weights is not None:
             weights = weights * class_weights[targets]
         codes = targets if n_classes else None
-        return cls(features, pulled_targets(targets, n_classes), codes, weights / weights.mean())
+        weights = weights / weights.mean()
+        return cls(features, pulled_targets(targets, n_classes), codes, weights, rows.group_keys)
 
     def part(self, numbers: NDArray[np.intp]) -> Rows:
         """Some of them."""
         codes = None if self.codes is None else self.codes[numbers]
-        return Rows(self.features[numbers], self.targets[numbers], codes, self.weights[numbers])
+        keys = None if self.group_keys is None else self.group_keys[numbers]
+        return Rows(self.features[numbers], self.targets[numbers], codes, self.weights[numbers], keys)
 
     @property
     def n_rows(self) -> int:
         return len(self.features)
 
     def losses(self, values: Array) -> Array:
-        """A proper score of each row, (n,), for predictions (n, k): its log loss or its squared error."""
+        """A proper score of each row or group, for predictions (n, k): its log loss or its squared error."""
         if self.codes is None:
-            return np.asarray(self.weights * np.square(values - self.targets).sum(axis=1))
-        return log_losses(values, self.codes, self.weights)
+            losses = np.asarray(self.weights * np.square(values - self.targets).sum(axis=1))
+        else:
+            losses = log_losses(values, self.codes, self.weights)
+        return by_group(losses, self.group_keys)
 
 
 @dataclass(frozen=True)

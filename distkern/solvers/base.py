@@ -44,6 +44,7 @@ class Problem(Layout):
     weighs_classes : whether the losses of some classes count more than those of others
     test_block_rows : rows of each block of the test split, where it has been opened
     workplace : where an :class:`~distkern.passes.Each` stores; the driver gives it to the problem of a run
+    has_groups : rows of one group are held out together
     error_name : what shares of rows are, where they are not those of wrong labels
     notes : what was chosen before the run, told and kept with what the solver chooses
     """
@@ -56,8 +57,14 @@ class Problem(Layout):
     weighs_classes: bool = False
     test_block_rows: tuple[int, ...] = ()
     workplace: Workplace | None = None
+    has_groups: bool = False
     error_name: str = "error"
     notes: tuple[str, ...] = ()
+
+    @property
+    def beside_bytes(self) -> int:
+        """Bytes of a row's target, weight and, where there are groups, key."""
+        return 16 + 8 * self.has_groups
 
     def visits(self, n_rows: int, stage: int, order: str) -> tuple[Visit, ...]:
         """The sampled rows of a stage, in an order of :func:`order_of_rows`."""

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from distkern.common.rng import Purpose, stream
-from distkern.common.sparse import stacked
 from distkern.common.types import Block
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem
@@ -57,7 +54,7 @@ def sampling(name: str, problem: Problem, sample: Sample, driver_bytes: int = 0)
     driver_bytes : what the driver takes for what it does with the rows, the rows not counted
     """
     n_rows = min(problem.n_rows, sample.rows_per_block * len(sample.blocks))
-    n_bytes = n_rows * (problem.row_bytes + 16)
+    n_bytes = n_rows * (problem.row_bytes + problem.beside_bytes)
     cost = Cost(
         workspace_bytes=sample.rows_per_block * problem.row_bytes,
         result_bytes=n_bytes,
@@ -72,12 +69,7 @@ def _rows_of(block: Block, sample: Sample) -> Block:
 
 
 def _joined(first: Block, second: Block) -> Block:
-    weights = targets = None
-    if first.weights is not None and second.weights is not None:
-        weights = np.concatenate([first.weights, second.weights])
-    if first.targets is not None and second.targets is not None:
-        targets = np.concatenate([first.targets, second.targets])
-    return Block(stacked([first.features, second.features]), targets, weights)
+    return Block.joined([first, second])
 
 
 @dataclass(frozen=True)

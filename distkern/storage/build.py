@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.errors import InputError, unknown_name
+from distkern.common.groups import DIFFERENT
+from distkern.common.held_out import Keys
 from distkern.common.sparse import SparseRows, converted
 from distkern.formats._kinds import MISSING, TableKinds
 from distkern.formats.base import CHUNK_BYTES, Indices, Meter, RawChunk
@@ -111,11 +113,17 @@ class Builder:
         self.form = Form(self.options.sparse, self.options.scale, self.kinds)
         self.labels = LabelEncoder(self.kinds is not None and self.kinds.na != MISSING)
         self.target_type = TARGET_TYPES.get(self.options.task)
-        self.is_weighted = self.table_options.weight is not None
+        #: what is stored of a training row beside its features and its target
+        self.of_rows: dict[str, DTypeLike] = {}
+        if self.table_options.weight is not None:
+            self.of_rows["weights"] = np.float64
+        if self.table_options.group is not None:
+            self.of_rows["group_keys"] = np.uint64
         #: what is kept of a row in the spools beside its features
         self.beside: DTypeLike | None = self.target_type
-        if self.is_weighted:
-            self.beside = [("targets", self.target_type), ("weights", np.float64)]
+        if self.of_rows:
+            targets = [] if self.target_type is None else [("targets", self.target_type)]
+            self.beside = [*targets, *self.of_rows.items()]
 
     def run(self, train: Chunks, test: Chunks | None) -> None:
         """Read everything, then write the shards and, last of all, the manifest."""
@@ -153,6 +161,8 @@ class Builder:
             "reading",
             self.meter,
         )
+        if self.table_options.group is not None:
+            self._refuse_one_group(train_spool)
         if test is not None:
             tests = Collector(test_spool, self.shape, self._beside, self.form)
             self._feed(tests, test, "reading test rows", self.test_meter)
@@ -160,6 +170,8 @@ class Builder:
             what = (
                 "no rows" if not test_spool.n_rows else "all rows became test rows, none is left for training"
             )
+            if test_spool.n_rows and self.table_options.group is not None:
+                what += f" (rows of one {self.table_options.group!r} go together)"
             raise InputError(what, where="the input", mend="give more rows or a smaller --test-fraction")
         if self.like is not None:
             wanted = self.like.n_features if self.like.table is None else len(self.like.table.columns)
@@ -195,14 +207,23 @@ class Builder:
         if blank:
             self.notice(told_blank(blank))
 
+    def _refuse_one_group(self, spool: Spool) -> None:
+        keys = {key for beside in spool.targets() for key in beside["group_keys"][[0, -1]].tolist()}
+        if len(keys) == 1 and all((beside["group_keys"] == min(keys)).all() for beside in spool.targets()):
+            where = f"column {self.table_options.group!r}"
+            raise InputError("all training rows are of one group", where=where, mend=DIFFERENT)
+
     def _beside(self, chunk: RawChunk) -> NDArray[Any] | None:
-        """Targets, with weights if rows have them."""
+        """Targets, with weights and keys of groups if rows have them."""
         targets = self._targets(chunk)
-        if not self.is_weighted or targets is None:
+        if not self.of_rows:
             return targets
-        both = np.empty(len(targets), dtype=self.beside)
-        both["targets"], both["weights"] = targets, chunk.weights
-        return both
+        found = np.zeros(chunk.n_rows, dtype=self.beside)
+        for name, values in (("targets", targets), *((name, getattr(chunk, name)) for name in self.of_rows)):
+            # those of test rows are not stored
+            if values is not None:
+                found[name] = values
+        return found
 
     def _targets(self, chunk: RawChunk) -> NDArray[Any] | None:
         if self.options.task == "none":
@@ -235,10 +256,10 @@ class Builder:
 
         def pieces() -> Iterator[Piece]:
             for rows, beside, _ in spool.pieces(max(1, CHUNK_BYTES // (8 * self.shape.width))):
-                targets = None if beside is None else writer.targets_of(beside)
+                targets = None if self.target_type is None else writer.targets_of(beside)
                 if mapping is not None and targets is not None:
                     targets = mapping[targets]
-                yield np.asarray(converted(rows, sparse=False)), targets
+                yield np.asarray(converted(rows, sparse=False)), targets, self._group_keys(beside)
 
         encoded = fit.run(pieces)
         for sentence in fit.notices:
@@ -247,9 +268,13 @@ class Builder:
             raise InputError("the rows have no features", where="the input", mend="check the files")
         assert self.form.fit is not None
         self.form.fit = ScalingFit(self.form.fit.kind)
-        for rows, *_ in spool.pieces(max(1, CHUNK_BYTES // (8 * encoded.table.n_features))):
-            self.form.fit.update(encoded.train(rows))
+        for rows, beside, _ in spool.pieces(max(1, CHUNK_BYTES // (8 * encoded.table.n_features))):
+            self.form.fit.update(encoded.train(rows, self._group_keys(beside)))
         return encoded
+
+    def _group_keys(self, beside: NDArray[Any] | None) -> Keys | None:
+        """The keys of the groups among what a spool keeps beside the features."""
+        return beside["group_keys"] if beside is not None and "group_keys" in self.of_rows else None
 
     def _write(self, train_spool: Spool, test_spool: Spool) -> Manifest:
         options = self.options
@@ -312,7 +337,7 @@ class Builder:
                 encode=encode,
                 n_classes=None if classes is None else len(classes),
                 on_shard=on_shard,
-                is_weighted=self.is_weighted and name == "train",
+                beside=self.of_rows if name == "train" else {},
                 of_table=None if encoded is None else encoded.train if name == "train" else encoded.test,
             )
         if encoded is not None and encoded.unseen:
@@ -334,6 +359,7 @@ class Builder:
             is_sparse,
             self.shape.target_name,
             table,
+            self.table_options.group,
         )
 
 

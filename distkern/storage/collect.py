@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.common.held_out import Keys, Sides
 from distkern.common.names import order_by_name
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, SparseRows, converted, count_nonzero, stacked, with_columns
@@ -30,6 +31,8 @@ from distkern.storage.writer import SHARD_BYTES, widened
 #: room, and the sparse products were measured to be as fast as the dense ones at twice this share
 SPARSE_DENSITY = 1 / 16
 _LATE_FEATURES = 2000
+#: whose sides are kept in mind
+_MOST_GROUPS = 2**16
 
 
 class Shape:
@@ -149,7 +152,8 @@ class Collector:
     form : shared by all splits
     fits : the scaling is fitted on these rows
     seed : of the shuffle; None keeps the order
-    drawn : spool for test rows, their share of all rows, and the seed they are drawn with
+    drawn : spool for test rows, their share of all rows (of the groups, where rows have groups, which stay
+        whole), and the seed they are drawn with
     """
 
     def __init__(
@@ -174,6 +178,7 @@ class Collector:
         self._kept_rows = self._kept_bytes = 0
         self._runs = 0
         self._seen = 0
+        self._groups: dict[int, bool] = {}
 
     def add(self, chunk: RawChunk) -> None:
         """Take a chunk; what fills a run is written to the spool."""
@@ -240,10 +245,12 @@ class Collector:
         order = np.arange(n_rows, dtype=np.int64)
         if self._drawn is not None:
             test_spool, share, seed = self._drawn
-            n_test = math.ceil(share * (self._seen + n_rows)) - math.ceil(share * self._seen)
             generator = stream(seed, Purpose.TEST_SPLIT, self._runs)
-            chosen = np.sort(generator.choice(n_rows, size=n_test, replace=False))
-            if n_test:
+            if targets is not None and "group_keys" in (targets.dtype.names or ()):
+                chosen = np.flatnonzero(self._of_drawn_groups(targets["group_keys"], share, seed, generator))
+            else:
+                chosen = np.sort(_drawn(generator, self._seen, n_rows, share))
+            if len(chosen):
                 test_spool.append(
                     features[chosen], None if targets is None else targets[chosen], self._seen + chosen
                 )
@@ -261,6 +268,28 @@ class Collector:
             self._spool.append(features, targets, self._seen + order)
         self._seen += n_rows
         self._runs += 1
+
+    def _of_drawn_groups(
+        self, keys: Keys, share: Fraction, seed: int, generator: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        """(n_rows,) which rows are of a group that makes test rows: this share of all groups, rounded up.
+
+        Of more groups than are kept in mind others lie where their keys say, in about the same share.
+        """
+        found, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        by_key = Sides((float(share),), seed).of(found) == 0
+        new = [at for at in np.argsort(first).tolist() if found[at].item() not in self._groups]
+        new = new[: _MOST_GROUPS - len(self._groups)]
+        drawn = set(_drawn(generator, len(self._groups), len(new), share).tolist())
+        self._groups.update((found[at].item(), place in drawn) for place, at in enumerate(new))
+        sides = [self._groups.get(key, other) for key, other in zip(found.tolist(), by_key, strict=True)]
+        return np.array(sides, dtype=bool)[inverse]
+
+
+def _drawn(generator: np.random.Generator, n_before: int, n_new: int, share: Fraction) -> NDArray[np.intp]:
+    """Some of the new ones, so that of all so far the share is drawn, rounded up."""
+    size = math.ceil(share * (n_before + n_new)) - math.ceil(share * n_before)
+    return generator.choice(n_new, size=size, replace=False)
 
 
 def _narrowest(features: Rows) -> Rows:

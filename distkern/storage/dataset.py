@@ -41,6 +41,7 @@ class Dataset:
     feature_names : their names, where the input had some
     table : the columns of the input and how features were made of them, where they were not mere numbers
     target_name : of the column that held the target, where the input had names
+    group_name : of the column that held the groups of the training rows, if they have groups
     scaling : what was done to the features
     fingerprint : SHA-256 that changes when any value does
     options : how it was made
@@ -52,7 +53,7 @@ class Dataset:
         self.n_features = manifest.n_features
         self.is_sparse = manifest.is_sparse
         self.feature_names = manifest.feature_names
-        self.target_name = manifest.target_name
+        self.target_name, self.group_name = manifest.target_name, manifest.group_name
         self.table = manifest.table
         self.classes: NDArray[Any] | None = None if manifest.classes is None else np.array(manifest.classes)
         self.scaling: Scaling = manifest.scaling
@@ -124,6 +125,7 @@ class Split(RowsView):
         if all(shard.weight_totals is not None for shard in entry.shards):
             self.weight_totals = np.array([shard.weight_totals for shard in entry.shards]).sum(axis=0)
             self.largest_weights = np.array([shard.largest_weights for shard in entry.shards]).max(axis=0)
+        self.has_groups = entry.shards[0].group_keys_crc32c is not None
         self._rows_per_shard = entry.rows_per_shard
         self._shards = entry.shards
         self.has_source_rows = all(shard.source_rows_crc32c is not None for shard in entry.shards)
@@ -203,7 +205,8 @@ class Split(RowsView):
         )
 
     def __repr__(self) -> str:
-        return f"<{self.name} rows of {self.dataset!r}, {self.n_blocks:,} shards>"
+        groups = f", in groups of {self.dataset.group_name!r}" if self.has_groups else ""
+        return f"<{self.name} rows of {self.dataset!r}, {self.n_blocks:,} shards{groups}>"
 
 
 def open_dataset(path: Location) -> Dataset:

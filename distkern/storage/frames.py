@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
-from distkern.common.names import order_by_name
+from distkern.common.held_out import Keys
+from distkern.common.names import order_by_name, written
 from distkern.common.targets import plain_targets
-from distkern.formats._kinds import TableKinds, in_one_piece, is_number, written
+from distkern.formats._kinds import TableKinds, in_one_piece, is_number
 from distkern.formats.base import RawChunk
 from distkern.storage.scaling import DEFAULT_SCALING, Scaling, ScalingFit
 from distkern.storage.table import Table, told_unseen
@@ -141,8 +142,11 @@ def _array(values: Any) -> Any:
         return pa.array(texts, pa.string())
 
 
-def fit_frame(X: Any, targets: NDArray[Any], task: str) -> FittedFrame:
-    """A frame in memory, with targets (n,), as ``distkern shard`` would store it with nothing set."""
+def fit_frame(X: Any, targets: NDArray[Any], task: str, group_keys: Keys | None = None) -> FittedFrame:
+    """A frame in memory, with targets (n,), as ``distkern shard`` would store it with nothing set.
+
+    ``group_keys``: (n,) of the groups of the rows, if they have groups.
+    """
     columns = _columns(X)
     kinds = frame_kinds()
     keys = _decided(kinds, columns)
@@ -154,14 +158,18 @@ def fit_frame(X: Any, targets: NDArray[Any], task: str) -> FittedFrame:
         classes = found.tolist()
     fit = TableFit(kinds, TableOptions(), n_rows, target, classes, is_named=columns.is_named)
     parts = [slice(start, start + _MOST_ROWS) for start in range(0, n_rows, _MOST_ROWS)]
-    encoded = fit.run(lambda: ((values[part], targets[part]) for part in parts))
+
+    def of_groups(part: slice) -> Keys | None:
+        return None if group_keys is None else group_keys[part]
+
+    encoded = fit.run(lambda: ((values[part], targets[part], of_groups(part)) for part in parts))
     scaling_fit = ScalingFit(DEFAULT_SCALING)
     for part in parts:
-        scaling_fit.update(encoded.train(values[part]))
+        scaling_fit.update(encoded.train(values[part], of_groups(part)))
     scaling = scaling_fit.result(encoded.table.n_features)
     features = np.empty((n_rows, encoded.table.n_features), dtype=np.float32)
     for part in parts:
-        features[part] = scaling.apply_rows(encoded.train(values[part]))
+        features[part] = scaling.apply_rows(encoded.train(values[part], of_groups(part)))
     return FittedFrame(encoded.table, scaling, features, fit.left_out)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import CorruptDataError, InputError
+from distkern.common.held_out import Keys
 from distkern.common.sparse import SparseRows
 from distkern.common.targets import plain_targets
 from distkern.common.urls import redact_urls
@@ -39,7 +40,7 @@ from distkern.storage.table_fit import Impute, TableOptions
 
 Source: TypeAlias = Location
 #: features (n, d), an array or of scipy.sparse; targets (n,) or None
-Generated: TypeAlias = tuple[Any, NDArray[Any] | None]
+Generated: TypeAlias = tuple[Any, NDArray[Any] | None] | tuple[Any, NDArray[Any] | None, Keys | None]
 
 _TARGET_KINDS: dict[str, TargetKind] = {"classification": "label", "regression": "number", "none": "none"}
 
@@ -69,6 +70,7 @@ def shard(
     weight: str | None = None,
     id: str | None = None,
     na: Sequence[str] = (),
+    group: str | None = None,
     like: Like | None = None,
     progress: Progress | None = None,
     notice: Notice | None = None,
@@ -79,7 +81,8 @@ def shard(
     ----------
     sources, test : files, folders, glob patterns or URLs with the training and the test rows
     out : folder or URL to make; it appears when it is whole
-    test_fraction : this share of the rows (rounded up), drawn at random, becomes the test split instead
+    test_fraction : this share of the rows (rounded up; with groups, of these), drawn at random, becomes the
+        test split instead
     target : column (CSV, Parquet; default the last) or array (.npz) with the target
     task : "classification" (labels), "regression" (numbers) or "none"
     positive : this label against all others; classes are then ("not V", "V")
@@ -102,6 +105,8 @@ def shard(
     id : of tables: column that names the rows: no feature, and written beside predictions of later files
     na : of tables: texts that stand for a missing value, in the target too, instead of those that commonly
         do, which :data:`distkern.formats._kinds.MISSING` lists; ("",) is the empty text alone
+    group : of tables: column with the groups of the training rows (patients, customers, days), which stay
+        together in a test split that is drawn and wherever rows are held out to choose by; no feature
     like : prepare rows as these were, fitting nothing; excludes ``scale`` and what is said of tables
     progress : called as (what, rows, bytes, rows in all or None)
     notice : called with what the user should know about the rows (under "unit" those of norm 0 stay zeros)
@@ -126,7 +131,7 @@ def shard(
     if test is not None:
         test_files, test_meter = metered(expand(map(str, _listed(test)), format))
     words = tuple(sorted({word.strip() for word in na})) or None
-    table_options = TableOptions(impute, categorical or {}, tuple(drop), weight, id, words)
+    table_options = TableOptions(impute, categorical or {}, tuple(drop), weight, id, words, group)
     kinds: TableKinds | None = table_options.kinds()
     indices = Indices(zero_based)
     if weight is not None and task == "none":
@@ -137,6 +142,7 @@ def shard(
         header,
         drop=table_options.left_out,
         weight=weight,
+        group=group,
         kinds=kinds,
         indices=indices,
     )
@@ -145,7 +151,7 @@ def shard(
             raise InputError(
                 "says how rows are prepared, and so do other options",
                 where="--like",
-                mend="leave --scale, --impute, --categorical, --drop, --weight, --id and --na out",
+                mend="leave --scale, --impute, --categorical, --drop, --weight, --group, --id and --na out",
             )
         options = replace(options, scale=like.scaling.kind)
         kinds = None if like.table is None else like.table.kinds()
@@ -189,6 +195,8 @@ def write_dataset(
     **options: Any,
 ) -> Dataset:
     """Turn generated rows, in chunks of (features (n, d), targets (n,) or None), into a data set.
+
+    Of rows with groups, which ``table_options`` name, the keys of these (n,) are third.
 
     Everything after reading is as for :func:`shard`, which explains the parameters. ``kinds`` has read the
     columns of a table, of chunks that are those of one, and ``table_options`` say what becomes of them.
@@ -286,7 +294,7 @@ def _generated(
                 if sparse
                 else numeric(features)
             )
-            chunk = RawChunk(rows, targets, first_row, name)
+            chunk = RawChunk(rows, targets, first_row, name, group_keys=item[2] if len(item) > 2 else None)
         refuse_non_finite(chunk, may_miss=kinds is not None)
         first_row += chunk.n_rows
         yield chunk

@@ -11,9 +11,9 @@ from distkern.storage.places import Place, URLPlace
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
 
-#: of data sets with dense rows, with sparse rows, and of tables of other things than numbers; the last is the
-#: newest this version reads
-DENSE_VERSION, SPARSE_VERSION, VERSION = 1, 2, 3
+#: of data sets with dense rows, with sparse rows, of tables of other things than numbers, and with groups of
+#: rows; the last is the newest this version reads
+DENSE_VERSION, SPARSE_VERSION, TABLE_VERSION, VERSION = 1, 2, 3, 4
 FILE = "manifest.json"
 _DESCRIPTION = Description(
     "distkern-dataset", "a data set", DENSE_VERSION, VERSION, "make one with `distkern shard`"
@@ -40,6 +40,7 @@ class ShardEntry:
     weights_crc32c: int | None = None
     weight_totals: tuple[float, ...] | None = None
     largest_weights: tuple[float, ...] | None = None
+    group_keys_crc32c: int | None = None
 
     def __post_init__(self) -> None:
         is_sparse = self.entries is not None
@@ -52,7 +53,7 @@ class ShardEntry:
 
     def to_json(self) -> dict[str, Any]:
         content = asdict(self)
-        for key in ("entries", "weights_crc32c", "weight_totals", "largest_weights"):
+        for key in ("entries", "weights_crc32c", "weight_totals", "largest_weights", "group_keys_crc32c"):
             content = without_absent(content, key)
         return content
 
@@ -84,6 +85,7 @@ class Manifest:
     is_sparse: bool = False
     target_name: str | None = None
     table: Table | None = None
+    group_name: str | None = None
 
     def __post_init__(self) -> None:
         width, shards = self.n_features, [shard for split in self.splits.values() for shard in split.shards]
@@ -91,6 +93,7 @@ class Manifest:
         factor = self.scaling.factor
         if "train" not in self.splits or self.splits.keys() - {"train", "test"}:
             raise ValueError(f"the splits are {', '.join(self.splits)}")
+        trained = self.splits["train"].shards
         if width < 1 or (self.feature_names is not None and len(self.feature_names) != width):
             raise ValueError(f"other names than those of {width} features")
         if self.table is not None and self.table.features != self.feature_names:
@@ -99,6 +102,8 @@ class Manifest:
             raise ValueError(f"a scaling of {len(factor)} features for {width}")
         if (n_classes is None) == (self.task == "classification"):
             raise ValueError(f"task {self.task} with {n_classes} classes")
+        if any((shard.group_keys_crc32c is None) != (self.group_name is None) for shard in trained):
+            raise ValueError("groups that are not those of the rows")
         for shard in shards:
             if (shard.entries is not None) != self.is_sparse:
                 raise ValueError("both sparse and dense shards")
@@ -118,6 +123,8 @@ class Manifest:
     def _content(self) -> dict[str, Any]:
         return {
             "encoding-version": VERSION
+            if self.group_name is not None
+            else TABLE_VERSION
             if self.table is not None or any(shard.weight_totals for shard in self.splits["train"].shards)
             else SPARSE_VERSION
             if self.is_sparse
@@ -127,6 +134,7 @@ class Manifest:
             "n_features": self.n_features,
             "feature_names": self.feature_names,
             **({} if self.target_name is None else {"target_name": self.target_name}),
+            **({} if self.group_name is None else {"group_name": self.group_name}),
             **({} if self.table is None else {"table": self.table.to_json()}),
             "classes": self.classes,
             "scaling": self.scaling.to_json(),

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
-from distkern.common.held_out import Sides, row_keys
+from distkern.common.held_out import Sides, keys_of
 from distkern.common.sparse import Rows, SparseRows, stacked
 from distkern.common.types import AbstractGroup, Block, Floats, GroupOpener, Indices
 from distkern.storage.columns import ColumnsManifest
 from distkern.storage.dataset import Split
 from distkern.storage.shard_reader import ShardReader
 
-#: rows of a split up to which each class is on each side in its share to about a row; of more, but for chance
+#: rows of a split, or groups, up to which each class is on each side in its share to about one of them; of
+#: more, but for chance
 FEW_ROWS = 4096
 
 
@@ -57,7 +58,7 @@ class Draw:
         ----------
         earlier, totals : rows of each class on the part's side in earlier blocks, and in all
         """
-        own = np.flatnonzero((self.sides.of(block.features) == self.side) == self.held_out)
+        own = np.flatnonzero((self.sides.of(keys_of(block)) == self.side) == self.held_out)
         if self.held_out or self.share >= 1.0:
             return own
         codes = _codes(block, len(totals))[own]
@@ -68,6 +69,10 @@ class Draw:
         ranks += np.array(earlier, dtype=np.int64)[codes]
         of_class = np.array(totals, dtype=np.int64)[codes]
         return own[self.before(ranks + 1, of_class) > self.before(ranks, of_class)]
+
+
+def _together(split: Split) -> str:
+    return f"rows of one {split.dataset.group_name!r}" if split.has_groups else "equal rows"
 
 
 def _rounded_up(numbers: Floats) -> NDArray[np.int64]:
@@ -86,7 +91,7 @@ def _codes(block: Block, n_classes: int) -> NDArray[np.int64]:
 class PartReader(ShardReader):
     """Reads the rows of a shard that are in a part, in the order in which they are stored.
 
-    Which they are follows from the features, so whatever is asked for, those are read.
+    Which they are follows from what is in them or their groups, so whatever is asked for, all of it is read.
 
     Attributes
     ----------
@@ -115,6 +120,10 @@ class PartReader(ShardReader):
 
     def weights(self) -> NDArray[np.float64] | None:
         values = self.stored.weights()
+        return None if values is None else values[self.positions()]
+
+    def group_keys(self) -> NDArray[np.uint64] | None:
+        values = self.stored.group_keys()
         return None if values is None else values[self.positions()]
 
     def source_rows(self) -> NDArray[np.int64] | None:
@@ -155,7 +164,7 @@ class Part(Split):
             raise InputError(
                 f"of {whole.n_rows:,} rows none is {'held out' if draw.held_out else 'left to learn from'}",
                 where=str(whole.dataset.path),
-                mend="hold out another share of them; equal rows go together",
+                mend=f"hold out another share of them; {_together(whole)} go together",
             )
         self._totals = tuple(totals.tolist())
         self._earlier = [tuple(earlier[shard].tolist()) for shard in self._present]
@@ -324,23 +333,54 @@ def _beside(parts: Sequence[Rows]) -> Rows:
 def sides_of(split: Split, validation: float | int, seed: int) -> Sides:
     """The sides of the rows that are held out, drawn by the seed: one, before that of all others, or folds.
 
-    Only a split of a few rows is read.
+    Only a split of a few rows is read; of others the keys of groups are, until there are many.
 
     Parameters
     ----------
     validation : share of the rows that are held out, in (0, 1), or a number of folds
+
+    Raises
+    ------
+    InputError
+        If there are more folds than groups.
     """
     cuts: tuple[float, ...] = (float(validation),)
     if isinstance(validation, int):
         cuts = tuple(fold / validation for fold in range(1, validation))
+    if split.has_groups:
+        return _sides_of_groups(split, cuts, seed)
     if split.n_rows > FEW_ROWS:
         return Sides(cuts, seed)
-    keys, codes = [], []
+    rows = Block.joined([split.reader(number)() for number in range(split.n_blocks)])
+    return Sides.of_few(cuts, seed, keys_of(rows), _codes(rows, n_classes_of(split)))
+
+
+def _sides_of_groups(split: Split, cuts: tuple[float, ...], seed: int) -> Sides:
+    """The sides of whole groups, each class of their first rows in its share where there are few groups."""
+    counts: dict[int, int] = {}
+    codes: dict[int, int] = {}
     for number in range(split.n_blocks):
-        block = split.reader(number)()
-        keys.append(row_keys(block.features))
-        codes.append(_codes(block, n_classes_of(split)))
-    return Sides.of_few(cuts, seed, np.concatenate(keys), np.concatenate(codes))
+        reader = split.reader(number)
+        keys, targets = reader.group_keys(), reader.targets()
+        assert keys is not None
+        if targets is None or split.class_counts is None:
+            targets = np.zeros(len(keys), dtype=np.int64)
+        found, first, sizes = np.unique(keys, return_index=True, return_counts=True)
+        for key, code, size in zip(found.tolist(), targets[first].tolist(), sizes.tolist(), strict=True):
+            codes.setdefault(key, code)
+            counts[key] = counts.get(key, 0) + size
+        if len(counts) > FEW_ROWS:
+            return Sides(cuts, seed)
+    if len(counts) <= len(cuts):
+        one = "all rows are of one group, so that none can be held out"
+        raise InputError(
+            one if len(counts) == 1 else f"{len(cuts) + 1} folds, and the rows are of {len(counts)} groups",
+            where=f"{split.dataset.path}, column {split.dataset.group_name!r}",
+            mend="give at most as many folds as groups, or shard without --group",
+        )
+    of_groups = np.array(list(codes.values()), dtype=np.int64)
+    sizes = np.array(list(counts.values()), dtype=np.int64)
+    return Sides.of_few(cuts, seed, np.array(list(counts), dtype=np.uint64), of_groups, sizes)
 
 
 def n_classes_of(split: Split) -> int:
@@ -351,7 +391,7 @@ def n_classes_of(split: Split) -> int:
 def count_sides(block: Block, operand: tuple[Sides, int]) -> NDArray[np.int64]:
     """(1, n_sides, n_classes) rows of a block by side and class; what is given is the sides and n_classes."""
     sides, n_classes = operand
-    cells = sides.of(block.features) * n_classes + _codes(block, n_classes)
+    cells = sides.of(keys_of(block)) * n_classes + _codes(block, n_classes)
     return np.bincount(cells, minlength=sides.n_sides * n_classes).reshape(1, sides.n_sides, n_classes)
 
 
@@ -360,7 +400,7 @@ def held_out_parts(
 ) -> list[tuple[Part, Part]]:
     """Rows to learn from and rows that are held out: one pair, or one of each fold.
 
-    No row of one equals a row of the other. Rows with weights are read once more, to add those up.
+    No row of one has the key of a row of the other. Rows with weights are read once more, to add those up.
 
     Parameters
     ----------

@@ -21,8 +21,8 @@ class ShardReader:
     """Reads one shard; every byte is checked against the checksum in the data set's manifest.
 
     Calling it gives a :class:`Block`: features (n_rows, n_features) float32, dense or sparse, targets
-    (n_rows,) int32 class codes, float64 numbers, or None, and weights, if rows have them. Raises
-    :class:`CorruptDataError` naming the file that is missing or changed.
+    (n_rows,) int32 class codes, float64 numbers, or None, and weights and group keys, if rows have them.
+    Raises :class:`CorruptDataError` naming the file that is missing or changed.
     """
 
     path: str
@@ -41,7 +41,7 @@ class ShardReader:
             features = self._array("features", checksums, np.float32, self.n_features)
         else:
             features = self._sparse_rows(checksums, self.entry.entries or 0)
-        return Block(features, self.targets(), self.weights(), self.index)
+        return Block(features, self.targets(), self.weights(), self.index, self.group_keys())
 
     def targets(self) -> NDArray[Any] | None:
         """The targets alone, as in the block."""
@@ -54,6 +54,12 @@ class ShardReader:
         if self.entry.weights_crc32c is None:
             return None
         return self._array("weights", self.entry.weights_crc32c, np.float64)
+
+    def group_keys(self) -> NDArray[np.uint64] | None:
+        """(n_rows,) the keys of the groups of the rows, None if they have none."""
+        if self.entry.group_keys_crc32c is None:
+            return None
+        return self._array("group_keys", self.entry.group_keys_crc32c, np.uint64)
 
     def source_rows(self) -> NDArray[np.int64] | None:
         """(n_rows,) the number of each row in its source, counted from 0 over all its files; None if the data

@@ -22,6 +22,8 @@ from distkern.storage.writer import SHARD_BYTES, numbers_of_a_row, rows_of_a_sha
 
 #: the order is a function of the rows alone, so that a resumed run finds the same
 _SEED = 0
+#: what rows may have beside their features
+_BESIDE = ("targets", "weights", "group_keys")
 
 
 class ShuffledRows(AbstractSource):
@@ -43,7 +45,7 @@ class ShuffledRows(AbstractSource):
 
     def __init__(self, source: AbstractSource, blocks: Iterable[Block], folder: Path) -> None:
         self.n_features, self.dtype, self.is_sparse = source.n_features, source.dtype, source.is_sparse
-        self.fingerprint = source.fingerprint
+        self.fingerprint, self.has_groups = source.fingerprint, source.has_groups
         self.block_rows = source.block_rows
         if source.is_graph:
             numbers = source.row_numbers * source.dtype.itemsize // 4
@@ -104,12 +106,13 @@ class _BlockReader:
     def __call__(self) -> Block:
         arrays = load_arrays(Path(self.folder))
         rows = from_arrays("features", arrays)
-        return Block(rows, arrays.get("targets"), arrays.get("weights"), self.index)
+        beside = {name: arrays.get(name) for name in _BESIDE}
+        return Block(rows, index=self.index, **beside)
 
 
 def _beside(block: Block) -> np.dtype[Any] | None:
     """What is kept of a row beside its features, if anything."""
-    present = [(name, getattr(block, name)) for name in ("targets", "weights")]
+    present = [(name, getattr(block, name)) for name in _BESIDE]
     kept = [(name, values.dtype) for name, values in present if values is not None]
     return np.dtype(kept) if kept else None
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError, unknown_name
-from distkern.common.held_out import row_keys
+from distkern.common.held_out import Keys, keys_of
 from distkern.common.sparse import Rows, SparseRows, converted
-from distkern.common.types import Floats
+from distkern.common.types import Block, Floats
 from distkern.formats._kinds import TableKinds
 from distkern.storage.table import Column, Encoding, Table, add_counts
 
@@ -47,6 +47,7 @@ class TableOptions:
     categorical : "onehot", "target" or "drop" by name of column
     drop : columns that are no features
     weight : column with the weights of the training rows
+    group : column with the groups of the training rows, which are held out together
     id : column that names the rows, which is no feature and is written beside predictions
     na : texts that stand for a missing value, in the target too; None: those that commonly do
     """
@@ -57,6 +58,7 @@ class TableOptions:
     weight: str | None = None
     id: str | None = None
     na: tuple[str, ...] | None = None
+    group: str | None = None
 
     def __post_init__(self) -> None:
         if self.impute not in IMPUTE:
@@ -74,7 +76,7 @@ class TableOptions:
     @property
     def ignored(self) -> tuple[str, ...]:
         """Columns that later tables need not have."""
-        return self.left_out if self.weight is None else (*self.left_out, self.weight)
+        return (*self.left_out, *(name for name in (self.weight, self.group) if name is not None))
 
     def kinds(self) -> TableKinds:
         """What reads the tables."""
@@ -84,8 +86,8 @@ class TableOptions:
         )
 
 
-#: values (n, n_columns), and targets (n,), which are numbers or class codes or None
-Piece: TypeAlias = tuple[Floats, NDArray[Any] | None]
+#: values (n, n_columns); targets (n,), which are numbers or class codes or None; keys of groups, if there are
+Piece: TypeAlias = tuple[Floats, NDArray[Any] | None, Keys | None]
 
 
 class TableFit:
@@ -145,13 +147,13 @@ class TableFit:
         InputError
             If a column has too many categories for what is wanted of it.
         """
-        for values, _ in pieces():
+        for values, _, _ in pieces():
             self._count(values)
         self._settle()
         if self._folds:
-            for values, targets in pieces():
+            for values, targets, keys in pieces():
                 assert targets is not None
-                self._add_targets(values, targets)
+                self._add_targets(values, targets, keys)
         return EncodedRows(self)
 
     def _count(self, values: Floats) -> None:
@@ -270,9 +272,9 @@ class TableFit:
                 self.left_out.append(f"column {column.name!r} is left out: {why}{keep}")
         self.notices += self.left_out
 
-    def _add_targets(self, values: Floats, targets: NDArray[Any]) -> None:
+    def _add_targets(self, values: Floats, targets: NDArray[Any], keys: Keys | None) -> None:
         translated = self.translated(values)
-        folds = self.folds(translated)
+        folds = self.folds(translated, keys)
         of_rows = targets[:, None] if self._outputs is None else targets[:, None] == self._outputs
         for at, (counts, sums) in self._folds.items():
             flat = folds * counts.shape[1] + self._codes(at, translated)
@@ -312,20 +314,21 @@ class TableFit:
             na=self._options.na,
         )
 
-    def folds(self, translated: NDArray[np.float64]) -> NDArray[np.intp]:
-        """The fold (n_rows,) of a row, by its values alone: equal rows do not tell each other's targets."""
+    def folds(self, translated: NDArray[np.float64], group_keys: Keys | None = None) -> NDArray[np.intp]:
+        """The fold (n_rows,) of a row, by its group or its values alone: neither those of one group nor equal
+        rows tell each other's targets."""
         kept = [at for at, column in enumerate(self.columns) if column.encoding != "drop"]
         some = translated[:, kept]
         # what is missing has one pattern of bits, which no number has
-        keys = row_keys(np.where(np.isnan(some), _MISSING, some))
+        keys = keys_of(Block(np.where(np.isnan(some), _MISSING, some), group_keys=group_keys))
         return (keys % np.uint64(_FOLDS)).astype(np.intp)
 
-    def own_means(self, translated: NDArray[np.float64]) -> dict[int, NDArray[np.float64]]:
+    def own_means(self, translated: NDArray[np.float64], keys: Keys | None) -> dict[int, NDArray[np.float64]]:
         """Smoothed target means (n_rows, n_outputs) for each target-encoded column, by its position.
 
         A row's means are those of the training rows with its category that are outside its fold.
         """
-        folds = self.folds(translated)
+        folds = self.folds(translated, keys)
         found = {}
         for at, (counts, sums) in self._folds.items():
             other_counts, other_sums = counts.sum(axis=0) - counts, sums.sum(axis=0) - sums
@@ -352,8 +355,8 @@ class KnownRows:
         self.table = table
         self.unseen: dict[str, int] = {}
 
-    def train(self, rows: Rows) -> Rows:
-        """Rows as they were read."""
+    def train(self, rows: Rows, keys: Keys | None = None) -> Rows:
+        """Rows as they were read, with the keys of their groups, if there are any."""
         values = np.asarray(converted(rows, sparse=False))
         add_counts(self.unseen, self.table.unseen(values))
         return converted(self.table.encode(values), sparse=isinstance(rows, SparseRows))
@@ -374,12 +377,12 @@ class EncodedRows(KnownRows):
         super().__init__(fit.result())
         self._fit = fit
 
-    def train(self, rows: Rows) -> Rows:
+    def train(self, rows: Rows, keys: Keys | None = None) -> Rows:
         """Training rows, with the target means of other rows."""
         values = self._fit.translated(np.asarray(converted(rows, sparse=False)))
-        encoded = self.table.encode(values, self._fit.own_means(values))
+        encoded = self.table.encode(values, self._fit.own_means(values, keys))
         return converted(encoded, sparse=isinstance(rows, SparseRows))
 
-    def test(self, rows: Rows) -> Rows:
+    def test(self, rows: Rows, keys: Keys | None = None) -> Rows:
         """Test rows."""
         return super().train(self._fit.translated(np.asarray(converted(rows, sparse=False))))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from distkern.common.held_out import Keys
 from distkern.common.sparse import Rows, SparseRows
 from distkern.formats.base import CHUNK_BYTES
 from distkern.storage import chunks
@@ -76,12 +77,13 @@ def write_split(
     encode: Callable[[NDArray[Any]], NDArray[Any]],
     n_classes: int | None,
     on_shard: Callable[[int, int], None],
-    is_weighted: bool = False,
-    of_table: Callable[[Rows], Rows] | None = None,
+    beside: Mapping[str, DTypeLike],
+    of_table: Callable[[Rows, Keys | None], Rows] | None = None,
 ) -> SplitEntry:
     """Gather, scale and write every shard of a split; returns its entry for the manifest.
 
-    ``of_table`` makes features of rows of a table. ``on_shard`` is called with the rows of each shard and how
+    ``beside`` names what else is stored of each row: "weights", "group_keys". ``of_table`` makes features of
+    rows of a table, with the keys of their groups. ``on_shard`` is called with the rows of each shard and how
     many of them are all zeros.
 
     Raises
@@ -96,21 +98,23 @@ def write_split(
     target_array = None
     if target_type is not None:
         target_array = chunks.RowChunks(folder / "targets", (n_rows,), rows_per_shard, target_type)
-    weights_array = None
-    if is_weighted:
-        weights_array = chunks.RowChunks(folder / "weights", (n_rows,), rows_per_shard, np.float64)
+    beside_arrays = {
+        name: chunks.RowChunks(folder / name, (n_rows,), rows_per_shard, dtype)
+        for name, dtype in beside.items()
+    }
     numbers_array = chunks.RowChunks(folder / SOURCE_ROWS, (n_rows,), rows_per_shard, np.int64)
     entries: list[ShardEntry] = []
     for index, (rows, pieces) in enumerate(zip(sizes, plan, strict=True)):
         targets = None if target_type is None else np.empty(rows, dtype=target_type)
         numbers = np.empty(rows, dtype=np.int64)
-        weights = np.empty(rows) if is_weighted else None
+        others: dict[str, NDArray[Any]] = {name: np.empty(rows, dtype) for name, dtype in beside.items()}
         placed = _gathered(
-            spool, pieces, n_features, encode, targets, numbers, weights, is_table=of_table is not None
+            spool, pieces, n_features, encode, targets, numbers, others, is_table=of_table is not None
         )
         if of_table is not None:
-            placed = _encoded(placed, rows, n_features, of_table)
+            placed = _encoded(placed, rows, n_features, of_table, others.get("group_keys"))
         checksums, n_entries, zero_rows, nonzero = writer.write(index, rows, placed)
+        stored = {name: beside_arrays[name].write(index, values) for name, values in others.items()}
         entries.append(
             ShardEntry(
                 rows,
@@ -122,8 +126,9 @@ def write_split(
                 n_entries,
                 numbers_array.write(index, numbers),
                 nonzero,
-                None if weights is None or weights_array is None else weights_array.write(index, weights),
-                *_weighed(targets, weights, n_classes),
+                stored.get("weights"),
+                *_weighed(targets, others.get("weights"), n_classes),
+                stored.get("group_keys"),
             )
         )
         on_shard(rows, zero_rows)
@@ -137,19 +142,20 @@ def _gathered(
     encode: Callable[[NDArray[Any]], NDArray[Any]],
     targets: NDArray[Any] | None,
     numbers: NDArray[np.int64],
-    weights: NDArray[np.float64] | None,
+    others: Mapping[str, NDArray[Any]],
     *,
     is_table: bool,
 ) -> Iterator[Placed]:
-    """The rows of a shard, a piece in memory at a time; ``targets``, ``numbers``, ``weights`` are filled on
-    the way."""
+    """The rows of a shard, a piece in memory at a time; ``targets``, ``numbers``, ``others`` are filled on
+    the way, with those of a piece before it."""
     for piece in pieces:
         values, raw_targets = spool.read(piece.run, piece.start, piece.rows)
         numbers[piece.positions] = spool.numbers(piece.run, piece.start, piece.rows)
         if targets is not None and raw_targets is not None:
             targets[piece.positions] = encode(raw_targets)
-        if weights is not None and raw_targets is not None:
-            weights[piece.positions] = raw_targets["weights"]
+        if raw_targets is not None:
+            for name, found in others.items():
+                found[piece.positions] = raw_targets[name]
         yield piece.positions, values if is_table else widened(values, n_features)
 
 
@@ -174,7 +180,11 @@ def _weighed(
 
 
 def _encoded(
-    placed: Iterable[Placed], n_rows: int, n_features: int, of_table: Callable[[Rows], Rows]
+    placed: Iterable[Placed],
+    n_rows: int,
+    n_features: int,
+    of_table: Callable[[Rows, Keys | None], Rows],
+    keys: Keys | None,
 ) -> Iterator[Placed]:
     """The rows of a shard as features, a few at a time: those take more room than what they are made of."""
     step = max(1, CHUNK_BYTES // (8 * n_features))
@@ -182,7 +192,7 @@ def _encoded(
         where = np.arange(*positions.indices(n_rows)) if isinstance(positions, slice) else positions
         for start in range(0, len(values), step):
             part = where[start : start + step]
-            yield part, of_table(values[start : start + step])
+            yield part, of_table(values[start : start + step], None if keys is None else keys[part])
 
 
 def widened(features: Rows, width: int) -> Rows:

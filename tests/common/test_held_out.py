@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from distkern.common.held_out import groups_of_equal, parted, row_keys, stratified_order
+from distkern.common.held_out import groups_of, parted, row_keys, stratified_order
 from distkern.common.sparse import SparseRows
 
 
@@ -30,7 +30,7 @@ def test_equal_rows_have_one_key_in_any_form_and_others_have_others(dtype: type)
     distinct, expected = np.unique(rows, axis=0, return_inverse=True)
     keys = row_keys(rows)
     assert len(np.unique(keys)) == len(distinct) > 19_000
-    groups = groups_of_equal(rows)
+    groups = groups_of(keys)
     assert len(np.unique(np.column_stack([groups, expected.ravel()]), axis=0)) == len(distinct)
     assert groups[0] == 0
     np.testing.assert_array_equal(keys, row_keys(SparseRows.of_scipy(sparse.csr_matrix(rows))))
@@ -42,7 +42,7 @@ def test_rows_are_parted_with_each_class_in_its_share_and_equal_rows_on_one_side
     generator = np.random.default_rng(0)
     rows = np.tile(generator.normal(size=(400, 2)), (copies, 1))
     codes = np.tile(np.arange(400) >= 380, copies).astype(np.int32)
-    learned, held_out = parted(rows, codes, 0, 150 * copies, 150 * copies)
+    learned, held_out = parted(row_keys(rows), codes, 0, 150 * copies, 150 * copies)
     assert len(learned) == len(held_out) == 150 * copies
     for part in (learned, held_out):
         assert 6 <= codes[part].sum() / copies <= 9
@@ -51,9 +51,9 @@ def test_rows_are_parted_with_each_class_in_its_share_and_equal_rows_on_one_side
 
 def test_copies_at_the_border_are_in_neither_part() -> None:
     rows = np.repeat(np.arange(10.0), 3)[:, None]
-    learned, held_out = parted(rows, None, 0, 10, 20)
+    learned, held_out = parted(row_keys(rows), None, 0, 10, 20)
     assert len(learned) == 10
     assert len(held_out) == 18
     assert not set(rows[learned, 0]) & set(rows[held_out, 0])
     # rows that are all equal have nothing to hold out
-    assert len(parted(np.ones((9, 2)), None, 0, 6, 3)[1]) == 0
+    assert len(parted(row_keys(np.ones((9, 2))), None, 0, 6, 3)[1]) == 0

@@ -178,7 +178,7 @@ def test_a_newer_or_damaged_manifest_is_refused(data: Dataset) -> None:
     file = data.path / "manifest.json"
     whole = file.read_bytes()
     for changes, kind, message in (
-        ({"encoding-version": 4}, InputError, "format version 4"),
+        ({"encoding-version": 5}, InputError, "format version 5"),
         ({"encoding-type": "other"}, InputError, "not a data set of distkern"),
         ({"n_features": 6}, CorruptDataError, "does not match its fingerprint"),
         ({"classes": [0, 2, 1]}, CorruptDataError, "does not match its fingerprint"),

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from distkern.cli.main import main
 from distkern.common.errors import InputError
-from distkern.common.held_out import Sides
+from distkern.common.held_out import Sides, row_keys
 from distkern.common.sparse import SparseRows
 from distkern.storage.dataset import Dataset, Split, open_dataset
 from distkern.storage.ingest import write_dataset
@@ -97,11 +97,11 @@ def test_a_row_lies_on_the_same_side_dense_or_sparse_in_any_precision(
     rows: tuple[np.ndarray, np.ndarray],
 ) -> None:
     sides, wide = Sides((0.3, 0.6), 1), np.pad(rows[0], ((0, 0), (0, 200)))
-    found = sides.of(wide)
+    found = sides.of(row_keys(wide))
     assert set(np.unique(found)) == {0, 1, 2}
     for same in (wide.astype(np.float64), SparseRows.of_dense(wide), wide * np.float32(-1) * -1):
-        np.testing.assert_array_equal(sides.of(same), found)
-    np.testing.assert_array_equal(sides.of(wide[::-1][:100]), found[::-1][:100])
+        np.testing.assert_array_equal(sides.of(row_keys(same)), found)
+    np.testing.assert_array_equal(sides.of(row_keys(wide[::-1][:100])), found[::-1][:100])
 
 
 def test_rows_are_drawn_by_the_seed(data: Dataset, few: bool) -> None:

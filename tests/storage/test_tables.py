@@ -84,8 +84,8 @@ def test_the_target_means_of_training_rows_are_those_of_other_rows(
     frame.to_csv(tmp_path / "a.csv", index=False)
     found_folds: list[np.ndarray] = []
 
-    def folds_of(self: table_fit.TableFit, translated: np.ndarray) -> np.ndarray:
-        found_folds.append(folds_by_values(self, translated))
+    def folds_of(self: table_fit.TableFit, translated: np.ndarray, keys: None) -> np.ndarray:
+        found_folds.append(folds_by_values(self, translated, keys))
         return found_folds[-1]
 
     folds_by_values = table_fit.TableFit.folds

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.common.groups import keys_of_groups
 from distkern.common.sparse import SparseRows
 from distkern.common.targets import plain_targets
 from distkern.common.types import AbstractSource, Block, Reader
@@ -26,7 +27,7 @@ class DaskArraySource(AbstractSource):
     Parameters
     ----------
     features : (n, d) Dask array (or frame, of which the values are taken)
-    targets, weights : (n,) Dask arrays, or None; re-chunked to the rows of ``features``
+    targets, weights, groups : (n,) Dask arrays, or None; re-chunked to the rows of ``features``
     classes : sorted label values; targets become codes. None leaves the targets as they are.
     """
 
@@ -34,7 +35,12 @@ class DaskArraySource(AbstractSource):
     is_shuffled = False
 
     def __init__(
-        self, features: Any, targets: Any = None, weights: Any = None, classes: NDArray[Any] | None = None
+        self,
+        features: Any,
+        targets: Any = None,
+        weights: Any = None,
+        classes: NDArray[Any] | None = None,
+        groups: Any = None,
     ) -> None:
         from dask.base import tokenize
 
@@ -52,8 +58,8 @@ class DaskArraySource(AbstractSource):
         if len(features.chunks[1]) > 1:
             features = features.rechunk({1: -1})
         rows = features.chunks[0]
-        self._arrays = [features, *(aligned(array, rows) for array in (targets, weights))]
-        self._classes = classes
+        self._arrays = [features, *(aligned(array, rows) for array in (targets, weights, groups))]
+        self._classes, self.has_groups = classes, groups is not None
         self.block_rows = tuple(int(count) for count in rows)
         self.n_features = int(features.shape[1])
         self.dtype = np.dtype(np.float32 if features.dtype == np.float32 else np.float64)
@@ -83,12 +89,18 @@ class DaskArraySource(AbstractSource):
 
     def with_classes(self, classes: NDArray[Any]) -> DaskArraySource:
         """A source of these arrays whose targets are codes: positions of the labels in ``classes``."""
-        features, targets, weights = self._arrays
-        return DaskArraySource(features, targets, weights, classes)
+        features, targets, weights, groups = self._arrays
+        return DaskArraySource(features, targets, weights, classes, groups)
 
 
 def _block(
-    index: int, classes: NDArray[Any] | None, dtype: Any, features: Any, targets: Any, weights: Any
+    index: int,
+    classes: NDArray[Any] | None,
+    dtype: Any,
+    features: Any,
+    targets: Any,
+    weights: Any,
+    groups: Any,
 ) -> Block:
     if targets is not None:
         targets = plain_targets(targets, f"y, block {index}")
@@ -99,6 +111,7 @@ def _block(
         targets,
         None if weights is None else np.asarray(weights, dtype=np.float64),
         index,
+        None if groups is None else keys_of_groups(groups, len(features), f"groups, block {index}"),
     )
 
 
@@ -145,7 +158,7 @@ def aligned(array: Any, rows: Sequence[int]) -> Any:
     array = as_array(array)
     if array.shape[0] != sum(rows):
         raise InputError(
-            f"X has {sum(rows)} rows and y or sample_weight has {array.shape[0]}",
+            f"X has {sum(rows)} rows and y, sample_weight or groups has {array.shape[0]}",
             where="y",
             mend="give one for each row",
         )

@@ -69,7 +69,8 @@ class Cut:
                 arrays[name][done:stop] = values
             done = stop
         found = {name: values[:done] for name, values in arrays.items()}
-        rows = Block(found["features"], found["targets"], found["weights"])
+        keys = found.get("group_keys")
+        rows = Block(found["features"], found["targets"], found["weights"], group_keys=keys)
         return rows, found["lies"].astype(bool)
 
 

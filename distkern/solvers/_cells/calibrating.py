@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.held_out import keys_of, row_keys
 from distkern.common.rng import Purpose, stream
 from distkern.common.scores import temperature
 from distkern.common.stores import ArrayStore
@@ -131,7 +132,10 @@ def hold_out(
             continue
         inside, own = inside[: cut.cell_rows], own[: cut.cell_rows]
         seed = int(stream(cut.seed, Purpose.ROW_ORDER, _ORDER, number, leaf).integers(2**62))
-        folds = folds_of(features[inside])
+        folds = folds_of(keys_of(rows.take(inside)))
+        if not folds.any():
+            # of one group there are no others to ask, and machines without probabilities would be worse
+            folds = folds_of(row_keys(features[inside]))
         for fold in range(operand.n_folds):
             mine, learned = inside[own & lies[inside] & (folds == fold)], inside[folds != fold]
             if not (len(mine) and len(learned)):

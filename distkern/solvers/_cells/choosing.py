@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.held_out import groups_of_equal, stratified_order
+from distkern.common.held_out import groups_of, keys_of, stratified_order
 from distkern.common.types import Block
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
@@ -263,10 +263,13 @@ def _learned_longer(choice: MapChoice) -> MapChoice:
 
 def _sampled(risk: Risk, sample: Sample, seed: int) -> Sampled:
     """The rows of the sample in a stratified order, with the targets and weights of the risk."""
-    groups = groups_of_equal(sample.features)
+    given = Block(sample.features, sample.targets, sample.weights, group_keys=sample.group_keys)
+    keys = keys_of(given)
     codes = None if risk.is_real else sample.targets
-    order = stratified_order(codes, len(groups), seed, groups)
-    rows = Block(sample.features[order], sample.targets[order], sample.weights[order])
+    order = stratified_order(codes, len(keys), seed, groups_of(keys))
+    rows = given.take(order)
+    assert rows.targets is not None
+    assert rows.weights is not None
     weights = risk.repeats(rows)
     assert isinstance(risk.loss, AbstractDualLoss)
     return Sampled(
@@ -275,5 +278,6 @@ def _sampled(risk: Risk, sample: Sample, seed: int) -> Sampled:
         np.ones(rows.n_rows) if weights is None else weights,
         risk.loss,
         seed,
-        sample.weights[order],
+        np.asarray(rows.weights),
+        rows.group_keys,
     )

@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.routing import Found
-from distkern.common.held_out import groups_of_equal
-from distkern.common.types import Block, Floats
+from distkern.common.held_out import Keys, groups_of
+from distkern.common.types import Block
 from distkern.solvers.measuring import Model, Sums, sums_and_slopes
 
 #: folds of a cell's rows, of which one at a time is held out
 HELD_OUT = 5
 
 
-def folds_of(rows: Floats) -> NDArray[np.intp]:
-    """The fold (n_rows,) of each row of a cell: one after the other, and equal rows in the same."""
-    return groups_of_equal(rows) % HELD_OUT
+def folds_of(keys: Keys) -> NDArray[np.intp]:
+    """The fold (n_rows,) of each row of a cell: one after the other, and rows of one key in the same."""
+    return groups_of(keys) % HELD_OUT
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,7 @@ class Layout(Sizes):
             "targets": (targets, ()),
             "weights": ("<f8", ()),
             "lies": ("|u1", ()),
+            **({"group_keys": ("<u8", ())} if self.problem.has_groups else {}),
         }
 
     @property
@@ -125,7 +126,7 @@ class Layout(Sizes):
             ends = np.concatenate([[0], np.cumsum(self.problem.block_rows)])
             operand = Sampling(risk, ends, self.sample_rows, self.problem.seed)
         problem, rows = self.problem, self.sample_rows
-        row_bytes = problem.n_features * problem.dtype.itemsize + 16
+        row_bytes = problem.n_features * problem.dtype.itemsize + problem.beside_bytes
         # results that wait count its shuffled rows and its coordinates; in double precision it is centred, or
         # some rows of it transformed here
         is_fitted = self.searched is None and self.maps[0].is_transform
@@ -192,7 +193,8 @@ class Layout(Sizes):
     @property
     def _sample_bytes(self) -> int:
         problem = self.problem
-        return self.sample_rows * (problem.n_features * problem.dtype.itemsize + 8 * problem.n_outputs + 16)
+        beside = 8 * problem.n_outputs + problem.beside_bytes
+        return self.sample_rows * (problem.n_features * problem.dtype.itemsize + beside)
 
     def counting(self, places: Places | None) -> Reduce[NDArray[np.int64]]:
         """Rows in each leaf."""
@@ -235,7 +237,9 @@ class Layout(Sizes):
         chosen = np.unique(np.linspace(0, n_buckets - 1, min(MOST_BUCKETS, n_buckets)).astype(int)).tolist()
         n_cells = min(max(ENOUGH_ROWS // self.cell_rows, LEAST_CELLS), MOST_CELLS)
         n_rows = min(self.problem.n_rows, n_cells * self.cell_rows)
-        return chosen, -(-n_cells // len(chosen)), min(HELD_OUT, -(-FEW_ROWS // n_rows))
+        # rows of a group are alike: few groups are few rows
+        n_folds = HELD_OUT if self.problem.has_groups else min(HELD_OUT, -(-FEW_ROWS // n_rows))
+        return chosen, -(-n_cells // len(chosen)), n_folds
 
     def calibrating(
         self, items: Sequence[tuple[int, int]], store: Store | None, operand: Calibrating | None

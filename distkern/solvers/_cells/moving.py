@@ -38,12 +38,14 @@ class Sample:
     ----------
     features : (n, d), dense
     targets, weights : (n,); weights are 1 where rows have none
+    group_keys : (n,), or None where rows have no groups
     """
 
     features: Floats
     targets: NDArray[Any]
     weights: NDArray[np.float64]
     sums: Sums
+    group_keys: NDArray[np.uint64] | None = None
 
     @staticmethod
     def add(first: Sample, second: Sample) -> Sample:
@@ -53,6 +55,9 @@ class Sample:
             np.concatenate([first.targets, second.targets]),
             np.concatenate([first.weights, second.weights]),
             Sums.add(first.sums, second.sums),
+            None
+            if first.group_keys is None or second.group_keys is None
+            else np.concatenate([first.group_keys, second.group_keys]),
         )
 
 
@@ -61,7 +66,8 @@ def sample_block(block: Block, operand: Sampling) -> Sample:
     ends = operand.offsets[block.index : block.index + 2] * operand.size // operand.offsets[-1]
     order = stream(operand.seed, Purpose.SAMPLE, _SAMPLE, block.index).permutation(block.n_rows)
     drawn = block.take(np.sort(order[: int(ends[1] - ends[0])]))
-    return Sample(dense(drawn), *targets_and_weights(drawn), sums_of_zero(block, operand.risk))
+    sums = sums_of_zero(block, operand.risk)
+    return Sample(dense(drawn), *targets_and_weights(drawn), sums, drawn.group_keys)
 
 
 def sums_of_zero(block: Block, risk: Risk) -> Sums:
@@ -120,9 +126,11 @@ def move_rows(
             rows, kept = features, np.isin(buckets, wanted)
             order, buckets, lies = order[kept], buckets[kept], lies[kept]
         targets, weights = targets_and_weights(block)
-        parts.append([rows[order], targets[order], weights[order], lies.astype(np.uint8), buckets])
-    names = ("features", "targets", "weights", "lies", "bucket")
-    arrays = dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True))
+        part = {"features": rows[order], "targets": targets[order], "weights": weights[order]}
+        if block.group_keys is not None:
+            part["group_keys"] = block.group_keys[order]
+        parts.append({**part, "lies": lies.astype(np.uint8), "bucket": buckets})
+    arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     buckets = arrays.pop("bucket")
     order = np.argsort(buckets, kind="stable")
     numbers = np.arange(places.n_buckets) if wanted is None else wanted

@@ -104,7 +104,7 @@ class Sizes:
     @property
     def row_bytes(self) -> int:
         """Bytes of a row as it is moved to its bucket."""
-        return 4 * self.problem.n_features + 17
+        return 4 * self.problem.n_features + self.problem.beside_bytes + 1
 
     @property
     def bucket_rows(self) -> int:

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.scores import log_losses, mean_difference
+from distkern.common.held_out import Keys, keys_of
+from distkern.common.scores import by_group, log_losses, mean_difference
 from distkern.common.tiles import release
 from distkern.common.types import Block, Floats
 from distkern.losses.conjugate import AbstractDualLoss
@@ -65,10 +66,12 @@ class Sampled:
 
     Attributes
     ----------
-    rows : (n, d), in the order of :func:`~distkern.common.held_out.stratified_order`, equal ones together
+    rows : (n, d), in the order of :func:`~distkern.common.held_out.stratified_order`, with those of one key
+        together
     targets : (n, k): -1 and +1, or standardised real numbers
     weights : (n,), those of classes in them
     given_weights : (n,), without those of classes
+    group_keys : (n,) as in :class:`~distkern.common.types.Block`
     """
 
     rows: Floats
@@ -77,6 +80,22 @@ class Sampled:
     loss: AbstractDualLoss
     seed: int
     given_weights: Array
+    group_keys: Keys | None = None
+
+    def parts(self, n_learned: int, n_held_out: int) -> tuple[slice, slice]:
+        """The first rows to learn from, and the last ones, no more than so many, that have other keys.
+
+        Rows of one key follow each other, so those to be left out are the first behind the ones that are
+        learned from; where these are all, it is the last of those, unless all rows have one key.
+        """
+        keys = keys_of(Block(self.rows, group_keys=self.group_keys))
+        n_rows = len(keys)
+        own = np.flatnonzero(keys == keys[n_learned - 1])
+        first = int(own[-1]) + 1
+        if first == n_rows:
+            first = int(own[0]) or n_rows - 1
+            n_learned = int(own[0]) or n_learned
+        return slice(n_learned), slice(max(first, n_rows - n_held_out), n_rows)
 
     def part(self, numbers: slice, mapping: RowMap) -> Rows:
         """Some of them, mapped."""
@@ -109,11 +128,12 @@ def climb_sample(
     codes = codes_of(sampled.targets)
     mean = float(sampled.weights.mean())
     mean = mean if mean > 0 else 1.0
-    rows = LadderRows(sampled.rows, sampled.targets, codes, sampled.weights / mean)
+    weights = sampled.weights / mean
+    rows = LadderRows(sampled.rows, sampled.targets, codes, weights, sampled.group_keys)
     ridges = None if operand.cost is None else (1.0 / (operand.cost * mean),)
-    n_learned = most_learned(len(rows.features))
-    held_out = held_out_slice(sampled.rows, n_learned, len(rows.features))
-    parts = np.arange(n_learned), np.arange(held_out.start, held_out.stop)
+    n_rows = len(rows.features)
+    learned, held_out = (np.arange(n_rows)[part] for part in sampled.parts(most_learned(n_rows), n_rows))
+    parts = learned, held_out
     found = exact_machines(rows, parts, maps=maps, kernels=kernels, ridges=ridges, is_wide=operand.is_wide)
     release()
     names = [kernel.name for kernel in kernels]
@@ -163,22 +183,13 @@ def try_sample(
     (n_settings, n_held_out)."""
     sampled, mapping = operand.sampled, item.fitted
     assert mapping is not None
-    parts = slice(operand.n_learned), held_out_slice(sampled.rows, operand.n_learned, operand.n_held_out)
+    parts = sampled.parts(operand.n_learned, operand.n_held_out)
     learned, asked = (sampled.part(part, mapping) for part in parts)
     losses, work = tried(item, mapping, sampled.loss, learned, asked, sampled.seed)
+    if sampled.group_keys is not None:
+        losses = by_group(losses, sampled.group_keys[parts[1]])
     release()
     return {"work": work.tolist()}, {"losses": losses}
-
-
-def held_out_slice(rows: Floats, n_learned: int, n_held_out: int) -> slice:
-    """The last rows, no more than so many, that are not learned from and equal none that are.
-
-    Equal rows follow each other, so those to be left out are the first behind the ones that are learned from.
-    """
-    first = n_learned
-    while 0 < first < len(rows) - 1 and np.array_equal(rows[first], rows[n_learned - 1]):
-        first += 1
-    return slice(max(first, len(rows) - n_held_out), len(rows))
 
 
 def most_learned(n_rows: int) -> int:

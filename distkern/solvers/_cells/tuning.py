@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.held_out import keys_of
+from distkern.common.scores import by_group
 from distkern.common.tiles import release
 from distkern.common.types import Block
 from distkern.maps.mapping import RowMap
@@ -58,7 +60,7 @@ def try_cells(
         if len(losses) <= operand.n_cells and len(np.unique(rows.targets[inside])) > 1:
             some, mine = inside[: cut.cell_rows], (own & lies[inside])[: cut.cell_rows]
             cell = rows.take(some)
-            is_out = folds_of(np.asarray(cell.features)) == 0
+            is_out = folds_of(keys_of(cell)) == 0
             if is_out.all() or not (is_out & mine).any():
                 continue
             found = [_tried(cell, mine, is_out, cut, trial) for trial in operand.trials]
@@ -83,4 +85,5 @@ def _tried(
         )
 
     learned, held = part(np.flatnonzero(~is_out)), part(np.flatnonzero(is_out & lies))
-    return tried(trial, mapping, cut.loss, learned, held, cut.seed)
+    losses, work = tried(trial, mapping, cut.loss, learned, held, cut.seed)
+    return by_group(losses, None if rows.group_keys is None else rows.group_keys[is_out & lies]), work

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.common.sparse import stacked
 from distkern.common.types import Block
 from distkern.features import Footprint
 from distkern.landmarks.base import rows_cost
@@ -83,14 +81,7 @@ def _drawn(block: Block, sample: Sample) -> Block:
 
 
 def _joined(first: Block, second: Block) -> Block:
-    def both(one: Any, other: Any) -> Any:
-        return None if one is None or other is None else np.concatenate([one, other])
-
-    return Block(
-        stacked([first.features, second.features]),
-        both(first.targets, second.targets),
-        both(first.weights, second.weights),
-    )
+    return Block.joined([first, second])
 
 
 @dataclass(frozen=True)

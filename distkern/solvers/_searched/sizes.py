@@ -151,7 +151,7 @@ def work_of(outlines: Sequence[Outline], problem: Problem) -> float:
 
 def sample_bytes(problem: Problem, n_rows: int) -> int:
     """Bytes of ``n_rows`` rows that are learned from, and of as many that are held out."""
-    return 2 * n_rows * (problem.row_bytes + 16)
+    return 2 * n_rows * (problem.row_bytes + problem.beside_bytes)
 
 
 def _held_bytes(outline: Outline, n_rows: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.choices import Choices, value_of, with_values
-from distkern.common.held_out import parted
+from distkern.common.held_out import keys_of, parted
 from distkern.common.scores import mean_difference
 from distkern.common.stores import Store
 from distkern.common.types import Block
@@ -78,7 +79,7 @@ class Searched(AbstractSolver[State]):
         rows: Block = yield self._sampling(problem)
         half = min(self.sizes.n_learned, rows.n_rows // 2)
         codes = None if problem.real_targets else rows.targets
-        sides = parted(rows.features, codes, problem.seed, half, half)
+        sides = parted(keys_of(rows), codes, problem.seed, half, half)
         learned, held_out = (rows.take(side) for side in sides)
         trial = replace(self.sizes, n_learned=learned.n_rows).problem(problem)
         operand = Trials(self.sizes.solver, trial, learned, held_out)
@@ -87,7 +88,8 @@ class Searched(AbstractSolver[State]):
         places = dict.fromkeys(self.names, 0)
         kept: list[Array] = []
         assert problem.workplace is not None
-        for number, name in enumerate(self.names):
+        # rows of one group, or equal ones, have none to hold out
+        for number, name in enumerate(self.names if held_out.n_rows else ()):
             others = [{**chosen, name: value} for value in self._values(name, problem.n_rows)[1:]]
             tried = others if kept else [chosen, *others]
             items = [self._on_sample(values, share) for values in tried]
@@ -102,7 +104,7 @@ class Searched(AbstractSolver[State]):
                 kept.append(losses[least])
                 chosen, places[name] = others[least], least + 1
         state = yield from with_values(self.solver, chosen).init(problem)
-        scores = float(kept[-1].mean()), float(kept[0].mean())
+        scores = (float(kept[-1].mean()), float(kept[0].mean())) if kept else (math.nan, math.nan)
         return replace(
             state, searched=np.array([problem.n_rows, *scores, *places.values()], dtype=np.float64)
         )
@@ -116,6 +118,8 @@ class Searched(AbstractSolver[State]):
     def measures(self, state: State) -> Measures:
         measures = self.settled(state).solver.measures(state)
         _, score, plain, *_ = state.searched.tolist()
+        if math.isnan(score):
+            return measures
         return replace(
             measures,
             extra=measures.extra | {"search_score": score, "search_plain": plain},

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.choices import with_values
-from distkern.common.scores import log_losses, row_log_losses
+from distkern.common.scores import by_group, log_losses, row_log_losses
 from distkern.common.tiles import release
 from distkern.common.types import Block
 from distkern.solvers._searched.alone import run_alone
@@ -47,12 +47,13 @@ def try_values(
 
     Returns
     -------
-    a record without anything in it, and an array: "losses" (n_held_out,), see :func:`losses_of`
+    a record without anything in it, and an array: "losses" (n_held_out,) or of groups, see :func:`losses_of`
     """
     with np.errstate(all="ignore"):
         solver = with_values(operand.solver, values)
         state = run_alone(solver, operand.problem, operand.learned)
         losses = losses_of(solver.model(operand.problem, state), operand.held_out)
+        losses = by_group(losses, operand.held_out.group_keys)
     release()
     return {}, {"losses": losses}
 

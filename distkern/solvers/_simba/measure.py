@@ -62,11 +62,9 @@ class LinearModel:
 
     def held(self, block: Block) -> NDArray[np.bool_]:
         """(n_rows,) of a block: which of them are held out."""
-        return (
-            np.zeros(block.n_rows, dtype=bool)
-            if self.hold_out is None
-            else self.hold_out.mask(block.features)
-        )
+        if self.hold_out is None:
+            return np.zeros(block.n_rows, dtype=bool)
+        return self.hold_out.mask(block)
 
 
 @dataclass(frozen=True)
@@ -99,6 +97,11 @@ class Norms:
             first.units + second.units,
         )
 
+    @property
+    def is_parted(self) -> bool:
+        """Whether some rows are held out, and some of each class are not."""
+        return bool(self.n_held and self.active.all())
+
     def check(self, *, holds_out: bool) -> None:
         """Refuse rows that nothing can be learnt from, or to stop by where some shall be held out.
 
@@ -118,7 +121,7 @@ class Norms:
             raise InputError(
                 "the norm of a training row is beyond all numbers", where="the data", mend="scale the data"
             )
-        if not holds_out or (self.n_held and self.active.all()):
+        if not holds_out or self.is_parted:
             return
         raise InputError(
             "all rows of a class are held out" if self.n_held else "no row can be held out to stop by",

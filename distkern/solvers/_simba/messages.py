@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.held_out import Sides
+from distkern.common.held_out import Sides, keys_of
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows
 from distkern.common.types import Block
@@ -167,8 +167,8 @@ def join(first: Any, second: Any) -> Any:
 
 @dataclass(frozen=True)
 class HoldOut:
-    """Which training rows are held out: about a share of them, by what is in a row, so that equal ones go
-    together.
+    """Which training rows are held out: about a share of them, by their keys, so that those of one group, or
+    equal ones, go together.
 
     Attributes
     ----------
@@ -180,13 +180,13 @@ class HoldOut:
     seed: int
     draw: int = 0
 
-    def mask(self, rows: Rows) -> NDArray[np.bool_]:
+    def mask(self, block: Block) -> NDArray[np.bool_]:
         """(n_rows,): True for those that are held out."""
         if not self.fraction:
-            return np.zeros(rows.shape[0], dtype=bool)
+            return np.zeros(block.n_rows, dtype=bool)
         # a search may have held out rows by the seed alone
         seed = int(stream(self.seed, Purpose.VALIDATION, _ORDER, self.draw).integers(2**62))
-        held: NDArray[np.bool_] = Sides((self.fraction,), seed).of(rows) == 0
+        held: NDArray[np.bool_] = Sides((self.fraction,), seed).of(keys_of(block)) == 0
         return held
 
 

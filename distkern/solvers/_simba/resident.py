@@ -113,7 +113,7 @@ class _Segment:
             else:
                 q[:, start:stop] = 1.0
                 if operand.hold_out.fraction:
-                    held = [operand.hold_out.mask(block.features) for block in group.blocks()]
+                    held = [operand.hold_out.mask(block) for block in group.blocks()]
                     q[:, start:stop] = ~np.concatenate(held)
             assert group.targets is not None
             wanted = np.arange(outputs) if outputs > 1 else np.array([1])

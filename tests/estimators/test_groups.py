@@ -1,0 +1,161 @@
+"""Groups of rows: what is chosen by held-out rows is chosen by those of other groups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import log_loss
+
+import distkern as dk
+from distkern.cli.main import main
+from distkern.common.errors import InputError
+from distkern.common.groups import keys_of_groups
+from distkern.common.types import Block
+from distkern.engine.executors import open_executor
+from distkern.estimators.sample import Sample
+from distkern.runs.data import from_arrays
+from distkern.solvers._simba.messages import HoldOut
+from distkern.storage.ingest import shard
+
+N_GROUPS, N_EACH = 100, 10
+
+
+@pytest.fixture(scope="module")
+def noise() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows that tell their group, and labels that are those of the groups, which are drawn at random."""
+    generator = np.random.default_rng(0)
+    groups = generator.permutation(np.repeat(np.arange(N_GROUPS), N_EACH))
+    places, labels = generator.normal(size=(N_GROUPS, 2)), np.arange(N_GROUPS) % 2
+    X = places[groups] + 0.003 * generator.normal(size=(len(groups), 2))
+    return X, labels[groups], groups
+
+
+def held_out_figure(model: Any) -> float:
+    """The log loss or the share of the variance that held-out rows are told to lose."""
+    told = [note for note in model.history_[0]["notes"] if note.startswith("held-out")]
+    words = told[0].split()
+    return float(words[3])
+
+
+def test_groups_that_rows_tell_leak_without_them_and_not_with_them(noise: Any) -> None:
+    X, y, groups = noise
+    generator = np.random.default_rng(1)
+    others, labels = generator.normal(size=(500, 2)), generator.integers(0, 2, 500)
+    told, lost = {}, {}
+    for name, given in (("rows", None), ("groups", groups)):
+        model = dk.CellClassifier(search="quick", random_state=0).fit(X, y, groups=given)
+        told[name], lost[name] = held_out_figure(model), log_loss(labels, model.predict_proba(others))
+    assert told["rows"] < 0.1
+    # chance is log 2, less what the best of many machines is better by on a few groups
+    assert 0.5 < told["groups"] < 0.8
+    # nor are probabilities of rows of other groups surer than they can be
+    assert lost["rows"] > 0.95
+    assert lost["groups"] < 0.85
+
+
+@pytest.mark.slow
+def test_real_targets_of_groups_leak_without_them_and_not_with_them(noise: Any) -> None:
+    X, _, groups = noise
+    y = np.random.default_rng(1).normal(size=N_GROUPS)[groups]
+    found = [
+        held_out_figure(dk.CellRegressor(search="quick", random_state=0).fit(X, y, groups=given))
+        for given in (None, groups)
+    ]
+    assert found[0] < 0.5
+    # percent of the variance
+    assert found[1] > 50
+
+
+def test_the_sample_that_auto_chooses_by_has_whole_groups_in_its_folds(noise: Any) -> None:
+    X, y, groups = noise
+    data = from_arrays(X, y, None, group_keys=keys_of_groups(groups, len(X)))
+    sample = Sample.of(data.source, data.classes, 0, data.class_totals / data.class_totals.sum())
+    assert sample.rows.group_keys is not None
+    for learned, held_out in sample.parts():
+        assert not set(sample.rows.group_keys[learned]) & set(sample.rows.group_keys[held_out])
+    assert data.problem(1, False, 0).has_groups
+
+
+def test_equal_rows_of_other_groups_are_not_merged() -> None:
+    X, y = np.zeros((6, 1)), np.array([0, 0, 0, 1, 1, 1])
+    keys = keys_of_groups([0, 0, 1, 0, 1, 1], 6)
+    block = from_arrays(X, y, None, group_keys=keys).source.reader(0)()
+    assert sorted(zip(block.targets, block.group_keys, block.weights, strict=True)) == sorted(
+        [(0, keys[0], 2.0), (0, keys[2], 1.0), (1, keys[0], 1.0), (1, keys[2], 2.0)]
+    )
+    left = from_arrays(X, y, np.array([0.0, 0, 1, 1, 1, 1]), group_keys=keys).source.reader(0)()
+    assert (left.targets == 0).sum() == 1
+
+
+def test_rows_that_simba_stops_by_are_whole_groups(noise: Any) -> None:
+    X, _, groups = noise
+    block = Block(X, group_keys=keys_of_groups(groups, len(X)))
+    mask = HoldOut(0.3, 0).mask(block)
+    assert 0 < mask.sum() < len(X)
+    assert not set(groups[mask]) & set(groups[~mask])
+    by_content = HoldOut(0.3, 0).mask(Block(X))
+    assert set(groups[by_content]) & set(groups[~by_content])
+
+
+def test_frames_and_dask_arrays_carry_groups(noise: Any) -> None:
+    X, y, groups = noise
+    city = [f"city {number}" for number in groups * 2]
+    frame = pd.DataFrame({"a": X[:, 0], "city": pd.Series(city, dtype="category")})
+    model = dk.NewtonClassifier(random_state=0, nu=1e-3, gamma=1.0).fit(frame, y, groups=groups)
+    # target means of other groups know nothing of a city of one
+    assert model.score(frame, y) < 0.95
+    assert dk.NewtonClassifier(random_state=0, nu=1e-3, gamma=1.0).fit(frame, y).score(frame, y) > 0.95
+    lazy = da.from_array(X, chunks=(200, 2)), da.from_array(y, chunks=200)
+    for given in (da.from_array(groups, chunks=150), groups):
+        dk.SIMBAClassifier(random_state=0, max_rounds=50).fit(*lazy, groups=given)
+    with pytest.raises(InputError, match="groups: all rows are of one group"):
+        dk.NewtonClassifier(random_state=0).fit(*lazy, groups=np.zeros(len(X)))
+
+
+def test_groups_that_cannot_be_are_refused(noise: Any, tmp_path: Path) -> None:
+    X, y, groups = noise
+    with pytest.raises(InputError, match="groups: all rows are of one group"):
+        dk.NewtonClassifier().fit(X, y, groups=np.zeros(len(X)))
+    with pytest.raises(InputError, match="the group is missing"):
+        dk.NewtonClassifier().fit(X, y, groups=np.where(groups == 3, np.nan, groups))
+    with pytest.raises(InputError, match="has its own labels, weights and groups"):
+        dk.NewtonClassifier().fit(dk.write_dataset(X, y, tmp_path / "d.zarr").train, groups=groups)
+
+
+@pytest.fixture(scope="module")
+def table(noise: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    X, y, groups = noise
+    file = tmp_path_factory.mktemp("groups") / "rows.csv"
+    pd.DataFrame({"customer": groups, "a": X[:, 0], "b": X[:, 1], "y": y}).to_csv(file, index=False)
+    return file
+
+
+@pytest.mark.parametrize(
+    "model", [dk.NewtonClassifier(random_state=0, nu="auto"), dk.CellClassifier(search=None, random_state=0)]
+)
+def test_all_executors_find_the_same_bits(table: Path, tmp_path: Path, model: Any) -> None:
+    data = shard(table, tmp_path / "d.zarr", target="y", group="customer", rows_per_shard=100)
+    found = []
+    for name in ("synchronous", "threads"):
+        with open_executor(name) as executor:
+            found.append(clone(model).fit_with(data.train, executor=executor))
+    first, second = (one.predict_proba(data.train).compute() for one in found)
+    np.testing.assert_array_equal(first, second)
+
+
+def test_the_column_is_no_feature_of_later_files(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--target", "y", "--group", "customer", "--out", str(tmp_path / "d.zarr")]
+    assert main(["shard", str(table), *given]) == 0
+    trained = ["--data", str(tmp_path / "d.zarr"), "--out", str(tmp_path / "m"), "--algorithm", "newton"]
+    assert main(["train", *trained, "--set", "nu=0.001", "--set", "gamma=1", "--no-dashboard"]) == 0
+    assert main(["predict", str(tmp_path / "m"), str(table), "--out", str(tmp_path / "p.csv")]) == 0
+    capsys.readouterr()
+    assert len((tmp_path / "p.csv").read_text().splitlines()) == N_GROUPS * N_EACH + 1
