@@ -2,81 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from distkern.dashboard.history import RunHistory
-from distkern.monitor.look import COLOURS
+from distkern.monitor.look import RUNS, STYLES, Style
+from distkern.monitor.page import Curve
 
 #: what stages can be drawn over: label -> key of their metrics
 POSITIONS = {"passes": "passes", "seconds": "seconds", "stages": "stage"}
-#: shown elsewhere on the page, or a count without a curve worth drawing
-_DRAWN = {
-    "stage",
-    "passes",
-    "seconds",
-    "objective",
-    "train_error",
-    "validation_error",
-    "test_error",
-    "peak_rss_bytes",
-    "driver_peak_rss_bytes",
-    "worker_peak_rss_bytes",
+#: facts of a run that are drawn beside its memory
+LIMITS = {
+    "memory_limit": "limit of a worker",
+    "planned_worker_bytes": "planned peak of a worker",
+    "planned_driver_bytes": "planned peak of the driver",
 }
-_ERRORS = (
-    ("train_error", "train error", "dashed"),
-    ("validation_error", "validation error", "dotted"),
-    ("test_error", "held-out error", "solid"),
+_ERRORS = {f"{rows}_error": rows for rows in ("train", "validation", "test")}
+_PEAKS = {f"{process}_peak_rss_bytes": process for process in ("worker", "driver")}
+#: shown elsewhere on the page, or a count without a curve worth drawing
+_DRAWN = {"stage", "passes", "seconds", "objective", "peak_rss_bytes", *_ERRORS, *_PEAKS}
+#: what is told last of the rest
+_KNOWN = (
+    "model_size",
+    "training_seconds",
+    "feature_accesses",
+    "feature_accesses_nonzero",
+    "rows_read",
+    "bytes_read",
 )
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A curve: what it is, its points, colour, dashes ("solid", "dashed", "dotted"), a note at its start."""
-
-    label: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    colour: str
-    dash: str = "solid"
-    points: bool = True
-    note: str = ""
 
 
 def colour_of(run: RunHistory) -> str:
     """The run's colour on the page."""
-    return COLOURS[run.number % len(COLOURS)]
+    return RUNS[run.number % len(RUNS)]
 
 
-def stage_curve(
-    run: RunHistory, over: str, quantity: str, label: str, dash: str = "solid", factor: float = 1.0
-) -> Curve:
-    """A quantity of the stages; stages that lack it, or their position, are left out."""
-    key = POSITIONS[over]
-    pairs = [(s[key], factor * s[quantity]) for s in run.stages if key in s and quantity in s]
-    return Curve(
-        label,
-        tuple(x for x, _ in pairs),
-        tuple(y for _, y in pairs),
-        colour_of(run),
-        dash,
-        points=len(pairs) <= 200,
-    )
+def style_of(run: RunHistory, kind: str, runs: Sequence[RunHistory]) -> Style:
+    """That of a kind of curve; where runs are compared, in the run's colour."""
+    return STYLES[kind] if len(runs) == 1 else replace(STYLES[kind], colour=colour_of(run))
+
+
+def stage_curves(
+    runs: Sequence[RunHistory], over: str, kinds: Mapping[str, str], what: str = "", *, percent: bool = False
+) -> list[Curve]:
+    """Quantities of the stages of each run; stages that lack one, or their position, are left out.
+
+    Parameters
+    ----------
+    kinds : key of the metrics -> kind of the curve
+    what : how the quantities are told under the pointer, after their kinds
+    percent : they are shares, unless they are mean squares
+    """
+    key, curves = POSITIONS[over], []
+    for run in runs:
+        factor = 100.0 if percent and not run.squared else 1.0
+        for quantity, kind in kinds.items():
+            pairs = [(s[key], factor * s[quantity]) for s in run.stages if key in s and quantity in s]
+            label = f"{run.told} {what if kind == 'figure' else f'{kind} {what}'}".strip()
+            x, y = tuple(at for at, _ in pairs), tuple(found for _, found in pairs)
+            if x:
+                curves.append(Curve(label, x, y, style_of(run, kind, runs)))
+    return curves
 
 
 def objective(runs: Sequence[RunHistory], over: str) -> list[Curve]:
     """The objective of each run."""
-    return [stage_curve(run, over, "objective", "objective") for run in runs]
+    return stage_curves(runs, over, {"objective": "figure"}, "objective")
 
 
 def errors(runs: Sequence[RunHistory], over: str) -> list[Curve]:
-    """Errors in percent, or mean squared: of training, validation and held-out rows."""
-    return [
-        curve
-        for run in runs
-        for key, label, dash in _ERRORS
-        if (curve := stage_curve(run, over, key, label, dash, 1 if run.squared else 100)).x
-    ]
+    """Errors in percent, or mean squared: of training, validation and test rows."""
+    return stage_curves(runs, over, _ERRORS, "error", percent=True)
 
 
 def error_title(runs: Sequence[RunHistory]) -> str:
@@ -88,53 +84,31 @@ def error_title(runs: Sequence[RunHistory]) -> str:
 
 
 def memory(runs: Sequence[RunHistory], over: str) -> list[Curve]:
-    """Peaks of the largest worker (solid) and the driver (dashed), and what limit and plan allow (dotted)."""
-    curves = []
+    """Peaks of the largest worker and of the driver, and what limit and plan allow."""
+    # without workers their peak is 0
+    curves = [curve for curve in stage_curves(runs, over, _PEAKS) if any(curve.y)]
     for run in runs:
-        drawn = [
-            stage_curve(run, over, "worker_peak_rss_bytes", "largest worker", "solid"),
-            stage_curve(run, over, "driver_peak_rss_bytes", "driver", "dashed"),
-        ]
-        curves += [curve for curve in drawn if any(curve.y)]
-        places = [x for curve in drawn for x in curve.x]
+        places = [stage[POSITIONS[over]] for stage in run.stages if POSITIONS[over] in stage]
         for name, label in LIMITS.items():
             limit = run.facts.get(name)
             if isinstance(limit, (int, float)) and limit > 0 and places:
                 ends = (min(places), max(places))
-                curves.append(Curve(label, ends, (float(limit),) * 2, colour_of(run), "dotted", False, label))
+                style = style_of(run, "limit", runs)
+                curves.append(Curve(label, ends, (float(limit),) * 2, style, label))
     return curves
-
-
-#: facts of a run that are drawn beside its memory
-LIMITS = {
-    "memory_limit": "limit of a worker",
-    "planned_worker_bytes": "planned peak of a worker",
-    "planned_driver_bytes": "planned peak of the driver",
-}
 
 
 def rates(runs: Sequence[RunHistory], quantity: int) -> list[Curve]:
     """Rows (0) or bytes (1) a second over the seconds of the run."""
     curves = []
     for run in runs:
+        style = replace(style_of(run, "figure", runs), marker="")
         times, values = run.rates.rates(quantity)
-        label = ("rows/s", "bytes/s")[quantity]
-        curves.append(Curve(label, tuple(times), tuple(values), colour_of(run), points=False))
+        curves.append(Curve(run.told, times, values, style))
     return curves
 
 
 def quantities(runs: Sequence[RunHistory]) -> list[str]:
-    """What else can be drawn: the figures of the stages, the solver's own first among equals."""
-    names: dict[str, None] = {"model_size": None}
-    for run in runs:
-        names.update((name, None) for name in run.last if name not in _DRAWN)
-    known = [
-        "model_size",
-        "training_seconds",
-        "feature_accesses",
-        "feature_accesses_nonzero",
-        "rows_read",
-        "bytes_read",
-    ]
-    own = [name for name in names if name not in known]
-    return [*own, *(name for name in known if name in names)]
+    """What else can be drawn: the figures of the stages, the solver's own first."""
+    names = dict.fromkeys(["model_size", *(name for run in runs for name in run.last if name not in _DRAWN)])
+    return [*(name for name in names if name not in _KNOWN), *(name for name in _KNOWN if name in names)]
