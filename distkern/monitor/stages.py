@@ -21,8 +21,8 @@ _FEW = 3
 #: figures of the solver's own that get a plot
 MOST_OWN = 6
 _PLAIN, _SIZE = Axis(), Axis(binary=True, from_zero=True)
-#: a note about a candidate: what it is, and its loss
-_TRIED = re.compile(r"tried: (.+): (\S+)")
+#: a note about a candidate: what it is, what it cost, and its loss
+_TRIED = re.compile(r"tried: (.+?)(?: \(([\d,]+ rows x [\d,]+ functions)\))?: (\S+)")
 
 Metrics: TypeAlias = Mapping[str, Any]
 Cell: TypeAlias = Callable[[Any], str]
@@ -54,7 +54,11 @@ def choice_sections(history: Sequence[Metrics]) -> list[Html]:
     others = [note(line) for line in notes if not _TRIED.fullmatch(line)]
     if not tried:
         return others
-    header = {"candidate": "", "loss": "mean loss of rows that it has not learned from"}
+    header = {
+        "candidate": "",
+        "cost": "of its trial",
+        "loss": "mean loss of rows that it has not learned from",
+    }
     return [heading("What was chosen"), *others, table(header, tried, "numbers named")]
 
 

@@ -363,9 +363,12 @@ def test_stages_that_read_nothing_are_drawn_over_seconds_unless_they_are_few(cou
 
 
 def test_what_was_chosen_stands_first_with_all_candidates() -> None:
-    notes = ["algorithm: newton, because of <8> columns", "tried: linear: 0.346", "tried: rbf, width 3: 0.34"]
+    exact = "tried: rbf exact, width 3 (1,000 rows x 1,000 functions): 0.34"
+    notes = ["algorithm: newton, because of <8> columns", "tried: linear: 0.346", exact]
     page = render(FACTS, [*HISTORY[:-1], {**HISTORY[-1], "notes": notes}])
     before, section = page.split("<h2>What was chosen</h2>")
     assert 'class="tiles"' not in before
     assert section.strip().startswith('<p class="note">algorithm: newton, because of &lt;8&gt; columns</p>')
-    assert "<tr><td>linear</td><td>0.346</td></tr><tr><td>rbf, width 3</td><td>0.34</td></tr>" in section
+    assert "<tr><td>linear</td><td>-</td><td>0.346</td></tr>" in section
+    row = "<td>rbf exact, width 3</td><td>1,000 rows x 1,000 functions</td><td>0.34</td>"
+    assert row in section
