@@ -114,15 +114,17 @@ def _page(title: str, text: str, sections: Sequence[Section], out: Path) -> str:
         parts += [heading(table.title), *_paragraphs(table.text)]
         if table.header:
             # names are not broken
-            names = [
-                [Html(f'<span class="item">{_rich(cell)}</span>') for cell in row[:2]] for row in table.rows
-            ]
+            names = [map(_name, row[:2]) for row in table.rows]
             rows = [[*own, *map(_rich, row[2:])] for own, row in zip(names, table.rows, strict=True)]
             parts.append(html_table(table.header, rows, "dense"))
         for plot in plots:
             drawn = (out / f"{plot.name}.svg").read_text()
             parts.append(Html(f'<figure style="max-width: 44rem">{drawn}</figure>'))
     return page(title, parts)
+
+
+def _name(text: str) -> Html:
+    return Html(f'<span class="item">{_rich(text)}</span>')
 
 
 def _paragraphs(text: str) -> list[Html]:

@@ -190,7 +190,8 @@ def _matrix(evaluation: Evaluation, colour: str) -> list[Html]:
     steps = [_cell(f"{share:.0%}", colour, share**0.5) for share in (0.0, 0.01, 0.1, 0.25, 0.5, 1.0)]
     legend = joined("Share of the true class: ", Html('<span class="steps">'), *steps, Html("</span>"))
     kind = "matrix dense" if len(evaluation.predicted) > _FEW else "matrix"
-    header = ("true \N{DOWNWARDS ARROW} predicted \N{RIGHTWARDS ARROW}", *map(str, evaluation.predicted))
+    corner = "true\u00a0\N{DOWNWARDS ARROW} predicted\u00a0\N{RIGHTWARDS ARROW}"
+    header = (corner, *map(str, evaluation.predicted))
     return [table(header, rows, kind), note(legend, "quiet")]
 
 

@@ -79,7 +79,7 @@ p { margin: .3rem 0; } .quiet { color: var(--quiet); } .warn { color: var(--warn
     linear-gradient(to left, var(--paper) 40%, transparent) right / 2.4rem 100% no-repeat local,
     linear-gradient(to right, var(--shade), transparent) left / .9rem 100% no-repeat scroll,
     linear-gradient(to left, var(--shade), transparent) right / .9rem 100% no-repeat scroll; }
-.scroll + .scroll { margin-top: 1rem; }
+.scroll + .scroll { margin-top: 1rem; } p + .scroll { margin-top: .6rem; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .28rem .7rem .28rem 0; border-bottom: 1px solid var(--rule);
   vertical-align: top; }
@@ -101,7 +101,7 @@ table.bars td:nth-child(2) { text-align: right; width: 5rem; }
 table.matrix { width: auto; } table.matrix td { padding: 1px; border: 0; }
 table.matrix td:first-child, table.matrix th { padding: .2rem .4rem; font-weight: 600; border: 0; }
 table.matrix th:not(:first-child) { text-align: center; }
-.cell { display: block; min-width: 1.3rem; padding: .2rem .4rem; text-align: center; }
+.cell { display: block; min-width: 1.3rem; white-space: nowrap; padding: .2rem .4rem; text-align: center; }
 .steps { display: inline-flex; } .dense .cell { padding: .15rem .2rem; }
 .cell.none { color: var(--quiet); opacity: .6; }
 .events { max-height: 22rem; overflow-y: auto; }

@@ -104,7 +104,7 @@ def test_a_page_of_both_splits_has_curves_of_both() -> None:
 def test_a_matrix_says_its_axes_its_zeros_and_what_shades_mean() -> None:
     page = evaluation_page("m", "Model", {"test": of_classes(np.array([[5, 0], [2, 3]]))})
     matrix = page.split('class="matrix"')[1].split("</table>")[0]
-    assert "true ↓ predicted →" in matrix
+    assert "true\u00a0↓ predicted\u00a0→" in matrix
     assert '<span class="cell none">0</span>' in matrix
     assert [float(share) for share in re.findall(r" (\d+)%, transparent", matrix)] == [75, 47, 58]
     assert "Share of the true class: " in page
