@@ -14,7 +14,6 @@ from distkern.dashboard import series
 from distkern.dashboard.history import Histories, RunHistory
 from distkern.dashboard.state import ClusterView
 from distkern.dashboard.style import CONTROL, PART, TEMPLATE, list_style
-from distkern.monitor.page import Axis, Plot
 from distkern.monitor.plots import Figure
 
 #: milliseconds between two looks
@@ -72,7 +71,8 @@ class Page:
         )
         for widget, property_ in ((self._over, "active"), (self._quantity, "value")):
             widget.on_change(property_, self._changed)
-        self._figures = _figures()
+        drawn = series.plots([], "passes", "model_size")
+        self._figures = {name: Figure(plot) for name, plot in drawn.items()}
         for name, shown in self._figures.items():
             shown.figure.name = name
         # else the document is searched for models after each of hundreds of changes, which takes a second
@@ -149,35 +149,5 @@ class Page:
         quantity = self._quantity.value
         if quantity not in dict(options):
             quantity = self._quantity.value = options[0][0]
-        label = quantity.replace("_", " ")
-        drawn = {
-            "objective": series.objective(runs, over),
-            "error": series.errors(runs, over),
-            "other": series.stage_curves(runs, over, {quantity: "figure"}, label),
-            "memory": series.memory(runs, over),
-            "rows": series.rates(runs, 0),
-            "bytes": series.rates(runs, 1),
-        }
-        for name, curves in drawn.items():
-            self._figures[name].show(curves)
-            if name not in ("rows", "bytes"):
-                self._figures[name].set_x_label(_POSITION_LABELS[over])
-        self._figures["error"].set_title(series.error_title(runs))
-        self._figures["other"].set_title(label[:1].upper() + label[1:])
-
-
-_POSITION_LABELS = {"passes": "passes over the data", "seconds": "seconds", "stages": "stage"}
-
-
-def _figures() -> dict[str, Figure]:
-    places, seconds = Axis(_POSITION_LABELS["passes"]), Axis(_POSITION_LABELS["seconds"], from_zero=True)
-    count, size = Axis(from_zero=True), Axis(binary=True, from_zero=True)
-    plots = {
-        "objective": Plot("Objective", places, Axis(log=True)),
-        "error": Plot("Error in percent", places, count),
-        "other": Plot("Model size", places, Axis()),
-        "memory": Plot("Peak memory", places, size),
-        "rows": Plot("Rows a second", seconds, count),
-        "bytes": Plot("Bytes a second", seconds, size),
-    }
-    return {name: Figure(plot) for name, plot in plots.items()}
+        for name, plot in series.plots(runs, over, quantity).items():
+            self._figures[name].show(plot)

@@ -7,10 +7,14 @@ from dataclasses import replace
 
 from distkern.dashboard.history import RunHistory
 from distkern.monitor.look import RUNS, STYLES, Style
-from distkern.monitor.page import Curve
+from distkern.monitor.page import Axis, Curve, Plot
 
-#: what stages can be drawn over: label -> key of their metrics
-POSITIONS = {"passes": "passes", "seconds": "seconds", "stages": "stage"}
+#: what stages can be drawn over -> key of their metrics, and label
+POSITIONS = {
+    "passes": ("passes", "passes over the data"),
+    "seconds": ("seconds", "seconds"),
+    "stages": ("stage", "stage"),
+}
 #: facts of a run that are drawn beside its memory
 LIMITS = {
     "memory_limit": "limit of a worker",
@@ -42,70 +46,60 @@ def style_of(run: RunHistory, kind: str, runs: Sequence[RunHistory]) -> Style:
     return STYLES[kind] if len(runs) == 1 else replace(STYLES[kind], colour=colour_of(run))
 
 
-def stage_curves(
-    runs: Sequence[RunHistory], over: str, kinds: Mapping[str, str], what: str = "", *, percent: bool = False
-) -> list[Curve]:
-    """Quantities of the stages of each run; stages that lack one, or their position, are left out.
+def plots(runs: Sequence[RunHistory], over: str, quantity: str) -> dict[str, Plot]:
+    """The page's figures by their names, over passes, seconds or stages; one has a chosen quantity."""
+    key, label = POSITIONS[over]
+    x, seconds = Axis(label), Axis("seconds", from_zero=True)
+    count, size = Axis(from_zero=True), Axis(binary=True, from_zero=True)
+    words = quantity.replace("_", " ")
+    squared = {run.squared for run in runs if run.stages}
+    of_errors = "Mean squared error" if squared == {True} else "Error in percent"
+    if len(squared) > 1:
+        of_errors = "Error (in percent, or mean squared)"
+    errors = [curve for run in runs for curve in _curves(run, runs, key, _ERRORS, 1 if run.squared else 100)]
+    objectives = [curve for run in runs for curve in _curves(run, runs, key, {"objective": "figure"})]
+    others = [curve for run in runs for curve in _curves(run, runs, key, {quantity: "figure"})]
+    return {
+        "objective": Plot("Objective", x, Axis(log=True), objectives),
+        "error": Plot(of_errors, x, count, errors),
+        "other": Plot(words[:1].upper() + words[1:], x, Axis(), others),
+        "memory": Plot("Peak memory", x, size, [curve for run in runs for curve in _memory(run, runs, key)]),
+        "rows": Plot("Rows a second", seconds, count, [_rates(run, runs, 0) for run in runs]),
+        "bytes": Plot("Bytes a second", seconds, size, [_rates(run, runs, 1) for run in runs]),
+    }
 
-    Parameters
-    ----------
-    kinds : key of the metrics -> kind of the curve
-    what : how the quantities are told under the pointer, after their kinds
-    percent : they are shares, unless they are mean squares
-    """
-    key, curves = POSITIONS[over], []
-    for run in runs:
-        factor = 100.0 if percent and not run.squared else 1.0
-        for quantity, kind in kinds.items():
-            pairs = [(s[key], factor * s[quantity]) for s in run.stages if key in s and quantity in s]
-            label = f"{run.told} {what if kind == 'figure' else f'{kind} {what}'}".strip()
-            x, y = tuple(at for at, _ in pairs), tuple(found for _, found in pairs)
-            if x:
-                curves.append(Curve(label, x, y, style_of(run, kind, runs)))
+
+def _curves(
+    run: RunHistory, runs: Sequence[RunHistory], key: str, kinds: Mapping[str, str], factor: float = 1.0
+) -> list[Curve]:
+    """Quantities of the stages (key -> kind); stages that lack one, or their position, are left out."""
+    curves = []
+    for quantity, kind in kinds.items():
+        pairs = [(s[key], factor * s[quantity]) for s in run.stages if key in s and quantity in s]
+        x, y = tuple(at for at, _ in pairs), tuple(found for _, found in pairs)
+        if x:
+            label = f"{run.told} {quantity.removesuffix('_peak_rss_bytes').replace('_', ' ')}"
+            curves.append(Curve(label, x, y, style_of(run, kind, runs)))
     return curves
 
 
-def objective(runs: Sequence[RunHistory], over: str) -> list[Curve]:
-    """The objective of each run."""
-    return stage_curves(runs, over, {"objective": "figure"}, "objective")
-
-
-def errors(runs: Sequence[RunHistory], over: str) -> list[Curve]:
-    """Errors in percent, or mean squared: of training, validation and test rows."""
-    return stage_curves(runs, over, _ERRORS, "error", percent=True)
-
-
-def error_title(runs: Sequence[RunHistory]) -> str:
-    """What the errors of these runs are."""
-    kinds = {"mean squared" if run.squared else "in percent" for run in runs if run.stages}
-    if kinds == {"mean squared"}:
-        return "Mean squared error"
-    return "Error in percent" if len(kinds) < 2 else "Error (in percent, or mean squared)"
-
-
-def memory(runs: Sequence[RunHistory], over: str) -> list[Curve]:
+def _memory(run: RunHistory, runs: Sequence[RunHistory], key: str) -> list[Curve]:
     """Peaks of the largest worker and of the driver, and what limit and plan allow."""
     # without workers their peak is 0
-    curves = [curve for curve in stage_curves(runs, over, _PEAKS) if any(curve.y)]
-    for run in runs:
-        places = [stage[POSITIONS[over]] for stage in run.stages if POSITIONS[over] in stage]
-        for name, label in LIMITS.items():
-            limit = run.facts.get(name)
-            if isinstance(limit, (int, float)) and limit > 0 and places:
-                ends = (min(places), max(places))
-                style = style_of(run, "limit", runs)
-                curves.append(Curve(label, ends, (float(limit),) * 2, style, label))
+    curves = [curve for curve in _curves(run, runs, key, _PEAKS) if any(curve.y)]
+    places = [stage[key] for stage in run.stages if key in stage]
+    for name, label in LIMITS.items():
+        limit = run.facts.get(name)
+        if isinstance(limit, (int, float)) and limit > 0 and places:
+            ends = (min(places), max(places))
+            curves.append(Curve(label, ends, (float(limit),) * 2, style_of(run, "limit", runs), label))
     return curves
 
 
-def rates(runs: Sequence[RunHistory], quantity: int) -> list[Curve]:
+def _rates(run: RunHistory, runs: Sequence[RunHistory], quantity: int) -> Curve:
     """Rows (0) or bytes (1) a second over the seconds of the run."""
-    curves = []
-    for run in runs:
-        style = replace(style_of(run, "figure", runs), marker="")
-        times, values = run.rates.rates(quantity)
-        curves.append(Curve(run.told, times, values, style))
-    return curves
+    times, values = run.rates.rates(quantity)
+    return Curve(run.told, times, values, replace(style_of(run, "figure", runs), marker=""))
 
 
 def quantities(runs: Sequence[RunHistory]) -> list[str]:

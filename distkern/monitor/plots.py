@@ -26,16 +26,15 @@ _SHADES, _FAINTEST = 8, 0.15
 
 
 class Figure:
-    """The figure of a plot; it draws again, with other curves, when it is shown some that have changed."""
+    """The figure of a plot; it draws again when it is shown another."""
 
     def __init__(self, plot: Plot) -> None:
-        self._x, self._y = plot.x, plot.y
-        self._shown: tuple[Curve, ...] | None = None
+        self._shown: Plot | None = None
         self._lines = ColumnDataSource({name: [] for name in _LINES})
         self._notes = ColumnDataSource({"x": [], "y": [], "text": []})
         self._points = ColumnDataSource({name: [] for name in _POINTS})
         self._across, self._up = Range1d(start=0, end=1), Range1d(start=0, end=1)
-        self._title = Title(text=plot.title, text_font=FONT, text_font_size="13px", text_color=FIGURE_TEXT)
+        self._title = Title(text_font=FONT, text_font_size="13px", text_color=FIGURE_TEXT)
         self.figure = figure(
             title=self._title,
             height=230,
@@ -69,8 +68,7 @@ class Figure:
         self._hover = HoverTool(renderers=[dots], mode="mouse", point_policy="snap_to_data")
         self.figure.add_tools(self._hover)
         self._dress()
-        self.set_x_label(plot.x.label)
-        self.show(plot.curves)
+        self.show(plot)
 
     def _dress(self) -> None:
         plot = self.figure
@@ -106,24 +104,18 @@ class Figure:
         )
         self.figure.add_tools(HoverTool(renderers=[quads], tooltips=[("rows", "@count")]))
 
-    def set_title(self, title: str) -> None:
-        """Change the figure's title."""
-        self._title.text = title
-
-    def set_x_label(self, label: str) -> None:
-        """Change what the curves are drawn over."""
-        self.figure.xaxis[0].axis_label = label
-        self._hover.tooltips = [("@label", "@value"), (label, "@place")]
-
-    def show(self, curves: Sequence[Curve]) -> None:
-        """Draw the curves; their labels are shown under the pointer."""
-        if tuple(curves) == self._shown:
+    def show(self, plot: Plot) -> None:
+        """Draw the plot, but for its cells; labels of curves are shown under the pointer."""
+        if plot == self._shown:
             return
-        self._shown = tuple(curves)
-        known = [(curve, _known(curve)) for curve in curves]
+        self._shown = plot
+        self._title.text = plot.title
+        self.figure.xaxis[0].axis_label = plot.x.label
+        self._hover.tooltips = [("@label", "@value"), (plot.x.label, "@place")]
+        known = [(curve, _known(curve)) for curve in plot.curves]
         places, values = ([pair[axis] for _, pairs in known for pair in pairs] for axis in (0, 1))
-        across = self._scale(places, self._x, self.figure.xaxis[0], self._across)
-        up = self._scale(values, self._y, self.figure.yaxis[0], self._up)
+        across = self._scale(places, plot.x, self.figure.xaxis[0], self._across)
+        up = self._scale(values, plot.y, self.figure.yaxis[0], self._up)
         self.figure.ygrid[0].update(ticker=self.figure.yaxis[0].ticker)
         lines = [(curve, pairs) for curve, pairs in known if curve.style.dash]
         self._lines.data = {
@@ -149,9 +141,9 @@ class Figure:
         self._points.data = {
             "x": [across(x) for x, _, _ in dotted],
             "y": [up(y) for _, y, _ in dotted],
-            "value": [_told(y, self._y) for _, y, _ in dotted],
+            "value": [_told(y, plot.y) for _, y, _ in dotted],
             "label": [curve.label for _, _, curve in dotted],
-            "place": [_told(x, self._x) for x, _, _ in dotted],
+            "place": [_told(x, plot.x) for x, _, _ in dotted],
             "colour": [curve.style.colour for _, _, curve in dotted],
             "marker": [curve.style.marker or "circle" for _, _, curve in dotted],
         }
@@ -160,16 +152,16 @@ class Figure:
         self, values: Sequence[float], axis: Axis, shown: Any, limits: Range1d
     ) -> Callable[[float], float]:
         """Set an axis; return the way from a value to its place on it."""
-        values = [*values, *axis.within]
+        values, is_across = [*values, *axis.within], limits is self._across
         is_log = axis.log and bool(values) and min(values) > 0
         way: Callable[[float], float] = math.log10 if is_log else float
-        ticks = _ticks(values, axis, is_log=is_log, is_across=axis is self._x)
+        ticks = _ticks(values, axis, is_log=is_log, is_across=is_across)
         labels = {way(tick): _told(tick, axis) for tick in ticks}
         shown.ticker = FixedTicker(ticks=list(labels))
         shown.update(major_label_overrides=labels)
         if values:
             low, high = min(map(way, values)), max(map(way, values))
-            if axis is self._y:
+            if not is_across:
                 low, high = min(low, *labels), max(high, *labels)
             margin = 0.5 if axis.words else 0.03 * (high - low) or 0.5
             limits.update(start=low - margin, end=high + margin)

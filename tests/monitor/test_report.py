@@ -159,12 +159,14 @@ def test_every_point_lies_on_the_canvas(values: list[float | None], log: bool) -
 
 
 def test_a_figure_draws_again_only_what_has_changed() -> None:
-    figure = shown()
-    figure.show([Curve("a", (0.0, 1.0), (2.0, 3.0))])
+    first, again, other = (
+        Plot("t", PLAIN, PLAIN, [Curve("a", (0.0, 1.0), (2.0, end))]) for end in (3.0, 3.0, 4.0)
+    )
+    figure = Figure(first)
     drawn = figure._lines.data
-    figure.show([Curve("a", (0.0, 1.0), (2.0, 3.0))])
+    figure.show(again)
     assert figure._lines.data is drawn
-    figure.show([Curve("a", (0.0, 1.0), (2.0, 4.0))])
+    figure.show(other)
     assert figure._lines.data["ys"] == [[2.0, 4.0]]
 
 
