@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from bokeh.core.properties import value
+from bokeh.document import Document
 from bokeh.embed import components
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, Range1d
 from bokeh.models.annotations import Title
@@ -170,7 +171,12 @@ class Figure:
 
 def embedded(plots: Sequence[Plot]) -> tuple[str, Iterator[str]]:
     """The scripts that draw these plots without a network, and the place of each, as HTML."""
-    script, places = components([Figure(plot).figure for plot in plots])
+    figures, document = [Figure(plot).figure for plot in plots], Document()
+    # else the document is searched for models after each of them
+    with document.models.freeze():
+        for drawn in figures:
+            document.add_root(drawn)
+    script, places = components(figures)
     return f"{Resources(mode='inline', components=['bokeh']).render_js()}{script}", iter(places)
 
 
