@@ -109,7 +109,7 @@ ARROWS = {
 HOMES = {
     "dask": ("engine/executors", "engine/dask", "dashboard"),
     "distributed": ("engine/executors", "engine/dask", "dashboard"),
-    "bokeh": ("dashboard",),
+    "bokeh": ("dashboard", "monitor/plots.py"),
     "dask_ml": ("engine/dask",),
     "zarr": ("storage/chunks.py",),
     "click": ("cli",),

@@ -14,17 +14,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from distkern.monitor.look import ELEMENTS, FONT, VARIABLES
+from distkern.monitor.page import Html, heading, note, page
+from distkern.monitor.page import table as html_table
 from workflows.curves import Band, Points, draw
-
-_STYLE = (
-    VARIABLES + f"body {{ margin: 0 auto; max-width: 72rem; padding: 1.2rem; font: 15px/1.5 {FONT};"
-    " color: var(--ink); background: var(--paper); }"
-    " svg { max-width: 44rem; width: 100%; height: auto; }"
-    + ELEMENTS
-    # names are not broken
-    + "table.dense td:nth-child(-n+2) { overflow-wrap: normal; word-break: normal; white-space: nowrap; }"
-)
 
 
 @dataclass(frozen=True)
@@ -117,29 +109,30 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _page(title: str, text: str, sections: Sequence[Section], out: Path) -> str:
-    parts = [
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{html.escape(title)}</title>',
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style>',
-        f"<h1>{html.escape(title)}</h1>{_paragraphs(text)}",
-    ]
+    parts = _paragraphs(text)
     for table, plots in sections:
-        parts.append(f"<h2>{html.escape(table.title)}</h2>{_paragraphs(table.text)}")
+        parts += [heading(table.title), *_paragraphs(table.text)]
         if table.header:
-            head = "".join(f"<th>{html.escape(name)}</th>" for name in table.header)
-            body = "".join(
-                "<tr>" + "".join(f"<td>{_rich(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
-            )
-            parts.append(f'<div class="scroll"><table class="dense"><tr>{head}</tr>{body}</table></div>')
-        parts += [(out / f"{plot.name}.svg").read_text() for plot in plots]
-    return "\n".join(parts) + "\n"
+            # names are not broken
+            names = [map(_name, row[:2]) for row in table.rows]
+            rows = [[*own, *map(_rich, row[2:])] for own, row in zip(names, table.rows, strict=True)]
+            parts.append(html_table(table.header, rows, "dense"))
+        for plot in plots:
+            drawn = (out / f"{plot.name}.svg").read_text()
+            parts.append(Html(f'<figure style="max-width: 44rem">{drawn}</figure>'))
+    return page(title, parts)
 
 
-def _paragraphs(text: str) -> str:
-    return "".join(f"<p>{_rich(part)}</p>" for part in text.split("\n\n") if part)
+def _name(text: str) -> Html:
+    return Html(f'<span class="item">{_rich(text)}</span>')
 
 
-def _rich(text: str) -> str:
+def _paragraphs(text: str) -> list[Html]:
+    return [note(_rich(part)) for part in text.split("\n\n") if part]
+
+
+def _rich(text: str) -> Html:
     """Bold and code, as Markdown has them."""
     escaped = html.escape(text)
     escaped = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escaped)
-    return re.sub(r"`(.+?)`", r"<code>\1</code>", escaped)
+    return Html(re.sub(r"`(.+?)`", r"<code>\1</code>", escaped))

@@ -79,7 +79,7 @@ def _write_pages(record: Record, source: Place, target: Path, model: Any) -> Non
     except InputError as error:
         dataset = None
         click.echo(f"the report says nothing of the data set: {error}", err=True)
-    facts = run_facts(job, dataset, model, model.history_, record.finished or 0.0)
+    facts = run_facts(job, dataset, model, model.history_, {}, record.finished or 0.0)
     write_report(target / "report.html", facts, model.history_)
     there = job.model_copy(update={"out": str(source)})
     if job.search is not None and search_folder(there).exists():

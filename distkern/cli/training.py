@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +30,13 @@ def run_job(
     resume: bool = False,
     dashboard: bool | None = None,
     on_cluster: bool = False,
+    evaluations: dict[str, Evaluation] | None = None,
+    compared: str | None = None,
 ) -> tuple[Any, list[dict[str, Any]]]:
     """Train what ``job`` describes on ``dataset``, save it under ``job.out`` and write its report there.
 
     ``on_cluster`` says that this is a task of the job's scheduler: its passes go through the client there.
+    What the model makes of the test rows goes into ``evaluations``, with a figure that is ``compared``.
     Returns the fitted estimator and the lines of its ``metrics.jsonl``.
 
     Raises
@@ -41,14 +44,14 @@ def run_job(
     InputError
         If the job names no folder for the model, or asks for a dashboard where none can be.
     """
-    from distkern.cli.evaluation_page import evaluation_parts
+    from distkern.cli.evaluation_page import evaluation_sections
     from distkern.cli.job import make_estimator
     from distkern.monitor.metrics import read
     from distkern.monitor.recorder import PassRecorder
     from distkern.monitor.report import write_report
     from distkern.runs.run import train
 
-    evaluations: dict[str, Evaluation] = {}
+    evaluations = {} if evaluations is None else evaluations
     folder = job.model_folder
     served = has_dashboard(job, dashboard)
     estimator = make_estimator(job)
@@ -68,13 +71,15 @@ def run_job(
         dashboard=served,
         opened=partial(_show_page, job) if shown else None,
         trained=partial(_measure, dataset.train if dataset.test is None else dataset.test, heard),
-        finished=None if dataset.test is None else partial(_evaluate, dataset.test, heard, evaluations),
+        finished=None
+        if dataset.test is None
+        else partial(evaluate_test_rows, dataset.test, heard, evaluations, compared),
     )
     history = read(folder / "metrics.jsonl")
     # a run that found its model finished has made no passes, and knows less than a report that is there
     if recorder.totals or not (folder / "report.html").exists():
-        facts = run_facts(job, dataset, fitted, history)
-        parts = evaluation_parts(evaluations, "Test rows") if evaluations else []
+        facts = run_facts(job, dataset, fitted, history, evaluations)
+        parts = evaluation_sections(evaluations, "Test rows") if evaluations else []
         write_report(folder / "report.html", facts, history, recorder.totals, parts)
     return fitted, history
 
@@ -86,10 +91,11 @@ def _measure(split: Split, listeners: tuple[Listener, ...], fitted: Any, executo
     fitted.importances_ = measured_importances(fitted, split, executor, listeners)
 
 
-def _evaluate(
+def evaluate_test_rows(
     split: Split,
     listeners: tuple[Listener, ...],
     evaluations: dict[str, Evaluation],
+    compared: str | None,
     fitted: Any,
     executor: AbstractExecutor,
 ) -> None:
@@ -99,11 +105,12 @@ def _evaluate(
     from distkern.runs.limits import check_limit
 
     try:
-        check_limit(partial(evaluation_passes, fitted, split), Extent.of(split), None)(executor.machine)
+        passes = partial(evaluation_passes, fitted, split, compared=compared)
+        check_limit(passes, Extent.of(split), None)(executor.machine)
     except MemoryBudgetError as error:
         click.echo(f"the report does not show what the model makes of the test rows: {error}", err=True)
         return
-    evaluations["test"] = evaluate_split(fitted, split, executor, listeners)
+    evaluations["test"] = evaluate_split(fitted, split, executor, listeners, compared)
 
 
 def train_described(description: dict[str, Any], listeners: Sequence[Listener], resume: bool) -> None:
@@ -150,12 +157,18 @@ def _show_page(job: Job, executor: AbstractExecutor) -> list[Listener]:
 
 
 def run_facts(
-    job: Job, dataset: Dataset | None, fitted: Any, history: list[dict[str, Any]], ended: float | None = None
+    job: Job,
+    dataset: Dataset | None,
+    fitted: Any,
+    history: list[dict[str, Any]],
+    evaluations: Mapping[str, Evaluation],
+    ended: float | None = None,
 ) -> dict[str, Any]:
     """What the report says about a run beside its stages; less, where its data set is not at hand.
 
     ``ended``: when, in seconds since 1970, of a run that another machine has made.
     """
+    from distkern.cli.evaluation_page import headline
     from distkern.common.version import __version__
     from distkern.monitor.stages import FIGURES_OF_TARGETS
     from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
@@ -165,9 +178,14 @@ def run_facts(
         max((metrics.get(f"{who}_peak_rss_bytes") or 0 for metrics in history), default=0)
         for who in ("worker", "driver")
     )
-    headline = {
+    large = headline(evaluations)
+    for name in ("test accuracy", "test rmse", "test R\N{SUPERSCRIPT TWO}"):
+        # the history has them, under other names
+        large.pop(name, None)
+    large = {
         f"test {error_name(last)}": in_error(last, "test_error"),
         f"train {error_name(last)}": in_error(last, "train_error"),
+        **large,
         **{
             key.replace("_", " "): in_number(last[key]) for key in reversed(FIGURES_OF_TARGETS) if key in last
         },
@@ -178,9 +196,9 @@ def run_facts(
         "driver's memory": in_bytes(driver),
     }
     if not worker:
-        del headline["largest worker's memory"]
+        del large["largest worker's memory"]
     if last.get("test_error") is None:
-        del headline[f"test {error_name(last)}"]
+        del large[f"test {error_name(last)}"]
     limit = "none" if job.memory_limit is None else f"{in_bytes(job.memory_limit)} a worker"
     rows = "" if dataset is None else f"{dataset.n_rows:,} rows x {dataset.n_features:,} features, "
     here = {
@@ -193,7 +211,7 @@ def run_facts(
         "title": f"{type(fitted).__name__} on {place_of(job.data).name}",
         "summary": f"{rows}seed {job.seed}, "
         f"finished {time.strftime('%Y-%m-%d %H:%M:%S %Z', time.localtime(ended))}",
-        "headline": headline,
+        "headline": large,
         **_importance_facts(fitted),
         "Hyperparameters": hyperparameters(fitted),
         "Data": {"path": job.data} if dataset is None else data_facts(dataset),

@@ -81,21 +81,24 @@ def tune(
     with driving(job, resume=True) as guards, Terminal() as terminal:
         ranked = tuning.searched(job, dataset, search, where, tuning.ShownSearch(search, terminal, guards))
         terminal.clear()
-        _, history = tuning.train_best(
+        history, test = tuning.train_best(
             job, dataset, search, ranked, listeners=[*guards, terminal], dashboard=dashboard
         )
     if as_json:
-        click.echo(json.dumps(_facts(job, search, ranked, history[-1])))
+        click.echo(json.dumps(_facts(job, search, ranked, history[-1], test)))
     else:
-        _show(job, search, ranked, history[-1])
+        _show(job, search, ranked, history[-1], test)
 
 
-def _facts(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any]) -> dict[str, Any]:
+def _facts(
+    job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any], test: float | None
+) -> dict[str, Any]:
     return {
         "model": job.out,
         "metric": search.metric.name,
         "settings": ranked[0].settings,
         "value": ranked[0].value,
+        "test_value": test,
         "candidates": [
             {
                 "candidate": one.number,
@@ -115,25 +118,17 @@ def _facts(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any])
     }
 
 
-def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any]) -> None:
+def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any], value: float | None) -> None:
     from distkern.cli import tuning
     from distkern.cli.tables import console, table
-    from distkern.monitor.text import error_name, in_error, in_time
-    from distkern.tuning.record import in_words
+    from distkern.monitor.text import error_name, in_error
 
     metric = search.metric.name
-    rows = [
-        (
-            in_words(one.settings),
-            tuning.in_metric(metric, one.value),
-            tuning.in_difference(one),
-            f"{one.n_learned:,}",
-            f"{one.work:.2g}",
-            in_time(one.seconds),
-        )
-        for one in ranked[:_MOST_ROWS]
-    ]
-    console().print(table(("candidate", metric, "worse by", "rows", "work", "time"), rows))
+    header, rows = tuning.candidate_table(search, ranked[:_MOST_ROWS])
+    names = list(header)
+    shown = [names.index(name) for name in ("candidate", metric, "worse by", "rows", "work", "time")]
+    cells = [[row[place] for place in shown] for row in rows]
+    console().print(table([names[place] for place in shown], cells))
     if len(ranked) > _MOST_ROWS:
         click.echo(f"the best {_MOST_ROWS} of {len(ranked)}; the page has all")
     click.echo(tuning.chosen_words(search, ranked))
@@ -144,6 +139,8 @@ def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any]) 
     test = (
         f", test {error_name(last)} {in_error(last, 'test_error')}" if last["test_error"] is not None else ""
     )
+    if value is not None and metric not in ("error", error_name(last)):
+        test += f", test {metric} {tuning.in_metric(metric, value)}"
     click.echo(
         f"trained on all training rows: train {error_name(last)} {in_error(last, 'train_error')}{test}"
     )

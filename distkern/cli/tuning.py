@@ -18,6 +18,7 @@ from distkern.tuning.workshop import Watcher, Where
 
 if TYPE_CHECKING:
     from distkern.monitor.terminal import Terminal
+    from distkern.runs.evaluation import Evaluation
     from distkern.storage.dataset import Dataset
 
 #: shares of rows, which are shown as percentages
@@ -145,6 +146,39 @@ def trial_words(search: Search, candidate: Candidate, trial: Trial, n_done: int,
     return [line, f"  {trial.failed}"] if trial.failed else [line]
 
 
+def candidate_table(
+    search: Search, ranked: Sequence[Ranked]
+) -> tuple[dict[str, str], Sequence[Sequence[str]]]:
+    """What stands above the columns and what that means, and a row for each candidate."""
+    metric = search.metric.name
+    header = {
+        "candidate": "in the order of their numbers",
+        metric: "on held-out rows, averaged over the folds",
+        "worse by": "mean loss of the same held-out rows less that of the best value, and its standard error",
+        "rows": "that it learned from, in its last trial",
+        "work": "of its last trials: rows looked at times functions",
+        "trials": "",
+        "time": "of all its trials",
+        "stages": "of its last trial",
+        "ended": "why its last trial did",
+    }
+    rows = [
+        (
+            in_words(one.settings),
+            in_metric(metric, one.value),
+            in_difference(one),
+            f"{one.n_learned:,}",
+            f"{one.work:.2g}",
+            str(len(one.trials)),
+            in_time(one.seconds),
+            "-" if one.trials[-1].n_stages is None else str(one.trials[-1].n_stages),
+            one.failed or one.trials[-1].ended or "-",
+        )
+        for one in ranked
+    ]
+    return header, rows
+
+
 def chosen_words(search: Search, ranked: Sequence[Ranked]) -> str:
     """A line about what is the best, by how much, and what it took to find it."""
     metric, best = search.metric.name, ranked[0]
@@ -167,13 +201,33 @@ def searched(job: Job, dataset: Dataset, search: Search, where: Where, watcher: 
 
 def train_best(
     job: Job, dataset: Dataset, search: Search, ranked: Sequence[Ranked], **given: Any
-) -> tuple[Any, list[dict[str, Any]]]:
-    """:func:`~distkern.cli.training.run_job` of the best settings, from where it was interrupted."""
-    from distkern.cli.training import run_job
+) -> tuple[list[dict[str, Any]], float | None]:
+    """:func:`~distkern.cli.training.run_job` of the best settings, from where it was interrupted.
+
+    Returns the lines of its ``metrics.jsonl`` and the metric of the search on the test rows, None where these
+    were not measured; the page of the search has it as well.
+    """
+    from distkern.cli.training import evaluate_test_rows, run_job
+    from distkern.cli.tuning_page import tuning_page
+    from distkern.engine.executors import open_executor
+    from distkern.storage.atomic import write_text_atomic
 
     begun = any((job.model_folder / name).exists() for name in ("checkpoints", "model.json"))
-    best = search.candidates[ranked[0].number].estimator
-    return run_job(job_of(job, best), dataset, resume=begun, **given)
+    best = job_of(job, search.candidates[ranked[0].number].estimator)
+    metric = search.metric
+    found: dict[str, Evaluation] = {}
+    how: dict[str, Any] = {"evaluations": found, "compared": metric.name}
+    model, history = run_job(best, dataset, resume=begun, **how, **given)
+    if dataset.test is not None and not found and not given.get("on_cluster"):
+        # the model was there before
+        with open_executor("threads", workers=job.workers) as executor:
+            evaluate_test_rows(dataset.test, (), found, metric.name, model, executor)
+    if not found:
+        return history, None
+    value = metric.value(found["test"].figures)
+    page = tuning_page(job, dataset, search, ranked, value)
+    write_text_atomic(search_folder(job) / "report.html", page)
+    return history, value
 
 
 def check_search_folder(job: Job) -> None:

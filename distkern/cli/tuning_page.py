@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
-from distkern.cli.tuning import at_an_end, compared_on, in_difference, in_metric, within_chance
-from distkern.monitor.look import table, tiles
-from distkern.monitor.plots import Line, line_plot
-from distkern.monitor.report import whole_page
+from distkern.cli.tuning import at_an_end, candidate_table, compared_on, in_metric, within_chance
+from distkern.monitor.look import STYLES, Style
+from distkern.monitor.page import Axis, Curve, Plot, Plots, Section, heading, note, page, table, tiles
 from distkern.monitor.text import in_percent, in_time
-from distkern.tuning.record import in_words
 from distkern.tuning.search import Ranked, Search
 
 if TYPE_CHECKING:
@@ -21,40 +18,31 @@ if TYPE_CHECKING:
 
 #: of a hyperparameter, the ratio of its values from which on its axis is logarithmic
 _WIDE = 20.0
-#: colours of rungs, in turns
-_STYLES = 3
-_KEY = (
-    "A dot is a candidate in a rung, and its colour says in which: those of the first rung are blue. By "
-    "rows, the line of the best one is not broken."
-)
+#: colours of rungs: the more rows, the darker
+_RUNGS = ("#8cc9cf", "#4da6af", "#17808a", "#0d5158")
+_OTHERS = Style(STYLES["limit"].colour)
 
 
-def tuning_page(job: Job, dataset: Dataset, search: Search, ranked: Sequence[Ranked]) -> str:
-    """The HTML of a search that is over, the best candidate first."""
-    metric = search.metric.name
-    title = f"{job.algorithm} on {dataset.path.name}: {len(ranked)} candidates"
-    best = ranked[0]
-    body = [
-        f"<h1>{escape(title)}</h1>",
-        f'<p class="quiet">{escape(_how(search, best))}</p>',
-        tiles(
-            {
-                f"{metric}, held-out rows": in_metric(metric, best.value),
-                **{name: escape(_text(value)) for name, value in best.settings.items()},
-                "time of all trials": in_time(sum(one.seconds for one in ranked)),
-            }
-        ),
-        *(
-            f'<p class="note">{escape(text)}: a wider range may hold a better one</p>'
-            for text in at_an_end(ranked)
-        ),
-        *([f'<p class="note">{escape(chance)}</p>'] if (chance := within_chance(ranked)) else []),
-        f'<div class="figures">{"".join(_plots(search, ranked))}</div>',
-        *([f'<p class="quiet">{_KEY}</p>'] if len(search.rungs) > 1 else []),
-        "<h2>Candidates</h2>",
-        _table(search, ranked),
+def tuning_page(
+    job: Job, dataset: Dataset, search: Search, ranked: Sequence[Ranked], test: float | None = None
+) -> str:
+    """The HTML of a search that is over, the best candidate first; ``test``: the metric on the test rows."""
+    metric, best = search.metric.name, ranked[0]
+    cells = {f"{metric}, held-out rows": in_metric(metric, best.value)}
+    if test is not None:
+        cells[f"{metric}, test rows"] = in_metric(metric, test)
+    cells |= {name: _word(value) for name, value in best.settings.items()}
+    cells["time of all trials"] = in_time(sum(one.seconds for one in ranked))
+    body: list[Section] = [
+        note(_how(search, best), "quiet"),
+        tiles(cells),
+        *(note(f"{words}: a wider range may hold a better one") for words in at_an_end(ranked)),
+        note(within_chance(ranked)),
+        Plots(_plots(search, ranked)),
+        heading("Candidates"),
+        table(*candidate_table(search, ranked)),
     ]
-    return whole_page(escape(title), body)
+    return page(f"{job.algorithm} on {dataset.path.name}: {len(ranked)} candidates", body)
 
 
 def _how(search: Search, best: Ranked) -> str:
@@ -66,41 +54,45 @@ def _how(search: Search, best: Ranked) -> str:
     return f"{how}; compared on {compared_on(search, best)} of the training rows, seed {search.seed}"
 
 
-def _plots(search: Search, ranked: Sequence[Ranked]) -> list[str]:
-    """The metric over each hyperparameter that is a number, over the rows of the rungs, and over seconds."""
+def _plots(search: Search, ranked: Sequence[Ranked]) -> list[Plot]:
+    """The metric over each hyperparameter, over the rows of the rungs, and over seconds."""
     metric = search.metric.name
     plots = []
     for name in ranked[0].settings:
-        points = [
-            (float(one.settings[name]), value, rung)
-            for one in ranked
-            if isinstance(one.settings[name], int | float) and not isinstance(one.settings[name], bool)
-            for rung, value in _values(search, one)
-        ]
-        values = [x for x, _, _ in points]
-        if len(set(values)) < 2:
+        values = {one.number: one.settings[name] for one in sorted(ranked, key=lambda one: one.number)}
+        if len({*map(str, values.values())}) < 2:
             continue
-        is_wide = min(values) > 0 and max(values) / min(values) >= _WIDE
-        label = f"log10 of {name}" if is_wide else name
-        plots.append(_dots(metric, f"{metric} by {name}", label, points, is_wide))
+        axis = _axis(name, list(values.values()))
+        places = {number: _place(value, axis) for number, value in values.items()}
+        points = [(one, rung, places[one.number], value) for one in ranked for rung, value in _values(one)]
+        plots.append(Plot(f"{metric} by {name}", axis, Axis(), _dots(search, ranked, points)))
     if len(search.rungs) > 1:
-        lines = [
-            Line(
-                "",
-                [value for _, value in _values(search, one)],
-                [float(_rows(search, one, rung)) for rung, _ in _values(search, one)],
-                0 if one is ranked[0] else 1,
-            )
-            for one in reversed(ranked)
-            if _values(search, one)
-        ]
-        plots.append(line_plot(f"{metric} by rows", "rows learned from", (), lines))
-    timed = [(one.seconds, one.value, one.rung) for one in ranked if one.value is not None]
-    plots.append(_dots(metric, f"{metric} by time", "seconds of its trials", timed, False))
+        lines = []
+        for one in reversed(ranked):
+            found = _values(one)
+            rows = [next(trial.n_learned for trial in one.trials if trial.rung == rung) for rung, _ in found]
+            label, style = ("chosen", STYLES["chosen"]) if one is ranked[0] else ("others", _OTHERS)
+            lines.append(Curve(label, rows, [value for _, value in found], style))
+        plots.append(Plot(f"{metric} by rows", Axis("rows learned from"), Axis(), lines))
+    timed = [(one, one.rung, one.seconds, one.value) for one in ranked if one.value is not None]
+    by_time = _dots(search, ranked, timed)
+    plots.append(Plot(f"{metric} by time", Axis("seconds of its trials"), Axis(), by_time))
     return plots
 
 
-def _values(search: Search, one: Ranked) -> list[tuple[int, float]]:
+def _axis(name: str, values: Sequence[Any]) -> Axis:
+    """That of a hyperparameter: of numbers, or of words in the order in which they were tried."""
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return Axis(name, words=tuple(dict.fromkeys(map(_word, values))))
+    is_wide = min(values) > 0 and max(values) / min(values) >= _WIDE
+    return Axis(name, log=is_wide)
+
+
+def _place(value: Any, axis: Axis) -> float:
+    return float(axis.words.index(_word(value)) if axis.words else value)
+
+
+def _values(one: Ranked) -> list[tuple[int, float]]:
     """Rungs and the metric there, averaged over the folds."""
     found: dict[int, list[float | None]] = {}
     for trial in one.trials:
@@ -112,53 +104,20 @@ def _values(search: Search, one: Ranked) -> list[tuple[int, float]]:
     ]
 
 
-def _rows(search: Search, one: Ranked, rung: int) -> int:
-    return next(trial.n_learned for trial in one.trials if trial.rung == rung)
-
-
 def _dots(
-    metric: str, title: str, label: str, points: Sequence[tuple[float, float, int]], is_log: bool
-) -> str:
-    """A dot for each candidate in each rung, in the colour of the rung."""
-    if not points:
-        return ""
-    places = [math.log10(x) if is_log else x for x, _, _ in points]
-    lines = [
-        Line("", [value], [place], rung % _STYLES)
-        for place, (_, value, rung) in zip(places, points, strict=True)
-    ]
-    return line_plot(title, label, (), lines)
+    search: Search, ranked: Sequence[Ranked], points: Sequence[tuple[Ranked, int, float, float]]
+) -> list[Curve]:
+    """A point for each candidate in each rung, in the colour of the rung; the chosen one's stand out."""
+    curves = []
+    for number, rung in enumerate(search.rungs):
+        label = f"{100 * rung.share:.3g} % of the rows" if len(search.rungs) > 1 else "candidates"
+        style = Style(_RUNGS[-1 - (len(search.rungs) - 1 - number) % len(_RUNGS)], "")
+        own = [(x, y) for one, at, x, y in points if at == number and one is not ranked[0]]
+        curves.append(Curve(label, [x for x, _ in own], [y for _, y in own], style))
+    own = [(x, y) for one, _, x, y in points if one is ranked[0]]
+    style = Style(STYLES["chosen"].colour, "", STYLES["chosen"].marker)
+    return [*curves, Curve("chosen", [x for x, _ in own], [y for _, y in own], style)]
 
 
-def _table(search: Search, ranked: Sequence[Ranked]) -> str:
-    metric = search.metric.name
-    header = {
-        "candidate": "in the order of their numbers",
-        metric: "on held-out rows, averaged over the folds",
-        "worse by": "mean loss of the same held-out rows less that of the best value, and its standard error",
-        "rows": "that it learned from, in its last trial",
-        "work": "of its last trials: rows looked at times functions",
-        "trials": "",
-        "time": "of all its trials",
-        "stages": "of its last trial",
-        "ended": "why its last trial did",
-    }
-    rows = [
-        (
-            escape(in_words(one.settings)),
-            in_metric(metric, one.value),
-            in_difference(one),
-            f"{one.n_learned:,}",
-            f"{one.work:.2g}",
-            str(len(one.trials)),
-            in_time(one.seconds),
-            "-" if one.trials[-1].n_stages is None else str(one.trials[-1].n_stages),
-            escape(one.failed or one.trials[-1].ended or "-"),
-        )
-        for one in ranked
-    ]
-    return table(header, rows)
-
-
-def _text(value: Any) -> str:
+def _word(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

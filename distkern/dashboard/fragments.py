@@ -1,17 +1,16 @@
-"""The page's texts and tables, as HTML: pure functions of histories and the cluster."""
+"""The page's sections but for its figures: pure functions of histories and the cluster."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 
-from distkern.dashboard.history import PassView, RunHistory
+from distkern.dashboard.history import PassView, RunHistory, clock
 from distkern.dashboard.series import LIMITS, colour_of
 from distkern.dashboard.state import ClusterView, WorkerView
-from distkern.monitor.balance import PASS_HEADER, key, pass_row, verdict
-from distkern.monitor.look import COLOURS, short_number, table
-from distkern.monitor.look import tiles as tile_row
+from distkern.monitor.balance import pass_key, pass_sections
+from distkern.monitor.look import STYLES, WORKERS, short_number
+from distkern.monitor.page import Html, bar, heading, joined, key, note, square, swatch, table, text
+from distkern.monitor.page import tiles as tile_row
 from distkern.monitor.text import in_bytes, in_number, in_percent, in_time
 
 #: lines of a table before the rest is summed up
@@ -19,15 +18,6 @@ MOST_WORKERS, MOST_EVENTS = 40, 60
 #: columns that a page has room for in its ordinary type
 MOST_WIDE_COLUMNS = 7
 _UNCOUNTED = "rounds have no tasks to count: a worker answers them from the rows it keeps"
-
-
-def name_of(run: RunHistory) -> str:
-    """A run in a few words, with the time of its start where another run has the same name."""
-    return f"{run.name} ({_clock(run.began)})" if run.alike else run.name
-
-
-def _clock(when: float) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(when))
 
 
 def coarse_age(seconds: float) -> str:
@@ -57,10 +47,10 @@ def run_label(run: RunHistory, now: float) -> str:
     if run.seconds > 0:
         # a number and its unit stay on one line
         parts.append(in_time(run.seconds).replace(" ", "\u00a0"))
-    return f"{name_of(run)}\n{', '.join(parts)}"
+    return f"{run.told}\n{', '.join(parts)}"
 
 
-def cluster_line(cluster: ClusterView) -> str:
+def cluster_line(cluster: ClusterView) -> Html:
     """The cluster in a line."""
     threads = sum(worker.threads for worker in cluster.workers)
     memory = sum(worker.memory for worker in cluster.workers)
@@ -68,106 +58,80 @@ def cluster_line(cluster: ClusterView) -> str:
     count = len(cluster.workers)
     kept = f"{in_bytes(memory)} of {in_bytes(limit)}" if limit else in_bytes(memory)
     workers = f"{count} {'worker' if count == 1 else 'workers'}, {threads} threads, {kept}"
-    return f'<span class="quiet">{escape(cluster.address)}: {workers if count else "no workers"}</span>'
+    return note(f"{cluster.address}: {workers if count else 'no workers'}", "quiet")
 
 
-def now(runs: Sequence[RunHistory]) -> str:
+def now(runs: Sequence[RunHistory]) -> Html:
     """Where the chosen runs are: tiles for one, a table for several, and the pass of each."""
     if not runs:
-        return (
-            '<p class="quiet">No run has been heard of yet. <code>distkern train</code> with this scheduler '
-            "shows up here.</p>"
+        words = Html(
+            "No run has been heard of yet. <code>distkern train</code> with this scheduler shows up here."
         )
+        return note(words, "quiet")
     figures = tiles(runs[0]) if len(runs) == 1 else comparison(runs)
-    return figures + "".join(pass_line(run, named=len(runs) > 1) for run in runs)
+    return joined(figures, *(pass_line(run, named=len(runs) > 1) for run in runs))
 
 
-def error_text(run: RunHistory, name: str) -> str:
-    """An error of the newest stage, in percent or as a mean square."""
-    value = run.last.get(name)
-    return in_number(value) if run.squared else in_percent(value)
-
-
-def tiles(run: RunHistory) -> str:
-    """The newest figures of one run."""
-    last = run.last
-    cells = {
+def _figures(run: RunHistory) -> dict[str, str]:
+    """The newest figures of a run, errors in percent or as mean squares."""
+    last, in_error = run.last, in_number if run.squared else in_percent
+    return {
+        "test error": in_error(last.get("test_error")),
+        "train error": in_error(last.get("train_error")),
         "objective": in_number(last.get("objective")),
-        "held-out error": error_text(run, "test_error"),
-        "train error": error_text(run, "train_error"),
-        "model size": f"{last['model_size']:,.0f}" if "model_size" in last else "-",
+        "stage": f"{last['stage']:.0f}" if "stage" in last else "-",
         "passes": in_number(last.get("passes")),
         "time": in_time(run.seconds),
+        "size": f"{last['model_size']:,.0f}" if "model_size" in last else "-",
     }
-    heading = f'<h2><span class="swatch" style="color:{colour_of(run)}"></span>{escape(name_of(run))}</h2>'
-    return heading + tile_row(cells)
 
 
-def comparison(runs: Sequence[RunHistory]) -> str:
+def tiles(run: RunHistory) -> Html:
+    """The newest figures of one run."""
+    return joined(heading(run.told), tile_row(_figures(run)))
+
+
+def comparison(runs: Sequence[RunHistory]) -> Html:
     """The newest figures of several runs, side by side."""
-    header = {
-        "run": "",
-        "state": "",
-        "held-out error": "of the rows that were not trained on",
+    meanings = {
+        "test error": "of the rows that were not trained on",
         "train error": "of the rows that were trained on",
-        "objective": "",
-        "stage": "",
         "passes": "how often all rows were read",
-        "time": "",
         "size": "of the model",
     }
-    rows = []
-    for run in runs:
-        last = run.last
-        rows.append(
-            (
-                f'<span class="swatch" style="color:{colour_of(run)}"></span>{escape(name_of(run))}',
-                run.state,
-                error_text(run, "test_error"),
-                error_text(run, "train_error"),
-                in_number(last.get("objective")),
-                f"{last['stage']:.0f}" if "stage" in last else "-",
-                in_number(last.get("passes")),
-                in_time(run.seconds),
-                f"{last['model_size']:,.0f}" if "model_size" in last else "-",
-            )
-        )
+    header = {name: meanings.get(name, "") for name in ("run", "state", *_figures(runs[0]))}
+    rows = [(joined(swatch(colour_of(run)), run.told), run.state, *_figures(run).values()) for run in runs]
     return _table(header, rows)
 
 
-def pass_line(run: RunHistory, *, named: bool) -> str:
-    """The pass under way: a bar, rows and tasks, rates, time left; a strip of its tasks by worker."""
+def pass_line(run: RunHistory, *, named: bool) -> Html:
+    """The pass under way: a bar, rows and tasks, rates; a strip of its tasks by worker."""
     step = run.step
     if step is None or run.state != "running":
-        return ""
-    name = f'<span class="swatch" style="color:{colour_of(run)}"></span>' if named else ""
+        return Html()
+    name = swatch(colour_of(run)) if named else ""
     stage = f"stage {step.stage}: " if step.stage else ""
-    head = (
-        f'<div class="row"><span>{name}{escape(stage + step.name)}</span>'
-        f'<span class="quiet">{pass_text(step)}</span></div>'
-    )
-    share = 100 * min(step.share, 1.0)
-    bar = f'<div class="bar"><i style="width:{share:.1f}%;background:{colour_of(run)}"></i></div>'
-    return f'<div class="run">{head}{bar}{strip(run, step)}</div>'
+    begun, told = joined(name, stage + step.name), text(pass_text(step))
+    head = Html(f'<div class="row"><span>{begun}</span><span class="quiet">{told}</span></div>')
+    return joined(head, bar(step.share, *([colour_of(run)] if named else [])), strip(run, step))
 
 
 def pass_text(step: PassView) -> str:
     """How far a pass is, in numbers."""
     if step.finished:
         return f"done in {in_time(step.heard - step.started)}"
-    text = f"{step.tasks_done:,} of {step.tasks:,} {'rounds' if step.unit == 'rounds' else 'tasks'}"
+    words = f"{step.tasks_done:,} of {step.tasks:,} {'rounds' if step.unit == 'rounds' else 'tasks'}"
     if step.unit == "rows":
-        text += f", {step.rows_done:,} of {step.rows:,} rows"
-        if step.seconds_left is not None:
-            text += f", {short_number(step.rows_per_second)} rows/s, {in_bytes(step.bytes_per_second)}/s"
-    left = step.seconds_left
-    return text if left is None else f"{text}, {in_time(left)} left"
+        words += f", {step.rows_done:,} of {step.rows:,} rows"
+        if step.rows_done:
+            words += f", {short_number(step.rows_per_second)} rows/s, {in_bytes(step.bytes_per_second)}/s"
+    return words
 
 
-def strip(run: RunHistory, step: PassView) -> str:
+def strip(run: RunHistory, step: PassView) -> Html:
     """The tasks of a pass along the data, each in the colour of the worker that did it."""
     if not run.tasks.done or run.tasks.name != step.name.replace(" ", "-") or step.tasks < 2:
-        return ""
+        return Html()
     order = {worker: place for place, worker in enumerate(run.tasks.by_worker)}
     cells = "".join(
         f'<i style="background:{worker_colour(order.get(worker, 0))};opacity:{0.25 + 0.75 * share:.2f}"></i>'
@@ -175,41 +139,36 @@ def strip(run: RunHistory, step: PassView) -> str:
         else "<i></i>"
         for share, worker in run.tasks.cells(step.tasks)
     )
-    return f'<div class="strip" title="tasks along the data, by worker">{cells}</div>'
+    return Html(f'<div class="strip" title="tasks along the data, by worker">{cells}</div>')
 
 
 def worker_colour(place: int) -> str:
-    """Workers' colours start where runs' colours end, so that the two are not taken for each other."""
-    return COLOURS[-1 - place % len(COLOURS)]
+    """Workers have shades of a colour that no run has."""
+    return WORKERS[place % len(WORKERS)]
 
 
-def workers(cluster: ClusterView, runs: Sequence[RunHistory]) -> str:
+def workers(cluster: ClusterView, runs: Sequence[RunHistory]) -> Html:
     """The workers: what they did of the chosen runs, what they hold against their limits."""
+    title = heading("Workers")
     if not cluster.workers:
-        return '<h2>Workers</h2><p class="warn">The scheduler has no workers; runs wait for one.</p>'
-    order: dict[str, int] = {}
-    for run in runs[:1]:
-        order = {worker: place for place, worker in enumerate(run.tasks.by_worker)}
+        return joined(title, note("The scheduler has no workers; runs wait for one.", "warn"))
+    order = {worker: place for run in runs[:1] for place, worker in enumerate(run.tasks.by_worker)}
     # a run that has finished has no pass under way; where all have, it is the last pass of each
     current = [run for run in runs if run.state == "running"] or runs
     counted = [run for run in current if run.step is not None and run.step.unit != "rounds"]
     rows = []
     for worker in cluster.workers[:MOST_WORKERS]:
-        swatch = (
-            f'<span class="key" style="background:{worker_colour(order[worker.address])}"></span>'
-            if worker.address in order
-            else ""
-        )
+        mark = square(worker_colour(order[worker.address])) if worker.address in order else ""
+        of_pass = sum(run.tasks.now_by_worker.get(worker.address, 0) for run in counted)
+        of_runs = sum(run.tasks.by_worker.get(worker.address, 0) for run in runs)
         rows.append(
             (
-                f'<span class="item">{swatch}{escape(worker.address)}</span>',
+                joined(mark, worker.address),
                 _memory(worker),
                 f"{worker.cpu:.0f} %",
                 str(worker.processing),
-                f"{sum(run.tasks.now_by_worker.get(worker.address, 0) for run in counted):,}"
-                if counted
-                else "-",
-                f"{sum(run.tasks.by_worker.get(worker.address, 0) for run in runs):,}",
+                f"{of_pass:,}" if counted else "-",
+                f"{of_runs:,}",
             )
         )
     header = {
@@ -221,72 +180,61 @@ def workers(cluster: ClusterView, runs: Sequence[RunHistory]) -> str:
         "tasks\u00a0of the\u00a0runs": f"of the runs shown; {_UNCOUNTED}",
     }
     more = len(cluster.workers) - len(rows)
-    rest = f'<p class="quiet">and {more:,} more workers</p>' if more > 0 else ""
-    return f"<h2>Workers</h2>{_table(header, rows)}{rest}"
+    return joined(
+        title, _table(header, rows), note(f"and {more:,} more workers" if more > 0 else "", "quiet")
+    )
 
 
-def _memory(worker: WorkerView) -> str:
+def _memory(worker: WorkerView) -> Html:
     if not worker.memory_limit:
-        return in_bytes(worker.memory)
+        return text(in_bytes(worker.memory))
     share = worker.memory / worker.memory_limit
-    colour = "var(--warn)" if share > 0.9 else "var(--bar)"
-    style = f"width:{100 * min(share, 1.0):.0f}%;background:{colour}"
-    bar = f'<div class="bar memory"><i style="{style}"></i></div>'
-    return f"{in_bytes(worker.memory)} of {in_bytes(worker.memory_limit)}{bar}"
+    filled = bar(share, "var(--warn)" if share > 0.9 else STYLES["worker"].colour)
+    return joined(f"{in_bytes(worker.memory)} of {in_bytes(worker.memory_limit)}", filled)
 
 
-def where_time_went(runs: Sequence[RunHistory]) -> str:
+def where_time_went(runs: Sequence[RunHistory]) -> Html:
     """Passes by name: how often, how long, how fast, and who waited for whom."""
+    told = [run for run in runs if run.passes.totals]
+    if not told:
+        return Html()
     blocks = []
-    for run in runs:
-        totals = run.passes.totals
-        if not totals:
-            continue
-        swatch = f'<span class="swatch" style="color:{colour_of(run)}"></span>'
-        title = f'<p class="whose">{swatch}{escape(name_of(run))}</p>' if len(runs) > 1 else ""
-        sentence = f'<p class="quiet">{verdict(totals)}</p>'
-        blocks.append(title + sentence + _table(PASS_HEADER, map(pass_row, totals)))
-    if not blocks:
-        return ""
-    meanings = key(total for run in runs for total in run.passes.totals)
-    return f'<h2>Who waited for whom</h2>{"".join(blocks)}<p class="quiet">{meanings}</p>'
+    for run in told:
+        if len(runs) > 1:
+            blocks.append(note(joined(swatch(colour_of(run)), run.told)))
+        blocks.append(pass_sections(run.passes.totals))
+    meanings = pass_key(total for run in told for total in run.passes.totals)
+    return joined(heading("Who waited for whom"), *blocks, meanings)
 
 
-def events(runs: Sequence[RunHistory]) -> str:
+def events(runs: Sequence[RunHistory]) -> Html:
     """What happened, newest first."""
     notes = sorted(
-        ((when, kind, text, run) for run in runs for when, kind, text in run.notes), key=lambda n: n[0]
+        ((when, kind, words, run) for run in runs for when, kind, words in run.notes), key=lambda n: n[0]
     )
     if not notes:
-        return ""
+        return Html()
     rows = []
-    for when, kind, text, run in reversed(notes[-MOST_EVENTS:]):
+    for when, kind, words, run in reversed(notes[-MOST_EVENTS:]):
         shade = "warn" if kind in ("worker lost", "stopped") else ""
-        swatch = f'<span class="key" style="background:{colour_of(run)}"></span>' if len(runs) > 1 else ""
-        rows.append(
-            f'<tr><td>{swatch}{_clock(when)}</td><td class="quiet">{in_time(max(when - run.began, 0.0))}</td>'
-            f'<td class="{shade}">{escape(kind)}</td><td>{escape(text)}</td></tr>'
-        )
-    return f'<h2>Events</h2><div class="scroll events"><table>{"".join(rows)}</table></div>'
+        since = Html(f'<span class="quiet">{in_time(max(when - run.began, 0.0))}</span>')
+        at = joined(square(colour_of(run)) if len(runs) > 1 else "", clock(when))
+        rows.append((at, since, Html(f'<span class="{shade}">{text(kind)}</span>'), words))
+    return joined(heading("Events"), Html('<div class="events">'), table((), rows, "events"), Html("</div>"))
 
 
-def legend(runs: Sequence[RunHistory]) -> str:
-    """What the dashes mean; colours are those of the list of runs."""
-    if not any(run.stages for run in runs):
-        return ""
-    keys = [("solid", "held-out error, largest worker"), ("dashed", "train error, driver")]
-    dotted = (
-        ["validation error"] if any("validation_error" in stage for r in runs for stage in r.stages) else []
-    )
-    dotted += ["limit and plan"] if any(name in run.facts for run in runs for name in LIMITS) else []
-    if dotted:
-        keys.append(("dotted", ", ".join(dotted)))
-    return (
-        '<p class="quiet">'
-        + " &nbsp; ".join(f'<span class="swatch {dash}"></span>{text}' for dash, text in keys)
-        + "</p>"
-    )
+def legend(runs: Sequence[RunHistory]) -> Html:
+    """What dashes and markers mean, and colours, unless these are of runs that are compared."""
+    stages = [stage for run in runs for stage in run.stages]
+    if not stages:
+        return Html()
+    kinds = [kind for kind in ("train", "validation", "test") if any(f"{kind}_error" in s for s in stages)]
+    styles = {f"{kind} error": STYLES[kind] for kind in kinds}
+    styles |= {"largest worker": STYLES["worker"], "driver": STYLES["driver"]}
+    if any(name in run.facts for run in runs for name in LIMITS):
+        styles["limit and plan"] = STYLES["limit"]
+    return note(key(styles, coloured=len(runs) == 1), "quiet")
 
 
-def _table(header: Mapping[str, str], rows: Iterable[Sequence[str]]) -> str:
-    return table(header, rows, "named", *(("dense",) if len(header) > MOST_WIDE_COLUMNS else ()))
+def _table(header: Mapping[str, str], rows: Iterable[Sequence[object]]) -> Html:
+    return table(header, rows, "numbers named dense" if len(header) > MOST_WIDE_COLUMNS else "numbers named")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,10 +12,23 @@ from typing import Any
 from distkern.dashboard.state import Tasks, Timeline
 from distkern.engine.events import Event
 from distkern.monitor.recorder import PassRecorder
-from distkern.monitor.text import SQUARED, in_bytes, in_time
+from distkern.monitor.text import SQUARED, in_bytes, in_time, is_before
 
 #: how much is kept: runs, stages of a run, names of passes of a run, lines of its list of events
 MOST_RUNS, MOST_STAGES, MOST_PASSES, MOST_NOTES = 40, 1000, 60, 200
+
+
+#: figures of a stage that say how good its model is
+_OF_MODEL = {
+    f"{rows}_{figure}"
+    for rows in ("train", "validation", "test")
+    for figure in ("error", "rmse", "mae", "r2")
+}
+
+
+def clock(when: float) -> str:
+    """A time of the day."""
+    return time.strftime("%H:%M:%S", time.localtime(when))
 
 
 @dataclass
@@ -43,13 +57,6 @@ class PassView:
     def bytes_per_second(self) -> float:
         """Bytes a second since the pass started."""
         return self.bytes_done / max(self.heard - self.started, 1e-9)
-
-    @property
-    def seconds_left(self) -> float | None:
-        """At the rate so far; None before anything is done."""
-        if not self.tasks_done or self.heard <= self.started:
-            return None
-        return (self.heard - self.started) * (self.tasks - self.tasks_done) / self.tasks_done
 
     @property
     def share(self) -> float:
@@ -107,6 +114,11 @@ class RunHistory:
         data = PurePath(str(self.facts.get("data") or "")).name
         out = PurePath(str(self.facts.get("out") or "")).name
         return algorithm + (f" on {data}" if data else "") + (f" to {out}" if out else "")
+
+    @property
+    def told(self) -> str:
+        """The name, with the time of its start where another run has the same name."""
+        return f"{self.name} ({clock(self.began)})" if self.alike else self.name
 
     @property
     def last(self) -> dict[str, float]:
@@ -180,7 +192,10 @@ class RunHistory:
         numbers = {
             str(name): float(value)
             for name, value in metrics.items()
-            if isinstance(value, (int, float)) and not isinstance(value, bool)
+            if isinstance(value, (int, float))
+            and not isinstance(value, bool)
+            # before anything is learned, an error is of no model
+            and not (is_before(metrics) and name in _OF_MODEL)
         }
         self._before = max(0.0, numbers.get("seconds", 0.0) - (event.time - self.began))
         if self._seen_stages % self._stride and self.stages:

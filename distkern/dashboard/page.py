@@ -11,11 +11,10 @@ from bokeh.models.widgets import CheckboxGroup, Div, RadioButtonGroup, Select
 
 from distkern.dashboard import fragments as html
 from distkern.dashboard import series
-from distkern.dashboard.curves import CurveFigure
 from distkern.dashboard.history import Histories, RunHistory
 from distkern.dashboard.state import ClusterView
 from distkern.dashboard.style import CONTROL, PART, TEMPLATE, list_style
-from distkern.monitor.look import axis_number, short_bytes, short_number
+from distkern.monitor.plots import Figure
 
 #: milliseconds between two looks
 INTERVAL = 500
@@ -72,7 +71,8 @@ class Page:
         )
         for widget, property_ in ((self._over, "active"), (self._quantity, "value")):
             widget.on_change(property_, self._changed)
-        self._figures = _figures()
+        drawn = series.plots([], "passes", "model_size")
+        self._figures = {name: Figure(plot) for name, plot in drawn.items()}
         for name, shown in self._figures.items():
             shown.figure.name = name
         # else the document is searched for models after each of hundreds of changes, which takes a second
@@ -129,12 +129,15 @@ class Page:
     def _show_list(self, known: list[RunHistory]) -> None:
         now = time.time()
         labels = [html.run_label(run, now) for run in known]
+        # colours are those of runs only where several are compared
+        colours = [series.colour_of(run) if len(self._chosen) > 1 else "" for run in known]
+        if (css := list_style(colours)) != self._list_sheet.css:
+            self._list_sheet.css = css
         ids = [run.id for run in known]
         active = [place for place, run in enumerate(ids) if run in self._chosen]
         if ids != self._listed:
             self._listed = ids
             self._list.tags = list(ids)
-            self._list_sheet.css = list_style([series.colour_of(run) for run in known])
         if labels != self._list.labels or active != self._list.active:
             self._list.update(labels=labels, active=active)
 
@@ -146,35 +149,5 @@ class Page:
         quantity = self._quantity.value
         if quantity not in dict(options):
             quantity = self._quantity.value = options[0][0]
-        label = quantity.replace("_", " ")
-        drawn = {
-            "objective": series.objective(runs, over),
-            "error": series.errors(runs, over),
-            "other": [series.stage_curve(run, over, quantity, label) for run in runs],
-            "memory": series.memory(runs, over),
-            "rows": series.rates(runs, 0),
-            "bytes": series.rates(runs, 1),
-        }
-        names = {series.colour_of(run): html.name_of(run) for run in runs} if len(runs) > 1 else {}
-        for name, curves in drawn.items():
-            shown = self._figures[name]
-            shown.show(curves, [names.get(curve.colour, "") for curve in curves])
-            if name not in ("rows", "bytes"):
-                shown.set_x_label(_POSITION_LABELS[over])
-        self._figures["error"].set_title(series.error_title(runs))
-        self._figures["other"].set_title(label[:1].upper() + label[1:])
-
-
-_POSITION_LABELS = {"passes": "passes over the data", "seconds": "seconds", "stages": "stage"}
-
-
-def _figures() -> dict[str, CurveFigure]:
-    passes, seconds = _POSITION_LABELS["passes"], _POSITION_LABELS["seconds"]
-    return {
-        "objective": CurveFigure("Objective", passes, axis_number, log=True),
-        "error": CurveFigure("Error in percent", passes, axis_number, from_zero=True),
-        "other": CurveFigure("Model size", passes, axis_number),
-        "memory": CurveFigure("Peak memory", passes, short_bytes, from_zero=True, binary=True),
-        "rows": CurveFigure("Rows a second", seconds, short_number, from_zero=True),
-        "bytes": CurveFigure("Bytes a second", seconds, short_bytes, from_zero=True, binary=True),
-    }
+        for name, plot in series.plots(runs, over, quantity).items():
+            self._figures[name].show(plot)

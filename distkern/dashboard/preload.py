@@ -21,7 +21,6 @@ async def dask_setup(scheduler: Any) -> None:
 
 #: modules that travel by value: the plugin's and all that it uses
 TRAVELLING = (
-    "distkern.dashboard.curves",
     "distkern.dashboard.forward",
     "distkern.dashboard.fragments",
     "distkern.dashboard.history",
@@ -33,6 +32,7 @@ TRAVELLING = (
     "distkern.engine.events",
     "distkern.monitor.balance",
     "distkern.monitor.look",
+    "distkern.monitor.page",
     "distkern.monitor.plots",
     "distkern.monitor.recorder",
     "distkern.monitor.text",

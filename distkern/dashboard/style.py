@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-from distkern.monitor.look import COLOURS, ELEMENTS, FONT, VARIABLES
+from distkern.monitor.look import ELEMENTS, FONT, RUNS, VARIABLES
 
 #: of every part that is HTML (each lives in a tree of its own and inherits only the variables)
-PART = (
-    f":host {{ display: block; width: 100%; margin: 0; font: 15px/1.5 {FONT}; color: var(--ink); }}"
-    ":host > div { width: 100%; }"
-    + ELEMENTS
-    + """
-h2:first-child { margin-top: .4rem; }
-.tiles { grid-template-columns: repeat(auto-fit, minmax(7.2rem, 1fr)); }
-.tile { padding: .5rem .6rem; } .tile .quiet { font-size: .88rem; white-space: nowrap; }
-.bar { height: .7rem; border: 1px solid var(--rule); border-radius: .2rem; overflow: hidden; }
-.bar i { display: block; height: 100%; background: var(--bar); }
-.strip { display: flex; height: .9rem; gap: 1px; margin: .3rem 0; }
-.strip i { flex: 1 1 0; min-width: 1px; background: var(--rule); }
-.row { display: flex; flex-wrap: wrap; gap: .1rem 1rem; align-items: baseline; }
-.row .end { margin-left: auto; }
-.swatch { display: inline-block; width: 1.4rem; height: 0; border-top: 3px solid; vertical-align: middle;
-  margin-right: .4rem; }
-.dashed { border-top-style: dashed; } .dotted { border-top-style: dotted; }
-.run, .whose { margin-top: .8rem; }
-.memory { min-width: 6.5rem; margin-top: .3rem; }
-.events { max-height: 22rem; overflow-y: auto; }
-.events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right: 1rem; }
-@media (max-width: 30rem) { .events td:nth-child(2) { display: none; } }
+PART = f"""
+:host {{ display: block; width: 100%; margin: 0; font: 15px/1.5 {FONT}; color: var(--ink); }}
+:host > div {{ width: 100%; }}
+{ELEMENTS}
 """
-)
 
 #: of the list of runs
 LIST = f"""
@@ -57,6 +38,7 @@ def list_style(colours: list[str]) -> str:
         f"label:nth-of-type({place}), .bk-input-group > div:nth-of-type({place}) label"
         f" {{ border-left: 5px solid {colour}; }}\n"
         for place, colour in enumerate(colours, start=1)
+        if colour
     )
     return LIST + edges
 
@@ -77,7 +59,7 @@ body {{ margin: 0 auto; max-width: 88rem; padding: 1rem 1.2rem 2rem; color: var(
 header {{ display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 1rem;
   border-bottom: 1px solid var(--rule); padding-bottom: .5rem; margin-bottom: 1rem; }}
 header h1 {{ font-size: 1.35rem; margin: 0; }} header .grow {{ flex: 1 1 14rem; min-width: 0; }}
-header a {{ color: {COLOURS[0]}; }}
+header a {{ color: {RUNS[0]}; }}
 .page {{ display: grid; grid-template-columns: minmax(13rem, 17rem) minmax(0, 1fr); gap: 1.6rem; }}
 .figures {{ display: grid; gap: .6rem 1rem;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); }}

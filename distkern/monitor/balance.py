@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 
-from distkern.monitor.look import COLOURS, short_number
+from distkern.monitor.look import PARTS, short_number
+from distkern.monitor.page import Html, joined, note, square, table, text
 from distkern.monitor.recorder import PassTotal
 from distkern.monitor.text import in_bytes, in_time
 
 #: parts of ``split_seconds`` that are the driver's own work; ``wait`` is what it waited
 _OWN = ("loop", "driver")
 _WAITS = "waits"
-
-#: part -> its colour and what it is
-PARTS = {
-    "loop": (COLOURS[0], "sequential loop"),
-    "driver": (COLOURS[0], "solver between rounds"),
-    _WAITS: ("#b9412c", "driver waits for tasks"),
-    "other": ("#7b858f", "driver, before and after"),
-    "read": (COLOURS[2], "reading"),
-    "prepare": (COLOURS[3], "preparing rows"),
-    "work": (COLOURS[5], "computing"),
-}
 
 
 @dataclass(frozen=True)
@@ -53,8 +42,42 @@ def balance(total: PassTotal) -> Balance:
     return Balance(driver, tasks)
 
 
+def pass_sections(
+    totals: Sequence[PassTotal], rate: Callable[[float], str] = short_number, *, modes: bool = False
+) -> Html:
+    """A sentence on passes and a table of them; ``modes``: who did what."""
+    header = {
+        "pass": "",
+        "times": "how often it was made",
+        "time": "on the clock, all times together",
+        "rows/s": "rows of the data a second",
+        "read": "of the data, all times together",
+        "driver's seconds": "they add up to the time on the clock",
+        "tasks' seconds": "of all tasks together, which overlap",
+    }
+    rows: list[tuple[object, ...]] = []
+    for total in totals:
+        parts = balance(total)
+        speed = rate(total.rows / total.seconds) if total.seconds > 0 else "-"
+        row = (total.name, f"{total.times:,}", in_time(total.seconds), speed, in_bytes(total.bytes))
+        rows.append((*row, _bars(parts.driver), _bars(parts.tasks), *([total.mode] if modes else [])))
+    if modes:
+        header["how"] = "who did what"
+    return joined(note(verdict(totals), "quiet"), table(header, rows, "numbers named"))
+
+
+def pass_key(totals: Iterable[PassTotal]) -> Html:
+    """What the colours of the bars mean."""
+    styles: dict[tuple[str, str], None] = {}
+    for total in totals:
+        split = balance(total)
+        styles.update((_part_style(part), None) for part in (*split.driver, *split.tasks))
+    items = (f'<span class="item">{square(colour)}{text(meaning)}</span>' for colour, meaning in styles)
+    return note(Html("".join(items)), "quiet")
+
+
 def verdict(totals: Iterable[PassTotal]) -> str:
-    """One sentence on all passes together, as HTML; empty where there are none."""
+    """One sentence on all passes together; empty where there are none."""
     totals = list(totals)
     balances = [balance(total).driver for total in totals]
     waits = sum(parts[_WAITS] for parts in balances)
@@ -66,62 +89,24 @@ def verdict(totals: Iterable[PassTotal]) -> str:
     # passes before a checkpoint were made by a process that is gone
     after = "" if since is None else f" since stage {since}, where the run was resumed,"
     return (
-        f"In {in_time(whole)} of passes{after} the driver waited for tasks {share:.0f}&nbsp;% of the time "
-        f"and did its own part in the other {100 - share:.0f}&nbsp;%."
+        f"In {in_time(whole)} of passes{after} the driver waited for tasks {share:.0f}\u00a0% of the time "
+        f"and did its own part in the other {100 - share:.0f}\u00a0%."
     )
 
 
-def bar(parts: Mapping[str, float]) -> str:
-    """Parts as numbers above a bar, as HTML; a dash where there are none."""
+def _bars(parts: Mapping[str, float]) -> Html:
+    """Parts as numbers above a bar; a dash where there are none."""
     whole = sum(parts.values())
     if whole <= 0:
-        return "-"
-    text = ", ".join(f"{part} {seconds:.1f}" for part, seconds in parts.items())
+        return Html("-")
+    words = ", ".join(f"{part} {seconds:.1f}" for part, seconds in parts.items())
     cells = "".join(
-        f'<i style="width:{100 * seconds / whole:.1f}%;background:{part_style(part)[0]}"></i>'
+        f'<i style="width:{100 * seconds / whole:.1f}%;background:{_part_style(part)[0]}"></i>'
         for part, seconds in parts.items()
     )
-    return f'<div class="parts">{escape(text)}</div><div class="split">{cells}</div>'
+    return Html(f'<div class="parts">{text(words)}</div><div class="split">{cells}</div>')
 
 
-#: of a table of passes: text -> what it means
-PASS_HEADER = {
-    "pass": "",
-    "times": "how often it was made",
-    "time": "on the clock, all times together",
-    "rows/s": "rows of the data a second",
-    "read": "of the data, all times together",
-    "driver's seconds": "they add up to the time on the clock",
-    "tasks' seconds": "of all tasks together, which overlap",
-}
-
-
-def pass_row(total: PassTotal, rate: Callable[[float], str] = short_number) -> tuple[str, ...]:
-    """A row of a table of passes, as HTML."""
-    parts = balance(total)
-    return (
-        escape(total.name),
-        f"{total.times:,}",
-        in_time(total.seconds),
-        rate(total.rows / total.seconds) if total.seconds > 0 else "-",
-        in_bytes(total.bytes),
-        bar(parts.driver),
-        bar(parts.tasks),
-    )
-
-
-def key(totals: Iterable[PassTotal]) -> str:
-    """What the colours of the bars mean, as HTML."""
-    styles: dict[tuple[str, str], None] = {}
-    for total in totals:
-        split = balance(total)
-        styles.update((part_style(part), None) for part in (*split.driver, *split.tasks))
-    return "".join(
-        f'<span class="item"><span class="key" style="background:{colour}"></span>{escape(meaning)}</span>'
-        for colour, meaning in styles
-    )
-
-
-def part_style(part: str) -> tuple[str, str]:
+def _part_style(part: str) -> tuple[str, str]:
     """Colour and meaning of a part; its own name where it is not known."""
-    return PARTS.get(part, ("#7b858f", part))
+    return PARTS.get(part, (PARTS["other"][0], part))

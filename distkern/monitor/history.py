@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 from distkern.storage.places import Location
 
-_STYLE = """
-.distkern-figures { display: flex; flex-wrap: wrap; gap: 1rem; }
-.distkern-figures svg { width: 26rem; max-width: 100%; height: auto; }
-.distkern-figures svg text { font: 12px sans-serif; fill: #818b95; }
-.distkern-figures svg .title { font-weight: 600; }
-.distkern-figures svg .grid { stroke: #88919b; stroke-opacity: .35; }
-"""
+if TYPE_CHECKING:
+    from distkern.monitor.page import Plots
 
 
 class History(list[dict[str, Any]]):
@@ -30,33 +26,42 @@ class History(list[dict[str, Any]]):
 
     def plot(self) -> Figures:
         """Objective, errors and what else changes: drawn in a notebook, or to be written with ``save``."""
-        from distkern.monitor.stages import stage_figures
+        from distkern.monitor.stages import stage_plots
 
-        return Figures(stage_figures(self) if self else "", len(self))
+        return Figures(stage_plots(self) if self else None, len(self))
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Plots as SVG.
+    """Plots of stages on a page of their own.
 
     Attributes
     ----------
-    svg : one after the other
+    plots : of :mod:`distkern.monitor.page`; None without stages
     n_stages : that they are of
     """
 
-    svg: str
+    plots: Plots | None
     n_stages: int
 
+    @property
+    def page(self) -> str:
+        """Their HTML, which needs nothing else."""
+        from distkern.monitor.page import page
+
+        return page("Stages", [] if self.plots is None else [self.plots])
+
     def _repr_html_(self) -> str:
-        return f'<style>{_STYLE}</style><div class="distkern-figures">{self.svg}</div>'
+        # a frame keeps the page's style and scripts apart from the notebook's
+        grown = "this.style.height = this.contentDocument.documentElement.scrollHeight + 'px'"
+        style = "width: 100%; height: 30rem; border: 0"
+        return f'<iframe srcdoc="{escape(self.page)}" style="{style}" onload="{grown}"></iframe>'
 
     def __repr__(self) -> str:
         return f"<Figures of {self.n_stages} stages: a notebook draws them, .save(path) writes a page>"
 
     def save(self, path: Location) -> None:
-        """Write a page that needs nothing else."""
-        from distkern.monitor.report import whole_page
+        """Write the page."""
         from distkern.storage.atomic import write_text_atomic
 
-        write_text_atomic(path, whole_page("Stages", [f'<div class="figures">{self.svg}</div>']))
+        write_text_atomic(path, self.page)

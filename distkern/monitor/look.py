@@ -1,23 +1,62 @@
-"""What the report and the dashboard's page look like: colours, type, tables and tiles, light and dark."""
+"""What pages look like: colours that mean one thing each, type, tables and tiles, light and dark."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from dataclasses import dataclass
 
 from distkern.monitor.text import in_bytes, magnitude
 
-#: dark enough on white, light enough on black; told apart in grey by dashes, never by colour alone
-COLOURS = ("#2f6fb7", "#c2571a", "#4c8c2b", "#8a5cc2", "#b8327a", "#8a7a1e")
+
+@dataclass(frozen=True)
+class Style:
+    """How a curve is drawn: told apart in grey by dashes and markers, never by colour alone.
+
+    Attributes
+    ----------
+    colour : dark enough on white, light enough on black
+    dash : "solid", "dashed", "dotted", or empty: points without a line
+    marker : "circle", "square", "triangle", "diamond", or empty: a line without points
+    """
+
+    colour: str
+    dash: str = "solid"
+    marker: str = "circle"
+
+
 #: text and rules of figures that are drawn for both papers
 FIGURE_TEXT, FIGURE_RULE = "#818b95", "#88919b"
+#: colours of runs that are shown together, by their number
+RUNS = ("#2f6fb7", "#c2571a", "#4c8c2b", "#17808a", "#8a7a1e", "#8d5a3b")
+#: shades of workers that are shown together
+WORKERS = ("#8a5cc2", "#b79be0", "#5b3a94", "#9d8bf0", "#6d4fd0", "#d2c1f0")
+#: what a curve is of -> its style on every page; where runs are compared, a run has one colour
+STYLES = {
+    "train": Style("#2f6fb7"),
+    "test": Style("#c2571a", "dashed", "square"),
+    "validation": Style("#4c8c2b", "dotted", "triangle"),
+    "worker": Style("#8a5cc2"),
+    "driver": Style("#b8327a", "dashed", "square"),
+    "figure": Style("#17808a"),
+    "limit": Style(FIGURE_RULE, "dotted", ""),
+    "chosen": Style("#8a7a1e", "solid", "diamond"),
+}
+#: what seconds of a pass were spent on -> colour, as of the curves of workers and of the driver, and meaning
+PARTS = {
+    "loop": ("#b8327a", "sequential loop"),
+    "driver": ("#b8327a", "solver between rounds"),
+    "waits": ("#d3a92f", "driver waits for tasks"),
+    "other": ("#7b858f", "driver, before and after"),
+    "read": ("#c9b3ea", "reading"),
+    "prepare": ("#a783d6", "preparing rows"),
+    "work": ("#8a5cc2", "computing"),
+}
 
 VARIABLES = """
 :root { color-scheme: light dark; --ink: #1c1f23; --quiet: #5d6670; --rule: #d5dae0; --paper: #ffffff;
-  --bar: #2f6fb7; --warn: #b3401c; --shade: #0004; }
+  --bar: #17808a; --warn: #b3401c; --shade: #0004; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e7eaee; --quiet: #a0a9b4; --rule: #3a424c; --paper: #14171b;
-    --bar: #5b93d1; --warn: #e0754f; --shade: #fff5; }
+    --bar: #3fa3ad; --warn: #e0754f; --shade: #fff5; }
 }
 """
 
@@ -25,58 +64,75 @@ FONT = 'system-ui, -apple-system, "Segoe UI", "Liberation Sans", sans-serif'
 
 ELEMENTS = """
 * { box-sizing: border-box; }
-h1 { font-size: 1.45rem; margin: 0 0 .2rem; } h2 { font-size: 1.05rem; margin: 1.8rem 0 .5rem; }
+h1 { font-size: 1.45rem; margin: 0 0 .2rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.05rem; margin: 1.8rem 0 .5rem; } h2:first-child { margin-top: .4rem; }
 p { margin: .3rem 0; } .quiet { color: var(--quiet); } .warn { color: var(--warn); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .6rem;
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(7.2rem, 1fr)); gap: .6rem;
   margin: 1rem 0; }
-.tile { border: 1px solid var(--rule); border-radius: .4rem; padding: .5rem .7rem; }
-.tile b { display: block; font-size: 1.15rem; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+.tile { border: 1px solid var(--rule); border-radius: .4rem; padding: .45rem .6rem; display: flex;
+  flex-direction: column; justify-content: space-between; }
+.tile .quiet { font-size: .85rem; line-height: 1.3; }
+.tile b { font-size: 1.08rem; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 /* a shade at an edge beyond which the table goes on; paper that moves with the table covers it elsewhere */
 .scroll { overflow-x: auto;
   background: linear-gradient(to right, var(--paper) 40%, transparent) left / 2.4rem 100% no-repeat local,
     linear-gradient(to left, var(--paper) 40%, transparent) right / 2.4rem 100% no-repeat local,
     linear-gradient(to right, var(--shade), transparent) left / .9rem 100% no-repeat scroll,
     linear-gradient(to left, var(--shade), transparent) right / .9rem 100% no-repeat scroll; }
+.scroll + .scroll { margin-top: 1rem; } p + .scroll { margin-top: .6rem; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .28rem .7rem .28rem 0; border-bottom: 1px solid var(--rule);
   vertical-align: top; }
 th { font-weight: 600; } td { overflow-wrap: anywhere; }
 table.numbers th, table.numbers td { text-align: right; white-space: nowrap; }
-table.numbers th:first-child, table.numbers td:first-child, table.numbers .text { text-align: left; }
-table.numbers th:first-child, table.numbers td:first-child { padding-left: 0; position: sticky; left: 0;
-  background: var(--paper); white-space: normal; overflow-wrap: break-word; }
+table.numbers th:first-child, table.numbers td:first-child { text-align: left; white-space: normal;
+  overflow-wrap: break-word; }
+table.numbers :is(th, td):first-child, table.matrix td:first-child { position: sticky; left: 0;
+  background: var(--paper); }
 table.numbers tr th { white-space: normal; vertical-align: bottom; }
 table.dense { font-size: .78rem; } table.dense th, table.dense td { padding-right: .45rem; }
 th[title] { cursor: help; text-decoration: underline dotted var(--quiet); text-underline-offset: .2em; }
 table.named td:first-child { min-width: 7.5rem; }
+table.facts td:first-child, table.bars td:first-child { width: 12rem; color: var(--quiet); }
+table.bars td { white-space: nowrap; border: 0; padding-top: .1rem; padding-bottom: .1rem;
+  vertical-align: middle; }
+table.bars td:first-child { white-space: normal; }
+table.bars td:nth-child(2) { text-align: right; width: 5rem; }
+table.matrix { width: auto; } table.matrix td { padding: 1px; border: 0; }
+table.matrix td:first-child, table.matrix th { padding: .2rem .4rem; font-weight: 600; border: 0; }
+table.matrix th:not(:first-child) { text-align: center; }
+.cell { display: block; min-width: 1.3rem; white-space: nowrap; padding: .2rem .4rem; text-align: center; }
+.steps { display: inline-flex; } .dense .cell { padding: .15rem .2rem; }
+.cell.none { color: var(--quiet); opacity: .6; }
+.events { max-height: 22rem; overflow-y: auto; }
+table.events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right: 1rem; }
 .parts { white-space: normal; overflow-wrap: break-word; }
 .split { display: flex; height: .7rem; min-width: 8rem; border-radius: .2rem;
   overflow: hidden; margin-top: .3rem; }
 .split i { display: block; min-width: 1px; }
+.bar { height: .7rem; min-width: 6.5rem; border: 1px solid var(--rule); border-radius: .2rem;
+  overflow: hidden; margin-top: .15rem; }
+.bars .bar { border: 0; margin: 0; }
+.bar i { display: block; height: 100%; min-width: 1px; background: var(--bar); }
+.strip { display: flex; height: .9rem; gap: 1px; margin: .3rem 0; }
+.strip i { flex: 1 1 0; min-width: 1px; background: var(--rule); }
 .key { display: inline-block; width: .7rem; height: .7rem; border-radius: .15rem; margin-right: .35rem; }
+.swatch { display: inline-block; width: 1.4rem; height: 0; border-top: 3px solid; vertical-align: middle;
+  margin-right: .4rem; }
+.dashed { border-top-style: dashed; } .dotted { border-top-style: dotted; }
 .item { margin-right: .9rem; white-space: nowrap; }
+.row { display: flex; flex-wrap: wrap; gap: .1rem 1rem; align-items: baseline; margin-top: .8rem; }
+.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr));
+  gap: .6rem 1rem; margin-bottom: 1rem; }
+.figures > * { min-width: 0; } figure { margin: 0; } figcaption { font-size: .85rem; padding-left: 3.6rem; }
+@media (max-width: 30rem) {
+  table.facts td:first-child, table.bars td:first-child { width: 8rem; }
+  table.numbers { font-size: .82rem; } table.numbers th, table.numbers td { padding-right: .4rem; }
+  table.events td:nth-child(2) { display: none; } figcaption { padding-left: 0; }
+}
+@media print { h2, table, figure { break-inside: avoid; }
+  .scroll { overflow: visible; background: none; } table.numbers { font-size: .7rem; } }
 """
-
-
-def tiles(cells: Mapping[str, str]) -> str:
-    """Figures shown large, as HTML: names, and texts that are HTML already."""
-    boxes = "".join(
-        f'<div class="tile"><span class="quiet">{escape(name)}</span><b>{text}</b></div>'
-        for name, text in cells.items()
-    )
-    return f'<div class="tiles">{boxes}</div>'
-
-
-def table(header: Mapping[str, str], rows: Iterable[Sequence[str]], *kinds: str) -> str:
-    """A table of numbers whose first column is text, as HTML; cells are HTML already.
-
-    ``header``: what stands above a column -> what it means, where that needs saying
-    """
-    titles = {name: f' title="{escape(meaning)}"' if meaning else "" for name, meaning in header.items()}
-    head = "".join(f'<th scope="col"{title}>{escape(name)}</th>' for name, title in titles.items())
-    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    kind = " ".join(("numbers", *kinds))
-    return f'<div class="scroll"><table class="{kind}"><tr>{head}</tr>{body}</table></div>'
 
 
 def short_number(value: float) -> str:

@@ -1,203 +1,229 @@
-"""Plots as inline SVG: no script, no network, sharp on paper."""
+"""The plot engine: figures of Bokeh, on pages that are written and on the live one."""
 
 from __future__ import annotations
 
-import html
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
-from distkern.monitor.look import COLOURS, FIGURE_RULE, axis_number, short_bytes, short_number
+from bokeh.core.properties import value
+from bokeh.document import Document
+from bokeh.embed import components
+from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, Range1d
+from bokeh.models.annotations import Title
+from bokeh.plotting import figure
+from bokeh.resources import Resources
 
-WIDTH, HEIGHT = 460, 260
-_LEFT, _RIGHT, _TOP, _BOTTOM = 74, 18, 26, 40
-#: dark enough on white, light enough on black, told apart in grey by their dashes
-_STYLES = (*zip(COLOURS, ("", "6 4", "2 3"), strict=False), (FIGURE_RULE, "1 4"))
-#: the style of what curves are compared with
-IDEAL = len(_STYLES) - 1
+from distkern.monitor.look import FIGURE_RULE, FIGURE_TEXT, FONT, axis_number, short_bytes
+from distkern.monitor.page import Axis, Cells, Curve, Plot
+
+_LINES = ("xs", "ys", "colour", "dash")
+_POINTS = ("x", "y", "value", "label", "place", "colour", "marker")
+#: more points than this are drawn as a line only, and more than the second thinned out
+_MOST_DOTS, _MOST_POINTS = 100, 600
 #: shades of a cell, by the logarithm of what it holds
 _SHADES, _FAINTEST = 8, 0.15
-#: the width of a letter of a label, at most
-_LETTER = 6.5
-#: more points than this are drawn as a line only, and more than the second thinned out
-_MOST_DOTS, _MOST_POINTS = 60, 600
 
 
-@dataclass(frozen=True)
-class Line:
-    """A curve.
+class Figure:
+    """The figure of a plot; it draws again when it is shown another."""
 
-    Attributes
-    ----------
-    label : in the key; empty for none
-    values : one for each position, None where there is none
-    x : the positions, if they are not those of the plot
-    style : number of its colour and dashes; that of the line if not given
-    """
-
-    label: str
-    values: Sequence[float | None]
-    x: Sequence[float] | None = None
-    style: int | None = None
-
-
-@dataclass(frozen=True)
-class _Axes:
-    """A canvas with numbers on both sides; places on it, of values."""
-
-    left: float
-    right: float
-    low: float
-    high: float
-    log: bool = False
-
-    def across(self, value: float) -> float:
-        return _LEFT + (value - self.left) / (self.right - self.left) * (WIDTH - _LEFT - _RIGHT)
-
-    def up(self, value: float) -> float:
-        if self.log:
-            share = math.log(value / self.low) / math.log(self.high / self.low)
-        else:
-            share = (value - self.low) / (self.high - self.low)
-        return HEIGHT - _BOTTOM - share * (HEIGHT - _TOP - _BOTTOM)
-
-    def frame(
-        self,
-        title: str,
-        x_label: str,
-        x_ticks: Sequence[float],
-        y_ticks: Sequence[float],
-        text: Callable[[float], str] = axis_number,
-    ) -> list[str]:
-        """The opened SVG with its title, ticks and label."""
-        parts = [
-            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html.escape(title)}">',
-            f'<text x="{_LEFT}" y="15" class="title">{html.escape(title)}</text>',
-        ]
-        for tick in y_ticks:
-            y = self.up(tick)
-            parts.append(f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-            parts.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{text(tick)}</text>')
-        for tick in x_ticks:
-            place = f'x="{self.across(tick):.1f}" y="{HEIGHT - _BOTTOM + 18}"'
-            parts.append(f'<text {place} text-anchor="middle">{short_number(tick)}</text>')
-        middle = (_LEFT + WIDTH - _RIGHT) / 2
-        parts.append(
-            f'<text x="{middle:.0f}" y="{HEIGHT - 5}" text-anchor="middle">{html.escape(x_label)}</text>'
+    def __init__(self, plot: Plot) -> None:
+        self._shown: Plot | None = None
+        self._lines = ColumnDataSource({name: [] for name in _LINES})
+        self._notes = ColumnDataSource({"x": [], "y": [], "text": []})
+        self._points = ColumnDataSource({name: [] for name in _POINTS})
+        self._across, self._up = Range1d(start=0, end=1), Range1d(start=0, end=1)
+        self._title = Title(text_font=FONT, text_font_size="13px", text_color=FIGURE_TEXT)
+        self.figure = figure(
+            title=self._title,
+            height=230,
+            sizing_mode="stretch_width",
+            tools="",
+            toolbar_location=None,
+            x_range=self._across,
+            y_range=self._up,
+            background_fill_color=None,
+            border_fill_color=None,
+            outline_line_color=None,
+            min_border_left=58,
+            min_border_right=14,
         )
-        return parts
+        if plot.cells is not None:
+            self._draw_cells(plot.cells)
+        self.figure.multi_line(
+            "xs", "ys", line_color="colour", line_dash="dash", line_width=2, source=self._lines
+        )
+        self.figure.text(
+            "x",
+            "y",
+            "text",
+            source=self._notes,
+            y_offset=-2,
+            text_font=value(FONT),
+            text_font_size="11px",
+            text_color=FIGURE_TEXT,
+        )
+        dots = self.figure.scatter("x", "y", size=7, color="colour", marker="marker", source=self._points)
+        self._hover = HoverTool(renderers=[dots], mode="mouse", point_policy="snap_to_data")
+        self.figure.add_tools(self._hover)
+        self._dress()
+        self.show(plot)
+
+    def _dress(self) -> None:
+        plot = self.figure
+        for axis in (plot.xaxis[0], plot.yaxis[0]):
+            axis.axis_line_color = None
+            axis.major_tick_line_color = axis.minor_tick_line_color = None
+            axis.major_label_text_color = axis.axis_label_text_color = FIGURE_TEXT
+            axis.major_label_text_font = axis.axis_label_text_font = FONT
+            axis.major_label_text_font_size = axis.axis_label_text_font_size = "12px"
+            axis.axis_label_text_font_style = "normal"
+        plot.xgrid[0].grid_line_color = None
+        plot.ygrid[0].grid_line_color = FIGURE_RULE
+        plot.ygrid[0].grid_line_alpha = 0.35
+
+    def _draw_cells(self, cells: Cells) -> None:
+        largest = max((count for column in cells.counts for count in column), default=0)
+        found = [
+            (cells.x[i], cells.x[i + 1], cells.y[j], cells.y[j + 1], count)
+            for i, column in enumerate(cells.counts)
+            for j, count in enumerate(column)
+            if count
+        ]
+        steps = [round((_SHADES - 1) * math.log(one[-1]) / max(math.log(largest), 1.0)) for one in found]
+        names = ("left", "right", "bottom", "top", "count")
+        data: dict[str, Any] = {name: [one[place] for one in found] for place, name in enumerate(names)}
+        data["shade"] = [_FAINTEST + (1 - _FAINTEST) * (1 + step) / _SHADES for step in steps]
+        quads = self.figure.quad(
+            *names[:4],
+            fill_color=cells.colour,
+            fill_alpha="shade",
+            line_color=None,
+            source=ColumnDataSource(data),
+        )
+        self.figure.add_tools(HoverTool(renderers=[quads], tooltips=[("rows", "@count")]))
+
+    def show(self, plot: Plot) -> None:
+        """Draw the plot, but for its cells; labels of curves are shown under the pointer."""
+        if plot == self._shown:
+            return
+        self._shown = plot
+        self._title.text = plot.title
+        self.figure.xaxis[0].axis_label = plot.x.label
+        self._hover.tooltips = [("@label", "@value"), (plot.x.label, "@place")]
+        known = [(curve, _known(curve)) for curve in plot.curves]
+        places, values = ([pair[axis] for _, pairs in known for pair in pairs] for axis in (0, 1))
+        across = self._scale(places, plot.x, self.figure.xaxis[0], self._across)
+        up = self._scale(values, plot.y, self.figure.yaxis[0], self._up)
+        self.figure.ygrid[0].update(ticker=self.figure.yaxis[0].ticker)
+        lines = [(curve, pairs) for curve, pairs in known if curve.style.dash]
+        self._lines.data = {
+            "xs": [[across(x) for x, _ in pairs] for _, pairs in lines],
+            "ys": [[up(y) for _, y in pairs] for _, pairs in lines],
+            "colour": [curve.style.colour for curve, _ in lines],
+            "dash": [curve.style.dash for curve, _ in lines],
+        }
+        # runs with the same limits share its note
+        notes = {(pairs[0][1], curve.note): pairs[0][0] for curve, pairs in known if curve.note and pairs}
+        self._notes.data = {
+            "x": [across(x) for x in notes.values()],
+            "y": [up(y) for y, _ in notes],
+            "text": [words for _, words in notes],
+        }
+        # a curve of one point has no line, whatever it is
+        dotted = [
+            (x, y, curve)
+            for curve, pairs in known
+            if (curve.style.marker and len(pairs) <= _MOST_DOTS) or len(pairs) == 1
+            for x, y in pairs
+        ]
+        self._points.data = {
+            "x": [across(x) for x, _, _ in dotted],
+            "y": [up(y) for _, y, _ in dotted],
+            "value": [_told(y, plot.y) for _, y, _ in dotted],
+            "label": [curve.label for _, _, curve in dotted],
+            "place": [_told(x, plot.x) for x, _, _ in dotted],
+            "colour": [curve.style.colour for _, _, curve in dotted],
+            "marker": [curve.style.marker or "circle" for _, _, curve in dotted],
+        }
+
+    def _scale(
+        self, values: Sequence[float], axis: Axis, shown: Any, limits: Range1d
+    ) -> Callable[[float], float]:
+        """Set an axis; return the way from a value to its place on it."""
+        values, is_across = [*values, *axis.within], limits is self._across
+        is_log = axis.log and bool(values) and min(values) > 0
+        way: Callable[[float], float] = math.log10 if is_log else float
+        ticks = _ticks(values, axis, is_log=is_log, is_across=is_across)
+        labels = {way(tick): _told(tick, axis) for tick in ticks}
+        shown.ticker = FixedTicker(ticks=list(labels))
+        shown.update(major_label_overrides=labels)
+        if values:
+            low, high = min(map(way, values)), max(map(way, values))
+            if not is_across:
+                low, high = min(low, *labels), max(high, *labels)
+            margin = 0.5 if axis.words else 0.03 * (high - low) or 0.5
+            limits.update(start=low - margin, end=high + margin)
+        return way
 
 
-def line_plot(
-    title: str,
-    x_label: str,
-    x: Sequence[float],
-    lines: Sequence[Line],
-    *,
-    log: bool = False,
-    binary: bool = False,
-) -> str:
-    """An SVG of ``lines`` over ``x``; ``log`` makes the vertical axis logarithmic if every value is positive.
+def embedded(plots: Sequence[Plot]) -> tuple[str, Iterator[str]]:
+    """The scripts that draw these plots without a network, and the place of each, as HTML."""
+    figures, document = [Figure(plot).figure for plot in plots], Document()
+    # else the document is searched for models after each of them
+    with document.models.freeze():
+        for drawn in figures:
+            document.add_root(drawn)
+    script, places = components(figures)
+    return f"{Resources(mode='inline', components=['bokeh']).render_js()}{script}", iter(places)
 
-    ``binary`` values are bytes, drawn from 0. Returns an empty string where there is nothing to draw.
-    """
-    known = [value for line in lines for value in line.values if value is not None and math.isfinite(value)]
-    if not known:
-        return ""
-    log = log and min(known) > 0
-    if binary:
-        ticks = binary_ticks(max(known))
+
+def _known(curve: Curve) -> list[tuple[float, float]]:
+    """The points of a curve that are numbers, thinned out where there are many."""
+    pairs = [
+        (float(x), float(y))
+        for x, y in zip(curve.x, curve.y, strict=True)
+        if y is not None and math.isfinite(y)
+    ]
+    if len(pairs) <= _MOST_POINTS:
+        return pairs
+    return [*pairs[: -1 : math.ceil(len(pairs) / _MOST_POINTS)], pairs[-1]]
+
+
+def _told(number: float, axis: Axis) -> str:
+    """A number of an axis as text."""
+    if axis.words:
+        return axis.words[round(number)]
+    return short_bytes(number) if axis.binary else axis_number(number)
+
+
+def _ticks(values: Sequence[float], axis: Axis, *, is_log: bool, is_across: bool) -> Sequence[float]:
+    """Where an axis has labels; a horizontal one only within what is drawn."""
+    if axis.words:
+        return [float(place) for place in range(len(axis.words))]
+    if not values:
+        return []
+    low, high = min(values), max(values)
+    if axis.from_zero:
+        low, high = min(low, 0.0), max(high, 0.0)
+    if is_across and (own := own_ticks(values)):
+        return own
+    if is_log:
+        ticks = log_ticks(low, high)
     else:
-        ticks = log_ticks(min(known), max(known)) if log else linear_ticks(min(known), max(known))
-    places = sorted({*x, *(at for line in lines for at in line.x or ())})
-    left, right = places[0], places[-1]
-    if left == right:
-        left, right = left - 0.5, right + 0.5
-    axes = _Axes(left, right, min(ticks[0], *known), max(ticks[-1], *known), log)
-    parts = axes.frame(title, x_label, _places(places), ticks, short_bytes if binary else axis_number)
-    at = float(WIDTH - _RIGHT)
-    for number, line in reversed(list(enumerate(lines))):
-        style = number if line.style is None else line.style
-        parts.extend(_curve(line, x if line.x is None else line.x, axes, style))
-        if len(lines) > 1 and line.label:
-            at -= 42 + _LETTER * len(line.label)
-            parts.append(_key(line, style, at))
-    return "\n".join([*parts, "</svg>"])
+        ticks = binary_ticks(high) if axis.binary else linear_ticks(low, high, 6 if is_across else 4)
+    return [tick for tick in ticks if low <= tick <= high] if is_across else ticks
 
 
-def cell_plot(
-    title: str,
-    x_label: str,
-    x: Sequence[float],
-    y: Sequence[float],
-    counts: Sequence[Sequence[int]],
-    style: int = 0,
-    *,
-    within: tuple[float, float, float, float] | None = None,
-) -> str:
-    """An SVG of what lies in cells between edges ``x`` and ``y``, darker the more it is, and a line at 0.
-
-    ``counts``: (columns, rows); ``within``: what the axes hold at least, left, right, low and high. Returns
-    an empty string where all are 0.
-    """
-    largest = max((count for column in counts for count in column), default=0)
-    if not largest:
-        return ""
-    left, right, low, high = (x[0], x[-1], y[0], y[-1]) if within is None else within
-    axes = _Axes(left, right, min(low, 0.0), max(high, 0.0))
-    x_ticks = [tick for tick in linear_ticks(left, right, 6) if left <= tick <= right]
-    y_ticks = [tick for tick in linear_ticks(axes.low, axes.high, 6) if axes.low <= tick <= axes.high]
-    parts = axes.frame(title, x_label, x_ticks, y_ticks, short_number)
-    shades: dict[int, list[str]] = {}
-    across, up = [axes.across(edge) for edge in x], [axes.up(edge) for edge in y]
-    for column, cells in enumerate(counts):
-        for row, count in enumerate(cells):
-            if count:
-                shade = 1 + round((_SHADES - 1) * math.log(count) / max(math.log(largest), 1.0))
-                shades.setdefault(shade, []).append(
-                    f"M{across[column]:.1f} {up[row]:.1f}H{across[column + 1]:.1f}V{up[row + 1]:.1f}"
-                    f"H{across[column]:.1f}z"
-                )
-    for shade, outlines in sorted(shades.items()):
-        ink = f'fill="{_STYLES[style][0]}" fill-opacity="{_FAINTEST + (1 - _FAINTEST) * shade / _SHADES:.3f}"'
-        parts.append(f'<path {ink} d="{"".join(outlines)}"/>')
-    zero = axes.up(0.0)
-    parts.append(
-        f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{zero:.1f}" y2="{zero:.1f}" stroke="{FIGURE_RULE}"'
-        ' stroke-dasharray="1 4"/>'
-    )
-    return "\n".join([*parts, "</svg>"])
-
-
-def _curve(line: Line, x: Sequence[float], axes: _Axes, style: int) -> list[str]:
-    colour, dashes = _STYLES[style]
-    points = [
-        (axes.across(at), axes.up(value))
-        for at, value in zip(x, line.values, strict=True)
-        if value is not None and math.isfinite(value)
-    ]
-    if len(points) > _MOST_POINTS:
-        points = [*points[: -1 : math.ceil(len(points) / _MOST_POINTS)], points[-1]]
-    path = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
-    parts = [
-        f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"'
-        f' stroke-dasharray="{dashes}"/>'
-    ]
-    dots = points if len(points) <= _MOST_DOTS else points[-1:]
-    if style == IDEAL:
-        dots = []
-    parts += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{colour}"/>' for a, b in dots]
-    return parts
-
-
-def _key(line: Line, style: int, at: float) -> str:
-    """The stroke of a curve and its label, from ``at`` on."""
-    colour, dashes = _STYLES[style]
-    return (
-        f'<line x1="{at:.0f}" x2="{at + 22:.0f}" y1="11" y2="11" stroke="{colour}" stroke-width="2"'
-        f' stroke-dasharray="{dashes}"/><text x="{at + 28:.0f}" y="15">{html.escape(line.label)}</text>'
-    )
+def own_ticks(places: Sequence[float]) -> list[float]:
+    """The places themselves, where they are few, told in three digits, and apart; else none."""
+    own = sorted(set(places))
+    if len(own) > 12 or any(float(f"{place:.3g}") != place for place in own):
+        return []
+    apart = min((b - a for a, b in pairwise(own)), default=0.0)
+    return own if len(own) == 1 or apart >= (own[-1] - own[0]) / 11.5 else []
 
 
 def linear_ticks(low: float, high: float, steps: int = 4) -> list[float]:
@@ -231,15 +257,3 @@ def log_ticks(low: float, high: float) -> list[float]:
             return fine[start : stop + 1]
     step = max(1, math.ceil((last - first) / 5))
     return [10.0**power for power in range(first, last + step, step)]
-
-
-def _places(x: Sequence[float]) -> Sequence[float]:
-    """Where the horizontal axis has numbers: at every stage while they are few and apart, else round ones."""
-    low, high = min(x), max(x)
-    if low == high:
-        return x[:1]
-    short = all(float(f"{value:.3g}") == value for value in x)
-    apart = min((b - a for a, b in pairwise(sorted(x))), default=0.0)
-    if short and len(x) <= 12 and apart >= (high - low) / 11.5:
-        return x
-    return [tick for tick in linear_ticks(low, high, 8) if low <= tick <= high]

@@ -1,15 +1,15 @@
-"""The stages of a run in the report: figures and a table, whatever figures the solver adds."""
+"""The stages of a run in the report: what was chosen, figures and a table, whatever the solver adds."""
 
 from __future__ import annotations
 
-import html
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from distkern.monitor.look import short_number, table
+from distkern.monitor.look import STYLES, short_number
 from distkern.monitor.metrics import FIELDS
-from distkern.monitor.plots import Line, line_plot
+from distkern.monitor.page import Axis, Curve, Html, Plot, Plots, heading, joined, note, table, text
 from distkern.monitor.text import SQUARED, error_name, in_bytes, in_error, in_number, in_time, is_before
 
 #: rows of the table; a run of more stages shows the first, the last and some between
@@ -20,6 +20,9 @@ MOST_WIDE_COLUMNS = 12
 _FEW = 3
 #: figures of the solver's own that get a plot
 MOST_OWN = 6
+_PLAIN, _SIZE = Axis(), Axis(binary=True, from_zero=True)
+#: a note about a candidate: what it is, what it cost, and its loss
+_TRIED = re.compile(r"tried: (.+?)(?: \(([\d,]+ rows x [\d,]+ functions)\))?: (\S+)")
 
 Metrics: TypeAlias = Mapping[str, Any]
 Cell: TypeAlias = Callable[[Any], str]
@@ -44,8 +47,23 @@ _COMMON = {
 }
 
 
-def stage_figures(history: Sequence[Metrics]) -> str:
-    """Objective, errors, peak memory, then what the solver tells beside: one small SVG each.
+def choice_sections(history: Sequence[Metrics]) -> list[Html]:
+    """What was chosen for the run and why, and what each of the candidates lost on held-out rows."""
+    notes = history[-1].get("notes", ()) if history else ()
+    tried = [found.groups() for line in notes if (found := _TRIED.fullmatch(line))]
+    others = [note(line) for line in notes if not _TRIED.fullmatch(line)]
+    if not tried:
+        return others
+    header = {
+        "candidate": "",
+        "cost": "of its trial",
+        "loss": "mean loss of rows that it has not learned from",
+    }
+    return [heading("What was chosen"), *others, table(header, tried, "numbers named")]
+
+
+def stage_plots(history: Sequence[Metrics]) -> Plots:
+    """Objective, errors, peak memory, then what the solver tells beside: one small plot each.
 
     Over the passes; over the rounds of a solver that counts them, and else over the seconds where the passes
     do not grow (rounds over resident rows read nothing), or the stages where these are few.
@@ -60,38 +78,32 @@ def stage_figures(history: Sequence[Metrics]) -> str:
     else:
         label, x = "passes over the data", passes
 
-    def line(name: str, key: str) -> Line:
-        return Line(name, _column(history, key))
+    def plot(title: str, curves: Sequence[tuple[str, str, Sequence[Any]]], axis: Axis = _PLAIN) -> None:
+        drawn = [Curve(name, x, values, STYLES[style]) for name, style, values in curves]
+        if any(value is not None for curve in drawn for value in curve.y):
+            plots.append(Plot(title, Axis(label, within=(min(x), max(x))), axis, drawn))
 
-    def known(key: str) -> bool:
-        return any(metrics.get(key) for metrics in history)
-
+    plots: list[Plot] = []
     squared = squared_errors(history)
     rooted = squared and error_name(history[-1]) == "rmse"
     of_errors = "Error in percent"
     if squared:
         of_errors = "Root mean squared error" if rooted else "Mean squared error"
-    errors = [
-        # the colour says which rows, whatever else is drawn
-        Line(name, [_drawn_error(metrics, key, squared, rooted) for metrics in history], style=style)
-        for style, (name, key) in enumerate(_ERRORS)
-        if any(value is not None for value in _column(history, key))
-    ]
-    memory = [
-        Line(name, peaks_so_far(history, key))
-        for name, key in (("worker", "worker_peak_rss_bytes"), ("driver", "driver_peak_rss_bytes"))
-        if known(key)
-    ]
-    plots = [
-        line_plot("Objective", label, x, [line("objective", "objective")], log=True),
-        line_plot(of_errors, label, x, errors, log=squared),
-    ]
+    errors = {key: [_drawn_error(metrics, key, squared, rooted) for metrics in history] for _, key in _ERRORS}
+    plot("Objective", [("objective", "figure", _column(history, "objective"))], Axis(log=True))
+    plot(
+        of_errors,
+        [(name, name, errors[key]) for name, key in _ERRORS if {*errors[key]} - {None}],
+        Axis(log=squared),
+    )
     if len(history) > 1:
         own = [key for key in ("model_size", *own_figures(history)) if key != label and _varies(history, key)]
         for key in own[:MOST_OWN]:
-            plots.append(line_plot(_words(key).capitalize(), label, x, [line(key, key)]))
-        plots.append(line_plot("Peak memory", label, x, memory, binary=True))
-    return "".join(plots)
+            plot(_words(key).capitalize(), [(_words(key), "figure", _column(history, key))])
+        keys = {name: f"{name}_peak_rss_bytes" for name in ("worker", "driver")}
+        peaks = [(name, name, peaks_so_far(history, key)) for name, key in keys.items()]
+        plot("Peak memory", [one for one in peaks if {*one[2]} - {None}], _SIZE)
+    return Plots(plots)
 
 
 def own_figures(history: Sequence[Metrics]) -> list[str]:
@@ -132,7 +144,7 @@ def gap_ratios(objectives: Sequence[float | None]) -> list[float | None]:
     return ratios
 
 
-def stage_table(history: Sequence[Metrics]) -> str:
+def stage_table(history: Sequence[Metrics]) -> Html:
     """The stages as a table; columns that no stage has are left out, and constant ones said once below."""
     own = ["model_size", *own_figures(history)]
     constant = {
@@ -160,12 +172,15 @@ def stage_table(history: Sequence[Metrics]) -> str:
     ]
     columns = [column for column in columns if any(value is not None for value in column[1])]
     places = _places(len(history))
-    rows = [[_cell(values[place], text) for _, values, text in columns] for place in places]
-    dense = ("dense",) if len(columns) > MOST_WIDE_COLUMNS else ()
-    shown = table(dict.fromkeys((name for name, _, _ in columns), ""), rows, *dense)
+    rows = [
+        ["-" if values[place] is None else told(values[place]) for _, values, told in columns]
+        for place in places
+    ]
+    dense = "numbers dense" if len(columns) > MOST_WIDE_COLUMNS else "numbers"
+    shown = table([name for name, _, _ in columns], rows, dense)
     names = {name for name, _, _ in columns}
     same = ", ".join(f"{_words(key)} {_own_text(key)(value)}" for key, value in constant.items())
-    return shown + _notes(names, len(places), len(history), same)
+    return joined(shown, _notes(names, len(places), len(history), same))
 
 
 def _drawn_error(metrics: Metrics, key: str, squared: bool, rooted: bool) -> float | None:
@@ -203,10 +218,6 @@ def squared_errors(history: Sequence[Metrics]) -> bool:
     return any(metrics.get("error") == SQUARED for metrics in history)
 
 
-def _cell(value: Any, text: Cell) -> str:
-    return "-" if value is None else html.escape(text(value))
-
-
 def _places(count: int) -> list[int]:
     if count <= MOST_ROWS:
         return list(range(count))
@@ -222,8 +233,8 @@ def _target_text(key: str) -> Cell:
     return (lambda share: in_number(round(share, 4) + 0.0)) if key.endswith("_r2") else in_number
 
 
-def _notes(names: set[str], shown: int, count: int, same: str) -> str:
-    notes = [f"At every stage: {html.escape(same)}."] if same else []
+def _notes(names: set[str], shown: int, count: int, same: str) -> Html:
+    notes = [f"At every stage: {text(same)}."] if same else []
     if shown < count:
         notes.append(f"{shown} of {count:,} stages; all of them are in <code>metrics.jsonl</code>.")
     if "gap ratio" in names:
@@ -244,4 +255,4 @@ def _notes(names: set[str], shown: int, count: int, same: str) -> str:
             f"{', '.join(name.capitalize() for name in of if name in names)}: the largest resident "
             f"size so far of {held}."
         )
-    return f'<p class="quiet">{" ".join(notes)}</p>' if notes else ""
+    return note(Html(" ".join(notes)), "quiet")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,12 +64,14 @@ class Setting:
     map : in front
     kernel : None of the linear one
     ridge : weight of |f|^2 against the sum of the losses
+    size : rows that it learned from, and functions: what it cost
     """
 
     kind: str
     map: MapChoice
     kernel: Kernel | None
     ridge: float
+    size: tuple[int, int] = field(default=(0, 0), compare=False)
 
     @property
     def spoken(self) -> str:
@@ -118,8 +120,13 @@ class Found:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A line for each of them with its score on the rows that were held out."""
-        return tuple(f"tried: {one.setting.spoken}: {one.score:.4g}" for one in self.rungs)
+        """A line for each of them with what it cost, and its score on the rows that were held out."""
+        return tuple(
+            "tried: {} ({:,} rows x {:,} functions): {:.4g}".format(
+                one.setting.spoken, *one.setting.size, one.score
+            )
+            for one in self.rungs
+        )
 
 
 def climb(
@@ -310,7 +317,8 @@ class _Fold:
         """Linear machines of standardised columns."""
         choice = MapChoice("standard")
         _, learned, asked = self._mapped(choice, self.learned.n_rows)
-        settings = [Setting("linear", choice, None, ridge) for ridge in RIDGES]
+        size = learned.n_rows, learned.features.shape[1]
+        settings = [Setting("linear", choice, None, ridge, size) for ridge in RIDGES]
         return _tried(settings, linear(RIDGES, learned, asked))
 
     def over_centres(
@@ -325,7 +333,7 @@ class _Fold:
         found: list[Tried] = []
         for choice, kernel in pairs:
             mapping, learned, asked = self._mapped(choice, n_rows)
-            settings = [Setting("centres", choice, kernel, ridge) for ridge in RIDGES]
+            settings = [Setting("centres", choice, kernel, ridge, (n_learned, size)) for ridge in RIDGES]
             losses = over_centres(kernel.over(mapping), size, RIDGES, learned, asked)
             found += _tried(settings, losses)
         return found
@@ -337,7 +345,7 @@ class _Fold:
         mapping, learned, asked = self._mapped(choice, n_rows)
         found: list[Tried] = []
         for kernel in kernels:
-            settings = [Setting("exact", choice, kernel, ridge) for ridge in ridges]
+            settings = [Setting("exact", choice, kernel, ridge, 2 * (learned.n_rows,)) for ridge in ridges]
             found += _tried(settings, over_all_rows(kernel.over(mapping), ridges, learned, asked))
         return found
 

@@ -56,7 +56,7 @@ def test_the_choice_and_the_columns_that_matter_are_shown_everywhere(
     report = (tmp_path / "m" / "report.html").read_text()
     section = report.split("<h2>Feature importance</h2>")[1].split("</table>")[0]
     assert f"{found.told[1:]}." in section
-    rows = re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>.*?width:(.*?)%', section)
+    rows = re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td>.*?width:(.*?)%", section)
     assert [html.unescape(name) for name, _, _ in rows] == list(order)
     assert [float(cost) for _, cost, _ in rows] == pytest.approx(costs, rel=0.01)
     assert float(rows[0][2]) == 100

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from distkern.cli.confusion import confusion_lines, mistakes
-from distkern.cli.evaluation_page import evaluation_page
+from distkern.cli.evaluation_page import _curves, evaluation_page, headline
 from distkern.cli.main import main
 from distkern.estimators.svrg import SVRGClassifier, SVRGRegressor
 from distkern.runs.calibration import Calibration
@@ -91,13 +91,34 @@ def test_a_page_of_both_splits_has_curves_of_both() -> None:
         counts = np.array([[1000, 500], [400, 1100]])
         found[name] = Evaluation(FIGURES, ("<no>", "yes"), ("<no>", "yes"), counts, ranking, told)
     page = evaluation_page("m on d", "Model", found)
-    assert page.count("<svg") == 3
-    assert page.count("<polyline") == 9
+    written = re.sub(r"<script.*?</script>", "", page, flags=re.S)
+    assert written.count("<figure>") == 3
+    assert [len(plot.curves) for plot in _curves(found)] == [3] * 3
     assert "probability of class yes" in page
     assert "<no>" not in page
     assert "&lt;no&gt;" in page
-    assert not re.search(r"https?:|<script|<link|<img|@import|url\(", page)
-    assert len(page) < 60_000
+    assert not re.search(r"https?:|<link|<img|@import|url\(", written)
+    assert len(written) < 30_000
+
+
+def test_a_matrix_says_its_axes_its_zeros_and_what_shades_mean() -> None:
+    page = evaluation_page("m", "Model", {"test": of_classes(np.array([[5, 0], [2, 3]]))})
+    matrix = page.split('class="matrix"')[1].split("</table>")[0]
+    assert "true\u00a0↓ predicted\u00a0→" in matrix
+    assert '<span class="cell none">0</span>' in matrix
+    assert [float(share) for share in re.findall(r" (\d+)%, transparent", matrix)] == [75, 47, 58]
+    assert "Share of the true class: " in page
+    assert "25%</span>" in page
+
+
+def test_what_is_shown_large() -> None:
+    figures = {"n": 3, "accuracy": 0.5, "auc": 0.123456789, "log_loss": 0.7, "calibration_error": 0.01}
+    assert headline({"test": Evaluation(figures)}) == {
+        "test accuracy": "50.00 %",
+        "test area under ROC": "0.1235",
+        "test log loss": "0.7",
+        "test calibration error": "0.01",
+    }
 
 
 @pytest.fixture(scope="module")
@@ -126,9 +147,9 @@ def test_both_splits_of_a_regression(
     assert alone.pop("seconds") >= 0
     assert alone == {name: value for name, value in both["test"].items() if name != "seconds"}
     drawn = page.read_text(encoding="utf-8")
-    assert drawn.count("<svg") == 2
+    assert drawn.count("<figure>") == 2
     assert "train rmse" in drawn
-    assert ">4M</text>" in drawn
+    assert '"4M"' in drawn
 
 
 @pytest.mark.parametrize(("page", "told"), [("none/page.html", "there is no folder"), (".", "is a folder")])

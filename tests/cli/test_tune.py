@@ -158,13 +158,31 @@ def test_what_is_printed_fits_a_terminal(folder: Path, capsys: pytest.CaptureFix
     for part in (
         "csvrg on d.zarr: 9 candidates",
         "log_loss by gamma",
-        "log10 of gamma",
         "log_loss by rows",
         "gamma=0.001 lam=1",
     ):
         assert part in page
     # what a candidate was tried on is in the page once for each
     assert page.count("<tr><td>gamma=") == 9
+
+
+def test_values_that_are_words_have_a_plot_and_the_metric_is_told_of_test_rows(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = JOB.partition("[search.params]")[0].replace('"halving"', '"grid"\nmetric = "auc"')
+    Path("job.toml").write_text(words + '[search.params]\nloss = ["hinge", "odm"]\nprojection = ["span"]\n')
+    assert main(["tune", "job.toml"]) == 0
+    [(value,)] = [
+        re.findall(r"test auc ([\d.]+)$", line) for line in [capsys.readouterr().out.splitlines()[-2]]
+    ]
+    page = Path("m", "tune", "report.html").read_text()
+    assert f"auc, test rows</span><b>{value}</b>" in page
+    assert "auc by loss" in page
+    assert "auc by projection" not in page
+    assert main(["evaluate", "m", "--data", "d.zarr", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["auc"] == pytest.approx(float(value), abs=1e-6)
+    facts, _ = printed(capsys, "tune", "job.toml")
+    assert facts["test_value"] == pytest.approx(float(value), abs=1e-6)
 
 
 @pytest.mark.parametrize(

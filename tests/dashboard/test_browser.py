@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from runs_of_dashboard import a_pass, event, metrics, started
 
 from distkern.dashboard import forwarder, install
 from distkern.engine.events import EventLog
+from distkern.monitor.report import write_report
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -75,7 +77,8 @@ def test_points_appear_while_a_run_goes_on(client: Client, tab: Any) -> None:
             send(emit, record)
         send(emit, event("stage_finished", 0.0, metrics=metrics(stage)))
         assert points(tab, "objective", stage + 1) == stage + 1
-    assert points(tab, "error", 6) == 6
+    # the errors of stage 0 are of no model
+    assert points(tab, "error", 4) == 4
     tab.get_by_text("stage 2 of 4").wait_for()
     tab.reload()
     tab.wait_for_selector("canvas", timeout=60_000)
@@ -93,6 +96,22 @@ def test_points_appear_while_a_run_goes_on(client: Client, tab: Any) -> None:
     assert points(tab, "objective", 4) == 4
     assert "run=live" in tab.url
     assert "run=second" in tab.url
+    assert errors == []
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_a_written_page_draws_its_plots_without_a_network(tab: Any, tmp_path: Path, width: int) -> None:
+    write_report(tmp_path / "report.html", {"headline": {"rows": 3}}, [metrics(stage) for stage in range(3)])
+    asked: list[str] = []
+    errors: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.set_viewport_size({"width": width, "height": 800})
+    tab.goto(f"file://{tmp_path}/report.html")
+    tab.wait_for_selector("figure canvas", timeout=30_000)
+    assert tab.evaluate("Bokeh.documents[0].roots().length") == tab.locator("figure").count() == 4
+    assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert asked == [f"file://{tmp_path}/report.html"]
     assert errors == []
 
 

@@ -15,6 +15,7 @@ from distkern.dashboard import fragments
 from distkern.dashboard.history import Histories
 from distkern.dashboard.page import Page, open_page
 from distkern.dashboard.state import ClusterView, WorkerView
+from distkern.monitor.look import RUNS, STYLES
 
 WORKERS = (
     WorkerView("tcp://a:1", "0", 1, 1, 90 * 2**20, 100 * 2**20, 99.0),
@@ -91,12 +92,37 @@ def test_several_runs_are_overlaid_each_in_its_colour() -> None:
     made, document = page(histories(), {"run": [b"one", b"two", b"no such run"]})
     drawn = curves(made, "error")
     assert len(drawn["xs"]) == 4
-    assert drawn["dash"] == ["dashed", "solid"] * 2
-    assert len(set(drawn["colour"])) == 2
-    assert drawn["ys"][2] == pytest.approx([30.0, 15.0, 7.5, 3.75])
-    assert "held-out error" in text(document, "now")
+    assert drawn["dash"] == ["solid", "dashed"] * 2
+    assert drawn["colour"] == [RUNS[1]] * 2 + [RUNS[0]] * 2
+    assert drawn["ys"][2] == pytest.approx([15.0, 7.5, 3.75])
+    assert "test error" in text(document, "now")
+    assert f"border-left: 5px solid {RUNS[1]}" in made._list_sheet.css
+    assert RUNS[0] not in text(document, "legend")
     made._over.active = 1
     assert curves(made, "objective")["xs"][1] == [1.0, 4.0, 7.0, 10.0]
+
+
+def test_a_run_that_is_shown_alone_has_the_report_s_colours() -> None:
+    made, document = page(histories(), {"run": [b"one"]})
+    for name, kinds in (("error", ("train", "test")), ("memory", ("worker", "driver"))):
+        assert curves(made, name)["colour"] == [STYLES[kind].colour for kind in kinds]
+        assert set(made._figures[name]._points.data["marker"]) == {STYLES[kind].marker for kind in kinds}
+        assert all(STYLES[kind].colour in text(document, "legend") for kind in kinds)
+    assert "border-left" not in made._list_sheet.css
+
+
+def test_the_error_of_no_model_is_not_shown() -> None:
+    kept = Histories()
+    stages = [metrics(0), metrics(1, model_size=0), metrics(2), metrics(3)]
+    events = [event("stage_finished", float(s["stage"]), metrics=s) for s in stages]
+    kept.add({"run": FACTS, "events": [started(), *events[:2]]}, 0.0)
+    made, document = page(kept)
+    assert curves(made, "error")["ys"] == []
+    assert text(document, "now").count("<b>-</b>") == 2
+    kept.add({"run": FACTS, "events": events[2:]}, 0.0)
+    made.update()
+    assert curves(made, "error")["xs"] == [[5.0, 7.0]] * 2
+    assert curves(made, "objective")["xs"] == [[1.0, 3.0, 5.0, 7.0]]
 
 
 def test_memory_against_limit_and_plan() -> None:
@@ -119,7 +145,7 @@ def test_the_solver_s_own_figures_can_be_chosen() -> None:
 
 def test_mean_squared_errors_are_not_percent() -> None:
     kept = Histories()
-    last = metrics(0, error="mean squared error")
+    last = metrics(1, train_error=0.3, test_error=0.31, error="mean squared error")
     kept.add({"run": FACTS, "events": [started(), event("stage_finished", 1.0, metrics=last)]}, 0.0)
     made, document = page(kept)
     assert curves(made, "error")["ys"] == [[0.3], [0.31]]
@@ -136,12 +162,12 @@ def test_progress_workers_waiting_and_events() -> None:
     _, document = page(kept, {"run": [b"one"]})
     now = text(document, "now")
     assert "stage 4: snapshot" in now
-    assert "2 of 4 tasks, 500 of 1,000 rows, 250 rows/s, 2.0 KiB/s, 2.0 s left" in now
+    assert "2 of 4 tasks, 500 of 1,000 rows, 250 rows/s, 2.0 KiB/s<" in now
     assert now.count("opacity:1.00") == 3
     workers = text(document, "workers")
     assert "<td>2</td><td>2</td></tr>" in workers
     assert "90.0 MiB of 100.0 MiB" in workers
-    assert "the driver waited for tasks 100&nbsp;%" in text(document, "time")
+    assert "the driver waited for tasks 100\u00a0%" in text(document, "time")
     assert "checkpoint" in text(document, "events")
 
 

@@ -61,7 +61,7 @@ def test_noisy_rows_of_a_smooth_function_get_kernels_at_landmarks():
     assert model.algorithm_ == "newton"
     assert model.chosen_because_ == "of 2 dense columns, and by log loss on held-out rows of a sample"
     notes = model.history_[-1]["notes"]
-    assert notes[1].startswith("tried: linear: ")
+    assert notes[1].startswith("tried: linear (")
     scores = [float(note.rpartition(" ")[2]) for note in notes if note.startswith("tried: ")]
     assert len(scores) == 4
     assert scores[1] < scores[0] - 0.05
