@@ -50,9 +50,8 @@ def test_machines_are_ridge_regressions(ridge: float) -> None:
 
 def test_the_ladder_depends_on_rows_and_seed_alone() -> None:
     learned, asked = drawn(700)
-    both = Rows(
-        *(np.concatenate(pair) for pair in zip(vars(learned).values(), vars(asked).values(), strict=True))
-    )
+    names = ("features", "targets", "codes", "weights")
+    both = Rows(*(np.concatenate([getattr(part, name) for part in (learned, asked)]) for name in names))
     parts = [(np.arange(700), np.arange(700, 1400))]
     first, again = (climb(both, parts, 1400, 0) for _ in range(2))
     assert first.chosen == again.chosen
