@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from threading import RLock
 from types import ModuleType
 from typing import Any
@@ -30,4 +31,8 @@ class _Deferred(ModuleType):
 def defer_imports() -> None:
     """Have this process load those modules when they are used, unless they are loaded already."""
     for name in _SELDOM_USED:
-        sys.modules.setdefault(name, _Deferred(name))
+        if name not in sys.modules:
+            deferred = _Deferred(name)
+            # Bokeh asks whether there is pandas, which a module says by its specification
+            deferred.__spec__ = find_spec(name)
+            sys.modules[name] = deferred

@@ -24,7 +24,6 @@ N_ROWS = 1000
 JOB = ["--algorithm", "csvrg", *settings_of(n_landmarks=40, gamma=0.3, stages=2, tol=0.0)]
 #: what no command on few rows has a use for: a cluster, lazy arrays, other algorithms
 NOT_USED = (
-    "bokeh",
     "dask.array",
     "dask_ml",
     "distributed",
