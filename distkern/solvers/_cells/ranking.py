@@ -24,7 +24,7 @@ ROUNDS = (((3.0, 1.0, 1 / 3, 1 / 9), (1.0,)), ((1.73, 1.0, 0.58), (1 / 3, 1.0, 3
 #: width of a kernel in medians of the distances, at most
 _WIDEST = 3.0
 #: costs of the first round of the square loss, whose targets may have little noise
-_QUADRATIC_COSTS = (1.0, 10.0, 100.0)
+_QUADRATIC_COSTS = (3.0, 30.0)
 #: costs and settings of a trial, at most
 MOST_COSTS, MOST_SETTINGS = 3, 12
 #: kinds of settings, which are a map and a kernel, that have the first round, and the second; and standard
