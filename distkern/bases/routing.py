@@ -82,8 +82,6 @@ def combining_cost(basis: AbstractBasis, row_numbers: int, n_rows: int, n_output
         workspace_bytes=basis.combining_bytes(row_numbers) + 4 * n_rows * row_numbers,
         process_bytes=basis.process_bytes,
         compiled=basis.is_compiled,
-        flops_per_row=basis.flops_per_row(row_numbers) + 2.0 * basis.size * n_outputs,
-        entries_per_row=basis.entries_per_row,
     )
 
 
@@ -153,7 +151,6 @@ class Routing:
             result_bytes=moved + 32 * n_places,
             # of one part at a time
             driver_bytes=200 * n_places,
-            entries_per_row=float(self.sizes.n_coordinates * n_places.bit_length()),
         )
         items, operand = [self._starts[part[0]] for part in parts], _Placing(self.basis, self.prepare)
         return Each("place", _place, items, store, parts, operand, self.split, cost=cost)

@@ -31,7 +31,7 @@ def as_rounds(step: Batches, block_bytes: int) -> Rounds:
         n_rounds=step.n_batches,
         state_bytes_per_row=step.batch_bytes / n_rows,
         kept_bytes=min(CACHE_BYTES + block_bytes, len(order.strips) * block_bytes),
-        seconds_per_row=step.seconds_per_batch / n_rows,
+        operations=step.operations / n_rows,
         answer_bytes=step.answer_bytes,
         cost=replace(step.cost, workspace_bytes=step.cost.workspace_bytes + part_bytes),
     )

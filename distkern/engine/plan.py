@@ -13,13 +13,11 @@ from typing import Any
 
 from distkern.common.types import AbstractSource
 from distkern.engine.budget import (
+    BYTE_SENT,
     COMPILING_BYTES,
     DRIVER_BASE_BYTES,
-    ENTRIES_PER_SECOND,
-    FLOPS_PER_SECOND,
     MIB,
     TASK_BYTES,
-    WIRE_BYTES_PER_SECOND,
     Machine,
     loaded_bytes,
 )
@@ -271,22 +269,16 @@ def plan_each(step: Each, extent: Extent, machine: Machine) -> EachPlan:
 def plan_stream(step: Stream[Any], extent: Extent, machine: Machine) -> StreamPlan:
     """Choose the cheaper way to feed the sequential loop.
 
-    Seconds of a row, with P = preparing, S = the sequential step, p and s the bytes of a prepared and of a
-    raw row: workers prepare: max(P / workers, p / wire + S); the driver prepares: max(P / threads, S) + s /
-    wire,
-    without the last term when it reads the rows itself, as it does where the workers are on its own host.
-    Kernel rows win when there are many features against landmarks, or many workers against one driver.
+    Operations of a row, with a of preparing it, c for each byte that is sent, p and s bytes of a prepared and
+    of a raw row: workers prepare: max(a / workers, c p); the driver prepares: a / threads + c s, without the
+    last term when it reads the rows itself, as it does where the workers are on its own host. Kernel rows
+    win when there are many features against landmarks, or many workers against one driver.
     """
     cost, visits = step.cost, step.visits
-    prepare_seconds = cost.flops_per_row / FLOPS_PER_SECOND + cost.entries_per_row / ENTRIES_PER_SECOND
     threads = machine.driver_threads if machine.kind != "synchronous" else 0
     driver_reads = extent.readable_by_driver and machine.same_host
-    wire = 0.0 if driver_reads else extent.row_bytes / WIRE_BYTES_PER_SECOND
-    by_driver = max(prepare_seconds / max(threads, 1), cost.driver_seconds_per_row) + wire
-    by_workers = max(
-        prepare_seconds / machine.n_workers,
-        cost.result_bytes / WIRE_BYTES_PER_SECOND + cost.driver_seconds_per_row,
-    )
+    by_driver = cost.operations / max(threads, 1) + (0 if driver_reads else BYTE_SENT * extent.row_bytes)
+    by_workers = max(cost.operations / machine.n_workers, BYTE_SENT * cost.result_bytes)
     workers_prepare = not machine.in_process and by_workers < by_driver
     load = "workers" if workers_prepare or not driver_reads else "driver"
     prepare = "workers" if workers_prepare else "driver"

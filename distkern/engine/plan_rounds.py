@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from distkern.common.types import groups_of
 from distkern.engine.budget import (
-    AT_ONCE_SECONDS,
+    AT_ONCE,
     COMPILING_BYTES,
     DRIVER_BASE_BYTES,
-    EXCHANGE_SECONDS,
+    EXCHANGE,
     RESIDENT_BYTES,
-    THREAD_SECONDS,
+    THREAD,
     Machine,
     loaded_bytes,
 )
@@ -20,16 +20,16 @@ from distkern.passes import Rounds
 def plan_rounds(step: Rounds, extent: Extent, machine: Machine) -> RoundsPlan:
     """Keep the state in the driver's process where it fits and is not slower, else on the workers.
 
-    Seconds of a round, with n rows and s seconds a row: n s in the driver, n s / workers and the exchange of
-    a message on the workers. It fits if it takes no more than a quarter of the memory limit, or 1 GiB without
-    one. Executors without a cluster keep it in their own process whatever it takes, "processes" as well;
-    "threads" shares it out to threads when the part of each is worth waking it up for.
+    Operations of a round, with n rows and a operations a row: n a in the driver, n a / workers and those of
+    the exchange of a message on the workers. It fits if it takes no more than a quarter of the memory
+    limit, or 1 GiB without one. Executors without a cluster keep it in their own process whatever it takes,
+    "processes" as well; "threads" shares it out to threads when the part of each is worth waking it up for.
 
     >>> extent = Extent(block_rows=(1000,) * 16, row_bytes=400)
-    >>> step = Rounds("rounds", dict, max, seconds_per_row=2e-9)
+    >>> step = Rounds("rounds", dict, max, operations=100)
     >>> plan_rounds(step, extent, Machine("distributed", 2)).mode
     'rounds in the driver'
-    >>> slow = Rounds("rounds", dict, max, seconds_per_row=1e-6)
+    >>> slow = Rounds("rounds", dict, max, operations=50_000)
     >>> plan = plan_rounds(slow, extent, Machine("distributed", 2))
     >>> plan.mode, plan.parties
     ('rounds on 2 workers', ((0, 1, 2, 3), (4, 5, 6, 7)))
@@ -37,17 +37,17 @@ def plan_rounds(step: Rounds, extent: Extent, machine: Machine) -> RoundsPlan:
     groups = groups_of(extent.block_rows)
     rows = [sum(extent.block_rows[block] for block in group) for group in groups]
     n_rows = sum(rows)
-    seconds = n_rows * step.seconds_per_row
+    operations = n_rows * step.operations
     state_bytes = int(n_rows * step.state_bytes_per_row)
     on_workers = machine.kind == "distributed" and not extent.in_memory
     if on_workers and extent.readable_by_driver and machine.same_host:
         limit = RESIDENT_BYTES if machine.memory_limit is None else machine.memory_limit // 4
-        shared = seconds / min(machine.processes, len(groups)) + EXCHANGE_SECONDS
-        on_workers = state_bytes > limit or shared < seconds
+        shared = operations / min(machine.processes, len(groups)) + EXCHANGE
+        on_workers = state_bytes > limit or shared < operations
     if on_workers:
         n_parties = machine.processes
     else:
-        threaded = machine.kind == "threads" and seconds / machine.n_workers > THREAD_SECONDS
+        threaded = machine.kind == "threads" and operations / machine.n_workers > THREAD
         n_parties = machine.n_workers if threaded else 1
     parties = _contiguous(rows, n_parties)
     largest = max(sum(rows[group] for group in party) for party in parties)
@@ -82,7 +82,7 @@ def plan_rounds(step: Rounds, extent: Extent, machine: Machine) -> RoundsPlan:
         parties=parties,
         on_workers=on_workers,
         held_bytes=held,
-        at_once=largest * step.seconds_per_row < AT_ONCE_SECONDS,
+        at_once=largest * step.operations < AT_ONCE,
     )
 
 

@@ -38,12 +38,9 @@ class Footprint:
     tile_rows : of a tile of values, at most the rows of a block
     row_bytes : of a row of a tile and of what making it takes, in a thread
     summed_row_bytes : the same where a row's features are only summed, so that not all need exist at once
-    flops_per_row, entries_per_row : of making z(x), as in :class:`~distkern.passes.Cost`; 0 where the
-        features are the rows themselves
+    operations : of making z(x), counted as in :class:`~distkern.passes.Cost`; 0 where it is the row itself
+    factor_operations : those of them that kernel values alone, without a factor, do not take
     driver_bytes : what the driver makes them by
-    gram_flops_per_row : of making those whose Gram matrix is summed, beside
-    factor_flops_per_row : of ``flops_per_row``, what gradients and
-        :meth:`~distkern.bases.base.AbstractBasis.cheap_values` do without
     """
 
     size: int
@@ -54,16 +51,9 @@ class Footprint:
     tile_rows: int
     row_bytes: int
     summed_row_bytes: int
-    flops_per_row: float
-    entries_per_row: float
+    operations: float
+    factor_operations: float = 0.0
     driver_bytes: int = 0
-    gram_flops_per_row: float = 0.0
-    factor_flops_per_row: float = 0.0
-
-    @property
-    def cheap_flops_per_row(self) -> float:
-        """Operations of making a row's values for gradients: all but ``factor_flops_per_row``."""
-        return self.flops_per_row - self.factor_flops_per_row
 
     @property
     def tile_bytes(self) -> int:

@@ -223,7 +223,7 @@ def _sweep_cost(layout: Layout, size: int) -> Cost:
         total_result_bytes=layout.n_rows * (row_bytes + 8),
         compiled=layout.is_sparse,
         driver_compiled=True,
-        flops_per_row=2.0 * size * row_bytes / layout.dtype.itemsize,
+        operations=2.0 * size * row_bytes / itemsize,
     )
 
 

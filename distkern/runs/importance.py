@@ -97,8 +97,6 @@ class Planned:
             process_bytes=combining.process_bytes,
             driver_bytes=3 * n_bytes,
             compiled=combining.compiled,
-            flops_per_task=n_rows * combining.flops_per_row,
-            entries_per_task=n_rows * combining.entries_per_row,
         )
         items: list[tuple[int, ...]] = [()] * (1 + min(MOST_COLUMNS, len(_columns(split))))
         return cls(

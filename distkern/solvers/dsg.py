@@ -21,7 +21,7 @@ from distkern.features.random import SAMPLER, footprint_of_random
 from distkern.kernels import feature_kernel_names
 from distkern.landmarks.base import Layout
 from distkern.losses import SUPERVISED, loss_names
-from distkern.passes import Batches, Cost
+from distkern.passes import EXPONENTIAL, Batches, Cost
 from distkern.solvers._dsg.growth import Growth
 from distkern.solvers._dsg.model import MEASURED_ROWS, WATCHED_ROWS, figures_of, measuring_pass
 from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, polish_outline, sweep
@@ -344,7 +344,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
             order,
             operand,
             n_batches=-(-self.n_steps(problem) // self.stages),
-            seconds_per_batch=batch * 0.5 * size * (1.0 + 0.04 * problem.row_numbers) * 1e-9,
+            operations=batch * size * (problem.row_numbers + EXPONENTIAL),
             answer_bytes=len(order.strips) * answer_bytes(basis, outputs, n_candidates, self.precondition),
             batch_bytes=batch * (problem.row_numbers * itemsize + 24 * outputs),
             cost=Cost(

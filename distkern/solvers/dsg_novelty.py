@@ -170,7 +170,7 @@ class DSGNovelty(UnpolishedDSG):
         return replace(
             step,
             n_batches=2 * step.n_batches,
-            seconds_per_batch=0.5 * step.seconds_per_batch,
+            operations=0.5 * step.operations,
             answer_bytes=step.answer_bytes + 16 * min(self.batch_size, problem.n_rows),
         )
 

@@ -120,8 +120,7 @@ def sampled_gradient_pass(
         cost=replace(
             cost,
             workspace_bytes=cost.workspace_bytes + rows * problem.row_numbers * problem.dtype.itemsize,
-            flops_per_row=share * cost.flops_per_row,
-            entries_per_row=share * cost.entries_per_row,
+            operations=share * cost.operations,
         ),
     )
 
@@ -154,11 +153,7 @@ def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:
         + footprint.operand_bytes,
         result_bytes=size * outputs * 8,
         driver_bytes=footprint.driver_bytes,
-        flops_per_row=times * footprint.cheap_flops_per_row
-        # norms of the features themselves
-        + (footprint.factor_flops_per_row if uses > 2 else 0.0)
-        + 2.0 * uses * size * outputs,
-        entries_per_row=times * footprint.entries_per_row,
+        operations=times * footprint.operations + 2.0 * uses * size * outputs,
         process_bytes=footprint.process_bytes,
         compiled=footprint.is_compiled,
         # it makes the features of landmarks

@@ -176,9 +176,7 @@ class Grams:
             result_bytes=8 * (self.n_matrices * (max(areas) + size + 1) + (size + 1) * outputs),
             # the matrices, which are filled strip by strip
             driver_bytes=8 * self.n_matrices * (size + self.constant) ** 2 + footprint.driver_bytes,
-            flops_per_row=share
-            * (footprint.flops_per_row + footprint.gram_flops_per_row + 2.0 * self.n_matrices * max(areas)),
-            entries_per_row=share * footprint.entries_per_row,
+            operations=share * (footprint.operations + 2.0 * self.n_matrices * max(areas)),
             process_bytes=footprint.process_bytes,
             compiled=footprint.is_compiled,
         )

@@ -270,9 +270,7 @@ class Pegasos(AbstractSearchable[PegasosState]):
         cost = Cost(
             workspace_bytes=self._workspace_bytes(problem) + state_bytes,
             result_bytes=(numbers + problem.n_outputs) * itemsize + 8,
-            flops_per_row=footprint.flops_per_row,
-            entries_per_row=footprint.entries_per_row,
-            driver_seconds_per_row=problem.n_outputs * (20e-9 + 2e-9 * numbers),
+            operations=footprint.operations + 4.0 * numbers * problem.n_outputs,
             process_bytes=footprint.process_bytes,
             compiled=footprint.is_compiled,
             driver_compiled=True,
@@ -289,8 +287,7 @@ class Pegasos(AbstractSearchable[PegasosState]):
         cost = Cost(
             workspace_bytes=self._workspace_bytes(problem),
             result_bytes=8 * problem.n_outputs,
-            flops_per_row=footprint.flops_per_row + 2.0 * footprint.size * problem.n_outputs,
-            entries_per_row=footprint.entries_per_row,
+            operations=footprint.operations + 2.0 * footprint.size * problem.n_outputs,
             process_bytes=footprint.process_bytes,
             compiled=footprint.is_compiled,
         )

@@ -81,10 +81,7 @@ def stream_cost(problem: Problem, footprint: Footprint, *, n_columns: int) -> Co
     return Cost(
         workspace_bytes=pass_cost(problem, footprint).workspace_bytes,
         result_bytes=prepared_row,
-        flops_per_row=footprint.flops_per_row + 2.0 * size * n_columns,
-        entries_per_row=footprint.entries_per_row,
-        # measured: 28, 45 and 143 ns a step at r = 128, 512 and 2048
-        driver_seconds_per_row=problem.n_outputs * (20e-9 + size * 0.06e-9),
+        operations=footprint.operations + 2.0 * size * n_columns,
         compiled=footprint.is_compiled,
         driver_compiled=True,
     )

@@ -20,7 +20,7 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.types import Floats, groups_of
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, curved_loss_names
-from distkern.passes import Cost, Derived, Message, Rounds
+from distkern.passes import EXPONENTIAL, Cost, Derived, Message, Rounds
 from distkern.solvers._rbcd.blocks import (
     BlockGrams,
     GramOperand,
@@ -221,9 +221,8 @@ class RBCD(AbstractExplicit[RBCDState]):
         outputs, size = self.risk.n_outputs, footprint.size
         width = min(self.block_size, size)
         n_blocks, groups = -(-size // width), len(groups_of(problem.block_rows))
-        # kernels at landmarks are all made for any block of Nystroem features
+        # of two blocks; kernels at landmarks are all made for any block of Nystroem features
         share = 1.0 if footprint.block_size >= size else width / size
-        flops = share * footprint.flops_per_row
         return Rounds(
             "block steps",
             open_predictions,
@@ -232,8 +231,7 @@ class RBCD(AbstractExplicit[RBCDState]):
             operand,
             n_rounds=n_blocks + 1,
             state_bytes_per_row=8.0 * outputs,
-            # features of two blocks; measured for random ones
-            seconds_per_row=2 * (flops * 2e-11 + width * (1.5 + 0.2 * outputs) * 1e-9),
+            operations=2 * (share * footprint.operations + EXPONENTIAL * width),
             answer_bytes=8 * groups * (width * outputs + 8),
             cost=Cost(
                 workspace_bytes=tiles_bytes(problem, footprint, width)

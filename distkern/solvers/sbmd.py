@@ -278,10 +278,9 @@ class SBMD(AbstractExplicit[SBMDState]):
         if not self.preconditioned(footprint.size):
             return plain
         width, cost = min(self.block_size, footprint.size), plain.cost
-        # the factors of all blocks are kept, and one is read for a step
-        seconds = cost.driver_seconds_per_row + width**2 * (2e-10 + 1e-10 * outputs) / batch
+        # the factors of all blocks are kept
         kept = cost.driver_bytes + 8 * footprint.size * width
-        return replace(plain, cost=replace(cost, driver_bytes=kept, driver_seconds_per_row=seconds))
+        return replace(plain, cost=replace(cost, driver_bytes=kept))
 
 
 def _curvature(risk: Risk) -> float:

@@ -20,7 +20,7 @@ from distkern.common.sparse import Rows
 from distkern.common.types import groups_of
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, AbstractCoordinateLoss, coordinate_loss_names
-from distkern.passes import Cost, Derived, Message, Reduce, Rounds
+from distkern.passes import EXPONENTIAL, Cost, Derived, Message, Reduce, Rounds
 from distkern.solvers._sdca.resident import Operand, Turn, Turned, either, open_duals
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.explicit import AbstractExplicit, ExplicitState, held_out_pass, pass_cost, zero_pass
@@ -274,10 +274,8 @@ class SDCA(AbstractExplicit[SDCAState]):
         passes = self._passes(problem)
         n_rounds = passes * len(groups_of(problem.block_rows))
         numbers = self._numbers(problem, footprint)
+        operations = footprint.operations + EXPONENTIAL * numbers * outputs
         rows = min(self._piece_rows(problem, footprint), problem.most_rows)
-        # measured for random features, and of the loop: two products and a square a row
-        seconds = footprint.flops_per_row * 2e-11 + footprint.entries_per_row * 1e-9
-        seconds += numbers * (0.3e-9 + 0.6e-9 * outputs) + 1e-7 * outputs
         return Rounds(
             "dual steps",
             open_duals,
@@ -285,8 +283,8 @@ class SDCA(AbstractExplicit[SDCAState]):
             operand,
             n_rounds=n_rounds,
             state_bytes_per_row=8.0 * outputs,
-            # in each round one group has its turn; more passes than two are of few rows, whose time is short
-            seconds_per_row=seconds * self.least_passes / n_rounds,
+            # in each round one group has its turn; more passes than two are of few rows
+            operations=operations * self.least_passes / n_rounds,
             answer_bytes=8 * size * outputs + 256,
             cost=Cost(
                 workspace_bytes=footprint.operand_bytes

@@ -56,7 +56,6 @@ def pass_cost(problem: Problem, footprint: Footprint) -> Cost:
         + STRIP_NUMBERS * 64
         + size * outputs * 16,
         result_bytes=size * outputs * 8,
-        flops_per_row=footprint.flops_per_row + 2.0 * size * outputs,
-        entries_per_row=footprint.entries_per_row,
+        operations=footprint.operations + 2.0 * size * outputs,
         compiled=footprint.is_compiled,
     )

@@ -64,8 +64,6 @@ MIB = 2**20
 _PART_BYTES = 32 * MIB
 #: scikit-learn's linear models
 _FITTING_BYTES = 32 * MIB
-#: of a number that is compared with a half space, in exponentials
-_PLACED = 4.0
 #: every so manyth bucket of them has the first round
 _FIRST_ROUND = 3
 
@@ -110,12 +108,6 @@ class Layout(Sizes):
         zeros = 0 if problem.sparse_numbers is None else problem.dtype.itemsize
         row_bytes = (8 + zeros) * problem.n_features + math.ceil(64 * self.leaf_copies)
         return max(problem.block_rows) * row_bytes + 8 * MIB
-
-    @property
-    def _placing_entries(self) -> float:
-        """A row goes down the tree, in as many copies as there are: as many exponentials take as long."""
-        share = self.leaf_share
-        return _PLACED * self.problem.n_features * (1.0 + self.depth(share)) * self.copies(share)
 
     # -- the passes
 
@@ -203,7 +195,6 @@ class Layout(Sizes):
             result_bytes=8 * self.most_leaves,
             process_bytes=self.places_bytes,
             driver_bytes=3 * self.places_bytes,
-            entries_per_row=self._placing_entries,
         )
         return Reduce("count", count_leaves, np.add, places, cost=cost)
 
@@ -218,7 +209,6 @@ class Layout(Sizes):
             result_bytes=part * self.row_bytes + 48 * self.n_buckets + 1024,
             process_bytes=self.places_bytes,
             driver_bytes=3 * self.places_bytes,
-            entries_per_row=self._placing_entries,
         )
         return Each("move", move_rows, range(len(self.parts)), store, self.parts, operand, cost=cost)
 
@@ -338,7 +328,5 @@ class Layout(Sizes):
             process_bytes=self.places_bytes
             + min(KEPT_BYTES, self.n_buckets * self.machine_bytes)
             + 2 * self.machine_bytes,
-            flops_per_row=2.0 * self.cell_rows * self.problem.n_features,
-            entries_per_row=2.0 * self.cell_rows,
         )
         return Reduce("held-out", function, Sums.add, operand, "test", cost=cost, measures_only=True)

@@ -59,8 +59,7 @@ def measuring_pass(
         cost,
         workspace_bytes=cost.workspace_bytes + drawn_bytes,
         result_bytes=0,
-        flops_per_row=share * cost.flops_per_row,
-        entries_per_row=share * cost.entries_per_row,
+        operations=share * cost.operations,
     )
     name = "held out" if split == "test" else "objective"
     return Reduce(name, measure_drawn, Sums.add, operand, split=split, cost=cost, measures_only=True)

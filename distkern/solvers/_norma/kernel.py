@@ -89,8 +89,8 @@ class KernelNORMA(NORMA):
             operand,
             n_rounds=groups,
             state_bytes_per_row=0.0,
-            # in each round one group has its turn; measured for Gaussian kernels of dense rows
-            seconds_per_row=size * (2e-9 + 4e-11 * problem.row_numbers) / groups,
+            # in each round one group has its turn
+            operations=footprint.operations / groups,
             answer_bytes=size * row_bytes,
             cost=Cost(
                 # the expansion, what it is compared with, a tile, a piece's own kernels

@@ -76,8 +76,7 @@ def gram_pass(
         result_bytes=8 * numbers,
         # the sums, and the factors that are made of them
         driver_bytes=16 * numbers + 16 * width**2 + footprint.driver_bytes,
-        flops_per_row=footprint.flops_per_row + float(numbers),
-        entries_per_row=footprint.entries_per_row,
+        operations=footprint.operations + float(numbers),
         process_bytes=footprint.process_bytes,
         compiled=footprint.is_compiled,
     )

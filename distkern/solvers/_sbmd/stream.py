@@ -26,9 +26,7 @@ def batch_stream(
     cost = Cost(
         workspace_bytes=footprint.tile_bytes + footprint.operand_bytes + 2 * size * outputs * itemsize,
         result_bytes=(numbers + outputs) * itemsize + 8,
-        flops_per_row=footprint.flops_per_row,
-        entries_per_row=footprint.entries_per_row,
-        driver_seconds_per_row=numbers * (0.2e-9 + 0.1e-9 * outputs) + 5e-5 / batch_size,
+        operations=footprint.operations + 4.0 * numbers * outputs,
         process_bytes=footprint.process_bytes,
         compiled=footprint.is_compiled,
         # the iterate, sums of it and the model, before the stage and now

@@ -111,9 +111,8 @@ class KernelSDCA(SDCA):
             operand,
             n_rounds=n_rounds,
             state_bytes_per_row=0.0,
-            # in each round one group has its turn; measured for Gaussian kernels of dense rows, and few rows,
-            # which have several passes, take little time
-            seconds_per_row=(footprint.flops_per_row * 2e-11 + size * 1e-9) / n_rounds,
+            # in each round one group has its turn, and few rows have several passes
+            operations=footprint.operations / n_rounds,
             answer_bytes=size * row_bytes,
             cost=Cost(
                 # shares, those of others and its own as they are compared with, a tile, a piece's own kernels

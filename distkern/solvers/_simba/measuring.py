@@ -72,8 +72,7 @@ class Measuring:
         return Cost(
             workspace_bytes=footprint.tile_bytes + operand + strip + result_bytes,
             result_bytes=result_bytes,
-            flops_per_row=footprint.flops_per_row + 2.0 * self.problem.row_numbers * outputs,
-            entries_per_row=footprint.entries_per_row,
+            operations=footprint.operations + 2.0 * self.problem.row_numbers * outputs,
             process_bytes=footprint.process_bytes,
             compiled=True,
         )
