@@ -23,7 +23,7 @@ CACHE_BYTES = 512 * MIB
 #: bytes of a task in the driver's graph and the scheduler's tables
 TASK_BYTES = 4096
 #: operations that a byte sent to another process is worth, a message to worker processes and back, and waking
-#: up a thread; fewer than ``AT_ONCE`` are not worth leaving a worker's event loop. Who works follows from them
+#: up a thread; fewer than ``AT_ONCE`` are not worth leaving a worker's event loop
 BYTE_SENT, EXCHANGE, THREAD, AT_ONCE = 100, 1.5e8, 5e6, 1e9
 #: state of Rounds that the driver keeps when no memory limit is given
 RESIDENT_BYTES = 2**30
