@@ -15,7 +15,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
+from types import MappingProxyType
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -28,6 +30,10 @@ from distkern.common.types import Block, GroupOpener
 
 #: operations that take the time of an exponential
 EXPONENTIAL = 90.0
+
+#: what is held -> its shape, with the bytes of a number last
+Held: TypeAlias = Mapping[str, Sequence[float]]
+_NOTHING: Held = MappingProxyType({})
 
 Partial = TypeVar("Partial")
 Prepared = TypeVar("Prepared")
@@ -58,10 +64,45 @@ class Cost:
     compiled: bool = False
     driver_compiled: bool = False
 
+    def holding(
+        self,
+        *,
+        task: Held = _NOTHING,
+        process: Held = _NOTHING,
+        result: Held = _NOTHING,
+        joined: Held = _NOTHING,
+        driver: Held = _NOTHING,
+    ) -> Cost:
+        """The ledger of memory: what this takes, and arrays of these shapes beside.
+
+        Parameters
+        ----------
+        task, process, driver : of each task, of each process that works, of the driver
+        result : of a task's result
+        joined : of the result of all tasks together, of which each may have any part
+
+        >>> Cost(compiled=True).holding(task={"a tile": (100, 8, 4), "sums": (8, 8)}).workspace_bytes
+        3264
+        """
+        total = self.total_result_bytes
+        return replace(
+            self,
+            workspace_bytes=self.workspace_bytes + bytes_of(task),
+            process_bytes=self.process_bytes + bytes_of(process),
+            result_bytes=self.result_bytes + bytes_of(result) + bytes_of(joined),
+            total_result_bytes=(total or 0) + bytes_of(joined) if joined else total,
+            driver_bytes=self.driver_bytes + bytes_of(driver),
+        )
+
     def waiting_bytes(self, n_results: int) -> int:
         """Bytes of ``n_results`` results of tasks; where results are joined, at most those of all tasks."""
         apart = n_results * self.result_bytes
         return apart if self.total_result_bytes is None else min(apart, self.total_result_bytes)
+
+
+def bytes_of(held: Held) -> int:
+    """Bytes of arrays of these shapes, all together."""
+    return sum(int(prod(shape)) for shape in held.values())
 
 
 @dataclass(frozen=True)

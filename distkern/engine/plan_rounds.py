@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from distkern.common.types import groups_of
-from distkern.engine.budget import (
-    AT_ONCE,
-    COMPILING_BYTES,
-    DRIVER_BASE_BYTES,
-    EXCHANGE,
-    RESIDENT_BYTES,
-    THREAD,
-    Machine,
-    loaded_bytes,
-)
+from distkern.engine.budget import AT_ONCE, EXCHANGE, RESIDENT_BYTES, THREAD, Machine, loaded_bytes
 from distkern.engine.plan import Extent, RoundsPlan
 from distkern.passes import Rounds
 
@@ -55,12 +46,10 @@ def plan_rounds(step: Rounds, extent: Extent, machine: Machine) -> RoundsPlan:
     copied = int(max(rows) * step.state_bytes_per_row) + extent.largest_block_bytes
     raw = min(step.kept_bytes, largest * extent.row_bytes)
     answers = 2 * len(parties) * step.answer_bytes
-    kept = extent.reader_bytes + extent.kept_bytes(machine)
-    driver = DRIVER_BASE_BYTES + kept + copied + answers + step.cost.driver_bytes
-    worker = machine.worker_base_bytes + kept
+    driver, worker = extent.kept_bytes(machine) + copied + answers, 0
     if on_workers:
         held = int(largest * step.state_bytes_per_row) + step.cost.workspace_bytes + raw
-        worker += loaded_bytes(step.cost) + held + copied + 2 * step.answer_bytes
+        worker = loaded_bytes(step.cost) + held + copied + 2 * step.answer_bytes
         mode = f"rounds on {len(parties)} worker{'s' if len(parties) > 1 else ''}"
     else:
         held = len(parties) * (step.cost.workspace_bytes + raw) + state_bytes
@@ -68,17 +57,16 @@ def plan_rounds(step: Rounds, extent: Extent, machine: Machine) -> RoundsPlan:
         mode = "rounds in the driver"
         if len(parties) > 1:
             mode = f"rounds in {len(parties)} threads of the driver"
-    compiles = step.cost.driver_compiled or (not on_workers and step.cost.compiled)
-    return RoundsPlan(
-        step.name,
+    return RoundsPlan.of(
+        step,
+        extent,
+        machine,
         len(parties),
         n_rows,
-        0,
-        mode,
-        0 if machine.in_process else worker,
-        driver + compiles * COMPILING_BYTES,
-        extent.keep(machine),
-        compiles,
+        worker=worker,
+        driver=driver,
+        works_here=not on_workers,
+        mode=mode,
         parties=parties,
         on_workers=on_workers,
         held_bytes=held,

@@ -21,7 +21,7 @@ from distkern.common.sparse import Rows
 from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
 from distkern.kernels import kernel_names
 from distkern.landmarks.base import Layout
-from distkern.passes import Outline, Pass
+from distkern.passes import Cost, Outline, Pass
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,19 @@ class Footprint:
     factor_operations: float = 0.0
     driver_bytes: int = 0
 
-    @property
-    def tile_bytes(self) -> int:
-        """Bytes of a tile of values and of what making it takes, in a thread."""
-        return self.tile_rows * self.row_bytes
+    def cost(self, operations: float = 0.0, *, summed: bool = False) -> Cost:
+        """Cost of a pass that evaluates them a tile at a time, with so many operations a row.
 
-    @property
-    def summing_bytes(self) -> int:
-        """Bytes of a tile whose values are only summed, in a thread."""
-        return self.tile_rows * self.summed_row_bytes
+        Parameters
+        ----------
+        summed : a row's features are only summed
+        """
+        tile = self.tile_rows, self.summed_row_bytes if summed else self.row_bytes
+        cost = Cost(compiled=self.is_compiled, operations=operations)
+        return cost.holding(
+            task={"a tile": tile, "the basis": (self.operand_bytes,)},
+            process={"loaded": (self.process_bytes,)},
+        )
 
 
 @dataclass(frozen=True)

@@ -224,8 +224,8 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     def scoring_cost(self, problem: Problem) -> Cost:
         """Cost of predicting a block of which all or some rows are drawn."""
         cost = pass_cost(problem, footprint_of_random(problem, self.basis(problem, 1.0)), 1)
-        row = problem.row_numbers * problem.dtype.itemsize + 64 * self.risk.n_outputs
-        return replace(cost, workspace_bytes=cost.workspace_bytes + problem.most_rows * row)
+        row = problem.row_bytes + 64 * self.risk.n_outputs
+        return cost.holding(task={"drawn rows and their scores": (problem.most_rows, row)})
 
     def strength_at(self, state: DSGState) -> float:
         """The weight of sum_j |A_j|^2 / 2 in the objective of a state."""
@@ -347,9 +347,10 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
             operations=batch * size * (problem.row_numbers + EXPONENTIAL),
             answer_bytes=len(order.strips) * answer_bytes(basis, outputs, n_candidates, self.precondition),
             batch_bytes=batch * (problem.row_numbers * itemsize + 24 * outputs),
-            cost=Cost(
-                workspace_bytes=size * outputs * itemsize
-                + sums_bytes(basis, problem.row_numbers, self.precondition),
-                process_bytes=basis.process_bytes,
+            cost=Cost(process_bytes=basis.process_bytes).holding(
+                task={
+                    "coefficients": (size, outputs, itemsize),
+                    "a tile and its sums": (sums_bytes(basis, problem.row_numbers, self.precondition),),
+                }
             ),
         )

@@ -117,17 +117,15 @@ def sampled_gradient_pass(
         Sums.add,
         None if model is None else SampledModel(model, sample),
         blocks=sample.blocks,
-        cost=replace(
-            cost,
-            workspace_bytes=cost.workspace_bytes + rows * problem.row_numbers * problem.dtype.itemsize,
-            operations=share * cost.operations,
+        cost=replace(cost, operations=share * cost.operations).holding(
+            task={"rows of the sample": (rows, problem.row_bytes)}
         ),
     )
 
 
 def zero_pass(problem: Problem, risk: Risk | None, split: str = "train") -> Reduce[Sums]:
     """The losses and errors of the model 0, of which no features are made."""
-    cost = Cost(workspace_bytes=64 * problem.most_rows * (problem.n_outputs + 1))
+    cost = Cost().holding(task={"targets and losses": (problem.most_rows, problem.n_outputs + 1, 64)})
     return Reduce("start", _measure_zero, Sums.add, risk, split=split, cost=cost)
 
 
@@ -146,16 +144,14 @@ def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:
     size, itemsize, outputs = footprint.size, problem.dtype.itemsize, problem.n_outputs
     # where a tile of all features is too large they are made for every use
     times = max(1, uses) if tile_is_large(size, itemsize) else max(1, uses // 2)
-    return Cost(
-        workspace_bytes=footprint.summing_bytes
-        + STRIP_ROWS * outputs * 48
-        + 2 * size * outputs * (8 + itemsize)
-        + footprint.operand_bytes,
-        result_bytes=size * outputs * 8,
-        driver_bytes=footprint.driver_bytes,
-        operations=times * footprint.operations + 2.0 * uses * size * outputs,
-        process_bytes=footprint.process_bytes,
-        compiled=footprint.is_compiled,
-        # it makes the features of landmarks
-        driver_compiled=footprint.is_compiled and footprint.driver_bytes > 0,
+    cost = footprint.cost(times * footprint.operations + 2.0 * uses * size * outputs, summed=True)
+    # the driver makes the features of landmarks
+    cost = replace(cost, driver_compiled=footprint.is_compiled and footprint.driver_bytes > 0)
+    return cost.holding(
+        task={
+            "predictions and slopes of a strip": (STRIP_ROWS, outputs, 48),
+            "coefficients and their sums": (2, size, outputs, 8 + itemsize),
+        },
+        result={"gradient": (size, outputs, 8)},
+        driver={"the features": (footprint.driver_bytes,)},
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -77,11 +77,11 @@ def piece_rows(size: int, itemsize: int) -> int:
 def stream_cost(problem: Problem, footprint: Footprint, *, n_columns: int) -> Cost:
     """Cost of a stream of kernel rows into a sequential loop that takes O(r) a step for each output."""
     size, itemsize = footprint.size, problem.dtype.itemsize
-    prepared_row = size * itemsize + 8 + (n_columns + problem.n_outputs) * itemsize + 8
-    return Cost(
-        workspace_bytes=pass_cost(problem, footprint).workspace_bytes,
-        result_bytes=prepared_row,
+    cost = replace(
+        pass_cost(problem, footprint),
+        result_bytes=0,
         operations=footprint.operations + 2.0 * size * n_columns,
-        compiled=footprint.is_compiled,
         driver_compiled=True,
     )
+    numbers = size + n_columns + problem.n_outputs
+    return cost.holding(result={"kernel values, products and signs": (numbers, itemsize), "others": (2, 8)})

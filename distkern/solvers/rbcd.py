@@ -20,14 +20,14 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.types import Floats, groups_of
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, curved_loss_names
-from distkern.passes import EXPONENTIAL, Cost, Derived, Message, Rounds
+from distkern.passes import EXPONENTIAL, Derived, Message, Rounds
 from distkern.solvers._rbcd.blocks import (
     BlockGrams,
     GramOperand,
     block_solves,
     gram_pass,
     runs_of,
-    tiles_bytes,
+    tiles_cost,
 )
 from distkern.solvers._rbcd.resident import Ask, Operand, open_predictions, total_gradient, total_sums
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
@@ -233,13 +233,14 @@ class RBCD(AbstractExplicit[RBCDState]):
             state_bytes_per_row=8.0 * outputs,
             operations=2 * (share * footprint.operations + EXPONENTIAL * width),
             answer_bytes=8 * groups * (width * outputs + 8),
-            cost=Cost(
-                workspace_bytes=tiles_bytes(problem, footprint, width)
-                + 48 * problem.most_rows * outputs
-                + 16 * width * outputs,
-                # the coefficients before, now, and their figures
-                driver_bytes=24 * size * outputs + 8 * size * width,
-                process_bytes=footprint.process_bytes,
-                compiled=footprint.is_compiled,
+            cost=tiles_cost(problem, footprint, width).holding(
+                task={
+                    "predictions and slopes": (problem.most_rows, outputs, 48),
+                    "coefficients and gradient": (2, width, outputs, 8),
+                },
+                driver={
+                    "coefficients before, now, and their figures": (3, size, outputs, 8),
+                    "factors": (size, width, 8),
+                },
             ),
         )

@@ -277,10 +277,8 @@ class SBMD(AbstractExplicit[SBMDState]):
         plain = batch_stream(problem, outputs, footprint, numbers, batch, visits, model)
         if not self.preconditioned(footprint.size):
             return plain
-        width, cost = min(self.block_size, footprint.size), plain.cost
-        # the factors of all blocks are kept
-        kept = cost.driver_bytes + 8 * footprint.size * width
-        return replace(plain, cost=replace(cost, driver_bytes=kept))
+        factors = footprint.size, min(self.block_size, footprint.size), 8
+        return replace(plain, cost=plain.cost.holding(driver={"factors of all blocks": factors}))
 
 
 def _curvature(risk: Risk) -> float:

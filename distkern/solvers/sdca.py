@@ -20,7 +20,7 @@ from distkern.common.sparse import Rows
 from distkern.common.types import groups_of
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, AbstractCoordinateLoss, coordinate_loss_names
-from distkern.passes import EXPONENTIAL, Cost, Derived, Message, Reduce, Rounds
+from distkern.passes import EXPONENTIAL, Derived, Message, Reduce, Rounds
 from distkern.solvers._sdca.resident import Operand, Turn, Turned, either, open_duals
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.explicit import AbstractExplicit, ExplicitState, held_out_pass, pass_cost, zero_pass
@@ -286,16 +286,13 @@ class SDCA(AbstractExplicit[SDCAState]):
             # in each round one group has its turn; more passes than two are of few rows
             operations=operations * self.least_passes / n_rounds,
             answer_bytes=8 * size * outputs + 256,
-            cost=Cost(
-                workspace_bytes=footprint.operand_bytes
-                + footprint.tile_bytes
-                + rows * (numbers + problem.row_numbers + 4 * outputs) * (itemsize + 8)
-                + 32 * size * outputs
-                + 16 * problem.most_rows,
-                # w, u and v before, now, and on their way
-                driver_bytes=88 * size * outputs,
-                process_bytes=footprint.process_bytes,
-                compiled=True,
+            cost=replace(footprint.cost(), compiled=True).holding(
+                task={
+                    "a piece": (rows, numbers + problem.row_numbers + 4 * outputs, itemsize + 8),
+                    "w, u and v": (size, outputs, 32),
+                    "order of a block's rows": (problem.most_rows, 16),
+                },
+                driver={"w, u and v before, now, and on their way": (11, size, outputs, 8)},
             ),
         )
 

@@ -327,12 +327,12 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             * (outputs + n_columns * (share if self.features.reads_columns else problem.row_numbers)),
             answer_bytes=groups * outputs * 16 + n_draws * (row_bytes + 8 * outputs) + outputs * BINS * 8,
             cost=Cost(
-                workspace_bytes=kept + outputs * 2**17,
-                # the driver's variables before the stage, now, and their average
-                driver_bytes=56 * size * outputs,
                 process_bytes=self.features.footprint(problem).process_bytes,
                 compiled=True,
                 driver_compiled=True,
+            ).holding(
+                task={"rows and columns that are kept": (kept,), "bins": (outputs, 2**17)},
+                driver={"variables before the stage, now, and their average": (7, size, outputs, 8)},
             ),
         )
 

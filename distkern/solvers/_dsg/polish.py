@@ -182,12 +182,13 @@ def _sweep_rounds(
         state_bytes_per_row=float(outputs * itemsize),
         operations=2 * width * (problem.row_numbers + EXPONENTIAL),
         answer_bytes=8 * width * (outputs * groups + width),
-        cost=Cost(
-            workspace_bytes=problem.most_rows * (problem.row_numbers + 4 * outputs) * itemsize
-            + n_blocks * width * outputs * itemsize
-            + 32 * width**2
-            + 2**21,
-            process_bytes=process_bytes,
+        cost=Cost(process_bytes=process_bytes).holding(
+            task={
+                "rows and predictions": (problem.most_rows, problem.row_numbers + 4 * outputs, itemsize),
+                "coefficients": (n_blocks, width, outputs, itemsize),
+                "a block's matrices": (4, width, width, 8),
+                "a tile": (2**21,),
+            }
         ),
     )
 

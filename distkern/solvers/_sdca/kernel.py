@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,8 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, stacked
 from distkern.common.types import groups_of
 from distkern.features import Footprint
-from distkern.features.support import Support
-from distkern.passes import Cost, Message, Rounds
+from distkern.features.support import Support, support_cost, support_row_bytes
+from distkern.passes import Message, Rounds
 from distkern.solvers._sdca.resident import either
 from distkern.solvers._sdca.support import (
     PIECE_ROWS,
@@ -101,9 +101,8 @@ class KernelSDCA(SDCA):
         )
 
     def _rounds(self, problem: Problem, footprint: Footprint, operand: Any) -> Rounds:
-        outputs, size, itemsize = self.risk.n_outputs, footprint.size, problem.dtype.itemsize
+        outputs, size = self.risk.n_outputs, footprint.size
         n_rounds = self._passes(problem) * len(groups_of(problem.block_rows))
-        row_bytes = problem.row_numbers * itemsize + 8 * outputs + 16
         return Rounds(
             "dual steps",
             open_machine,
@@ -113,19 +112,8 @@ class KernelSDCA(SDCA):
             state_bytes_per_row=0.0,
             # in each round one group has its turn, and few rows have several passes
             operations=footprint.operations / n_rounds,
-            answer_bytes=size * row_bytes,
-            cost=Cost(
-                # shares, those of others and its own as they are compared with, a tile, a piece's own kernels
-                workspace_bytes=5 * size * row_bytes
-                + footprint.operand_bytes
-                + footprint.tile_bytes
-                + PIECE_ROWS * (PIECE_ROWS + 4 * problem.row_numbers) * 2 * itemsize
-                + 16 * problem.most_rows,
-                # the support before, now, and on its way
-                driver_bytes=5 * size * row_bytes,
-                process_bytes=footprint.process_bytes,
-                compiled=True,
-            ),
+            answer_bytes=size * support_row_bytes(problem, outputs),
+            cost=replace(support_cost(problem, footprint, outputs, PIECE_ROWS), compiled=True),
         )
 
 

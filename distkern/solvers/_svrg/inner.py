@@ -13,7 +13,7 @@ from distkern.bases.base import AbstractBasis, add_transposed, product
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import Block, Floats
 from distkern.features import Footprint
-from distkern.passes import Cost, Stream, Visit
+from distkern.passes import Stream, Visit
 from distkern.solvers.base import Problem
 from distkern.solvers.gram import Solve
 from distkern.solvers.measuring import Model
@@ -81,13 +81,11 @@ def inner_pass(
     """The rows of a stage, with their features, which take up so many ``numbers`` a row."""
     size, outputs, itemsize = footprint.size, problem.n_outputs, problem.dtype.itemsize
     rows = piece_rows(problem, numbers)
-    cost = Cost(
-        workspace_bytes=footprint.tile_bytes + 2 * size * outputs * (8 + itemsize) + footprint.operand_bytes,
-        driver_bytes=(size * size * 8 if preconditioned else 0) + footprint.operand_bytes,
-        result_bytes=numbers * itemsize + 2 * outputs * itemsize + 8,
-        operations=footprint.operations - footprint.factor_operations + 4.0 * numbers * outputs,
-        process_bytes=footprint.process_bytes,
-        compiled=footprint.is_compiled,
+    operations = footprint.operations - footprint.factor_operations + 4.0 * numbers * outputs
+    cost = footprint.cost(operations).holding(
+        task={"coefficients and gradient": (2, size, outputs, 8 + itemsize)},
+        result={"features, predictions and signs": (numbers + 2 * outputs, itemsize), "weight": (8,)},
+        driver={"metric": (size, size, 8 * preconditioned), "the basis": (footprint.operand_bytes,)},
     )
     return Stream("inner loop", visits, prepare_piece, model, piece_rows=rows, cost=cost)
 
