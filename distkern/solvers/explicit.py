@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -15,14 +16,35 @@ from distkern.common.choices import Choices
 from distkern.common.sparse import Rows
 from distkern.common.types import Block
 from distkern.features import AbstractFeatures, Footprint
-from distkern.passes import Cost, Reduce
+from distkern.passes import Cost, Outline, Reduce
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU
-from distkern.solvers.measuring import MeasuredState, Model, Sums, held_out, measure_gradient, sums_and_slopes
+from distkern.solvers.measuring import (
+    Figures,
+    MeasuredState,
+    Model,
+    Sums,
+    held_out,
+    measure,
+    measure_gradient,
+    measured,
+    sums_and_slopes,
+)
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import Sample, SampledModel, measure_sampled_gradient
 from distkern.solvers.searchable import AbstractSearchable, State
-from distkern.solvers.targets import scaled_risk
+from distkern.solvers.targets import scaled_risk, target_outline, target_scale
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What is chosen before the first stage, as in :class:`ExplicitState`."""
+
+    landmarks: Rows
+    gamma: float
+    center: NDArray[np.float64]
+    target_scale: float
+    variances: NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +119,23 @@ class AbstractExplicit(AbstractSearchable[State]):
         """What evaluating so many features takes."""
         return replace(self.choice(problem).footprint(problem), size=size)
 
+    def begun(self, problem: Problem) -> Steps[tuple[Begun, Risk]]:
+        """What a run begins with, and the risk of the scaled targets."""
+        landmarks, gamma = yield from self.features.begin(problem)
+        targets = yield from target_scale(problem, self.risk)
+        begun = Begun(landmarks, gamma, targets.center, targets.scale, targets.variances)
+        return begun, scaled_risk(self.risk, targets.center, targets.scale)
+
+    def outline(self, problem: Problem) -> list[Outline]:
+        footprint = self.footprint(problem, self.expected_size(problem))
+        splits = ("train", "test") if problem.has_test else ("train",)
+        own = [each for each in self.passes(problem, footprint) if each.step.split in splits]
+        return [*self.features.outline(problem), *target_outline(problem), *own]
+
+    @abstractmethod
+    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
+        """The passes of a run after those of :meth:`begun`, with those over test rows."""
+
 
 def gradient_pass(
     problem: Problem, model: Model | None, footprint: Footprint, name: str = "gradient"
@@ -123,8 +162,18 @@ def sampled_gradient_pass(
     )
 
 
-def zero_pass(problem: Problem, risk: Risk | None, split: str = "train") -> Reduce[Sums]:
-    """The losses and errors of the model 0, of which no features are made."""
+def zero_figures(problem: Problem, risk: Risk) -> Steps[Figures]:
+    """What the model 0 achieves, of which no features are made."""
+    train, test = (_zero_pass(problem, risk, split) for split in ("train", "test"))
+    return (yield from measured(problem, train, test, 0.0))
+
+
+def zero_outlines(problem: Problem) -> list[Outline]:
+    """The passes of :func:`zero_figures`."""
+    return [Outline(_zero_pass(problem, None, split)) for split in ("train", "test")]
+
+
+def _zero_pass(problem: Problem, risk: Risk | None, split: str) -> Reduce[Sums]:
     cost = Cost().holding(task={"targets and losses": (problem.most_rows, problem.n_outputs + 1, 64)})
     return Reduce("start", _measure_zero, Sums.add, risk, split=split, cost=cost)
 
@@ -132,6 +181,17 @@ def zero_pass(problem: Problem, risk: Risk | None, split: str = "train") -> Redu
 def _measure_zero(block: Block, risk: Risk) -> Sums:
     predictions = np.zeros((block.n_rows, risk.n_outputs), dtype=block.features.dtype)
     return sums_and_slopes(risk, block, predictions, slopes=False)[0]
+
+
+def figures_at(problem: Problem, model: Model, footprint: Footprint, regulariser: float) -> Steps[Figures]:
+    """What a model achieves, by passes without a gradient."""
+    train, test = (step(problem, model, footprint) for step in (measuring_pass, held_out_pass))
+    return (yield from measured(problem, train, test, regulariser))
+
+
+def measuring_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+    """The losses and errors of all rows."""
+    return Reduce("measure", measure, Sums.add, model, cost=pass_cost(problem, footprint, 1))
 
 
 def held_out_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:

@@ -31,11 +31,17 @@ from distkern.solvers._rbcd.blocks import (
 )
 from distkern.solvers._rbcd.resident import Ask, Operand, open_predictions, total_gradient, total_sums
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.explicit import AbstractExplicit, ExplicitState, held_out_pass, zero_pass
+from distkern.solvers.explicit import (
+    AbstractExplicit,
+    ExplicitState,
+    held_out_pass,
+    zero_figures,
+    zero_outlines,
+)
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_NU, a_loss, feature_parameters
-from distkern.solvers.measuring import Model, figures_of, measured
-from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
+from distkern.solvers.measuring import Model, figures_of
+from distkern.solvers.targets import figures_of_targets, scaled_risk
 
 #: first index of the stream that orders blocks
 _ORDER = 4
@@ -124,21 +130,13 @@ class RBCD(AbstractExplicit[RBCDState]):
         return super().mend(trouble)
 
     def init(self, problem: Problem) -> Steps[RBCDState]:
-        landmarks, gamma = yield from self.features.begin(problem)
-        targets = yield from target_scale(problem, self.risk)
-        risk = scaled_risk(self.risk, targets.center, targets.scale)
-        figures = yield from measured(
-            problem, zero_pass(problem, risk), zero_pass(problem, risk, "test"), 0.0
-        )
+        begun, risk = yield from self.begun(problem)
+        figures = yield from zero_figures(problem, risk)
         state = RBCDState(
-            landmarks=landmarks,
-            gamma=gamma,
-            coefficients=np.zeros((self.basis(problem, landmarks, gamma).size, risk.n_outputs)),
+            coefficients=np.zeros((self.basis(problem, begun.landmarks, begun.gamma).size, risk.n_outputs)),
             decrease=math.inf,
-            center=targets.center,
-            target_scale=targets.scale,
-            variances=targets.variances,
             absolute_errors=figures.absolute_errors,
+            **vars(begun),
         )
         return state.with_figures(figures)
 
@@ -187,19 +185,13 @@ class RBCD(AbstractExplicit[RBCDState]):
         size = len(state.coefficients)
         return state.measures(size, extra, accesses=accesses, converged=self._converged(state))
 
-    def outline(self, problem: Problem) -> list[Outline]:
-        footprint = self.footprint(problem, self.expected_size(problem))
-        passes = [
-            *self.features.outline(problem),
-            *target_outline(problem),
-            Outline(zero_pass(problem, None), 1),
-            Outline(gram_pass(problem, footprint, self.block_size, None), 1),
+    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
+        return [
+            *zero_outlines(problem),
+            Outline(gram_pass(problem, footprint, self.block_size, None)),
             Outline(self._rounds(problem, footprint, None), self.stages),
+            Outline(held_out_pass(problem, None, footprint), self.stages),
         ]
-        if problem.has_test:
-            passes.append(Outline(zero_pass(problem, None, "test"), 1))
-            passes.append(Outline(held_out_pass(problem, None, footprint), self.stages))
-        return passes
 
     def _order(self, n_blocks: int, seed: int, stage: int) -> NDArray[np.int64]:
         """The blocks of a stage."""

@@ -20,13 +20,21 @@ from distkern.common.sparse import Rows
 from distkern.common.types import groups_of
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, AbstractCoordinateLoss, coordinate_loss_names
-from distkern.passes import EXPONENTIAL, Derived, Message, Reduce, Rounds
+from distkern.passes import EXPONENTIAL, Derived, Message, Rounds
 from distkern.solvers._sdca.resident import Operand, Turn, Turned, either, open_duals
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.explicit import AbstractExplicit, ExplicitState, held_out_pass, pass_cost, zero_pass
+from distkern.solvers.explicit import (
+    AbstractExplicit,
+    ExplicitState,
+    figures_at,
+    held_out_pass,
+    measuring_pass,
+    zero_figures,
+    zero_outlines,
+)
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
-from distkern.solvers.measuring import Figures, Model, Sums, measure, measured
-from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
+from distkern.solvers.measuring import Figures, Model
+from distkern.solvers.targets import figures_of_targets, scaled_risk
 
 #: first index of the stream that orders groups
 _ORDER = 5
@@ -143,25 +151,17 @@ class SDCA(AbstractExplicit[SDCAState]):
         return super().mend(trouble)
 
     def init(self, problem: Problem) -> Steps[SDCAState]:
-        landmarks, gamma = yield from self.features.begin(problem)
-        targets = yield from target_scale(problem, self.risk)
-        risk = scaled_risk(self.risk, targets.center, targets.scale)
-        figures = yield from measured(
-            problem, zero_pass(problem, risk), zero_pass(problem, risk, "test"), 0.0
-        )
-        zero = np.zeros((self.first_size(problem, landmarks, gamma), risk.n_outputs))
+        begun, risk = yield from self.begun(problem)
+        figures = yield from zero_figures(problem, risk)
+        zero = np.zeros((self.first_size(problem, begun.landmarks, begun.gamma), risk.n_outputs))
         state = SDCAState(
-            landmarks=landmarks,
-            gamma=gamma,
             coefficients=zero,
             nearby=zero,
             dual_sum=zero,
             support=np.zeros((0, 2), np.int64),
             dual=0.0,
-            center=targets.center,
-            target_scale=targets.scale,
-            variances=targets.variances,
             absolute_errors=figures.absolute_errors,
+            **vars(begun),
         )
         return state.with_figures(figures)
 
@@ -186,9 +186,7 @@ class SDCA(AbstractExplicit[SDCAState]):
                 w, costs, squares = turned.w, costs + turned.costs, squares + turned.squares
         w = np.ascontiguousarray(w.T)
         model, norm = Model(basis, w, risk), 0.5 * self.nu * float(np.square(w).sum())
-        figures = yield from measured(
-            problem, measuring_pass(problem, model, footprint), held_out_pass(problem, model, footprint), norm
-        )
+        figures = yield from figures_at(problem, model, footprint, norm)
         dual_sum, q = strength * w - kappa * u, math.sqrt(self.nu / strength)
         beyond = (1.0 - q) / (1.0 + q) if figures.objective <= state.objective else 0.0
         return self.following(
@@ -247,19 +245,13 @@ class SDCA(AbstractExplicit[SDCAState]):
             size, extra, accesses=accesses, converged=self._converged(state), shortfall=shortfall
         )
 
-    def outline(self, problem: Problem) -> list[Outline]:
-        footprint = self.footprint(problem, self.expected_size(problem))
-        passes = [
-            *self.features.outline(problem),
-            *target_outline(problem),
-            Outline(zero_pass(problem, None), 1),
+    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
+        return [
+            *zero_outlines(problem),
             Outline(self._rounds(problem, footprint, None), self.stages),
             Outline(measuring_pass(problem, None, footprint), self.stages),
+            Outline(held_out_pass(problem, None, footprint), self.stages),
         ]
-        if problem.has_test:
-            passes.append(Outline(zero_pass(problem, None, "test"), 1))
-            passes.append(Outline(held_out_pass(problem, None, footprint), self.stages))
-        return passes
 
     def _numbers(self, problem: Problem, footprint: Footprint) -> int:
         """How many numbers a row's features take up."""
@@ -295,8 +287,3 @@ class SDCA(AbstractExplicit[SDCAState]):
                 driver={"w, u and v before, now, and on their way": (11, size, outputs, 8)},
             ),
         )
-
-
-def measuring_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-    """The losses and errors of all rows."""
-    return Reduce("measure", measure, Sums.add, model, cost=pass_cost(problem, footprint, 1))

@@ -16,6 +16,7 @@ from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
 from distkern.common.sparse import Rows
+from distkern.features import Footprint
 from distkern.losses import SUPERVISED, loss_names
 from distkern.passes import Derived
 from distkern.solvers._svrg.inner import InnerLoop, Piece, batch_ends, inner_pass
@@ -25,7 +26,7 @@ from distkern.solvers.explicit import AbstractExplicit, held_out_pass
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
 from distkern.solvers.measuring import MeasuredState, Model, measured
-from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
+from distkern.solvers.targets import figures_of_targets, scaled_risk
 
 #: features up to which steps are preconditioned unless the user says otherwise, and may be at all
 MOST_PRECONDITIONED = 8192
@@ -192,21 +193,16 @@ class SVRG(AbstractExplicit[SVRGState]):
 
     def init(self, problem: Problem) -> Steps[SVRGState]:
         self.preconditioned(self.expected_size(problem))
-        landmarks, gamma = yield from self.features.begin(problem)
-        basis = self.basis(problem, landmarks, gamma)
-        targets = yield from target_scale(problem, self.risk)
+        begun, _ = yield from self.begun(problem)
+        basis = self.basis(problem, begun.landmarks, begun.gamma)
         zero = np.zeros((basis.size, self.risk.n_outputs))
         state = SVRGState(
-            landmarks=landmarks,
-            gamma=gamma,
             coefficients=zero,
             gradient=zero,
             largest=np.zeros(1),
             change=math.inf,
-            center=targets.center,
-            target_scale=targets.scale,
-            variances=targets.variances,
             absolute_errors=np.full(2, math.nan),
+            **vars(begun),
         )
         return (yield from self._measured(problem, basis, state))
 
@@ -223,7 +219,6 @@ class SVRG(AbstractExplicit[SVRGState]):
             visits,
             numbers=self.choice(problem).prepared_numbers(problem, basis.size),
             preconditioned=solve is not None,
-            batch_size=batch,
         )
         eta = self.eta(basis.size, batch, largest)
         ends = batch_ends(sum(visit.n_draws for visit in visits), batch)
@@ -250,9 +245,8 @@ class SVRG(AbstractExplicit[SVRGState]):
         extra = {"change": state.change, **figures_of_targets(state)}
         return state.measures(len(state.coefficients), extra, converged=self._converged(state))
 
-    def outline(self, problem: Problem) -> list[Outline]:
-        size = self.expected_size(problem)
-        footprint, preconditioned = self.footprint(problem, size), self.preconditioned(size)
+    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
+        size, preconditioned = footprint.size, self.preconditioned(footprint.size)
         inner = inner_pass(
             problem,
             None,
@@ -260,19 +254,15 @@ class SVRG(AbstractExplicit[SVRGState]):
             problem.visits(self.rows_of_stage(problem), 0, self.order),
             numbers=self.choice(problem).prepared_numbers(problem, size),
             preconditioned=preconditioned,
-            batch_size=self.rows_of_batch(problem, size),
         )
         passes = [
-            *self.features.outline(problem),
-            *target_outline(problem),
-            Outline(snapshot_pass(problem, None, footprint, first=True), 1),
+            Outline(snapshot_pass(problem, None, footprint, first=True)),
             Outline(inner, self.stages),
             Outline(snapshot_pass(problem, None, footprint), self.stages),
+            Outline(held_out_pass(problem, None, footprint), self.stages + 1),
         ]
         if preconditioned:
             passes.append(sampled_grams(problem, size).outline(problem, footprint))
-        if problem.has_test:
-            passes.append(Outline(held_out_pass(problem, None, footprint), self.stages + 1))
         return passes
 
     def _metric(self, problem: Problem, state: SVRGState) -> Steps[tuple[AbstractBasis, Solve | None]]:

@@ -23,9 +23,9 @@ from distkern.solvers._sdca.support import (
     open_machine,
 )
 from distkern.solvers.base import Problem, Steps
-from distkern.solvers.explicit import held_out_pass
-from distkern.solvers.measuring import Model, measured
-from distkern.solvers.sdca import SDCA, SDCAState, measuring_pass
+from distkern.solvers.explicit import figures_at
+from distkern.solvers.measuring import Model
+from distkern.solvers.sdca import SDCA, SDCAState
 from distkern.solvers.targets import scaled_risk
 
 #: first index of the stream that orders groups
@@ -86,9 +86,7 @@ class KernelSDCA(SDCA):
         norm = 0.5 * self.nu * float(basis.squared_norms(coefficients, exact=False).sum())
         model = Model(basis, coefficients, risk)
         footprint = self.footprint(problem, basis.size)
-        figures = yield from measured(
-            problem, measuring_pass(problem, model, footprint), held_out_pass(problem, model, footprint), norm
-        )
+        figures = yield from figures_at(problem, model, footprint, norm)
         return self.following(
             problem,
             state,

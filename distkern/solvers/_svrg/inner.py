@@ -76,7 +76,6 @@ def inner_pass(
     *,
     numbers: int,
     preconditioned: bool,
-    batch_size: int,
 ) -> Stream[Piece]:
     """The rows of a stage, with their features, which take up so many ``numbers`` a row."""
     size, outputs, itemsize = footprint.size, problem.n_outputs, problem.dtype.itemsize
