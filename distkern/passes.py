@@ -233,9 +233,7 @@ class Rounds:
     n_rounds : messages that are expected until the next pass, for those who watch
     state_bytes_per_row : resident memory of the state
     kept_bytes : rows that a process keeps as they were read, at most
-    operations : of a round for each row, counted as in :class:`Cost`
-    answer_bytes : of a process's answer
-    cost : workspace and process bytes; the other fields are not used
+    cost : of a process; its result is an answer, its operations are those of a round for each row
     """
 
     name: str
@@ -246,13 +244,11 @@ class Rounds:
     n_rounds: int = 1
     state_bytes_per_row: float = 16.0
     kept_bytes: int = 0
-    operations: float = 100.0
-    answer_bytes: int = 1024
     cost: Cost = Cost()
 
     def work(self, block_rows: Sequence[int]) -> float:
         """Operations of all rounds, on blocks of so many rows."""
-        return self.n_rounds * self.operations * sum(block_rows)
+        return self.n_rounds * self.cost.operations * sum(block_rows)
 
 
 class AbstractFollower(ABC):
@@ -288,10 +284,8 @@ class Batches:
     order : which rows make the batches
     operand : sent once to every process
     n_batches : messages that are expected until the next pass
-    operations : of all rows of a batch, counted as in :class:`Cost`
-    answer_bytes : of a process's answer
     batch_bytes : of the rows of a batch and what is kept of them until the next one
-    cost : workspace and process bytes, without the rows; the other fields are not used
+    cost : of a process, without the rows; its result is an answer, its operations are those of a batch
     """
 
     name: str
@@ -301,14 +295,12 @@ class Batches:
     operand: Any = None
     split: str = "train"
     n_batches: int = 1
-    operations: float = 0.0
-    answer_bytes: int = 1024
     batch_bytes: int = 0
     cost: Cost = Cost()
 
     def work(self, block_rows: Sequence[int]) -> float:
         """Operations of all batches."""
-        return self.n_batches * self.operations
+        return self.n_batches * self.cost.operations
 
 
 @dataclass(frozen=True)

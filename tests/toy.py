@@ -202,9 +202,11 @@ def join(first, second):
     return np.concatenate([first, second])
 
 
-def toy_rounds(n_rounds=5, operations=5e10, **changes):
+def toy_rounds(n_rounds=5, operations=5e10, cost=Cost(), **changes):
     """Rounds that the planner shares out to workers, for they are said to take long."""
-    return Rounds("toy rounds", open_toy, join, 0.7, n_rounds=n_rounds, operations=operations, **changes)
+    return Rounds(
+        "toy rounds", open_toy, join, 0.7, n_rounds=n_rounds, cost=Cost(operations=operations), **changes
+    )
 
 
 @dataclass(frozen=True)
@@ -287,7 +289,7 @@ class BatchesSolver(RoundsSolver):
         order = BatchOrder(problem.block_rows, 2048, problem.seed)
         shift, sums, cursor = state.shift, state.sums, order.first()
         # said to take long, so that workers share them
-        yield Batches("toy batches", ToyFollower, add, order, 0.3, n_batches=5, operations=5e13)
+        yield Batches("toy batches", ToyFollower, add, order, 0.3, n_batches=5, cost=Cost(operations=5e13))
         for _ in range(5):
             draws, cursor = order.next(cursor)
             parts = yield Message(shift, draws)

@@ -16,11 +16,12 @@ def plan_rounds(step: Rounds, extent: Extent, machine: Machine) -> RoundsPlan:
     limit, or 1 GiB without one. Executors without a cluster keep it in their own process whatever it takes,
     "processes" as well; "threads" shares it out to threads when the part of each is worth waking it up for.
 
+    >>> from distkern.passes import Cost
     >>> extent = Extent(block_rows=(1000,) * 16, row_bytes=400)
-    >>> step = Rounds("rounds", dict, max, operations=100)
+    >>> step = Rounds("rounds", dict, max, cost=Cost(operations=100))
     >>> plan_rounds(step, extent, Machine("distributed", 2)).mode
     'rounds in the driver'
-    >>> slow = Rounds("rounds", dict, max, operations=50_000)
+    >>> slow = Rounds("rounds", dict, max, cost=Cost(operations=50_000))
     >>> plan = plan_rounds(slow, extent, Machine("distributed", 2))
     >>> plan.mode, plan.parties
     ('rounds on 2 workers', ((0, 1, 2, 3), (4, 5, 6, 7)))
@@ -28,7 +29,7 @@ def plan_rounds(step: Rounds, extent: Extent, machine: Machine) -> RoundsPlan:
     groups = groups_of(extent.block_rows)
     rows = [sum(extent.block_rows[block] for block in group) for group in groups]
     n_rows = sum(rows)
-    operations = n_rows * step.operations
+    operations = n_rows * step.cost.operations
     state_bytes = int(n_rows * step.state_bytes_per_row)
     on_workers = machine.kind == "distributed" and not extent.in_memory
     if on_workers and extent.readable_by_driver and machine.same_host:
@@ -45,11 +46,11 @@ def plan_rounds(step: Rounds, extent: Extent, machine: Machine) -> RoundsPlan:
     # a second copy of a group's arrays, while they are saved or restored, and a block that is read from
     copied = int(max(rows) * step.state_bytes_per_row) + extent.largest_block_bytes
     raw = min(step.kept_bytes, largest * extent.row_bytes)
-    answers = 2 * len(parties) * step.answer_bytes
+    answers = 2 * len(parties) * step.cost.result_bytes
     driver, worker = extent.kept_bytes(machine) + copied + answers, 0
     if on_workers:
         held = int(largest * step.state_bytes_per_row) + step.cost.workspace_bytes + raw
-        worker = loaded_bytes(step.cost) + held + copied + 2 * step.answer_bytes
+        worker = loaded_bytes(step.cost) + held + copied + 2 * step.cost.result_bytes
         mode = f"rounds on {len(parties)} worker{'s' if len(parties) > 1 else ''}"
     else:
         held = len(parties) * (step.cost.workspace_bytes + raw) + state_bytes
@@ -70,7 +71,7 @@ def plan_rounds(step: Rounds, extent: Extent, machine: Machine) -> RoundsPlan:
         parties=parties,
         on_workers=on_workers,
         held_bytes=held,
-        at_once=largest * step.operations < AT_ONCE,
+        at_once=largest * step.cost.operations < AT_ONCE,
     )
 
 

@@ -53,20 +53,20 @@ class Support(AbstractKernelFeatures):
         return footprint_of_landmarks(layout, self.kernel, self.expected_size(layout))
 
 
-def support_row_bytes(layout: Layout, n_outputs: int) -> int:
-    """Bytes of a support row with its coefficients and its place."""
-    return layout.row_bytes + 8 * n_outputs + 16
-
-
-def support_cost(layout: Layout, footprint: Footprint, n_outputs: int, piece_rows: int) -> Cost:
-    """Cost of steps on ``piece_rows`` rows at a time, where every process keeps the support rows."""
-    size, row_bytes = footprint.size, support_row_bytes(layout, n_outputs)
+def support_cost(
+    layout: Layout, footprint: Footprint, n_outputs: int, piece_rows: int, n_rounds: int
+) -> Cost:
+    """Cost of steps on ``piece_rows`` rows at a time, where every process keeps the support rows, and in
+    each of ``n_rounds`` one group of the rows has its turn."""
+    # a row with its coefficients and its place
+    support = footprint.size, layout.row_bytes + 8 * n_outputs + 16
     numbers = piece_rows + 4 * layout.row_numbers
-    return footprint.cost().holding(
+    return footprint.cost(footprint.operations / n_rounds).holding(
         task={
-            "support rows, and those of others": (5, size, row_bytes),
+            "support rows, and those of others": (5, *support),
             "a piece, and its own kernel": (piece_rows, numbers, 2 * layout.dtype.itemsize),
             "order of a block's rows": (layout.most_rows, 16),
         },
-        driver={"support rows before, now, and on their way": (5, size, row_bytes)},
+        result={"support rows": support},
+        driver={"support rows before, now, and on their way": (5, *support)},
     )

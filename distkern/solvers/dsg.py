@@ -336,6 +336,8 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         size, batch = self.block_size * self.most_blocks, min(self.batch_size, problem.n_rows)
         order, basis = self.batches(problem), self.basis(problem, 1.0)
         n_candidates = 1 + self.n_candidates * (self.variant == "gdsg")
+        part = answer_bytes(basis, outputs, n_candidates, self.precondition)
+        operations = batch * size * (problem.row_numbers + EXPONENTIAL)
         return Batches(
             "steps",
             Follower,
@@ -344,13 +346,12 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
             order,
             operand,
             n_batches=-(-self.n_steps(problem) // self.stages),
-            operations=batch * size * (problem.row_numbers + EXPONENTIAL),
-            answer_bytes=len(order.strips) * answer_bytes(basis, outputs, n_candidates, self.precondition),
             batch_bytes=batch * (problem.row_numbers * itemsize + 24 * outputs),
-            cost=Cost(process_bytes=basis.process_bytes).holding(
+            cost=Cost(process_bytes=basis.process_bytes, operations=operations).holding(
                 task={
                     "coefficients": (size, outputs, itemsize),
                     "a tile and its sums": (sums_bytes(basis, problem.row_numbers, self.precondition),),
-                }
+                },
+                result={"sums of parts": (len(order.strips), part)},
             ),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from distkern.common.sparse import Rows
 from distkern.common.types import Block
 from distkern.features import AbstractFeatures, Footprint
 from distkern.passes import Cost, Outline, Reduce
-from distkern.solvers.base import Problem, Steps
+from distkern.solvers.base import Measures, Problem, Steps
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU
 from distkern.solvers.measuring import (
     Figures,
@@ -33,7 +33,7 @@ from distkern.solvers.measuring import (
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import Sample, SampledModel, measure_sampled_gradient
 from distkern.solvers.searchable import AbstractSearchable, State
-from distkern.solvers.targets import scaled_risk, target_outline, target_scale
+from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,22 @@ class ExplicitState(MeasuredState):
     target_scale: float
     variances: NDArray[np.float64]
     absolute_errors: NDArray[np.float64]
+
+    def following(self, problem: Problem, figures: Figures, n_rows: int, **changes: Any) -> Self:
+        """The state after a stage whose steps have looked at so many rows."""
+        return self.with_figures(
+            figures,
+            stage=self.stage + 1,
+            accesses=self.accesses + n_rows * problem.n_features,
+            accesses_nonzero=self.accesses_nonzero + n_rows * problem.row_accesses,
+            absolute_errors=figures.absolute_errors,
+            **changes,
+        )
+
+    def told(self, extra: dict[str, float] | None = None, **more: Any) -> Measures:
+        """What the state achieves, with figures of the solver's own and what its steps have looked at."""
+        accesses, own = (self.accesses, self.accesses_nonzero), (extra or {}) | figures_of_targets(self)
+        return self.measures(len(self.coefficients), own, accesses=accesses, **more)
 
 
 @dataclass(frozen=True)

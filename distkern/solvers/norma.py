@@ -34,7 +34,7 @@ from distkern.solvers.explicit import (
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU_OF_STEPS, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model
 from distkern.solvers.risk import Risk
-from distkern.solvers.targets import figures_of_targets, scaled_risk
+from distkern.solvers.targets import scaled_risk
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class NORMA(AbstractExplicit[NORMAState]):
             model = Model(basis, w, risk)
             norm = 0.5 * self.nu * float(np.einsum("ij,ij->", w, w))
             figures = yield from self.measured(problem, model, norm)
-        return self.following(problem, state, figures, coefficients=w, step=step)
+        return state.following(problem, figures, problem.n_rows, coefficients=w, step=step)
 
     def _step(
         self, risk: Risk, piece: Piece, rows: slice, size: float, w: NDArray[np.float64], dtype: Any
@@ -200,23 +200,11 @@ class NORMA(AbstractExplicit[NORMAState]):
         footprint = self.footprint(problem, model.basis.size)
         return (yield from figures_at(problem, model, footprint, norm))
 
-    def following(self, problem: Problem, state: NORMAState, figures: Figures, **changes: Any) -> NORMAState:
-        """The state after the next stage."""
-        return state.with_figures(
-            figures,
-            stage=state.stage + 1,
-            accesses=state.accesses + problem.n_rows * problem.n_features,
-            accesses_nonzero=state.accesses_nonzero + problem.n_rows * problem.row_accesses,
-            absolute_errors=figures.absolute_errors,
-            **changes,
-        )
-
     def finished(self, state: NORMAState) -> bool:
         return state.stage >= self.stages
 
     def measures(self, state: NORMAState) -> Measures:
-        accesses = (state.accesses, state.accesses_nonzero)
-        return state.measures(len(state.coefficients), figures_of_targets(state), accesses=accesses)
+        return state.told()
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
         return [

@@ -41,7 +41,7 @@ from distkern.solvers.explicit import (
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_NU, a_loss, feature_parameters
 from distkern.solvers.measuring import Model, figures_of
-from distkern.solvers.targets import figures_of_targets, scaled_risk
+from distkern.solvers.targets import scaled_risk
 
 #: first index of the stream that orders blocks
 _ORDER = 4
@@ -162,16 +162,8 @@ class RBCD(AbstractExplicit[RBCDState]):
             held_out_pass(problem, Model(basis, w, risk), footprint),
             0.5 * self.nu * float(np.einsum("ij,ij->", w, w)),
         )
-        rows = (len(runs) + 1) * problem.n_rows
-        return state.with_figures(
-            figures,
-            coefficients=w,
-            stage=state.stage + 1,
-            decrease=state.objective - figures.objective,
-            accesses=state.accesses + rows * problem.n_features,
-            accesses_nonzero=state.accesses_nonzero + rows * problem.row_accesses,
-            absolute_errors=figures.absolute_errors,
-        )
+        rows, decrease = (len(runs) + 1) * problem.n_rows, state.objective - figures.objective
+        return state.following(problem, figures, rows, coefficients=w, decrease=decrease)
 
     def finished(self, state: RBCDState) -> bool:
         return state.stage >= self.stages or self._converged(state)
@@ -180,10 +172,7 @@ class RBCD(AbstractExplicit[RBCDState]):
         return state.decrease <= self.tol * abs(state.objective)
 
     def measures(self, state: RBCDState) -> Measures:
-        extra = {"decrease": state.decrease, **figures_of_targets(state)}
-        accesses = (state.accesses, state.accesses_nonzero)
-        size = len(state.coefficients)
-        return state.measures(size, extra, accesses=accesses, converged=self._converged(state))
+        return state.told({"decrease": state.decrease}, converged=self._converged(state))
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
         return [
@@ -215,6 +204,7 @@ class RBCD(AbstractExplicit[RBCDState]):
         n_blocks, groups = -(-size // width), len(groups_of(problem.block_rows))
         # of two blocks; kernels at landmarks are all made for any block of Nystroem features
         share = 1.0 if footprint.block_size >= size else width / size
+        operations = 2 * (share * footprint.operations + EXPONENTIAL * width)
         return Rounds(
             "block steps",
             open_predictions,
@@ -223,13 +213,12 @@ class RBCD(AbstractExplicit[RBCDState]):
             operand,
             n_rounds=n_blocks + 1,
             state_bytes_per_row=8.0 * outputs,
-            operations=2 * (share * footprint.operations + EXPONENTIAL * width),
-            answer_bytes=8 * groups * (width * outputs + 8),
-            cost=tiles_cost(problem, footprint, width).holding(
+            cost=tiles_cost(problem, footprint, width, operations).holding(
                 task={
                     "predictions and slopes": (problem.most_rows, outputs, 48),
                     "coefficients and gradient": (2, width, outputs, 8),
                 },
+                result={"gradients of groups": (groups, width * outputs + 8, 8)},
                 driver={
                     "coefficients before, now, and their figures": (3, size, outputs, 8),
                     "factors": (size, width, 8),

@@ -36,7 +36,7 @@ from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss
 from distkern.solvers.measuring import Model, Sums, measured
 from distkern.solvers.risk import Risk
 from distkern.solvers.svrg import LEAST_BATCH, is_preconditioned
-from distkern.solvers.targets import figures_of_targets, scaled_risk
+from distkern.solvers.targets import scaled_risk
 
 #: first index of the stream that draws blocks
 _ORDER = 7
@@ -189,24 +189,13 @@ class SBMD(AbstractExplicit[SBMDState]):
             model = Model(basis, w.copy(), risk)
             norm = 0.5 * self.nu * float(np.einsum("ij,ij->", w, w))
             figures = yield from figures_at(problem, model, footprint, norm)
-        return SBMDState(
-            **vars(state)
-            | vars(now)
-            | {
-                "coefficients": model.coefficients,
-                "stage": state.stage + 1,
-                "accesses": state.accesses + n_rows * problem.n_features,
-                "accesses_nonzero": state.accesses_nonzero + n_rows * problem.row_accesses,
-                "absolute_errors": figures.absolute_errors,
-            }
-        ).with_figures(figures)
+        return state.following(problem, figures, n_rows, **vars(now) | {"coefficients": model.coefficients})
 
     def finished(self, state: SBMDState) -> bool:
         return state.stage >= self.stages
 
     def measures(self, state: SBMDState) -> Measures:
-        accesses = (state.accesses, state.accesses_nonzero)
-        return state.measures(len(state.coefficients), figures_of_targets(state), accesses=accesses)
+        return state.told()
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
         passes = [

@@ -34,7 +34,7 @@ from distkern.solvers.explicit import (
 )
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model
-from distkern.solvers.targets import figures_of_targets, scaled_risk
+from distkern.solvers.targets import scaled_risk
 
 #: first index of the stream that orders groups
 _ORDER = 5
@@ -213,17 +213,9 @@ class SDCA(AbstractExplicit[SDCAState]):
         self, problem: Problem, state: SDCAState, figures: Figures, dual: float, passes: int, **changes: Any
     ) -> SDCAState:
         """The state after the next stage of so many passes, which has found D(a)."""
-        rows = passes * problem.n_rows
-        return state.with_figures(
-            figures,
-            stage=state.stage + 1,
-            accesses=state.accesses + rows * problem.n_features,
-            accesses_nonzero=state.accesses_nonzero + rows * problem.row_accesses,
-            # of the model 0 it is 0
-            dual=max(dual, state.dual),
-            absolute_errors=figures.absolute_errors,
-            **changes,
-        )
+        # of the model 0 it is 0
+        dual = max(dual, state.dual)
+        return state.following(problem, figures, passes * problem.n_rows, dual=dual, **changes)
 
     def finished(self, state: SDCAState) -> bool:
         return state.stage >= self.stages or (state.stage > 0 and self._converged(state))
@@ -232,18 +224,14 @@ class SDCA(AbstractExplicit[SDCAState]):
         return state.gap < self.tol * abs(state.objective)
 
     def measures(self, state: SDCAState) -> Measures:
-        extra = {"gap": state.gap, **figures_of_targets(state)}
-        accesses = (state.accesses, state.accesses_nonzero)
-        size, shortfall = len(state.coefficients), ""
+        shortfall = ""
         if state.stage and state.gap > self.tol * abs(state.objective):
             share = 100 * state.gap / abs(state.objective)
             shortfall = (
                 f"the duality gap, which bounds what the objective is above its minimum, is {share:.2g} % of "
                 f"it, with tol={self.tol:g}: {self.mend(Trouble.UNFINISHED)}"
             )
-        return state.measures(
-            size, extra, accesses=accesses, converged=self._converged(state), shortfall=shortfall
-        )
+        return state.told({"gap": state.gap}, converged=self._converged(state), shortfall=shortfall)
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
         return [
@@ -266,7 +254,9 @@ class SDCA(AbstractExplicit[SDCAState]):
         passes = self._passes(problem)
         n_rounds = passes * len(groups_of(problem.block_rows))
         numbers = self._numbers(problem, footprint)
+        # in each round one group has its turn; more passes than two are of few rows
         operations = footprint.operations + EXPONENTIAL * numbers * outputs
+        operations *= self.least_passes / n_rounds
         rows = min(self._piece_rows(problem, footprint), problem.most_rows)
         return Rounds(
             "dual steps",
@@ -275,15 +265,13 @@ class SDCA(AbstractExplicit[SDCAState]):
             operand,
             n_rounds=n_rounds,
             state_bytes_per_row=8.0 * outputs,
-            # in each round one group has its turn; more passes than two are of few rows
-            operations=operations * self.least_passes / n_rounds,
-            answer_bytes=8 * size * outputs + 256,
-            cost=replace(footprint.cost(), compiled=True).holding(
+            cost=replace(footprint.cost(operations), compiled=True).holding(
                 task={
                     "a piece": (rows, numbers + problem.row_numbers + 4 * outputs, itemsize + 8),
                     "w, u and v": (size, outputs, 32),
                     "order of a block's rows": (problem.most_rows, 16),
                 },
+                result={"w": (size, outputs, 8), "figures": (256,)},
                 driver={"w, u and v before, now, and on their way": (11, size, outputs, 8)},
             ),
         )

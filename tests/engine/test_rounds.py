@@ -381,16 +381,18 @@ def test_parties_are_contiguous_and_cover_the_groups_once(n_parties, block_rows)
 
 
 def test_memory_has_every_named_term():
-    step = toy_rounds(state_bytes_per_row=16.0, cost=Cost(workspace_bytes=10**6, process_bytes=10**7))
+    cost = Cost(workspace_bytes=10**6, process_bytes=10**7)
+    step = toy_rounds(state_bytes_per_row=16.0, cost=cost)
     dearer = toy_rounds(
-        state_bytes_per_row=24.0, cost=Cost(workspace_bytes=2 * 10**6, process_bytes=3 * 10**7)
+        state_bytes_per_row=24.0,
+        cost=cost.holding(task={"more": (10**6,)}, process={"more": (2, 10**7)}, result={"answer": (10**4,)}),
     )
     extent, workers = Extent(ROWS, 400), Machine("distributed", 2, same_host=False)
     here, there = (plan_rounds(s, extent, workers) for s in (step, dearer))
     # half of the rows, and a group's once more
-    assert there.worker_bytes - here.worker_bytes == 8 * (800_000 + 200_000) + 10**6 + 2 * 10**7
+    assert there.worker_bytes - here.worker_bytes == 8 * (800_000 + 200_000) + 10**6 + 2 * 10**7 + 2 * 10**4
     here, there = (plan_rounds(s, extent, Machine("synchronous", 1)) for s in (step, dearer))
-    assert there.driver_bytes - here.driver_bytes == 8 * (1_600_000 + 200_000) + 10**6 + 2 * 10**7
+    assert there.driver_bytes - here.driver_bytes == 8 * (1_600_000 + 200_000) + 10**6 + 2 * 10**7 + 2 * 10**4
     assert here.worker_bytes == 0
 
 

@@ -171,7 +171,7 @@ def _sweep_rounds(
     process_bytes: int,
 ) -> Rounds:
     itemsize, outputs = problem.dtype.itemsize, risk.n_outputs
-    groups = len(groups_of(problem.block_rows))
+    groups, operations = len(groups_of(problem.block_rows)), 2 * width * (problem.row_numbers + EXPONENTIAL)
     return Rounds(
         "sweeps",
         open_sweeps,
@@ -180,15 +180,14 @@ def _sweep_rounds(
         None if basis is None else SweepOperand(basis, risk, n_blocks),
         n_rounds=n_blocks + 1,
         state_bytes_per_row=float(outputs * itemsize),
-        operations=2 * width * (problem.row_numbers + EXPONENTIAL),
-        answer_bytes=8 * width * (outputs * groups + width),
-        cost=Cost(process_bytes=process_bytes).holding(
+        cost=Cost(process_bytes=process_bytes, operations=operations).holding(
             task={
                 "rows and predictions": (problem.most_rows, problem.row_numbers + 4 * outputs, itemsize),
                 "coefficients": (n_blocks, width, outputs, itemsize),
                 "a block's matrices": (4, width, width, 8),
                 "a tile": (2**21,),
-            }
+            },
+            result={"gradients of groups and a matrix": (width, outputs * groups + width, 8)},
         ),
     )
 

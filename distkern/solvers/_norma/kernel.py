@@ -10,7 +10,7 @@ import numpy as np
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows
 from distkern.common.types import groups_of
-from distkern.features.support import Support, support_cost, support_row_bytes
+from distkern.features.support import Support, support_cost
 from distkern.passes import Message, Rounds
 from distkern.solvers._norma.expansion import PIECE_ROWS, Change, Expansion, Operand, Turn, open_expansion
 from distkern.solvers._sdca.resident import either
@@ -66,10 +66,10 @@ class KernelNORMA(NORMA):
         basis = self.basis(problem, expansion.rows, state.gamma)
         norm = 0.5 * self.nu * float(basis.squared_norms(expansion.coefficients, exact=False).sum())
         figures = yield from self.measured(problem, Model(basis, expansion.coefficients, risk), norm)
-        return self.following(
+        return state.following(
             problem,
-            state,
             figures,
+            problem.n_rows,
             landmarks=expansion.rows,
             coefficients=np.ascontiguousarray(expansion.coefficients),
             places=np.ascontiguousarray(expansion.places),
@@ -88,11 +88,8 @@ class KernelNORMA(NORMA):
             operand,
             n_rounds=groups,
             state_bytes_per_row=0.0,
-            # in each round one group has its turn
-            operations=footprint.operations / groups,
-            answer_bytes=size * support_row_bytes(problem, outputs),
             # beside the support rows, what they are compared with
-            cost=support_cost(problem, footprint, outputs, piece).holding(
+            cost=support_cost(problem, footprint, outputs, piece, groups).holding(
                 task={"rows that are compared": (2, size, problem.row_bytes)}
             ),
         )

@@ -11,7 +11,7 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, stacked
 from distkern.common.types import groups_of
 from distkern.features import Footprint
-from distkern.features.support import Support, support_cost, support_row_bytes
+from distkern.features.support import Support, support_cost
 from distkern.passes import Message, Rounds
 from distkern.solvers._sdca.resident import either
 from distkern.solvers._sdca.support import (
@@ -99,7 +99,7 @@ class KernelSDCA(SDCA):
         )
 
     def _rounds(self, problem: Problem, footprint: Footprint, operand: Any) -> Rounds:
-        outputs, size = self.risk.n_outputs, footprint.size
+        outputs = self.risk.n_outputs
         n_rounds = self._passes(problem) * len(groups_of(problem.block_rows))
         return Rounds(
             "dual steps",
@@ -108,10 +108,7 @@ class KernelSDCA(SDCA):
             operand,
             n_rounds=n_rounds,
             state_bytes_per_row=0.0,
-            # in each round one group has its turn, and few rows have several passes
-            operations=footprint.operations / n_rounds,
-            answer_bytes=size * support_row_bytes(problem, outputs),
-            cost=replace(support_cost(problem, footprint, outputs, PIECE_ROWS), compiled=True),
+            cost=replace(support_cost(problem, footprint, outputs, PIECE_ROWS, n_rounds), compiled=True),
         )
 
 

@@ -146,7 +146,7 @@ def _held_bytes(outline: Outline, n_rows: int) -> int:
     """What a process that does all of a pass holds of its results and of what stays with the rows."""
     step = outline.step
     if isinstance(step, Rounds):
-        return step.answer_bytes + int(step.state_bytes_per_row * n_rows)
+        return step.cost.result_bytes + int(step.state_bytes_per_row * n_rows)
     return step.cost.result_bytes * (step.piece_rows if isinstance(step, Stream) else 2)
 
 
