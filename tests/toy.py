@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -202,11 +202,10 @@ def join(first, second):
     return np.concatenate([first, second])
 
 
-def toy_rounds(n_rounds=5, operations=5e10, cost=Cost(), **changes):
+def toy_rounds(n_rounds=5, operations=5e10, cost=None, **changes):
     """Rounds that the planner shares out to workers, for they are said to take long."""
-    return Rounds(
-        "toy rounds", open_toy, join, 0.7, n_rounds=n_rounds, cost=Cost(operations=operations), **changes
-    )
+    cost = replace(cost or Cost(), operations=operations)
+    return Rounds("toy rounds", open_toy, join, 0.7, n_rounds=n_rounds, cost=cost, **changes)
 
 
 @dataclass(frozen=True)
