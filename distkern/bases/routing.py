@@ -73,7 +73,7 @@ class Found:
 
     def cost(self, n_rows: int) -> Cost:
         """What :meth:`combine` takes."""
-        return Cost(workspace_bytes=64 * n_rows * self.basis.size)
+        return Cost().holding(task={"what places said": (n_rows, self.basis.size, 64)})
 
 
 def combining_cost(basis: AbstractBasis, row_numbers: int, n_rows: int) -> Cost:

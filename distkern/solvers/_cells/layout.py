@@ -308,10 +308,10 @@ class Layout(Sizes):
         """What a model achieves on the test rows; the model 0 where only its risk is given."""
         others: dict[type, Callable[[Block, Any], Sums]] = {Risk: sums_of_zero, Asked: measure_asked}
         function = others.get(type(operand), measure)
-        machines = min(KEPT_BYTES, self.n_buckets * self.machine_bytes) + 2 * self.machine_bytes
-        cost = Cost(
-            workspace_bytes=placing_bytes() + self._placing_bytes,
-            result_bytes=256,
-            process_bytes=self.places_bytes + machines,
+        kept = min(KEPT_BYTES, self.n_buckets * self.machine_bytes)
+        cost = Cost().holding(
+            task={"a tile": (placing_bytes(),), "placing": (self._placing_bytes,)},
+            process={"places": (self.places_bytes,), "machines": (kept + 2 * self.machine_bytes,)},
+            result={"sums": (256,)},
         )
         return Reduce("held-out", function, Sums.add, operand, "test", cost=cost, measures_only=True)
