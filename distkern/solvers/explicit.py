@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -38,7 +39,7 @@ from distkern.solvers.targets import figures_of_targets, scaled_risk, target_out
 
 @dataclass(frozen=True)
 class Begun:
-    """What is chosen before the first stage, as in :class:`ExplicitState`."""
+    """What is chosen before the first stage, as in :class:`FeatureState`."""
 
     landmarks: Rows
     gamma: float
@@ -48,15 +49,14 @@ class Begun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplicitState(MeasuredState):
-    """What is in the states of solvers that read rows for their steps.
+class FeatureState(MeasuredState):
+    """What is in the states of all solvers over features.
 
     Attributes
     ----------
     landmarks : (n_landmarks, n_features), without rows where the features have none
     gamma : of the kernel
     coefficients : (r, k)
-    accesses, accesses_nonzero : features looked at by the steps, n_features a row, and those not zero
     center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
     absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
     """
@@ -64,12 +64,24 @@ class ExplicitState(MeasuredState):
     landmarks: Rows
     gamma: float
     coefficients: NDArray[np.float64]
-    accesses: int = 0
-    accesses_nonzero: int = 0
     center: NDArray[np.float64]
     target_scale: float
     variances: NDArray[np.float64]
-    absolute_errors: NDArray[np.float64]
+    absolute_errors: NDArray[np.float64] = field(default_factory=lambda: np.full(2, math.nan))
+
+    def with_figures(self, figures: Figures, **changes: Any) -> Self:
+        return super().with_figures(figures, absolute_errors=figures.absolute_errors, **changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplicitState(FeatureState):
+    """What is in the states of solvers that read rows for their steps.
+
+    ``accesses``, ``accesses_nonzero``: features looked at by the steps, n_features a row, and those not zero.
+    """
+
+    accesses: int = 0
+    accesses_nonzero: int = 0
 
     def following(self, problem: Problem, figures: Figures, n_rows: int, **changes: Any) -> Self:
         """The state after a stage whose steps have looked at so many rows."""
@@ -78,7 +90,6 @@ class ExplicitState(MeasuredState):
             stage=self.stage + 1,
             accesses=self.accesses + n_rows * problem.n_features,
             accesses_nonzero=self.accesses_nonzero + n_rows * problem.row_accesses,
-            absolute_errors=figures.absolute_errors,
             **changes,
         )
 

@@ -22,11 +22,11 @@ from distkern.passes import Derived
 from distkern.solvers._newton.preconditioner import Sampled, rows_of, sampled_rows
 from distkern.solvers._newton.products import product_outlines, truncated_step
 from distkern.solvers._newton.schedule import Schedule
-from distkern.solvers._newton.state import NewtonState
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.descent import BoundedMetric, Descent, Point, descend
 from distkern.solvers.explicit import (
     AbstractExplicit,
+    FeatureState,
     gradient_pass,
     held_out_pass,
     sampled_gradient_pass,
@@ -58,6 +58,27 @@ _SAMPLE_STEPS, _SAMPLE_TOLERANCE = 8, 0.3
 _LEAST = {4: 1e-8, 8: 1e-15}
 _FEATURES = feature_parameters("nystroem")
 _STUCK = "no step lowers the objective any more, in the precision of the features: set a larger nu, or tol"
+
+
+@dataclass(frozen=True)
+class NewtonState(FeatureState):
+    """A model with the figures at it.
+
+    Attributes
+    ----------
+    decrement : what the next step would lower the objective by, see
+        :class:`~distkern.solvers.descent.Descent`
+    steps : of the last stage; those of conjugate gradients where it made no matrix
+    sampled : whether the last stage's matrix was of a sample of rows
+    damping : beside nu, of the matrices that do not bound the Hessian
+    gradient : there, in the coordinates that matrices are made in; without rows before the first stage
+    """
+
+    decrement: float
+    steps: int
+    sampled: bool
+    damping: float
+    gradient: Array
 
 
 @dataclass(frozen=True)
@@ -172,7 +193,6 @@ class Newton(AbstractExplicit[NewtonState]):
             sampled=False,
             damping=0.0,
             gradient=np.zeros((0, risk.n_outputs)),
-            absolute_errors=figures.absolute_errors,
             **vars(begun),
         )
         return state.with_figures(figures)
@@ -201,8 +221,7 @@ class Newton(AbstractExplicit[NewtonState]):
             held_out_pass(problem, replace(model, coefficients=coefficients), footprint),
             found.point.value - found.point.sums.losses / problem.n_rows,
         )
-        absolute_errors = figures.absolute_errors
-        return state.with_figures(figures, coefficients=coefficients, absolute_errors=absolute_errors)
+        return state.with_figures(figures, coefficients=coefficients)
 
     def _by_products(
         self, problem: Problem, state: NewtonState, model: Model, footprint: Footprint

@@ -155,7 +155,6 @@ class NORMA(AbstractExplicit[NORMAState]):
             coefficients=np.zeros((self.first_size(problem, begun.landmarks, begun.gamma), risk.n_outputs)),
             places=np.zeros(0, np.int64),
             step=0,
-            absolute_errors=figures.absolute_errors,
             **vars(begun),
         )
         return state.with_figures(figures)

@@ -135,7 +135,6 @@ class RBCD(AbstractExplicit[RBCDState]):
         state = RBCDState(
             coefficients=np.zeros((self.basis(problem, begun.landmarks, begun.gamma).size, risk.n_outputs)),
             decrease=math.inf,
-            absolute_errors=figures.absolute_errors,
             **vars(begun),
         )
         return state.with_figures(figures)

@@ -161,7 +161,6 @@ class SBMD(AbstractExplicit[SBMDState]):
             coefficients=zero,
             first_step=first_step if self.step_size is None else self.step_size,
             largest=largest,
-            absolute_errors=figures.absolute_errors,
             **vars(begun),
         )
         return state.with_figures(figures)

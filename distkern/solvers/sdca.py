@@ -160,7 +160,6 @@ class SDCA(AbstractExplicit[SDCAState]):
             dual_sum=zero,
             support=np.zeros((0, 2), np.int64),
             dual=0.0,
-            absolute_errors=figures.absolute_errors,
             **vars(begun),
         )
         return state.with_figures(figures)

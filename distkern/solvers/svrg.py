@@ -15,17 +15,16 @@ from distkern.bases.base import AbstractBasis
 from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
-from distkern.common.sparse import Rows
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, loss_names
 from distkern.passes import Derived
 from distkern.solvers._svrg.inner import InnerLoop, Piece, batch_ends, inner_pass
 from distkern.solvers._svrg.passes import preconditioner, sampled_grams, snapshot_pass
 from distkern.solvers.base import Measures, Outline, Problem, Steps, order_of_rows, rows_of_stage
-from distkern.solvers.explicit import AbstractExplicit, held_out_pass
+from distkern.solvers.explicit import AbstractExplicit, FeatureState, held_out_pass
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
-from distkern.solvers.measuring import MeasuredState, Model, measured
+from distkern.solvers.measuring import Model, measured
 from distkern.solvers.targets import figures_of_targets, scaled_risk
 
 #: features up to which steps are preconditioned unless the user says otherwise, and may be at all
@@ -35,31 +34,19 @@ LEAST_BATCH = 16
 
 
 @dataclass(frozen=True)
-class SVRGState(MeasuredState):
-    """A snapshot w~ with the gradient and the figures at it.
+class SVRGState(FeatureState):
+    """A snapshot w~ = ``coefficients`` with the gradient and the figures at it.
 
     Attributes
     ----------
-    landmarks : (n_landmarks, n_features), without rows where the features have none
-    gamma : of the kernel
-    coefficients : (r, k), w~
     gradient : (r, k), mu = mean_i z(x_i) s_i l'(f_i, y_i)
     largest : [max_i s_i |z(x_i)|^2]
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
-    center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
-    absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
     """
 
-    landmarks: Rows
-    gamma: float
-    coefficients: NDArray[np.float64]
     gradient: NDArray[np.float64]
     largest: NDArray[np.float64]
     change: float
-    center: NDArray[np.float64]
-    target_scale: float
-    variances: NDArray[np.float64]
-    absolute_errors: NDArray[np.float64]
 
 
 def is_preconditioned(wanted: bool | None, size: int) -> bool:
@@ -197,12 +184,7 @@ class SVRG(AbstractExplicit[SVRGState]):
         basis = self.basis(problem, begun.landmarks, begun.gamma)
         zero = np.zeros((basis.size, self.risk.n_outputs))
         state = SVRGState(
-            coefficients=zero,
-            gradient=zero,
-            largest=np.zeros(1),
-            change=math.inf,
-            absolute_errors=np.full(2, math.nan),
-            **vars(begun),
+            coefficients=zero, gradient=zero, largest=np.zeros(1), change=math.inf, **vars(begun)
         )
         return (yield from self._measured(problem, basis, state))
 
@@ -291,7 +273,6 @@ class SVRG(AbstractExplicit[SVRGState]):
             figures,
             gradient=figures.sums.mean_gradient,
             largest=np.array([figures.sums.largest]) if first else state.largest,
-            absolute_errors=figures.absolute_errors,
         )
 
 
