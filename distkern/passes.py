@@ -15,7 +15,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
+from types import MappingProxyType
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -25,6 +27,13 @@ from distkern.common.batches import BatchOrder, Draw
 from distkern.common.rng import Purpose, stream
 from distkern.common.stores import Store
 from distkern.common.types import Block, GroupOpener
+
+#: operations that take the time of an exponential
+EXPONENTIAL = 90.0
+
+#: what is held -> its shape, with the bytes of a number last
+Held: TypeAlias = Mapping[str, Sequence[float]]
+_NOTHING: Held = MappingProxyType({})
 
 Partial = TypeVar("Partial")
 Prepared = TypeVar("Prepared")
@@ -42,30 +51,58 @@ class Cost:
     compiled : its tasks run compiled loops (of a Stream, those that prepare rows)
     driver_compiled : the driver runs compiled loops over its results
     total_result_bytes : where results are joined and not summed: those of all tasks together, at most
-    flops_per_row : floating-point operations of matrix products
-    entries_per_row : elements through exp or the like
-    flops_per_task, entries_per_task : the same of a task of an Each, beside those of its rows
-    driver_seconds_per_row : of a Stream, what the sequential loop takes
+    operations : floating-point operations of a row; an exponential counts as :data:`EXPONENTIAL` of them
     driver_bytes : what the driver holds meanwhile
     """
 
     workspace_bytes: int = 0
     result_bytes: int = 0
-    flops_per_row: float = 0.0
-    entries_per_row: float = 0.0
-    driver_seconds_per_row: float = 0.0
+    operations: float = 0.0
     process_bytes: int = 0
     driver_bytes: int = 0
     total_result_bytes: int | None = None
     compiled: bool = False
     driver_compiled: bool = False
-    flops_per_task: float = 0.0
-    entries_per_task: float = 0.0
+
+    def holding(
+        self,
+        *,
+        task: Held = _NOTHING,
+        process: Held = _NOTHING,
+        result: Held = _NOTHING,
+        joined: Held = _NOTHING,
+        driver: Held = _NOTHING,
+    ) -> Cost:
+        """The ledger of memory: what this takes, and arrays of these shapes beside.
+
+        Parameters
+        ----------
+        task, process, driver : of each task, of each process that works, of the driver
+        result : of a task's result
+        joined : of the result of all tasks together, of which each may have any part
+
+        >>> Cost(compiled=True).holding(task={"a tile": (100, 8, 4), "sums": (8, 8)}).workspace_bytes
+        3264
+        """
+        total = self.total_result_bytes
+        return replace(
+            self,
+            workspace_bytes=self.workspace_bytes + bytes_of(task),
+            process_bytes=self.process_bytes + bytes_of(process),
+            result_bytes=self.result_bytes + bytes_of(result) + bytes_of(joined),
+            total_result_bytes=(total or 0) + bytes_of(joined) if joined else total,
+            driver_bytes=self.driver_bytes + bytes_of(driver),
+        )
 
     def waiting_bytes(self, n_results: int) -> int:
         """Bytes of ``n_results`` results of tasks; where results are joined, at most those of all tasks."""
         apart = n_results * self.result_bytes
         return apart if self.total_result_bytes is None else min(apart, self.total_result_bytes)
+
+
+def bytes_of(held: Held) -> int:
+    """Bytes of arrays of these shapes, all together."""
+    return sum(int(prod(shape)) for shape in held.values())
 
 
 @dataclass(frozen=True)
@@ -91,6 +128,11 @@ class Reduce(Generic[Partial]):
     blocks: tuple[int, ...] | None = None
     cost: Cost = Cost()
     measures_only: bool = False
+
+    def work(self, block_rows: Sequence[int]) -> float:
+        """Operations, on blocks of so many rows."""
+        blocks = range(len(block_rows)) if self.blocks is None else self.blocks
+        return self.cost.operations * sum(block_rows[block] for block in blocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +180,10 @@ class Stream(Generic[Prepared]):
     @property
     def n_rows(self) -> int:
         return sum(visit.n_draws for visit in self.visits)
+
+    def work(self, block_rows: Sequence[int]) -> float:
+        """Operations."""
+        return self.cost.operations * self.n_rows
 
 
 class AbstractResident(ABC):
@@ -187,9 +233,7 @@ class Rounds:
     n_rounds : messages that are expected until the next pass, for those who watch
     state_bytes_per_row : resident memory of the state
     kept_bytes : rows that a process keeps as they were read, at most
-    seconds_per_row : of a round, for one process
-    answer_bytes : of a process's answer
-    cost : workspace and process bytes; the other fields are not used
+    cost : of a process; its result is an answer, its operations are those of a round for each row
     """
 
     name: str
@@ -200,9 +244,11 @@ class Rounds:
     n_rounds: int = 1
     state_bytes_per_row: float = 16.0
     kept_bytes: int = 0
-    seconds_per_row: float = 2e-9
-    answer_bytes: int = 1024
     cost: Cost = Cost()
+
+    def work(self, block_rows: Sequence[int]) -> float:
+        """Operations of all rounds, on blocks of so many rows."""
+        return self.n_rounds * self.cost.operations * sum(block_rows)
 
 
 class AbstractFollower(ABC):
@@ -238,10 +284,8 @@ class Batches:
     order : which rows make the batches
     operand : sent once to every process
     n_batches : messages that are expected until the next pass
-    seconds_per_batch : for one process
-    answer_bytes : of a process's answer
     batch_bytes : of the rows of a batch and what is kept of them until the next one
-    cost : workspace and process bytes, without the rows; the other fields are not used
+    cost : of a process, without the rows; its result is an answer, its operations are those of a batch
     """
 
     name: str
@@ -251,10 +295,12 @@ class Batches:
     operand: Any = None
     split: str = "train"
     n_batches: int = 1
-    seconds_per_batch: float = 1e-3
-    answer_bytes: int = 1024
     batch_bytes: int = 0
     cost: Cost = Cost()
+
+    def work(self, block_rows: Sequence[int]) -> float:
+        """Operations of all batches."""
+        return self.n_batches * self.cost.operations
 
 
 @dataclass(frozen=True)
@@ -292,6 +338,10 @@ class Each:
     def __post_init__(self) -> None:
         if self.blocks and len(self.blocks) != len(self.items):
             raise ValueError(f"{len(self.items)} items and blocks of {len(self.blocks)}")
+
+    def work(self, block_rows: Sequence[int]) -> float:
+        """None that are counted: what a task makes is known to it alone."""
+        return 0.0
 
     def blocks_of(self, number: int) -> tuple[int, ...]:
         """The blocks that a task reads."""

@@ -36,11 +36,6 @@ sys.dont_write_bytecode = False
 os.environ["PYTHONPATH"] = str(Path(distkern.__file__).parents[1])
 os.environ["PYTHONSAFEPATH"] = "1"
 
-# what runs took is kept apart from what this user's own runs did
-_cache = tempfile.TemporaryDirectory(prefix="distkern-tests-")
-os.environ["DISTKERN_CACHE"] = _cache.name
-atexit.register(_cache.cleanup)
-
 # no test cuts the power, and flushing to a disk takes longer than most of them; programs they start do flush
 os.fsync = lambda fd: None
 

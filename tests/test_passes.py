@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distkern.common.types import Block
-from distkern.passes import Stream, Visit, epoch_visits, pieces
+from distkern.passes import Cost, Stream, Visit, epoch_visits, pieces
 from reference import PlainRunner, cut_blocks
 
 SIZES = (30, 1, 50, 19)
@@ -115,3 +115,18 @@ def test_stream_counts_its_rows_and_the_plain_runner_follows_it():
     assert max(map(len, parts)) == 8
     np.testing.assert_array_equal(np.concatenate(parts), sequence(SIZES, 130) + 0.5)
     np.testing.assert_array_equal(np.concatenate(runner.sampled[0]), sequence(SIZES, 130))
+
+
+def test_the_ledger_adds_up_shapes_where_they_are_held():
+    cost = Cost(1, 2, driver_bytes=3, operations=4.0, compiled=True).holding(
+        task={"a tile": (10, 2.5, 4), "a flag": (True, 5)},
+        process={"loaded": (7,)},
+        result={"sums": (3, 8)},
+        driver={"matrix": (2, 2, 8), "nothing": (0, 8)},
+    )
+    assert cost == Cost(1 + 105, 2 + 24, process_bytes=7, driver_bytes=3 + 32, operations=4.0, compiled=True)
+    # of what is joined all tasks have as much together as one may have
+    joined = cost.holding(joined={"rows": (100, 4)})
+    assert (joined.result_bytes, joined.total_result_bytes) == (426, 400)
+    assert joined.waiting_bytes(3) == 400
+    assert cost.waiting_bytes(3) == 3 * 26

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -202,11 +202,10 @@ def join(first, second):
     return np.concatenate([first, second])
 
 
-def toy_rounds(n_rounds=5, seconds_per_row=1.0, **changes):
+def toy_rounds(n_rounds=5, operations=5e10, cost=None, **changes):
     """Rounds that the planner shares out to workers, for they are said to take long."""
-    return Rounds(
-        "toy rounds", open_toy, join, 0.7, n_rounds=n_rounds, seconds_per_row=seconds_per_row, **changes
-    )
+    cost = replace(cost or Cost(), operations=operations)
+    return Rounds("toy rounds", open_toy, join, 0.7, n_rounds=n_rounds, cost=cost, **changes)
 
 
 @dataclass(frozen=True)
@@ -229,7 +228,7 @@ class RoundsSolver(AbstractSolver[RoundsState]):
     stages: int = 4
     n_rounds: int = 5
     pause: tuple[int, ...] = (3,)
-    seconds_per_row: float = 1.0
+    operations: float = 5e10
     deadly: Path | None = None
     accesses: tuple[int, int] | None = None
 
@@ -247,7 +246,7 @@ class RoundsSolver(AbstractSolver[RoundsState]):
         shift, sums = state.shift, state.sums
         if state.stage + 1 not in self.pause:
             for part in range(2):
-                yield toy_rounds(self.n_rounds, self.seconds_per_row)
+                yield toy_rounds(self.n_rounds, self.operations)
                 for number in range(self.n_rounds):
                     fatal = state.stage == 1 and part == 1 and number == self.n_rounds - 1
                     sums = yield Message((number, shift, self.deadly if fatal else None))
@@ -264,7 +263,7 @@ class RoundsSolver(AbstractSolver[RoundsState]):
         return Measures(state.shift, 0.0, None, 1, {}, self.accesses)
 
     def outline(self, problem):
-        step = toy_rounds(self.n_rounds, self.seconds_per_row)
+        step = toy_rounds(self.n_rounds, self.operations)
         return [Outline(Reduce("sum", scaled_sum, add), self.stages + 1.0), Outline(step, 2.0 * self.stages)]
 
 
@@ -289,7 +288,7 @@ class BatchesSolver(RoundsSolver):
         order = BatchOrder(problem.block_rows, 2048, problem.seed)
         shift, sums, cursor = state.shift, state.sums, order.first()
         # said to take long, so that workers share them
-        yield Batches("toy batches", ToyFollower, add, order, 0.3, n_batches=5, seconds_per_batch=1e3)
+        yield Batches("toy batches", ToyFollower, add, order, 0.3, n_batches=5, cost=Cost(operations=5e13))
         for _ in range(5):
             draws, cursor = order.next(cursor)
             parts = yield Message(shift, draws)

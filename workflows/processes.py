@@ -29,15 +29,12 @@ def environment(threads: int) -> dict[str, str]:
     return {**os.environ, **limits, "PYTHONPATH": path}
 
 
-def run(
-    arguments: Sequence[str], *, threads: int, limit: float | None, cache: Path | None = None
-) -> tuple[Record, str]:
+def run(arguments: Sequence[str], *, threads: int, limit: float | None) -> tuple[Record, str]:
     """Run a process to its end, or kill it and its children when its seconds are over, or this one ends.
 
     Parameters
     ----------
     limit : its seconds; None: as many as it takes
-    cache : where the package keeps what past runs took; None: where it always does
 
     Returns
     -------
@@ -47,7 +44,7 @@ def run(
     start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     process = subprocess.Popen(
         arguments,
-        env=environment(threads) | ({} if cache is None else {"DISTKERN_CACHE": str(cache)}),
+        env=environment(threads),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -75,11 +72,9 @@ def run(
     return found, output
 
 
-def distkern(
-    *arguments: str, threads: int, limit: float | None, cache: Path | None = None
-) -> tuple[Record, str]:
+def distkern(*arguments: str, threads: int, limit: float | None) -> tuple[Record, str]:
     """A command of the package, as a user would run it."""
-    return run([sys.executable, "-m", "distkern", *arguments], threads=threads, limit=limit, cache=cache)
+    return run([sys.executable, "-m", "distkern", *arguments], threads=threads, limit=limit)
 
 
 def peak_bytes() -> int:

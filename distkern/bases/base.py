@@ -260,15 +260,6 @@ class AbstractBasis(ABC):
         """Whether compiled loops evaluate it."""
         return False
 
-    def flops_per_row(self, row_numbers: int) -> float:
-        """Floating-point operations of a row's values, about; 0 where they are the row itself."""
-        return 2.0 * self.size * (row_numbers + 2)
-
-    @property
-    def entries_per_row(self) -> float:
-        """Exponentials or the like of a row's values."""
-        return float(self.size)
-
     def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
         """Bytes that :meth:`tiles` takes in a thread for rows of so many numbers, ``n_rows`` in a tile."""
         return (n_rows or self.tile_rows) * row_bytes(self.size, row_numbers, self.dtype.itemsize)

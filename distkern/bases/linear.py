@@ -52,13 +52,6 @@ class LinearBasis(AbstractBasis):
     def tile_rows(self) -> int:
         return min(max(_STRIP_NUMBERS // self._n_features, 8), 1024)
 
-    def flops_per_row(self, row_numbers: int) -> float:
-        return 0.0
-
-    @property
-    def entries_per_row(self) -> float:
-        return 0.0
-
     def fill(self, features: Rows, values: Floats) -> None:
         self._check(features)
         write_dense(features, values[:, : self._n_features])

@@ -63,13 +63,6 @@ class MappedBasis(AbstractBasis):
     def is_compiled(self) -> bool:
         return self.inner.is_compiled
 
-    def flops_per_row(self, row_numbers: int) -> float:
-        return self.inner.flops_per_row(row_numbers)
-
-    @property
-    def entries_per_row(self) -> float:
-        return self.inner.entries_per_row + 1.0
-
     def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
         # a tile in double precision, mapped, and as it is handed on
         mapped = 20 * (n_rows or self.tile_rows) * row_numbers

@@ -73,17 +73,14 @@ class Found:
 
     def cost(self, n_rows: int) -> Cost:
         """What :meth:`combine` takes."""
-        return Cost(workspace_bytes=64 * n_rows * self.basis.size)
+        return Cost().holding(task={"what places said": (n_rows, self.basis.size, 64)})
 
 
-def combining_cost(basis: AbstractBasis, row_numbers: int, n_rows: int, n_outputs: int) -> Cost:
+def combining_cost(basis: AbstractBasis, row_numbers: int, n_rows: int) -> Cost:
     """Cost of combining a basis at the rows of a block, which may be prepared for that."""
-    return Cost(
-        workspace_bytes=basis.combining_bytes(row_numbers) + 4 * n_rows * row_numbers,
-        process_bytes=basis.process_bytes,
-        compiled=basis.is_compiled,
-        flops_per_row=basis.flops_per_row(row_numbers) + 2.0 * basis.size * n_outputs,
-        entries_per_row=basis.entries_per_row,
+    cost = Cost(process_bytes=basis.process_bytes, compiled=basis.is_compiled)
+    return cost.holding(
+        task={"a tile": (basis.combining_bytes(row_numbers),), "prepared rows": (n_rows, row_numbers, 4)}
     )
 
 
@@ -146,14 +143,14 @@ class Routing:
 
     def _placing(self, store: SliceStore | None) -> Each:
         parts, rows, n_places = self._parts, self._part_rows, self.sizes.n_places
-        moved = rows * self.sizes.row_bytes
-        cost = Cost(
-            # of a block prepared and placed; of all blocks, and the same sorted
-            workspace_bytes=max(self.block_rows) * (3 * self.sizes.row_bytes + 16) + 2 * moved + 64 * rows,
-            result_bytes=moved + 32 * n_places,
-            # of one part at a time
-            driver_bytes=200 * n_places,
-            entries_per_row=float(self.sizes.n_coordinates * n_places.bit_length()),
+        row_bytes = self.sizes.row_bytes
+        cost = Cost().holding(
+            task={
+                "a block, prepared and placed": (max(self.block_rows), 3 * row_bytes + 16),
+                "all blocks, and sorted": (rows, 2 * row_bytes + 64),
+            },
+            result={"rows": (rows, row_bytes), "offsets": (n_places, 32)},
+            driver={"counts of one part at a time": (n_places, 200)},
         )
         items, operand = [self._starts[part[0]] for part in parts], _Placing(self.basis, self.prepare)
         return Each("place", _place, items, store, parts, operand, self.split, cost=cost)
@@ -162,14 +159,14 @@ class Routing:
         self, items: list[tuple[int, range]], moved: SliceStore | None, store: SliceStore | None
     ) -> Each:
         rows = max(self._part_rows, _PART_BYTES // self.sizes.row_bytes)
-        said = rows * (8 + 8 * self.sizes.n_outputs)
-        cost = Cost(
-            # rows as they are read, together, of a cell; places as they are read
-            workspace_bytes=3 * rows * self.sizes.row_bytes
-            + 2 * self.sizes.place_bytes
-            + self.sizes.saying_bytes
-            + 3 * said,
-            result_bytes=said + 32 * len(self.block_rows),
+        said = rows, 1 + self.sizes.n_outputs, 8
+        cost = Cost(self.sizes.saying_bytes).holding(
+            task={
+                "rows as they are read, together, of a cell": (3, rows, self.sizes.row_bytes),
+                "places as they are read": (2, self.sizes.place_bytes),
+                "answers": (3, *said),
+            },
+            result={"answers": said, "offsets": (len(self.block_rows), 32)},
         )
         operand = _Saying(self.basis, moved, self._starts[1:])
         return Each("say", _say, items, store, operand=operand, split=self.split, cost=cost)

@@ -10,7 +10,7 @@ import click
 from distkern.cli import options
 from distkern.storage.places import Place
 
-_FIELDS = ("name", "times", "seconds", "tasks", "rows", "bytes_read", "mode", "worker_bytes", "driver_bytes")
+_FIELDS = ("name", "times", "tasks", "rows", "bytes_read", "mode", "worker_bytes", "driver_bytes")
 
 
 @click.command(cls=options.JobCommand)
@@ -59,8 +59,7 @@ def plan(
         search = {"trials": asked.n_trials, "runs": asked.n_runs}
     if as_json:
         facts = {
-            name: getattr(planned, name)
-            for name in ("worker_bytes", "driver_bytes", "memory_limit", "fits", "seconds", "past")
+            name: getattr(planned, name) for name in ("worker_bytes", "driver_bytes", "memory_limit", "fits")
         }
         passes = [{name: getattr(step, name) for name in _FIELDS} for step in planned.passes]
         told = {"savings": planned.savings, "advice": planned.advice}
@@ -82,13 +81,13 @@ def _show_search(search: dict[str, Any]) -> None:
 
 def _show(planned: Any) -> None:
     from distkern.cli.tables import console, table
-    from distkern.monitor.text import in_bytes, in_time
+    from distkern.monitor.text import in_bytes
 
     rows = [
         (
             step.name,
             f"{step.times:g}",
-            f"{step.times * step.seconds:.2g} s",
+            f"{step.tasks:,}",
             in_bytes(step.bytes_read),
             in_bytes(step.worker_bytes),
             in_bytes(step.driver_bytes),
@@ -97,7 +96,7 @@ def _show(planned: Any) -> None:
         for step in planned.passes
     ]
     console().print(
-        table(("pass", "times", "time", "read", "worker", "driver", "who works"), rows, text=(0, 6))
+        table(("pass", "times", "tasks", "read", "worker", "driver", "who works"), rows, text=(0, 6))
     )
     total = sum(step.times * step.bytes_read for step in planned.passes)
     limit = "no limit given" if planned.memory_limit is None else f"limit {in_bytes(planned.memory_limit)}"
@@ -109,8 +108,3 @@ def _show(planned: Any) -> None:
         click.echo(f"             {in_bytes(planned.driver_bytes)} the driver")
     if planned.savings:
         click.echo(f"to fit the limit {', '.join(planned.savings)}; the model is the same")
-    past = "no such run has been made on this machine yet"
-    if planned.past:
-        low, high = min(planned.past), max(planned.past)
-        past = f"{len(planned.past)} such runs took {low:.2g} to {high:.2g} times what the rates said"
-    click.echo(f"time: about {in_time(planned.seconds)} ({past})")

@@ -22,6 +22,7 @@ def as_rounds(step: Batches, block_bytes: int) -> Rounds:
     order, n_rows = step.order, sum(step.order.block_rows)
     # a part is gathered of pieces
     part_bytes = step.batch_bytes // len(order.strips)
+    cost = replace(step.cost, operations=step.cost.operations / n_rows)
     return Rounds(
         step.name,
         _open,
@@ -31,9 +32,7 @@ def as_rounds(step: Batches, block_bytes: int) -> Rounds:
         n_rounds=step.n_batches,
         state_bytes_per_row=step.batch_bytes / n_rows,
         kept_bytes=min(CACHE_BYTES + block_bytes, len(order.strips) * block_bytes),
-        seconds_per_row=step.seconds_per_batch / n_rows,
-        answer_bytes=step.answer_bytes,
-        cost=replace(step.cost, workspace_bytes=step.cost.workspace_bytes + part_bytes),
+        cost=cost.holding(task={"a part": (part_bytes,)}),
     )
 
 

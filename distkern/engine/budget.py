@@ -1,4 +1,4 @@
-"""Bytes and seconds: what a machine offers and what a pass is predicted to take. Pure arithmetic."""
+"""Bytes and counts of work: what a machine offers and what a pass takes. Pure arithmetic."""
 
 from __future__ import annotations
 
@@ -22,18 +22,9 @@ COMPILED_BYTES = 176 * MIB
 CACHE_BYTES = 512 * MIB
 #: bytes of a task in the driver's graph and the scheduler's tables
 TASK_BYTES = 4096
-#: multiply-adds a second of one core in single precision, exponentials a second, bytes a second between
-#: processes
-#: (rough figures of a server core, the overhead of tiles and messages included; only their ratios matter)
-FLOPS_PER_SECOND = 60e9
-ENTRIES_PER_SECOND = 1.5e9
-WIRE_BYTES_PER_SECOND = 0.6e9
-#: what a round takes beside the work on the state: messages to worker processes (1.2 ms to two of an idle
-#: host, more on a busy one and over a network); and work that is worth waking up a thread for
-EXCHANGE_SECONDS = 3e-3
-#: of making an answer, below which waking a thread for it is not worth it
-AT_ONCE_SECONDS = 2e-2
-THREAD_SECONDS = 1e-4
+#: operations that a byte sent to another process is worth, a message to worker processes and back, and waking
+#: up a thread; fewer than ``AT_ONCE`` are not worth leaving a worker's event loop
+BYTE_SENT, EXCHANGE, THREAD, AT_ONCE = 100, 1.5e8, 5e6, 1e9
 #: state of Rounds that the driver keeps when no memory limit is given
 RESIDENT_BYTES = 2**30
 

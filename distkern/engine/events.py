@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 #: kind -> the fields an event of that kind carries
 KINDS: dict[str, tuple[str, ...]] = {
-    "run_planned": ("seconds", "passes"),  # predicted, of the run and of each pass (name, times, seconds)
     "run_started": (
         *("algorithm", "n_rows", "n_features", "stages", "workers", "in_process", "dashboard"),
         "resumed_from",

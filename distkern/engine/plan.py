@@ -9,22 +9,20 @@ changes the time and not the bits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from distkern.common.types import AbstractSource
 from distkern.engine.budget import (
+    BYTE_SENT,
     COMPILING_BYTES,
     DRIVER_BASE_BYTES,
-    ENTRIES_PER_SECOND,
-    FLOPS_PER_SECOND,
     MIB,
     TASK_BYTES,
-    WIRE_BYTES_PER_SECOND,
     Machine,
     loaded_bytes,
 )
 from distkern.engine.tasks import Keep
-from distkern.passes import Each, Reduce, Stream
+from distkern.passes import Cost, Each, Pass, Reduce, Rounds, Stream
 
 _TASK_BYTES_READ = 16 * MIB
 _LEAST_TASKS = 16
@@ -108,6 +106,39 @@ class PassPlan:
     keep: Keep
     compiles: bool
 
+    @classmethod
+    def of(
+        cls,
+        step: Pass,
+        extent: Extent,
+        machine: Machine,
+        tasks: int,
+        rows: int,
+        *,
+        worker: int,
+        driver: int,
+        works_here: bool,
+        mode: str = "workers",
+        **own: Any,
+    ) -> Self:
+        """The plan of a pass whose own bytes are ``worker`` and ``driver``, of work in the driver's process
+        or not, with what each process takes for itself, for reading and for compiled loops."""
+        compiles = step.cost.driver_compiled or (works_here and step.cost.compiled)
+        worker += machine.worker_base_bytes + extent.reader_bytes + extent.kept_bytes(machine)
+        driver += DRIVER_BASE_BYTES + extent.reader_bytes + step.cost.driver_bytes
+        return cls(
+            step.name,
+            tasks,
+            rows,
+            0 if isinstance(step, Rounds) else rows * extent.row_bytes,
+            mode,
+            0 if machine.in_process else worker,
+            driver + compiles * COMPILING_BYTES,
+            extent.keep(machine),
+            compiles,
+            **own,
+        )
+
 
 @dataclass(frozen=True)
 class ReducePlan(PassPlan):
@@ -176,7 +207,7 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
         1, min(_TASK_BYTES_READ * len(blocks) // max(rows * extent.row_bytes, 1), len(blocks) // _LEAST_TASKS)
     )
     groups = tuple(blocks[start : start + per_task] for start in range(0, len(blocks), per_task))
-    cost, kept = step.cost, extent.reader_bytes + extent.kept_bytes(machine)
+    cost = step.cost
     # results that wait for each other, and those that earlier ones were combined to; the driver has the last
     waiting = cost.waiting_bytes(min(FAN_IN, len(groups)))
     earlier = _combined_before(len(groups)) * cost.result_bytes
@@ -189,29 +220,29 @@ def plan_reduce(step: Reduce[Any], extent: Extent, machine: Machine) -> ReducePl
         last = -(-last // FAN_IN)
     share = -(-last // machine.processes)
     sent = cost.waiting_bytes(share) + cost.waiting_bytes(share + 1)
-    task_bytes = extent.block_bytes(machine) + cost.workspace_bytes
-    driver = DRIVER_BASE_BYTES + extent.reader_bytes + len(groups) * TASK_BYTES + waiting + cost.result_bytes
-    worker = machine.worker_base_bytes + loaded_bytes(cost) + kept + machine.tasks_of_process * task_bytes
-    driver, worker = driver + cost.driver_bytes, worker + max(waiting + combined, sent)
+    worker, here = _working_bytes(cost, extent, machine, extent.block_bytes(machine) + cost.workspace_bytes)
+    driver = here + len(groups) * TASK_BYTES + waiting + cost.result_bytes
     if machine.kind == "distributed" and machine.same_host:
         # they come through the scheduler, which is in the driver's process or beside it
         driver += waiting
-    if machine.in_process:
-        driver += extent.kept_bytes(machine) + machine.n_workers * task_bytes + cost.process_bytes + earlier
-        worker = 0
-    compiles = cost.driver_compiled or (machine.in_process and cost.compiled)
-    return ReducePlan(
-        step.name,
+    return ReducePlan.of(
+        step,
+        extent,
+        machine,
         len(groups),
         rows,
-        rows * extent.row_bytes,
-        "workers",
-        worker,
-        driver + compiles * COMPILING_BYTES,
-        extent.keep(machine),
-        compiles,
+        worker=worker + max(waiting + combined, sent),
+        driver=driver + earlier * machine.in_process,
+        works_here=machine.in_process,
         groups=groups,
     )
+
+
+def _working_bytes(cost: Cost, extent: Extent, machine: Machine, task_bytes: int) -> tuple[int, int]:
+    """What tasks take in a worker, and in the driver's process where they run there."""
+    worker = loaded_bytes(cost) + machine.tasks_of_process * task_bytes
+    here = extent.kept_bytes(machine) + machine.n_workers * task_bytes + cost.process_bytes
+    return worker, here if machine.in_process else 0
 
 
 def _combined_before(n_results: int) -> int:
@@ -242,27 +273,19 @@ def plan_each(step: Each, extent: Extent, machine: Machine) -> EachPlan:
     if not extent.readable_by_driver:
         held = max(held, max(rows, default=0) * extent.row_bytes)
     task_bytes = held + cost.workspace_bytes + cost.result_bytes
-    kept = extent.reader_bytes + extent.kept_bytes(machine)
     ahead = _TASKS_AHEAD * machine.n_workers
     under_way = min(ahead, len(rows))
-    driver = DRIVER_BASE_BYTES + extent.reader_bytes + cost.driver_bytes + under_way * TASK_BYTES
-    driver += len(rows) * step.record_bytes + (0 if machine.same_host else under_way * cost.result_bytes)
-    worker = machine.worker_base_bytes + loaded_bytes(cost) + kept
-    worker += machine.tasks_of_process * task_bytes
-    if machine.in_process:
-        driver += extent.kept_bytes(machine) + machine.n_workers * task_bytes + cost.process_bytes
-        worker = 0
-    compiles = cost.driver_compiled or (machine.in_process and cost.compiled)
-    return EachPlan(
-        step.name,
+    worker, here = _working_bytes(cost, extent, machine, task_bytes)
+    driver = here + under_way * TASK_BYTES + len(rows) * step.record_bytes
+    return EachPlan.of(
+        step,
+        extent,
+        machine,
         len(rows),
         sum(rows),
-        sum(rows) * extent.row_bytes,
-        "workers",
-        worker,
-        driver + compiles * COMPILING_BYTES,
-        extent.keep(machine),
-        compiles,
+        worker=worker,
+        driver=driver + (0 if machine.same_host else under_way * cost.result_bytes),
+        works_here=machine.in_process,
         order=tuple(sorted(numbers, key=lambda number: -rows[number])),
         ahead=ahead,
     )
@@ -271,32 +294,24 @@ def plan_each(step: Each, extent: Extent, machine: Machine) -> EachPlan:
 def plan_stream(step: Stream[Any], extent: Extent, machine: Machine) -> StreamPlan:
     """Choose the cheaper way to feed the sequential loop.
 
-    Seconds of a row, with P = preparing, S = the sequential step, p and s the bytes of a prepared and of a
-    raw row: workers prepare: max(P / workers, p / wire + S); the driver prepares: max(P / threads, S) + s /
-    wire,
-    without the last term when it reads the rows itself, as it does where the workers are on its own host.
-    Kernel rows win when there are many features against landmarks, or many workers against one driver.
+    Operations of a row, with a of preparing it, c for each byte that is sent, p and s bytes of a prepared and
+    of a raw row: workers prepare: max(a / workers, c p); the driver prepares: a / threads + c s, without the
+    last term when it reads the rows itself, as it does where the workers are on its own host. Kernel rows
+    win when there are many features against landmarks, or many workers against one driver.
     """
     cost, visits = step.cost, step.visits
-    prepare_seconds = cost.flops_per_row / FLOPS_PER_SECOND + cost.entries_per_row / ENTRIES_PER_SECOND
     threads = machine.driver_threads if machine.kind != "synchronous" else 0
     driver_reads = extent.readable_by_driver and machine.same_host
-    wire = 0.0 if driver_reads else extent.row_bytes / WIRE_BYTES_PER_SECOND
-    by_driver = max(prepare_seconds / max(threads, 1), cost.driver_seconds_per_row) + wire
-    by_workers = max(
-        prepare_seconds / machine.n_workers,
-        cost.result_bytes / WIRE_BYTES_PER_SECOND + cost.driver_seconds_per_row,
-    )
+    by_driver = cost.operations / max(threads, 1) + (0 if driver_reads else BYTE_SENT * extent.row_bytes)
+    by_workers = max(cost.operations / machine.n_workers, BYTE_SENT * cost.result_bytes)
     workers_prepare = not machine.in_process and by_workers < by_driver
     load = "workers" if workers_prepare or not driver_reads else "driver"
     prepare = "workers" if workers_prepare else "driver"
     piece_bytes = step.piece_rows * cost.result_bytes
     per_window = max(1, machine.window_bytes // max(piece_bytes, 1))
     ahead = machine.n_workers + 1 if load == "workers" else machine.loads_ahead if threads else 0
-    kept = extent.reader_bytes + extent.kept_bytes(machine)
     reading = extent.block_bytes(machine)
-    driver = DRIVER_BASE_BYTES + kept + cost.driver_bytes
-    worker = machine.worker_base_bytes + kept
+    driver, worker = extent.kept_bytes(machine), 0
     if prepare == "workers":
         # a block, its permuted copy, what is made of that, and what waits to be sent
         task_bytes = reading + extent.largest_block_bytes + cost.workspace_bytes + per_window * piece_bytes
@@ -312,24 +327,17 @@ def plan_stream(step: Stream[Any], extent: Extent, machine: Machine) -> StreamPl
         else:
             worker += machine.tasks_of_process * (reading + extent.largest_block_bytes)
             worker += 2 * extent.largest_block_bytes
-    if machine.in_process:
-        worker = 0
-    compiles = cost.driver_compiled or (prepare == "driver" and cost.compiled)
-    mode = {
-        ("driver", "driver"): "driver reads and prepares",
-        ("workers", "driver"): "workers send raw rows",
-        ("workers", "workers"): "workers send prepared rows",
-    }[load, prepare]
-    return StreamPlan(
-        step.name,
+    mode = f"workers send {'prepared' if prepare == 'workers' else 'raw'} rows"
+    return StreamPlan.of(
+        step,
+        extent,
+        machine,
         len(visits),
         step.n_rows,
-        step.n_rows * extent.row_bytes,
-        mode,
-        worker,
-        driver + compiles * COMPILING_BYTES,
-        extent.keep(machine),
-        compiles,
+        worker=worker,
+        driver=driver,
+        works_here=prepare == "driver",
+        mode="driver reads and prepares" if load == "driver" else mode,
         load=load,
         prepare=prepare,
         threads=threads,

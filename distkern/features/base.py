@@ -21,7 +21,7 @@ from distkern.common.sparse import Rows
 from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
 from distkern.kernels import kernel_names
 from distkern.landmarks.base import Layout
-from distkern.passes import Outline, Pass
+from distkern.passes import Cost, Outline, Pass
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,9 @@ class Footprint:
     tile_rows : of a tile of values, at most the rows of a block
     row_bytes : of a row of a tile and of what making it takes, in a thread
     summed_row_bytes : the same where a row's features are only summed, so that not all need exist at once
-    flops_per_row, entries_per_row : of making z(x), as in :class:`~distkern.passes.Cost`; 0 where the
-        features are the rows themselves
+    operations : of making z(x), counted as in :class:`~distkern.passes.Cost`; 0 where it is the row itself
+    factor_operations : those of them that kernel values alone, without a factor, do not take
     driver_bytes : what the driver makes them by
-    gram_flops_per_row : of making those whose Gram matrix is summed, beside
-    factor_flops_per_row : of ``flops_per_row``, what gradients and
-        :meth:`~distkern.bases.base.AbstractBasis.cheap_values` do without
     """
 
     size: int
@@ -54,26 +51,23 @@ class Footprint:
     tile_rows: int
     row_bytes: int
     summed_row_bytes: int
-    flops_per_row: float
-    entries_per_row: float
+    operations: float
+    factor_operations: float = 0.0
     driver_bytes: int = 0
-    gram_flops_per_row: float = 0.0
-    factor_flops_per_row: float = 0.0
 
-    @property
-    def cheap_flops_per_row(self) -> float:
-        """Operations of making a row's values for gradients: all but ``factor_flops_per_row``."""
-        return self.flops_per_row - self.factor_flops_per_row
+    def cost(self, operations: float = 0.0, *, summed: bool = False) -> Cost:
+        """Cost of a pass that evaluates them a tile at a time, with so many operations a row.
 
-    @property
-    def tile_bytes(self) -> int:
-        """Bytes of a tile of values and of what making it takes, in a thread."""
-        return self.tile_rows * self.row_bytes
-
-    @property
-    def summing_bytes(self) -> int:
-        """Bytes of a tile whose values are only summed, in a thread."""
-        return self.tile_rows * self.summed_row_bytes
+        Parameters
+        ----------
+        summed : a row's features are only summed
+        """
+        tile = self.tile_rows, self.summed_row_bytes if summed else self.row_bytes
+        cost = Cost(compiled=self.is_compiled, operations=operations)
+        return cost.holding(
+            task={"a tile": tile, "the basis": (self.operand_bytes,)},
+            process={"loaded": (self.process_bytes,)},
+        )
 
 
 @dataclass(frozen=True)

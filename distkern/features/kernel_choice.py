@@ -120,9 +120,8 @@ def _sample_size(layout: Layout) -> int:
 
 
 def _moments_pass(layout: Layout) -> Reduce[Moments]:
-    # a strip of rows in float64, and of sparse rows what is computed of its entries
-    strip_bytes = 6 * 8 * max(STRIP_ENTRIES, layout.n_features)
-    cost = Cost(workspace_bytes=strip_bytes, result_bytes=24)
+    strip = {"a strip, and what is made of its entries": (6, max(STRIP_ENTRIES, layout.n_features), 8)}
+    cost = Cost().holding(task=strip, result={"moments": (3, 8)})
     return Reduce("width", _moments_of, merged_moments, cost=cost)
 
 

@@ -16,7 +16,7 @@ from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels.base import AbstractKernel
 from distkern.landmarks import find_landmark_rule, landmark_rule_names
 from distkern.landmarks.base import AbstractLandmarkRule, Layout
-from distkern.passes import Outline, Pass
+from distkern.passes import EXPONENTIAL, Outline, Pass
 
 LANDMARKS = Parameter("uniform", (Words(of=landmark_rule_names),), "the rule that chooses landmarks")
 N_LANDMARKS = Parameter(
@@ -39,8 +39,7 @@ def footprint_of_landmarks(layout: Layout, kernel: KernelChoice, size: int) -> F
         min(rows_of_tile(size, itemsize), layout.most_rows),
         each,
         each,
-        2.0 * size * (numbers + 2),
-        float(size),
+        size * (2.0 * (numbers + 2) + EXPONENTIAL),
     )
 
 

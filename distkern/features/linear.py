@@ -46,7 +46,7 @@ class Linear(AbstractFeatures):
         rows = min(basis.tile_rows, layout.most_rows)
         row_bytes = basis.workspace_bytes(layout.row_numbers, rows) // rows
         return Footprint(
-            size, size, basis.process_bytes, basis.is_compiled, 0, rows, row_bytes, row_bytes, 0.0, 0.0
+            size, size, basis.process_bytes, basis.is_compiled, 0, rows, row_bytes, row_bytes, 0.0
         )
 
     @property

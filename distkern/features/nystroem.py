@@ -50,7 +50,6 @@ class Nystroem(AbstractLandmarkFeatures):
                 plain,
                 operand_bytes=plain.operand_bytes + 2 * size * size * itemsize,
                 row_bytes=row_bytes(size, layout.row_numbers, itemsize),
-                gram_flops_per_row=float(size * size),
                 # the factor and its residuals; landmarks in double precision, and in another order
                 driver_bytes=32 * size * size + 2 * size * layout.row_numbers * (8 + itemsize),
             )
@@ -65,6 +64,6 @@ def whitened(plain: Footprint, layout: Layout) -> Footprint:
         operand_bytes=plain.operand_bytes + size * size * (8 + itemsize),
         tile_rows=min(rows_of_wide_tile(size, itemsize), layout.most_rows),
         row_bytes=row_bytes(size, layout.row_numbers, itemsize),
-        flops_per_row=plain.flops_per_row + 2.0 * size * size,
-        factor_flops_per_row=2.0 * size * size,
+        operations=plain.operations + 2.0 * size * size,
+        factor_operations=2.0 * size * size,
     )

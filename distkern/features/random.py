@@ -13,6 +13,7 @@ from distkern.common.parameters import Parameter, Whole, Words, parameter
 from distkern.common.sparse import Rows
 from distkern.features.base import AbstractKernelFeatures, Footprint
 from distkern.landmarks.base import Layout
+from distkern.passes import EXPONENTIAL
 from distkern.samplers import sampler_names
 
 SAMPLER = Parameter("monte_carlo", (Words(of=sampler_names),), "how random features are drawn")
@@ -31,8 +32,7 @@ def footprint_of_random(layout: Layout, basis: RandomFeatureBasis) -> Footprint:
         min(basis.tile_rows, layout.most_rows),
         each,
         of_block if basis.by_blocks else each,
-        2.0 * basis.size * numbers / basis.kernel.columns_per_draw,
-        float(basis.size),
+        basis.size * (2.0 * numbers / basis.kernel.columns_per_draw + EXPONENTIAL),
     )
 
 

@@ -13,6 +13,7 @@ from distkern.features.base import AbstractKernelFeatures, Footprint
 from distkern.features.landmarks import footprint_of_landmarks
 from distkern.kernels.base import AbstractTileKernel, require
 from distkern.landmarks.base import Layout
+from distkern.passes import Cost
 
 
 @dataclass(frozen=True)
@@ -50,3 +51,22 @@ class Support(AbstractKernelFeatures):
 
     def footprint(self, layout: Layout) -> Footprint:
         return footprint_of_landmarks(layout, self.kernel, self.expected_size(layout))
+
+
+def support_cost(
+    layout: Layout, footprint: Footprint, n_outputs: int, piece_rows: int, n_rounds: int
+) -> Cost:
+    """Cost of steps on ``piece_rows`` rows at a time, where every process keeps the support rows, and in
+    each of ``n_rounds`` one group of the rows has its turn."""
+    # a row with its coefficients and its place
+    support = footprint.size, layout.row_bytes + 8 * n_outputs + 16
+    numbers = piece_rows + 4 * layout.row_numbers
+    return footprint.cost(footprint.operations / n_rounds).holding(
+        task={
+            "support rows, and those of others": (5, *support),
+            "a piece, and its own kernel": (piece_rows, numbers, 2 * layout.dtype.itemsize),
+            "order of a block's rows": (layout.most_rows, 16),
+        },
+        result={"support rows": support},
+        driver={"support rows before, now, and on their way": (5, *support)},
+    )

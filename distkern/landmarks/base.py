@@ -123,8 +123,7 @@ def stack(first: Rows, second: Rows) -> Rows:
 
 def rows_cost(layout: Layout, n_rows: int) -> Cost:
     """Cost of a pass that picks ``n_rows`` rows: what one task has found, the others have not."""
-    n_bytes = n_rows * layout.row_bytes
-    return Cost(result_bytes=n_bytes, total_result_bytes=n_bytes)
+    return Cost().holding(joined={"rows": (n_rows, layout.row_bytes)})
 
 
 def gather_rows(layout: Layout, rows: NDArray[np.int64], name: str) -> Generator[Pass, Any, Rows]:

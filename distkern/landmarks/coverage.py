@@ -213,17 +213,21 @@ def _sweep_cost(layout: Layout, size: int) -> Cost:
     row_bytes, itemsize = layout.row_bytes, layout.dtype.itemsize
     numbers = 1 if layout.is_sparse else layout.n_features
     rows = min(tile_rows(size, itemsize, numbers), layout.most_rows)
-    return Cost(
-        # scores, shifted rows for them and for the norms, some in double precision; landmarks in two forms
-        workspace_bytes=rows * (size * itemsize + 2 * row_bytes)
-        + EXACT_ROWS * 6 * row_bytes
-        + 2 * size * row_bytes
-        + layout.comparing_bytes,
-        result_bytes=min(_MOST_CANDIDATES, layout.n_rows) * (row_bytes + 8),
+    cost = Cost(
         total_result_bytes=layout.n_rows * (row_bytes + 8),
+        operations=2.0 * size * row_bytes / itemsize,
         compiled=layout.is_sparse,
         driver_compiled=True,
-        flops_per_row=2.0 * size * row_bytes / layout.dtype.itemsize,
+    )
+    return cost.holding(
+        task={
+            "scores": (rows, size, itemsize),
+            "shifted rows, for scores and norms": (2, rows, row_bytes),
+            "some in double precision": (6, EXACT_ROWS, row_bytes),
+            "landmarks in two forms": (2, size, row_bytes),
+            "comparing": (layout.comparing_bytes,),
+        },
+        result={"candidates": (min(_MOST_CANDIDATES, layout.n_rows), row_bytes + 8)},
     )
 
 

@@ -12,7 +12,6 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 from rich.table import Column
 
 from distkern.engine.events import Event
-from distkern.monitor.ahead import Ahead
 from distkern.monitor.look import short_number
 from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
 
@@ -41,7 +40,6 @@ class Terminal:
         self._stages: int | None = None
         self._stage_end: float | None = None
         self._left: float | None = None
-        self._ahead: Ahead | None = None
 
     def __enter__(self) -> Terminal:
         if self.live:
@@ -103,9 +101,6 @@ class Terminal:
             self._progress.remove_task(self._task)
             self._task = None
 
-    def _run_planned(self, event: Event) -> None:
-        self._left, self._ahead = event["seconds"], Ahead(event["passes"])
-
     def _run_started(self, event: Event) -> None:
         workers, where = event.fields.get("workers"), ""
         if isinstance(workers, int):
@@ -117,8 +112,6 @@ class Terminal:
             self.line(f"resumed after stage {event['resumed_from']}")
         if event.fields.get("dashboard"):
             self.line(f"dashboard: {event['dashboard']}")
-        if self._left is not None:
-            self.line(f"about {in_time(self._left)} if all stages are used")
         self._stages = event.fields.get("stages")
         self._stage_end = event.time
 
@@ -126,8 +119,6 @@ class Terminal:
         self.clear()
         self._started = self._printed = event.time
         self._unit, self._found = event["unit"], None
-        if self._ahead is not None:
-            self._ahead.begin(event["name"], event.time)
         self.show(self._describe(event), 0, event["tasks"])
 
     def _pass_progress(self, event: Event) -> None:
@@ -137,8 +128,6 @@ class Terminal:
             # tasks that a killed run has left done are told at once
             self._found = done if self._unit == "tasks" else 0
         rate = (done - self._found) / elapsed
-        if self._ahead is not None:
-            self._ahead.go_on(done / max(total, 1))
         if self._unit == "tasks":
             rates = f"{done:,} of {total:,} tasks"
         elif self._unit == "rounds":
@@ -159,18 +148,13 @@ class Terminal:
             return str(event["name"])
         of = "" if self._stages is None else f" of {self._stages}"
         left = self._left
-        if self._ahead is not None:
-            left = self._ahead.left(event.time)
-        elif left is not None and self._stage_end is not None:
+        if left is not None and self._stage_end is not None:
             left -= event.time - self._stage_end
-        # what was predicted is used up where a stage takes longer
         rest = "" if left is None or left <= 0 else f", about {in_time(left)} left"
         return f"stage {stage}{of}{rest}: {event['name']}"
 
     def _pass_finished(self, event: Event) -> None:
         self.clear()
-        if self._ahead is not None:
-            self._ahead.end()
 
     def _stage_finished(self, event: Event) -> None:
         metrics = event["metrics"]

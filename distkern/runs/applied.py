@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -67,5 +67,5 @@ class Applied:
         """Cost of the predictions of a block of ``n_rows`` rows of ``row_numbers`` numbers each."""
         if self.found is not None:
             return self.found.cost(n_rows)
-        own = combining_cost(self.basis, row_numbers, n_rows, self.coefficients.shape[1])
-        return replace(own, workspace_bytes=own.workspace_bytes + 2 * self.coefficients.nbytes)
+        own = combining_cost(self.basis, row_numbers, n_rows)
+        return own.holding(task={"coefficients": (2, self.coefficients.nbytes)})

@@ -258,16 +258,19 @@ def _counting_pass(model: Any, split: Split, found: Found | None, compared: str 
     operand = _Evaluated(applied, codes, len(known), model._chances(), losing, model.threshold_)
     rows = max(split.block_rows)
     cost = applied.cost(split.row_numbers, rows)
-    cost = replace(
-        cost,
-        workspace_bytes=cost.workspace_bytes + rows * (32 * n_outputs + 128),
-        # of a row: a score, its class and a weight; of a block the confusion as well
-        result_bytes=(17 if len(known) == 2 else 0)
-        + (0 if losing is None else 8 * n_outputs + 16)
-        + -(-8 * (len(labels) * len(known) + GROUPS) // rows),
-        driver_bytes=(RANKING_BYTES if len(known) == 2 else 0)
-        + (0 if losing is None else KEPT_BYTES)
-        + applied.basis.norm_bytes,
+    is_ranked, is_lost = len(known) == 2, losing is not None
+    cost = cost.holding(
+        task={"scores and probabilities": (rows, 32 * n_outputs + 128)},
+        result={
+            "a row's score, class and weight": (is_ranked, 17),
+            "its losses": (is_lost, 8 * n_outputs + 16),
+            "its part of a block's confusion": (-(-8 * (len(labels) * len(known) + GROUPS) // rows),),
+        },
+        driver={
+            "ranking": (is_ranked, RANKING_BYTES),
+            "losses": (is_lost, KEPT_BYTES),
+            "norm": (applied.basis.norm_bytes,),
+        },
     )
     visits = whole_visits(split.block_rows)
     return Stream("evaluate", visits, _evaluate, operand, piece_rows=rows, split="test", cost=cost)

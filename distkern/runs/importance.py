@@ -89,16 +89,14 @@ class Planned:
         """
         drawn = _drawn(split, seed)
         n_rows = sum(map(len, drawn.values()))
-        n_bytes = n_rows * split.row_bytes
-        sample = Cost(result_bytes=n_bytes, total_result_bytes=n_bytes, driver_bytes=2 * n_bytes)
-        cost = Cost(
-            # the rows as they were sent, permuted and prepared, and predictions
-            workspace_bytes=combining.workspace_bytes + 4 * n_bytes + 64 * n_rows * (n_outputs + 1),
-            process_bytes=combining.process_bytes,
-            driver_bytes=3 * n_bytes,
-            compiled=combining.compiled,
-            flops_per_task=n_rows * combining.flops_per_row,
-            entries_per_task=n_rows * combining.entries_per_row,
+        rows = n_rows, split.row_bytes
+        sample = Cost().holding(joined={"rows": rows}, driver={"rows, once more": (2, *rows)})
+        cost = replace(
+            combining, result_bytes=0, total_result_bytes=None, driver_bytes=0, driver_compiled=False
+        )
+        cost = cost.holding(
+            task={"rows as sent, permuted, prepared": (4, *rows), "predictions": (n_rows, n_outputs + 1, 64)},
+            driver={"rows": (3, *rows)},
         )
         items: list[tuple[int, ...]] = [()] * (1 + min(MOST_COLUMNS, len(_columns(split))))
         return cls(
@@ -155,8 +153,8 @@ def _measured(model: Any, split: Split, executor: AbstractExecutor, events: Even
     if isinstance(basis, AbstractPlacedBasis) and not basis.is_kept:
         return "the model is larger than what a process keeps"
     n_outputs = model.coef_.shape[1]
-    cost = combining_cost(basis, split.row_numbers, MOST_ROWS, n_outputs)
-    cost = replace(cost, workspace_bytes=cost.workspace_bytes + 2 * model.coef_.nbytes)
+    cost = combining_cost(basis, split.row_numbers, MOST_ROWS)
+    cost = cost.holding(task={"coefficients": (2, model.coef_.nbytes)})
     planned = Planned.over(split, model.seed_, cost, n_outputs)
     plans = plan_run(planned.steps, {split.name: Extent.of(split)}, executor.machine)
     if reason := excess(plans, executor.machine):

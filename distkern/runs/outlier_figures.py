@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ def sides_pass(model: Any, split: Split, found: Found | None = None) -> Reduce[S
     """The pass that :func:`outlier_figures` reads; labels of the split are not looked at."""
     applied, rows = Applied.to(split, model, found), max(split.block_rows)
     cost = applied.cost(split.row_numbers, rows)
-    cost = replace(cost, workspace_bytes=cost.workspace_bytes + 64 * rows, result_bytes=64)
+    cost = cost.holding(task={"scores": (rows, 64)}, result={"sums": (64,)})
     return Reduce("evaluate", _evaluate, Sides.add, applied, "test", cost=cost)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -98,12 +98,10 @@ def residuals_pass(
     """The pass that :func:`regression_figures` reads; the split is one for regression."""
     applied, rows = Applied.to(split, model, found), max(split.block_rows)
     cost = applied.cost(split.row_numbers, rows)
-    workspace = cost.workspace_bytes + rows * (56 * model.n_outputs() + 128)
-    cost = replace(
-        cost,
-        workspace_bytes=workspace,
-        result_bytes=GRID_BYTES + 8 * GROUPS,
-        driver_bytes=applied.basis.norm_bytes,
+    cost = cost.holding(
+        task={"residuals": (rows, 56 * model.n_outputs() + 128)},
+        result={"grid": (GRID_BYTES,), "groups": (GROUPS, 8)},
+        driver={"norm": (applied.basis.norm_bytes,)},
     )
     operand = applied, quantiles_of(model), compared
     return Reduce("evaluate", _evaluate, Residuals.add, operand, "test", cost=cost)

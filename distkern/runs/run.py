@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -16,10 +16,8 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor
-from distkern.engine.experience import Experience, PassSeconds
 from distkern.engine.plan import Extent, PassPlan
 from distkern.engine.plan_run import fitted, needed_bytes, plan_run
-from distkern.engine.rates import seconds_of
 from distkern.monitor import metrics
 from distkern.monitor.text import in_bytes
 from distkern.runs.folder import (
@@ -59,21 +57,12 @@ _DEFAULT_SIZE = 512
 
 Trained = TypeVar("Trained", bound=Learner)
 
-#: of a run beside its passes: the compiled loops are loaded, in the driver and on the workers
-START_SECONDS = 2.5
-_BESIDE = "beside"
-
 
 @dataclass(frozen=True)
 class PlannedPass(PassPlan):
-    """A pass of a run, how often it is made and the seconds that it takes each time.
-
-    ``by_rates`` are those by the rates of the machine, ``seconds`` as past runs took against such.
-    """
+    """A pass of a run and how often it is made."""
 
     times: float
-    seconds: float
-    by_rates: float
 
 
 @dataclass(frozen=True)
@@ -86,8 +75,6 @@ class Plan:
     worker_bytes, driver_bytes : predicted peaks of resident memory of a worker and of the driver
     memory_limit : of a worker (of the driver, when tasks run in its process), or None
     advice : the knob that would make it fit; empty if it fits
-    of : algorithm and kind of machine
-    experience : of this machine
     machine : where the run fits, which may do less at a time than the one that is there
     savings : what it does less of, in words
     """
@@ -97,39 +84,8 @@ class Plan:
     driver_bytes: int
     memory_limit: int | None
     advice: str
-    of: tuple[str, str]
-    experience: Experience
     machine: Machine
     savings: tuple[str, ...] = ()
-
-    @property
-    def seconds(self) -> float:
-        """Predicted seconds of the whole run: its start and all its passes."""
-        return self._start + sum(step.times * step.seconds for step in self.passes)
-
-    @property
-    def _start(self) -> float:
-        return START_SECONDS * self.experience.factor(*self.of, _BESIDE)
-
-    @property
-    def past(self) -> list[float]:
-        """What past runs of the kind took, divided by what the rates said."""
-        return self.experience.seen(*self.of)
-
-    @property
-    def event(self) -> Event:
-        """What listeners are told of it."""
-        passes = [(step.name, step.times, step.seconds) for step in self.passes]
-        return Event("run_planned", {"seconds": self.seconds, "passes": passes})
-
-    def learn(self, seconds: float, of_passes: Mapping[str, float]) -> None:
-        """Keep what the run took, and what of it its passes, by name, for the predictions to come."""
-        by_rates = {_BESIDE: START_SECONDS}
-        for step in self.passes:
-            by_rates[step.name] = by_rates.get(step.name, 0.0) + step.times * step.by_rates
-        measured = {name: of_passes.get(name, 0.0) for name in by_rates}
-        measured[_BESIDE] = max(seconds - sum(measured.values()), 0.0)
-        self.experience.add(self.of, by_rates, measured)
 
     @property
     def fits(self) -> bool:
@@ -176,7 +132,6 @@ def plan_on(
     if test is not None:
         extents["test"] = Extent.of(estimator.as_read(data, test), "planned")
         problem = replace(problem, test_block_rows=test.block_rows)
-    experience = Experience.of_this_machine()
     outlines = [*estimator.preparing(data, problem), *solver.outline(problem)]
     last = _evaluation(outlines) if evaluated and test is not None else []
     parts, used = fitted([outline.step for outline in [*outlines, *last]], extents, machine)
@@ -189,17 +144,12 @@ def plan_on(
         saved += (f"{NOT_MEASURED} ({reason})",) if reason else ()
         parts, outlines = (parts, outlines) if reason else (plans, [*outlines, *wanted])
     outlines += last
-    kind, passes = (solver.name, machine.kind), []
-    for outline, part in zip(outlines, parts, strict=True):
-        by_rates = seconds_of(outline.step, part, machine, experience.rates)
-        passes.append(
-            PlannedPass(
-                **{field.name: getattr(part, field.name) for field in fields(PassPlan)},
-                times=outline.times,
-                seconds=by_rates * experience.factor(*kind, outline.step.name),
-                by_rates=by_rates,
-            )
+    passes = [
+        PlannedPass(
+            **{field.name: getattr(part, field.name) for field in fields(PassPlan)}, times=outline.times
         )
+        for outline, part in zip(outlines, parts, strict=True)
+    ]
     worker = max(step.worker_bytes for step in passes)
     driver = max(step.driver_bytes for step in passes)
     driver = max(driver, DRIVER_BASE_BYTES + estimator.choosing_bytes(data))
@@ -224,8 +174,6 @@ def plan_on(
         driver,
         machine.memory_limit,
         advice,
-        kind,
-        experience,
         machine,
         saved,
     )
@@ -353,8 +301,7 @@ def train(
             raise MemoryBudgetError(planned[-1].advice, where=whose_limit(machine, memory_limit))
         return planned[-1].machine
 
-    taken = PassSeconds()
-    heard: list[Listener] = [*listeners, stop_if_asked, taken]
+    heard: list[Listener] = [*listeners, stop_if_asked]
     if folder is not None:
         if resume and not CheckpointFolder(folder / "checkpoints", {}).stages():
             nothing = Event("message", {"text": f"no checkpoint in {folder}: starting from the beginning"})
@@ -368,9 +315,6 @@ def train(
     try:
         with opened_executor(scheduler, workers, memory_limit, check, dashboard) as executor:
             heard.extend(opened(executor) if opened is not None else ())
-            if not resume:
-                for listener in heard:
-                    listener(planned[-1].event)
             how: dict[str, Any] = {"test": test, "executor": executor, "listeners": heard}
             fit = partial(estimator.fit_with, source, **how, checkpoints=checkpoints)
             making_again(fit, folder, resume, listeners)
@@ -381,9 +325,6 @@ def train(
                 clear(folder)
             if finished is not None:
                 finished(estimator, executor)
-        # some algorithms always make all of their stages
-        if not resume and (estimator.ended_ == "stages used up" or not hasattr(estimator, "stages")):
-            planned[-1].learn(estimator.history_[-1]["seconds"], taken)
     except BaseException as error:
         if folder is not None:
             if not isinstance(error, StoreError | FencedError):

@@ -240,8 +240,8 @@ def as_planned(data: TrainingData, wanted: str) -> Callable[[AbstractSource], Ab
 
 
 def _spreading(source: AbstractSource) -> Reduce[Spreads]:
-    width = 8 * source.n_features
-    cost = Cost(workspace_bytes=3 * TILE_BYTES + 8 * width, result_bytes=4 * width)
+    task = {"tiles": (3, TILE_BYTES), "sums": (8, source.n_features, 8)}
+    cost = Cost().holding(task=task, result={"sums": (4, source.n_features, 8)})
     return Reduce("spreads of the columns", _spreads_of, Spreads.add, cost=cost)
 
 

@@ -279,11 +279,11 @@ def _cost(model: Learner, extent: Extent, row_numbers: int, output: str, found: 
     rows, row_bytes = max(extent.block_rows), 16 * len(columns or [""])
     if found is None:
         basis = model.applied_basis(np.float32)
-        cost = combining_cost(basis, row_numbers, rows, model.coef_.shape[1])
+        cost = combining_cost(basis, row_numbers, rows)
     else:
         cost = found.cost(rows)
-    workspace = cost.workspace_bytes + 2 * model.coef_.nbytes + rows * row_bytes
-    return replace(cost, workspace_bytes=workspace, result_bytes=rows * row_bytes)
+    answers = {"answers": (rows, row_bytes)}
+    return cost.holding(task={"coefficients": (2, model.coef_.nbytes), **answers}, result=answers)
 
 
 def _predicted(model: Learner, output: str) -> tuple[list[Any], list[str] | None, np.dtype[Any]]:

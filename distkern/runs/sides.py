@@ -19,12 +19,10 @@ def counted_sides(
 ) -> NDArray[np.int64]:
     """(n_blocks, n_sides, n_classes) rows of each block by side and class, in one pass over the features."""
     n_classes = n_classes_of(split)
-    of_block = 8 * sides.n_sides * n_classes
-    cost = Cost(
-        workspace_bytes=64 * max(split.block_rows) + STIRRED_BYTES,
-        # a task joins the results of its blocks
-        result_bytes=of_block * split.n_blocks,
-        total_result_bytes=of_block * split.n_blocks,
+    # a task joins the results of its blocks
+    cost = Cost(STIRRED_BYTES).holding(
+        task={"rows": (max(split.block_rows), 64)},
+        joined={"counts": (split.n_blocks, sides.n_sides, n_classes, 8)},
     )
     step = Reduce("count", count_sides, _joined, (sides, n_classes), cost=cost)
     counts: NDArray[np.int64] = Driver({"train": split}, executor, EventLog(listeners)).measure(step)

@@ -95,7 +95,7 @@ def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack
 def whole_blocks(source: AbstractSource, executor: AbstractExecutor) -> Iterator[Block]:
     """The blocks of a source, in order, in this process."""
     most = max(source.block_rows)
-    cost = Cost(result_bytes=source.row_bytes)
+    cost = Cost().holding(result={"a row": (source.row_bytes,)})
     step = Stream("rows", whole_visits(source.block_rows), _as_it_is, piece_rows=most, cost=cost)
     return Driver({"train": source}, executor).stream(step)
 

@@ -21,7 +21,7 @@ from distkern.features.random import SAMPLER, footprint_of_random
 from distkern.kernels import feature_kernel_names
 from distkern.landmarks.base import Layout
 from distkern.losses import SUPERVISED, loss_names
-from distkern.passes import Batches, Cost
+from distkern.passes import EXPONENTIAL, Batches, Cost
 from distkern.solvers._dsg.growth import Growth
 from distkern.solvers._dsg.model import MEASURED_ROWS, WATCHED_ROWS, figures_of, measuring_pass
 from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, polish_outline, sweep
@@ -224,8 +224,8 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     def scoring_cost(self, problem: Problem) -> Cost:
         """Cost of predicting a block of which all or some rows are drawn."""
         cost = pass_cost(problem, footprint_of_random(problem, self.basis(problem, 1.0)), 1)
-        row = problem.row_numbers * problem.dtype.itemsize + 64 * self.risk.n_outputs
-        return replace(cost, workspace_bytes=cost.workspace_bytes + problem.most_rows * row)
+        row = problem.row_bytes + 64 * self.risk.n_outputs
+        return cost.holding(task={"drawn rows and their scores": (problem.most_rows, row)})
 
     def strength_at(self, state: DSGState) -> float:
         """The weight of sum_j |A_j|^2 / 2 in the objective of a state."""
@@ -336,6 +336,8 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         size, batch = self.block_size * self.most_blocks, min(self.batch_size, problem.n_rows)
         order, basis = self.batches(problem), self.basis(problem, 1.0)
         n_candidates = 1 + self.n_candidates * (self.variant == "gdsg")
+        part = answer_bytes(basis, outputs, n_candidates, self.precondition)
+        operations = batch * size * (problem.row_numbers + EXPONENTIAL)
         return Batches(
             "steps",
             Follower,
@@ -344,12 +346,12 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
             order,
             operand,
             n_batches=-(-self.n_steps(problem) // self.stages),
-            seconds_per_batch=batch * 0.5 * size * (1.0 + 0.04 * problem.row_numbers) * 1e-9,
-            answer_bytes=len(order.strips) * answer_bytes(basis, outputs, n_candidates, self.precondition),
             batch_bytes=batch * (problem.row_numbers * itemsize + 24 * outputs),
-            cost=Cost(
-                workspace_bytes=size * outputs * itemsize
-                + sums_bytes(basis, problem.row_numbers, self.precondition),
-                process_bytes=basis.process_bytes,
+            cost=Cost(process_bytes=basis.process_bytes, operations=operations).holding(
+                task={
+                    "coefficients": (size, outputs, itemsize),
+                    "a tile and its sums": (sums_bytes(basis, problem.row_numbers, self.precondition),),
+                },
+                result={"sums of parts": (len(order.strips), part)},
             ),
         )

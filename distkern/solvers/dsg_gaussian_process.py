@@ -152,10 +152,10 @@ class DSGGaussianProcess(UnpolishedDSG):
         return replace(measures, extra=measures.extra | more)
 
     def outline(self, problem: Problem) -> list[Outline]:
-        size = self.block_size * self.most_blocks
+        matrix = self.block_size * self.most_blocks, self.block_size * self.most_blocks, 8
         last = GRAMS.outline(problem, footprint_of_random(problem, self.basis(problem, 1.0)))
-        # the matrix once more, its eigenvectors, what they are made with, and D
-        cost = replace(last.step.cost, driver_bytes=last.step.cost.driver_bytes + 5 * 8 * size**2)
+        held = {"the matrix, its eigenvectors, what they are made with, and D": (5, *matrix)}
+        cost = last.step.cost.holding(driver=held)
         return [*super().outline(problem), replace(last, step=replace(last.step, cost=cost))]
 
     def _completed(self, problem: Problem, state: DSGState) -> Steps[DSGState]:

@@ -167,11 +167,11 @@ class DSGNovelty(UnpolishedDSG):
     def _steps(self, problem: Problem, operand: Operand | None) -> Batches:
         # two messages for each batch: for its predictions, and for its slopes at the best threshold
         step = super()._steps(problem, operand)
+        cost = replace(step.cost, operations=0.5 * step.cost.operations)
         return replace(
             step,
             n_batches=2 * step.n_batches,
-            seconds_per_batch=0.5 * step.seconds_per_batch,
-            answer_bytes=step.answer_bytes + 16 * min(self.batch_size, problem.n_rows),
+            cost=cost.holding(result={"scores": (min(self.batch_size, problem.n_rows), 16)}),
         )
 
 

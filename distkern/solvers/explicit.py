@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,26 +17,46 @@ from distkern.common.choices import Choices
 from distkern.common.sparse import Rows
 from distkern.common.types import Block
 from distkern.features import AbstractFeatures, Footprint
-from distkern.passes import Cost, Reduce
-from distkern.solvers.base import Problem, Steps
+from distkern.passes import Cost, Outline, Reduce
+from distkern.solvers.base import Measures, Problem, Steps
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU
-from distkern.solvers.measuring import MeasuredState, Model, Sums, held_out, measure_gradient, sums_and_slopes
+from distkern.solvers.measuring import (
+    Figures,
+    MeasuredState,
+    Model,
+    Sums,
+    held_out,
+    measure,
+    measure_gradient,
+    measured,
+    sums_and_slopes,
+)
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import Sample, SampledModel, measure_sampled_gradient
 from distkern.solvers.searchable import AbstractSearchable, State
-from distkern.solvers.targets import scaled_risk
+from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What is chosen before the first stage, as in :class:`FeatureState`."""
+
+    landmarks: Rows
+    gamma: float
+    center: NDArray[np.float64]
+    target_scale: float
+    variances: NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplicitState(MeasuredState):
-    """What is in the states of solvers that read rows for their steps.
+class FeatureState(MeasuredState):
+    """What is in the states of all solvers over features.
 
     Attributes
     ----------
     landmarks : (n_landmarks, n_features), without rows where the features have none
     gamma : of the kernel
     coefficients : (r, k)
-    accesses, accesses_nonzero : features looked at by the steps, n_features a row, and those not zero
     center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
     absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
     """
@@ -42,12 +64,39 @@ class ExplicitState(MeasuredState):
     landmarks: Rows
     gamma: float
     coefficients: NDArray[np.float64]
-    accesses: int = 0
-    accesses_nonzero: int = 0
     center: NDArray[np.float64]
     target_scale: float
     variances: NDArray[np.float64]
-    absolute_errors: NDArray[np.float64]
+    absolute_errors: NDArray[np.float64] = field(default_factory=lambda: np.full(2, math.nan))
+
+    def with_figures(self, figures: Figures, **changes: Any) -> Self:
+        return super().with_figures(figures, absolute_errors=figures.absolute_errors, **changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplicitState(FeatureState):
+    """What is in the states of solvers that read rows for their steps.
+
+    ``accesses``, ``accesses_nonzero``: features looked at by the steps, n_features a row, and those not zero.
+    """
+
+    accesses: int = 0
+    accesses_nonzero: int = 0
+
+    def following(self, problem: Problem, figures: Figures, n_rows: int, **changes: Any) -> Self:
+        """The state after a stage whose steps have looked at so many rows."""
+        return self.with_figures(
+            figures,
+            stage=self.stage + 1,
+            accesses=self.accesses + n_rows * problem.n_features,
+            accesses_nonzero=self.accesses_nonzero + n_rows * problem.row_accesses,
+            **changes,
+        )
+
+    def told(self, extra: dict[str, float] | None = None, **more: Any) -> Measures:
+        """What the state achieves, with figures of the solver's own and what its steps have looked at."""
+        accesses, own = (self.accesses, self.accesses_nonzero), (extra or {}) | figures_of_targets(self)
+        return self.measures(len(self.coefficients), own, accesses=accesses, **more)
 
 
 @dataclass(frozen=True)
@@ -97,6 +146,23 @@ class AbstractExplicit(AbstractSearchable[State]):
         """What evaluating so many features takes."""
         return replace(self.choice(problem).footprint(problem), size=size)
 
+    def begun(self, problem: Problem) -> Steps[tuple[Begun, Risk]]:
+        """What a run begins with, and the risk of the scaled targets."""
+        landmarks, gamma = yield from self.features.begin(problem)
+        targets = yield from target_scale(problem, self.risk)
+        begun = Begun(landmarks, gamma, targets.center, targets.scale, targets.variances)
+        return begun, scaled_risk(self.risk, targets.center, targets.scale)
+
+    def outline(self, problem: Problem) -> list[Outline]:
+        footprint = self.footprint(problem, self.expected_size(problem))
+        splits = ("train", "test") if problem.has_test else ("train",)
+        own = [each for each in self.passes(problem, footprint) if each.step.split in splits]
+        return [*self.features.outline(problem), *target_outline(problem), *own]
+
+    @abstractmethod
+    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
+        """The passes of a run after those of :meth:`begun`, with those over test rows."""
+
 
 def gradient_pass(
     problem: Problem, model: Model | None, footprint: Footprint, name: str = "gradient"
@@ -117,24 +183,42 @@ def sampled_gradient_pass(
         Sums.add,
         None if model is None else SampledModel(model, sample),
         blocks=sample.blocks,
-        cost=replace(
-            cost,
-            workspace_bytes=cost.workspace_bytes + rows * problem.row_numbers * problem.dtype.itemsize,
-            flops_per_row=share * cost.flops_per_row,
-            entries_per_row=share * cost.entries_per_row,
+        cost=replace(cost, operations=share * cost.operations).holding(
+            task={"rows of the sample": (rows, problem.row_bytes)}
         ),
     )
 
 
-def zero_pass(problem: Problem, risk: Risk | None, split: str = "train") -> Reduce[Sums]:
-    """The losses and errors of the model 0, of which no features are made."""
-    cost = Cost(workspace_bytes=64 * problem.most_rows * (problem.n_outputs + 1))
+def zero_figures(problem: Problem, risk: Risk) -> Steps[Figures]:
+    """What the model 0 achieves, of which no features are made."""
+    train, test = (_zero_pass(problem, risk, split) for split in ("train", "test"))
+    return (yield from measured(problem, train, test, 0.0))
+
+
+def zero_outlines(problem: Problem) -> list[Outline]:
+    """The passes of :func:`zero_figures`."""
+    return [Outline(_zero_pass(problem, None, split)) for split in ("train", "test")]
+
+
+def _zero_pass(problem: Problem, risk: Risk | None, split: str) -> Reduce[Sums]:
+    cost = Cost().holding(task={"targets and losses": (problem.most_rows, problem.n_outputs + 1, 64)})
     return Reduce("start", _measure_zero, Sums.add, risk, split=split, cost=cost)
 
 
 def _measure_zero(block: Block, risk: Risk) -> Sums:
     predictions = np.zeros((block.n_rows, risk.n_outputs), dtype=block.features.dtype)
     return sums_and_slopes(risk, block, predictions, slopes=False)[0]
+
+
+def figures_at(problem: Problem, model: Model, footprint: Footprint, regulariser: float) -> Steps[Figures]:
+    """What a model achieves, by passes without a gradient."""
+    train, test = (step(problem, model, footprint) for step in (measuring_pass, held_out_pass))
+    return (yield from measured(problem, train, test, regulariser))
+
+
+def measuring_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+    """The losses and errors of all rows."""
+    return Reduce("measure", measure, Sums.add, model, cost=pass_cost(problem, footprint, 1))
 
 
 def held_out_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
@@ -147,20 +231,14 @@ def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:
     size, itemsize, outputs = footprint.size, problem.dtype.itemsize, problem.n_outputs
     # where a tile of all features is too large they are made for every use
     times = max(1, uses) if tile_is_large(size, itemsize) else max(1, uses // 2)
-    return Cost(
-        workspace_bytes=footprint.summing_bytes
-        + STRIP_ROWS * outputs * 48
-        + 2 * size * outputs * (8 + itemsize)
-        + footprint.operand_bytes,
-        result_bytes=size * outputs * 8,
-        driver_bytes=footprint.driver_bytes,
-        flops_per_row=times * footprint.cheap_flops_per_row
-        # norms of the features themselves
-        + (footprint.factor_flops_per_row if uses > 2 else 0.0)
-        + 2.0 * uses * size * outputs,
-        entries_per_row=times * footprint.entries_per_row,
-        process_bytes=footprint.process_bytes,
-        compiled=footprint.is_compiled,
-        # it makes the features of landmarks
-        driver_compiled=footprint.is_compiled and footprint.driver_bytes > 0,
+    cost = footprint.cost(times * footprint.operations + 2.0 * uses * size * outputs, summed=True)
+    # the driver makes the features of landmarks
+    cost = replace(cost, driver_compiled=footprint.is_compiled and footprint.driver_bytes > 0)
+    return cost.holding(
+        task={
+            "predictions and slopes of a strip": (STRIP_ROWS, outputs, 48),
+            "coefficients and their sums": (2, size, outputs, 8 + itemsize),
+        },
+        result={"gradient": (size, outputs, 8)},
+        driver={"the features": (footprint.driver_bytes,)},
     )

@@ -162,25 +162,27 @@ class Grams:
             for strip in strips
         ]
         widest = max(own.stop - own.start for strip in strips for own in column_blocks(*strip))
-        rows, share = problem.most_rows, 1.0
+        rows, share, sampled = problem.most_rows, 1.0, 0
         if self.sample is not None:
-            rows, share = self.sample.rows_per_block, min(1.0, self.sample.rows_per_block / rows)
-        return Cost(
-            # a tile, the same weighted, a product, the rows of a sample
-            workspace_bytes=min(GRAM_ROWS, rows) * footprint.row_bytes
-            + min(GRAM_ROWS, rows) * size * itemsize
-            + size * widest * itemsize
-            + (0 if self.sample is None else rows * problem.row_numbers * itemsize)
-            + 2 * size * outputs * (8 + itemsize)
-            + footprint.operand_bytes,
-            result_bytes=8 * (self.n_matrices * (max(areas) + size + 1) + (size + 1) * outputs),
-            # the matrices, which are filled strip by strip
-            driver_bytes=8 * self.n_matrices * (size + self.constant) ** 2 + footprint.driver_bytes,
-            flops_per_row=share
-            * (footprint.flops_per_row + footprint.gram_flops_per_row + 2.0 * self.n_matrices * max(areas)),
-            entries_per_row=share * footprint.entries_per_row,
-            process_bytes=footprint.process_bytes,
-            compiled=footprint.is_compiled,
+            rows = sampled = self.sample.rows_per_block
+            share = min(1.0, rows / problem.most_rows)
+        operations = footprint.operations + 2.0 * self.n_matrices * max(areas)
+        strip, matrices = replace(footprint, tile_rows=min(GRAM_ROWS, rows)), self.n_matrices
+        return strip.cost(share * operations).holding(
+            task={
+                "a tile, weighted": (strip.tile_rows, size, itemsize),
+                "a product": (size, widest, itemsize),
+                "rows of the sample": (sampled, problem.row_bytes),
+                "coefficients and their sums": (2, size, outputs, 8 + itemsize),
+            },
+            result={
+                "matrices and their borders": (matrices, max(areas) + size + 1, 8),
+                "gradient": (size + 1, outputs, 8),
+            },
+            driver={
+                "matrices, filled strip by strip": (matrices, size + self.constant, size + self.constant, 8),
+                "the features": (footprint.driver_bytes,),
+            },
         )
 
     def outline(self, problem: Problem, footprint: Footprint) -> Outline:

@@ -22,21 +22,22 @@ from distkern.passes import Derived
 from distkern.solvers._newton.preconditioner import Sampled, rows_of, sampled_rows
 from distkern.solvers._newton.products import product_outlines, truncated_step
 from distkern.solvers._newton.schedule import Schedule
-from distkern.solvers._newton.state import NewtonState
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.descent import BoundedMetric, Descent, Point, descend
 from distkern.solvers.explicit import (
     AbstractExplicit,
+    FeatureState,
     gradient_pass,
     held_out_pass,
     sampled_gradient_pass,
-    zero_pass,
+    zero_figures,
+    zero_outlines,
 )
 from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_slopes
 from distkern.solvers.hyperparameters import MEMORY_LIMIT, a_loss, feature_parameters
-from distkern.solvers.measuring import Model, Sums, figures_of, measured
+from distkern.solvers.measuring import Model, Sums, figures_of
 from distkern.solvers.sample import Sample
-from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
+from distkern.solvers.targets import figures_of_targets, scaled_risk
 
 Array = NDArray[np.float64]
 
@@ -57,6 +58,27 @@ _SAMPLE_STEPS, _SAMPLE_TOLERANCE = 8, 0.3
 _LEAST = {4: 1e-8, 8: 1e-15}
 _FEATURES = feature_parameters("nystroem")
 _STUCK = "no step lowers the objective any more, in the precision of the features: set a larger nu, or tol"
+
+
+@dataclass(frozen=True)
+class NewtonState(FeatureState):
+    """A model with the figures at it.
+
+    Attributes
+    ----------
+    decrement : what the next step would lower the objective by, see
+        :class:`~distkern.solvers.descent.Descent`
+    steps : of the last stage; those of conjugate gradients where it made no matrix
+    sampled : whether the last stage's matrix was of a sample of rows
+    damping : beside nu, of the matrices that do not bound the Hessian
+    gradient : there, in the coordinates that matrices are made in; without rows before the first stage
+    """
+
+    decrement: float
+    steps: int
+    sampled: bool
+    damping: float
+    gradient: Array
 
 
 @dataclass(frozen=True)
@@ -161,26 +183,17 @@ class Newton(AbstractExplicit[NewtonState]):
         return super().mend(trouble)
 
     def init(self, problem: Problem) -> Steps[NewtonState]:
-        landmarks, gamma = yield from self.features.begin(problem)
-        targets = yield from target_scale(problem, self.risk)
-        risk = scaled_risk(self.risk, targets.center, targets.scale)
-        figures = yield from measured(
-            problem, zero_pass(problem, risk), zero_pass(problem, risk, "test"), 0.0
-        )
-        size = self.basis(problem, landmarks, gamma).size
+        begun, risk = yield from self.begun(problem)
+        figures = yield from zero_figures(problem, risk)
+        size = self.basis(problem, begun.landmarks, begun.gamma).size
         state = NewtonState(
-            landmarks=landmarks,
-            gamma=gamma,
             coefficients=np.zeros((size, risk.n_outputs)),
             decrement=math.nan,
             steps=0,
             sampled=False,
             damping=0.0,
             gradient=np.zeros((0, risk.n_outputs)),
-            center=targets.center,
-            target_scale=targets.scale,
-            variances=targets.variances,
-            absolute_errors=figures.absolute_errors,
+            **vars(begun),
         )
         return state.with_figures(figures)
 
@@ -208,8 +221,7 @@ class Newton(AbstractExplicit[NewtonState]):
             held_out_pass(problem, replace(model, coefficients=coefficients), footprint),
             found.point.value - found.point.sums.losses / problem.n_rows,
         )
-        absolute_errors = figures.absolute_errors
-        return state.with_figures(figures, coefficients=coefficients, absolute_errors=absolute_errors)
+        return state.with_figures(figures, coefficients=coefficients)
 
     def _by_products(
         self, problem: Problem, state: NewtonState, model: Model, footprint: Footprint
@@ -302,24 +314,19 @@ class Newton(AbstractExplicit[NewtonState]):
         shortfall = _STUCK if self._stuck(state) and not converged else ""
         return state.measures(len(state.coefficients), extra, converged=converged, shortfall=shortfall)
 
-    def outline(self, problem: Problem) -> list[Outline]:
-        footprint = self.footprint(problem, self.expected_size(problem))
+    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
+        start = zero_outlines(problem)
+        if self.takes_products:
+            return start + product_outlines(problem, footprint, self.risk, self.stages, self.memory_limit)
         schedule, quadratic = self.schedule(problem, footprint), self.risk.loss.is_quadratic
         sample = schedule.sample(0)
-        passes = [
-            *self.features.outline(problem),
-            *target_outline(problem),
-            Outline(zero_pass(problem, None), 1),
-        ]
-        if problem.has_test:
-            passes.append(Outline(zero_pass(problem, None, "test"), 1))
-        if self.takes_products:
-            return passes + product_outlines(problem, footprint, self.risk, self.stages, self.memory_limit)
         stages = min(self.stages, 1 + (sample is not None)) if quadratic else self.stages
         steps = schedule.most_steps + (sample is not None)
-        passes += [
+        passes = [
+            *start,
             self._grams(0, footprint.size, sample).outline(problem, footprint),
             Outline(gradient_pass(problem, None, footprint), stages * steps),
+            Outline(held_out_pass(problem, None, footprint), stages),
         ]
         if sample is not None:
             passes.append(Outline(sampled_gradient_pass(problem, None, footprint, sample), _SAMPLE_STEPS))
@@ -327,8 +334,6 @@ class Newton(AbstractExplicit[NewtonState]):
             rest = None if quadratic else schedule.sample(1)
             later = self._grams(1, footprint.size, rest).outline(problem, footprint)
             passes.append(replace(later, times=later.times * (stages - 1)))
-        if problem.has_test:
-            passes.append(Outline(held_out_pass(problem, None, footprint), stages))
         return passes
 
     def schedule(self, problem: Problem, footprint: Footprint) -> Schedule:

@@ -16,17 +16,25 @@ from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
 from distkern.common.sparse import Rows, SparseRows
+from distkern.features import Footprint
 from distkern.losses import SUPERVISED, loss_names
 from distkern.passes import Derived
 from distkern.solvers._pegasos.pieces import Piece
 from distkern.solvers._sbmd.stream import batch_stream
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.explicit import AbstractExplicit, ExplicitState, held_out_pass, zero_pass
+from distkern.solvers.explicit import (
+    AbstractExplicit,
+    ExplicitState,
+    figures_at,
+    held_out_pass,
+    measuring_pass,
+    zero_figures,
+    zero_outlines,
+)
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU_OF_STEPS, a_loss, feature_parameters
-from distkern.solvers.measuring import Figures, Model, measured
+from distkern.solvers.measuring import Figures, Model
 from distkern.solvers.risk import Risk
-from distkern.solvers.sdca import measuring_pass
-from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
+from distkern.solvers.targets import scaled_risk
 
 
 @dataclass(frozen=True)
@@ -141,22 +149,13 @@ class NORMA(AbstractExplicit[NORMAState]):
         return super().mend(trouble)
 
     def init(self, problem: Problem) -> Steps[NORMAState]:
-        landmarks, gamma = yield from self.features.begin(problem)
-        targets = yield from target_scale(problem, self.risk)
-        risk = scaled_risk(self.risk, targets.center, targets.scale)
-        figures = yield from measured(
-            problem, zero_pass(problem, risk), zero_pass(problem, risk, "test"), 0.0
-        )
+        begun, risk = yield from self.begun(problem)
+        figures = yield from zero_figures(problem, risk)
         state = NORMAState(
-            landmarks=landmarks,
-            gamma=gamma,
-            coefficients=np.zeros((self.first_size(problem, landmarks, gamma), risk.n_outputs)),
+            coefficients=np.zeros((self.first_size(problem, begun.landmarks, begun.gamma), risk.n_outputs)),
             places=np.zeros(0, np.int64),
             step=0,
-            center=targets.center,
-            target_scale=targets.scale,
-            variances=targets.variances,
-            absolute_errors=figures.absolute_errors,
+            **vars(begun),
         )
         return state.with_figures(figures)
 
@@ -180,7 +179,7 @@ class NORMA(AbstractExplicit[NORMAState]):
             model = Model(basis, w, risk)
             norm = 0.5 * self.nu * float(np.einsum("ij,ij->", w, w))
             figures = yield from self.measured(problem, model, norm)
-        return self.following(problem, state, figures, coefficients=w, step=step)
+        return state.following(problem, figures, problem.n_rows, coefficients=w, step=step)
 
     def _step(
         self, risk: Risk, piece: Piece, rows: slice, size: float, w: NDArray[np.float64], dtype: Any
@@ -198,40 +197,21 @@ class NORMA(AbstractExplicit[NORMAState]):
     def measured(self, problem: Problem, model: Model, norm: float) -> Steps[Figures]:
         """The figures of a model."""
         footprint = self.footprint(problem, model.basis.size)
-        train, test = measuring_pass(problem, model, footprint), held_out_pass(problem, model, footprint)
-        return (yield from measured(problem, train, test, norm))
-
-    def following(self, problem: Problem, state: NORMAState, figures: Figures, **changes: Any) -> NORMAState:
-        """The state after the next stage."""
-        return state.with_figures(
-            figures,
-            stage=state.stage + 1,
-            accesses=state.accesses + problem.n_rows * problem.n_features,
-            accesses_nonzero=state.accesses_nonzero + problem.n_rows * problem.row_accesses,
-            absolute_errors=figures.absolute_errors,
-            **changes,
-        )
+        return (yield from figures_at(problem, model, footprint, norm))
 
     def finished(self, state: NORMAState) -> bool:
         return state.stage >= self.stages
 
     def measures(self, state: NORMAState) -> Measures:
-        accesses = (state.accesses, state.accesses_nonzero)
-        return state.measures(len(state.coefficients), figures_of_targets(state), accesses=accesses)
+        return state.told()
 
-    def outline(self, problem: Problem) -> list[Outline]:
-        footprint = self.footprint(problem, self.expected_size(problem))
-        passes = [
-            *self.features.outline(problem),
-            *target_outline(problem),
-            Outline(zero_pass(problem, None), 1),
+    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
+        return [
+            *zero_outlines(problem),
             Outline(self._rows(problem, 0, None), self.stages),
             Outline(measuring_pass(problem, None, footprint), self.stages),
+            Outline(held_out_pass(problem, None, footprint), self.stages),
         ]
-        if problem.has_test:
-            passes.append(Outline(zero_pass(problem, None, "test"), 1))
-            passes.append(Outline(held_out_pass(problem, None, footprint), self.stages))
-        return passes
 
     def _rows(self, problem: Problem, stage: int, operand: Any) -> Any:
         """The pass that shows the rows to the steps."""

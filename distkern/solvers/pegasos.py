@@ -265,17 +265,10 @@ class Pegasos(AbstractSearchable[PegasosState]):
         rows = piece_rows(numbers, itemsize)
         # a batch does not cross pieces
         rows = -(-rows // self.batch_size) * self.batch_size
-        # the loop's arrays, as they were before the stage, now and as the model
-        state_bytes = 64 * footprint.size * problem.n_outputs
-        cost = Cost(
-            workspace_bytes=self._workspace_bytes(problem) + state_bytes,
-            result_bytes=(numbers + problem.n_outputs) * itemsize + 8,
-            flops_per_row=footprint.flops_per_row,
-            entries_per_row=footprint.entries_per_row,
-            driver_seconds_per_row=problem.n_outputs * (20e-9 + 2e-9 * numbers),
-            process_bytes=footprint.process_bytes,
-            compiled=footprint.is_compiled,
-            driver_compiled=True,
+        outputs = problem.n_outputs
+        cost = replace(self._cost(problem, 4.0 * numbers * outputs), driver_compiled=True).holding(
+            task={"the loop's arrays before the stage, now and as the model": (footprint.size, outputs, 64)},
+            result={"features and signs": (numbers + outputs, itemsize), "weight": (8,)},
         )
         if model is not None:
             # rows are prepared without the coefficients, which may be many
@@ -285,23 +278,20 @@ class Pegasos(AbstractSearchable[PegasosState]):
     def _measuring(
         self, problem: Problem, model: Model | None, *, split: str = "train", largest: bool = False
     ) -> Reduce[Sums]:
-        footprint = self.features.footprint(problem)
-        cost = Cost(
-            workspace_bytes=self._workspace_bytes(problem),
-            result_bytes=8 * problem.n_outputs,
-            flops_per_row=footprint.flops_per_row + 2.0 * footprint.size * problem.n_outputs,
-            entries_per_row=footprint.entries_per_row,
-            process_bytes=footprint.process_bytes,
-            compiled=footprint.is_compiled,
-        )
+        size = self.features.footprint(problem).size
+        cost = self._cost(problem, 2.0 * size * problem.n_outputs)
+        cost = cost.holding(result={"sums": (problem.n_outputs, 8)})
         name = "measure" if split == "train" else "held out"
         function = measure_largest if largest else measure
         return Reduce(name, function, Sums.add, model, split=split, cost=cost, measures_only=not largest)
 
-    def _workspace_bytes(self, problem: Problem) -> int:
+    def _cost(self, problem: Problem, operations: float) -> Cost:
+        """Cost of evaluating the features, and of operations on a row of them."""
         footprint, outputs = self.features.footprint(problem), problem.n_outputs
-        size, itemsize = footprint.size, problem.dtype.itemsize
-        operand = footprint.operand_bytes + size * outputs * (16 + itemsize)
-        # predictions, signs and what is computed of them
-        strip = max(STRIP_NUMBERS, STRIP_ROWS * outputs) * 48
-        return operand + strip + footprint.tile_bytes
+        itemsize = problem.dtype.itemsize
+        return footprint.cost(footprint.operations + operations).holding(
+            task={
+                "coefficients": (footprint.size, outputs, 16 + itemsize),
+                "predictions and signs of a strip": (max(STRIP_NUMBERS, STRIP_ROWS * outputs), 48),
+            }
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -77,14 +77,11 @@ def piece_rows(size: int, itemsize: int) -> int:
 def stream_cost(problem: Problem, footprint: Footprint, *, n_columns: int) -> Cost:
     """Cost of a stream of kernel rows into a sequential loop that takes O(r) a step for each output."""
     size, itemsize = footprint.size, problem.dtype.itemsize
-    prepared_row = size * itemsize + 8 + (n_columns + problem.n_outputs) * itemsize + 8
-    return Cost(
-        workspace_bytes=pass_cost(problem, footprint).workspace_bytes,
-        result_bytes=prepared_row,
-        flops_per_row=footprint.flops_per_row + 2.0 * size * n_columns,
-        entries_per_row=footprint.entries_per_row,
-        # measured: 28, 45 and 143 ns a step at r = 128, 512 and 2048
-        driver_seconds_per_row=problem.n_outputs * (20e-9 + size * 0.06e-9),
-        compiled=footprint.is_compiled,
+    cost = replace(
+        pass_cost(problem, footprint),
+        result_bytes=0,
+        operations=footprint.operations + 2.0 * size * n_columns,
         driver_compiled=True,
     )
+    numbers = size + n_columns + problem.n_outputs
+    return cost.holding(result={"kernel values, products and signs": (numbers, itemsize), "others": (2, 8)})

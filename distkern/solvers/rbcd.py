@@ -20,22 +20,28 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.types import Floats, groups_of
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, curved_loss_names
-from distkern.passes import Cost, Derived, Message, Rounds
+from distkern.passes import EXPONENTIAL, Derived, Message, Rounds
 from distkern.solvers._rbcd.blocks import (
     BlockGrams,
     GramOperand,
     block_solves,
     gram_pass,
     runs_of,
-    tiles_bytes,
+    tiles_cost,
 )
 from distkern.solvers._rbcd.resident import Ask, Operand, open_predictions, total_gradient, total_sums
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.explicit import AbstractExplicit, ExplicitState, held_out_pass, zero_pass
+from distkern.solvers.explicit import (
+    AbstractExplicit,
+    ExplicitState,
+    held_out_pass,
+    zero_figures,
+    zero_outlines,
+)
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_NU, a_loss, feature_parameters
-from distkern.solvers.measuring import Model, figures_of, measured
-from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
+from distkern.solvers.measuring import Model, figures_of
+from distkern.solvers.targets import scaled_risk
 
 #: first index of the stream that orders blocks
 _ORDER = 4
@@ -124,21 +130,12 @@ class RBCD(AbstractExplicit[RBCDState]):
         return super().mend(trouble)
 
     def init(self, problem: Problem) -> Steps[RBCDState]:
-        landmarks, gamma = yield from self.features.begin(problem)
-        targets = yield from target_scale(problem, self.risk)
-        risk = scaled_risk(self.risk, targets.center, targets.scale)
-        figures = yield from measured(
-            problem, zero_pass(problem, risk), zero_pass(problem, risk, "test"), 0.0
-        )
+        begun, risk = yield from self.begun(problem)
+        figures = yield from zero_figures(problem, risk)
         state = RBCDState(
-            landmarks=landmarks,
-            gamma=gamma,
-            coefficients=np.zeros((self.basis(problem, landmarks, gamma).size, risk.n_outputs)),
+            coefficients=np.zeros((self.basis(problem, begun.landmarks, begun.gamma).size, risk.n_outputs)),
             decrease=math.inf,
-            center=targets.center,
-            target_scale=targets.scale,
-            variances=targets.variances,
-            absolute_errors=figures.absolute_errors,
+            **vars(begun),
         )
         return state.with_figures(figures)
 
@@ -164,16 +161,8 @@ class RBCD(AbstractExplicit[RBCDState]):
             held_out_pass(problem, Model(basis, w, risk), footprint),
             0.5 * self.nu * float(np.einsum("ij,ij->", w, w)),
         )
-        rows = (len(runs) + 1) * problem.n_rows
-        return state.with_figures(
-            figures,
-            coefficients=w,
-            stage=state.stage + 1,
-            decrease=state.objective - figures.objective,
-            accesses=state.accesses + rows * problem.n_features,
-            accesses_nonzero=state.accesses_nonzero + rows * problem.row_accesses,
-            absolute_errors=figures.absolute_errors,
-        )
+        rows, decrease = (len(runs) + 1) * problem.n_rows, state.objective - figures.objective
+        return state.following(problem, figures, rows, coefficients=w, decrease=decrease)
 
     def finished(self, state: RBCDState) -> bool:
         return state.stage >= self.stages or self._converged(state)
@@ -182,24 +171,15 @@ class RBCD(AbstractExplicit[RBCDState]):
         return state.decrease <= self.tol * abs(state.objective)
 
     def measures(self, state: RBCDState) -> Measures:
-        extra = {"decrease": state.decrease, **figures_of_targets(state)}
-        accesses = (state.accesses, state.accesses_nonzero)
-        size = len(state.coefficients)
-        return state.measures(size, extra, accesses=accesses, converged=self._converged(state))
+        return state.told({"decrease": state.decrease}, converged=self._converged(state))
 
-    def outline(self, problem: Problem) -> list[Outline]:
-        footprint = self.footprint(problem, self.expected_size(problem))
-        passes = [
-            *self.features.outline(problem),
-            *target_outline(problem),
-            Outline(zero_pass(problem, None), 1),
-            Outline(gram_pass(problem, footprint, self.block_size, None), 1),
+    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
+        return [
+            *zero_outlines(problem),
+            Outline(gram_pass(problem, footprint, self.block_size, None)),
             Outline(self._rounds(problem, footprint, None), self.stages),
+            Outline(held_out_pass(problem, None, footprint), self.stages),
         ]
-        if problem.has_test:
-            passes.append(Outline(zero_pass(problem, None, "test"), 1))
-            passes.append(Outline(held_out_pass(problem, None, footprint), self.stages))
-        return passes
 
     def _order(self, n_blocks: int, seed: int, stage: int) -> NDArray[np.int64]:
         """The blocks of a stage."""
@@ -221,9 +201,9 @@ class RBCD(AbstractExplicit[RBCDState]):
         outputs, size = self.risk.n_outputs, footprint.size
         width = min(self.block_size, size)
         n_blocks, groups = -(-size // width), len(groups_of(problem.block_rows))
-        # kernels at landmarks are all made for any block of Nystroem features
+        # of two blocks; kernels at landmarks are all made for any block of Nystroem features
         share = 1.0 if footprint.block_size >= size else width / size
-        flops = share * footprint.flops_per_row
+        operations = 2 * (share * footprint.operations + EXPONENTIAL * width)
         return Rounds(
             "block steps",
             open_predictions,
@@ -232,16 +212,15 @@ class RBCD(AbstractExplicit[RBCDState]):
             operand,
             n_rounds=n_blocks + 1,
             state_bytes_per_row=8.0 * outputs,
-            # features of two blocks; measured for random ones
-            seconds_per_row=2 * (flops * 2e-11 + width * (1.5 + 0.2 * outputs) * 1e-9),
-            answer_bytes=8 * groups * (width * outputs + 8),
-            cost=Cost(
-                workspace_bytes=tiles_bytes(problem, footprint, width)
-                + 48 * problem.most_rows * outputs
-                + 16 * width * outputs,
-                # the coefficients before, now, and their figures
-                driver_bytes=24 * size * outputs + 8 * size * width,
-                process_bytes=footprint.process_bytes,
-                compiled=footprint.is_compiled,
+            cost=tiles_cost(problem, footprint, width, operations).holding(
+                task={
+                    "predictions and slopes": (problem.most_rows, outputs, 48),
+                    "coefficients and gradient": (2, width, outputs, 8),
+                },
+                result={"gradients of groups": (groups, width * outputs + 8, 8)},
+                driver={
+                    "coefficients before, now, and their figures": (3, size, outputs, 8),
+                    "factors": (size, width, 8),
+                },
             ),
         )

@@ -54,12 +54,9 @@ def sampling(name: str, problem: Problem, sample: Sample, driver_bytes: int = 0)
     driver_bytes : what the driver takes for what it does with the rows, the rows not counted
     """
     n_rows = min(problem.n_rows, sample.rows_per_block * len(sample.blocks))
-    n_bytes = n_rows * (problem.row_bytes + problem.beside_bytes)
-    cost = Cost(
-        workspace_bytes=sample.rows_per_block * problem.row_bytes,
-        result_bytes=n_bytes,
-        total_result_bytes=n_bytes,
-        driver_bytes=driver_bytes,
+    cost = Cost(driver_bytes=driver_bytes).holding(
+        task={"rows of a block": (sample.rows_per_block, problem.row_bytes)},
+        joined={"rows": (n_rows, problem.row_bytes + problem.beside_bytes)},
     )
     return Reduce(name, _rows_of, _joined, sample, blocks=sample.blocks, cost=cost)
 

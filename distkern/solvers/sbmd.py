@@ -23,13 +23,20 @@ from distkern.solvers._rbcd.blocks import BlockGrams, GramOperand, block_solves,
 from distkern.solvers._sbmd.steps import BlockSteps, Iterates, Rule
 from distkern.solvers._sbmd.stream import batch_stream
 from distkern.solvers.base import Measures, Outline, Problem, Steps, order_of_rows, rows_of_stage
-from distkern.solvers.explicit import AbstractExplicit, ExplicitState, held_out_pass, pass_cost
+from distkern.solvers.explicit import (
+    AbstractExplicit,
+    ExplicitState,
+    figures_at,
+    held_out_pass,
+    measuring_pass,
+    pass_cost,
+)
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
-from distkern.solvers.measuring import Model, Sums, measure, measured
+from distkern.solvers.measuring import Model, Sums, measured
 from distkern.solvers.risk import Risk
 from distkern.solvers.svrg import LEAST_BATCH, is_preconditioned
-from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
+from distkern.solvers.targets import scaled_risk
 
 #: first index of the stream that draws blocks
 _ORDER = 7
@@ -136,24 +143,16 @@ class SBMD(AbstractExplicit[SBMDState]):
         )
 
     def init(self, problem: Problem) -> Steps[SBMDState]:
-        landmarks, gamma = yield from self.features.begin(problem)
-        targets = yield from target_scale(problem, self.risk)
-        risk = scaled_risk(self.risk, targets.center, targets.scale)
-        basis = self.basis(problem, landmarks, gamma)
+        begun, risk = yield from self.begun(problem)
+        basis = self.basis(problem, begun.landmarks, begun.gamma)
         zero, footprint = np.zeros((basis.size, risk.n_outputs)), self.footprint(problem, basis.size)
         model = Model(basis, zero, risk)
-        figures = yield from measured(
-            problem,
-            _measuring_pass(problem, model, footprint, first=True),
-            held_out_pass(problem, model, footprint),
-            0.0,
-        )
+        first, test = _first_pass(problem, model, footprint), held_out_pass(problem, model, footprint)
+        figures = yield from measured(problem, first, test, 0.0)
         largest = figures.sums.largest
         smoothness = max(_curvature(risk) * largest + self.nu, np.finfo(float).tiny)
         first_step = 0.5 if self.preconditioned(basis.size) else 1.0 / smoothness
         state = SBMDState(
-            landmarks=landmarks,
-            gamma=gamma,
             w=zero,
             banked=zero,
             stamps=np.zeros(len(runs_of(basis.size, self.block_size))),
@@ -162,10 +161,7 @@ class SBMD(AbstractExplicit[SBMDState]):
             coefficients=zero,
             first_step=first_step if self.step_size is None else self.step_size,
             largest=largest,
-            center=targets.center,
-            target_scale=targets.scale,
-            variances=targets.variances,
-            absolute_errors=figures.absolute_errors,
+            **vars(begun),
         )
         return state.with_figures(figures)
 
@@ -190,44 +186,25 @@ class SBMD(AbstractExplicit[SBMDState]):
                 n_rows += len(piece.weights)
             w = now.w if self.averaging is None else now.average(runs)
             model = Model(basis, w.copy(), risk)
-            figures = yield from measured(
-                problem,
-                _measuring_pass(problem, model, footprint),
-                held_out_pass(problem, model, footprint),
-                0.5 * self.nu * float(np.einsum("ij,ij->", w, w)),
-            )
-        return SBMDState(
-            **vars(state)
-            | vars(now)
-            | {
-                "coefficients": model.coefficients,
-                "stage": state.stage + 1,
-                "accesses": state.accesses + n_rows * problem.n_features,
-                "accesses_nonzero": state.accesses_nonzero + n_rows * problem.row_accesses,
-                "absolute_errors": figures.absolute_errors,
-            }
-        ).with_figures(figures)
+            norm = 0.5 * self.nu * float(np.einsum("ij,ij->", w, w))
+            figures = yield from figures_at(problem, model, footprint, norm)
+        return state.following(problem, figures, n_rows, **vars(now) | {"coefficients": model.coefficients})
 
     def finished(self, state: SBMDState) -> bool:
         return state.stage >= self.stages
 
     def measures(self, state: SBMDState) -> Measures:
-        accesses = (state.accesses, state.accesses_nonzero)
-        return state.measures(len(state.coefficients), figures_of_targets(state), accesses=accesses)
+        return state.told()
 
-    def outline(self, problem: Problem) -> list[Outline]:
-        footprint = self.footprint(problem, self.expected_size(problem))
+    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
         passes = [
-            *self.features.outline(problem),
-            *target_outline(problem),
-            Outline(_measuring_pass(problem, None, footprint, first=True), 1),
+            Outline(_first_pass(problem, None, footprint)),
             Outline(self._stream(problem, footprint, 0, None), self.stages),
-            Outline(_measuring_pass(problem, None, footprint), self.stages),
+            Outline(measuring_pass(problem, None, footprint), self.stages),
+            Outline(held_out_pass(problem, None, footprint), self.stages + 1),
         ]
         if self.preconditioned(footprint.size):
-            passes.append(Outline(gram_pass(problem, footprint, self.block_size, None), 1))
-        if problem.has_test:
-            passes.append(Outline(held_out_pass(problem, None, footprint), self.stages + 1))
+            passes.append(Outline(gram_pass(problem, footprint, self.block_size, None)))
         return passes
 
     def preconditioned(self, size: int) -> bool:
@@ -277,11 +254,8 @@ class SBMD(AbstractExplicit[SBMDState]):
         plain = batch_stream(problem, outputs, footprint, numbers, batch, visits, model)
         if not self.preconditioned(footprint.size):
             return plain
-        width, cost = min(self.block_size, footprint.size), plain.cost
-        # the factors of all blocks are kept, and one is read for a step
-        seconds = cost.driver_seconds_per_row + width**2 * (2e-10 + 1e-10 * outputs) / batch
-        kept = cost.driver_bytes + 8 * footprint.size * width
-        return replace(plain, cost=replace(cost, driver_bytes=kept, driver_seconds_per_row=seconds))
+        factors = footprint.size, min(self.block_size, footprint.size), 8
+        return replace(plain, cost=plain.cost.holding(driver={"factors of all blocks": factors}))
 
 
 def _curvature(risk: Risk) -> float:
@@ -289,11 +263,7 @@ def _curvature(risk: Risk) -> float:
     return risk.loss.curvature if math.isfinite(risk.loss.curvature) else 1.0
 
 
-def _measuring_pass(
-    problem: Problem, model: Model | None, footprint: Footprint, *, first: bool = False
-) -> Reduce[Sums]:
-    """The losses and errors of all rows; the ``first`` one finds the largest norm."""
-    if first:
-        cost = pass_cost(problem, footprint, 4)
-        return Reduce("first measure", measure_largest, Sums.add, model, cost=cost)
-    return Reduce("measure", measure, Sums.add, model, cost=pass_cost(problem, footprint, 1))
+def _first_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+    """The losses and errors of all rows, and the largest norm."""
+    cost = pass_cost(problem, footprint, 4)
+    return Reduce("first measure", measure_largest, Sums.add, model, cost=cost)

@@ -20,13 +20,21 @@ from distkern.common.sparse import Rows
 from distkern.common.types import groups_of
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, AbstractCoordinateLoss, coordinate_loss_names
-from distkern.passes import Cost, Derived, Message, Reduce, Rounds
+from distkern.passes import EXPONENTIAL, Derived, Message, Rounds
 from distkern.solvers._sdca.resident import Operand, Turn, Turned, either, open_duals
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.explicit import AbstractExplicit, ExplicitState, held_out_pass, pass_cost, zero_pass
+from distkern.solvers.explicit import (
+    AbstractExplicit,
+    ExplicitState,
+    figures_at,
+    held_out_pass,
+    measuring_pass,
+    zero_figures,
+    zero_outlines,
+)
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
-from distkern.solvers.measuring import Figures, Model, Sums, measure, measured
-from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
+from distkern.solvers.measuring import Figures, Model
+from distkern.solvers.targets import scaled_risk
 
 #: first index of the stream that orders groups
 _ORDER = 5
@@ -143,25 +151,16 @@ class SDCA(AbstractExplicit[SDCAState]):
         return super().mend(trouble)
 
     def init(self, problem: Problem) -> Steps[SDCAState]:
-        landmarks, gamma = yield from self.features.begin(problem)
-        targets = yield from target_scale(problem, self.risk)
-        risk = scaled_risk(self.risk, targets.center, targets.scale)
-        figures = yield from measured(
-            problem, zero_pass(problem, risk), zero_pass(problem, risk, "test"), 0.0
-        )
-        zero = np.zeros((self.first_size(problem, landmarks, gamma), risk.n_outputs))
+        begun, risk = yield from self.begun(problem)
+        figures = yield from zero_figures(problem, risk)
+        zero = np.zeros((self.first_size(problem, begun.landmarks, begun.gamma), risk.n_outputs))
         state = SDCAState(
-            landmarks=landmarks,
-            gamma=gamma,
             coefficients=zero,
             nearby=zero,
             dual_sum=zero,
             support=np.zeros((0, 2), np.int64),
             dual=0.0,
-            center=targets.center,
-            target_scale=targets.scale,
-            variances=targets.variances,
-            absolute_errors=figures.absolute_errors,
+            **vars(begun),
         )
         return state.with_figures(figures)
 
@@ -186,9 +185,7 @@ class SDCA(AbstractExplicit[SDCAState]):
                 w, costs, squares = turned.w, costs + turned.costs, squares + turned.squares
         w = np.ascontiguousarray(w.T)
         model, norm = Model(basis, w, risk), 0.5 * self.nu * float(np.square(w).sum())
-        figures = yield from measured(
-            problem, measuring_pass(problem, model, footprint), held_out_pass(problem, model, footprint), norm
-        )
+        figures = yield from figures_at(problem, model, footprint, norm)
         dual_sum, q = strength * w - kappa * u, math.sqrt(self.nu / strength)
         beyond = (1.0 - q) / (1.0 + q) if figures.objective <= state.objective else 0.0
         return self.following(
@@ -215,17 +212,9 @@ class SDCA(AbstractExplicit[SDCAState]):
         self, problem: Problem, state: SDCAState, figures: Figures, dual: float, passes: int, **changes: Any
     ) -> SDCAState:
         """The state after the next stage of so many passes, which has found D(a)."""
-        rows = passes * problem.n_rows
-        return state.with_figures(
-            figures,
-            stage=state.stage + 1,
-            accesses=state.accesses + rows * problem.n_features,
-            accesses_nonzero=state.accesses_nonzero + rows * problem.row_accesses,
-            # of the model 0 it is 0
-            dual=max(dual, state.dual),
-            absolute_errors=figures.absolute_errors,
-            **changes,
-        )
+        # of the model 0 it is 0
+        dual = max(dual, state.dual)
+        return state.following(problem, figures, passes * problem.n_rows, dual=dual, **changes)
 
     def finished(self, state: SDCAState) -> bool:
         return state.stage >= self.stages or (state.stage > 0 and self._converged(state))
@@ -234,32 +223,22 @@ class SDCA(AbstractExplicit[SDCAState]):
         return state.gap < self.tol * abs(state.objective)
 
     def measures(self, state: SDCAState) -> Measures:
-        extra = {"gap": state.gap, **figures_of_targets(state)}
-        accesses = (state.accesses, state.accesses_nonzero)
-        size, shortfall = len(state.coefficients), ""
+        shortfall = ""
         if state.stage and state.gap > self.tol * abs(state.objective):
             share = 100 * state.gap / abs(state.objective)
             shortfall = (
                 f"the duality gap, which bounds what the objective is above its minimum, is {share:.2g} % of "
                 f"it, with tol={self.tol:g}: {self.mend(Trouble.UNFINISHED)}"
             )
-        return state.measures(
-            size, extra, accesses=accesses, converged=self._converged(state), shortfall=shortfall
-        )
+        return state.told({"gap": state.gap}, converged=self._converged(state), shortfall=shortfall)
 
-    def outline(self, problem: Problem) -> list[Outline]:
-        footprint = self.footprint(problem, self.expected_size(problem))
-        passes = [
-            *self.features.outline(problem),
-            *target_outline(problem),
-            Outline(zero_pass(problem, None), 1),
+    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
+        return [
+            *zero_outlines(problem),
             Outline(self._rounds(problem, footprint, None), self.stages),
             Outline(measuring_pass(problem, None, footprint), self.stages),
+            Outline(held_out_pass(problem, None, footprint), self.stages),
         ]
-        if problem.has_test:
-            passes.append(Outline(zero_pass(problem, None, "test"), 1))
-            passes.append(Outline(held_out_pass(problem, None, footprint), self.stages))
-        return passes
 
     def _numbers(self, problem: Problem, footprint: Footprint) -> int:
         """How many numbers a row's features take up."""
@@ -274,10 +253,10 @@ class SDCA(AbstractExplicit[SDCAState]):
         passes = self._passes(problem)
         n_rounds = passes * len(groups_of(problem.block_rows))
         numbers = self._numbers(problem, footprint)
+        # in each round one group has its turn; more passes than two are of few rows
+        operations = footprint.operations + EXPONENTIAL * numbers * outputs
+        operations *= self.least_passes / n_rounds
         rows = min(self._piece_rows(problem, footprint), problem.most_rows)
-        # measured for random features, and of the loop: two products and a square a row
-        seconds = footprint.flops_per_row * 2e-11 + footprint.entries_per_row * 1e-9
-        seconds += numbers * (0.3e-9 + 0.6e-9 * outputs) + 1e-7 * outputs
         return Rounds(
             "dual steps",
             open_duals,
@@ -285,23 +264,13 @@ class SDCA(AbstractExplicit[SDCAState]):
             operand,
             n_rounds=n_rounds,
             state_bytes_per_row=8.0 * outputs,
-            # in each round one group has its turn; more passes than two are of few rows, whose time is short
-            seconds_per_row=seconds * self.least_passes / n_rounds,
-            answer_bytes=8 * size * outputs + 256,
-            cost=Cost(
-                workspace_bytes=footprint.operand_bytes
-                + footprint.tile_bytes
-                + rows * (numbers + problem.row_numbers + 4 * outputs) * (itemsize + 8)
-                + 32 * size * outputs
-                + 16 * problem.most_rows,
-                # w, u and v before, now, and on their way
-                driver_bytes=88 * size * outputs,
-                process_bytes=footprint.process_bytes,
-                compiled=True,
+            cost=replace(footprint.cost(operations), compiled=True).holding(
+                task={
+                    "a piece": (rows, numbers + problem.row_numbers + 4 * outputs, itemsize + 8),
+                    "w, u and v": (size, outputs, 32),
+                    "order of a block's rows": (problem.most_rows, 16),
+                },
+                result={"w": (size, outputs, 8), "figures": (256,)},
+                driver={"w, u and v before, now, and on their way": (11, size, outputs, 8)},
             ),
         )
-
-
-def measuring_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-    """The losses and errors of all rows."""
-    return Reduce("measure", measure, Sums.add, model, cost=pass_cost(problem, footprint, 1))

@@ -17,7 +17,7 @@ from distkern.common.sparse import Rows
 from distkern.common.types import groups_of
 from distkern.features import AbstractFeatures, feature_names
 from distkern.losses import find_loss
-from distkern.passes import Cost, Message, Rounds
+from distkern.passes import EXPONENTIAL, Cost, Message, Rounds
 from distkern.solvers._simba.columns import reading_bytes
 from distkern.solvers._simba.measure import BINS, LinearModel, Mistakes, Norms
 from distkern.solvers._simba.measuring import Measuring, measured
@@ -312,9 +312,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         sparse = problem.is_sparse and self.features.reads_columns
         # of dense columns those of a group and their joint copy; of sparse ones what is expected to be there
         share = min(1.0, problem.row_numbers / problem.n_features) if sparse else 1.0
-        seconds = outputs * (0.8e-9 + n_columns * share * 0.3e-9) + n_columns * share * 1e-9
-        if not self.features.reads_columns:
-            seconds += n_columns * (10e-9 + 1e-9 * problem.row_numbers)
+        looked = share if self.features.reads_columns else problem.row_numbers
         groups = len(groups_of(problem.block_rows))
         row_bytes = problem.row_numbers * itemsize + 16
         n_bytes = problem.n_rows * max(problem.row_numbers, 0 if sparse else size) * itemsize
@@ -326,15 +324,19 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             operand,
             n_rounds=self._rounds_per_stage,
             state_bytes_per_row=10.0 * outputs + 24 + 2 * n_columns * share * (itemsize + 4),
-            seconds_per_row=seconds,
-            answer_bytes=groups * outputs * 16 + n_draws * (row_bytes + 8 * outputs) + outputs * BINS * 8,
             cost=Cost(
-                workspace_bytes=kept + outputs * 2**17,
-                # the driver's variables before the stage, now, and their average
-                driver_bytes=56 * size * outputs,
                 process_bytes=self.features.footprint(problem).process_bytes,
+                operations=EXPONENTIAL * (outputs + n_columns * looked),
                 compiled=True,
                 driver_compiled=True,
+            ).holding(
+                task={"rows and columns that are kept": (kept,), "bins": (outputs, 2**17)},
+                result={
+                    "sums of groups": (groups, outputs, 16),
+                    "candidates": (n_draws, row_bytes + 8 * outputs),
+                    "bins": (outputs, BINS, 8),
+                },
+                driver={"variables before the stage, now, and their average": (7, size, outputs, 8)},
             ),
         )
 

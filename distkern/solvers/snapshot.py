@@ -49,14 +49,6 @@ def held_out_pass(problem: Problem, model: Model | None, footprint: Footprint) -
 def pass_cost(problem: Problem, footprint: Footprint) -> Cost:
     """Cost of a pass that evaluates the kernel at the landmarks at every row."""
     size, outputs = footprint.size, problem.n_outputs
-    return Cost(
-        workspace_bytes=footprint.tile_bytes
-        + footprint.operand_bytes
-        + footprint.process_bytes
-        + STRIP_NUMBERS * 64
-        + size * outputs * 16,
-        result_bytes=size * outputs * 8,
-        flops_per_row=footprint.flops_per_row + 2.0 * size * outputs,
-        entries_per_row=footprint.entries_per_row,
-        compiled=footprint.is_compiled,
-    )
+    cost = footprint.cost(footprint.operations + 2.0 * size * outputs)
+    strip = {"predictions and slopes of a strip": (STRIP_NUMBERS, 64), "sums": (2, size, outputs, 8)}
+    return cost.holding(task=strip, result={"gradient": (size, outputs, 8)})

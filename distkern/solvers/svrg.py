@@ -15,17 +15,17 @@ from distkern.bases.base import AbstractBasis
 from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
-from distkern.common.sparse import Rows
+from distkern.features import Footprint
 from distkern.losses import SUPERVISED, loss_names
 from distkern.passes import Derived
 from distkern.solvers._svrg.inner import InnerLoop, Piece, batch_ends, inner_pass
 from distkern.solvers._svrg.passes import preconditioner, sampled_grams, snapshot_pass
 from distkern.solvers.base import Measures, Outline, Problem, Steps, order_of_rows, rows_of_stage
-from distkern.solvers.explicit import AbstractExplicit, held_out_pass
+from distkern.solvers.explicit import AbstractExplicit, FeatureState, held_out_pass
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
-from distkern.solvers.measuring import MeasuredState, Model, measured
-from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
+from distkern.solvers.measuring import Model, measured
+from distkern.solvers.targets import figures_of_targets, scaled_risk
 
 #: features up to which steps are preconditioned unless the user says otherwise, and may be at all
 MOST_PRECONDITIONED = 8192
@@ -34,31 +34,19 @@ LEAST_BATCH = 16
 
 
 @dataclass(frozen=True)
-class SVRGState(MeasuredState):
-    """A snapshot w~ with the gradient and the figures at it.
+class SVRGState(FeatureState):
+    """A snapshot w~ = ``coefficients`` with the gradient and the figures at it.
 
     Attributes
     ----------
-    landmarks : (n_landmarks, n_features), without rows where the features have none
-    gamma : of the kernel
-    coefficients : (r, k), w~
     gradient : (r, k), mu = mean_i z(x_i) s_i l'(f_i, y_i)
     largest : [max_i s_i |z(x_i)|^2]
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
-    center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
-    absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
     """
 
-    landmarks: Rows
-    gamma: float
-    coefficients: NDArray[np.float64]
     gradient: NDArray[np.float64]
     largest: NDArray[np.float64]
     change: float
-    center: NDArray[np.float64]
-    target_scale: float
-    variances: NDArray[np.float64]
-    absolute_errors: NDArray[np.float64]
 
 
 def is_preconditioned(wanted: bool | None, size: int) -> bool:
@@ -192,21 +180,11 @@ class SVRG(AbstractExplicit[SVRGState]):
 
     def init(self, problem: Problem) -> Steps[SVRGState]:
         self.preconditioned(self.expected_size(problem))
-        landmarks, gamma = yield from self.features.begin(problem)
-        basis = self.basis(problem, landmarks, gamma)
-        targets = yield from target_scale(problem, self.risk)
+        begun, _ = yield from self.begun(problem)
+        basis = self.basis(problem, begun.landmarks, begun.gamma)
         zero = np.zeros((basis.size, self.risk.n_outputs))
         state = SVRGState(
-            landmarks=landmarks,
-            gamma=gamma,
-            coefficients=zero,
-            gradient=zero,
-            largest=np.zeros(1),
-            change=math.inf,
-            center=targets.center,
-            target_scale=targets.scale,
-            variances=targets.variances,
-            absolute_errors=np.full(2, math.nan),
+            coefficients=zero, gradient=zero, largest=np.zeros(1), change=math.inf, **vars(begun)
         )
         return (yield from self._measured(problem, basis, state))
 
@@ -223,7 +201,6 @@ class SVRG(AbstractExplicit[SVRGState]):
             visits,
             numbers=self.choice(problem).prepared_numbers(problem, basis.size),
             preconditioned=solve is not None,
-            batch_size=batch,
         )
         eta = self.eta(basis.size, batch, largest)
         ends = batch_ends(sum(visit.n_draws for visit in visits), batch)
@@ -250,9 +227,8 @@ class SVRG(AbstractExplicit[SVRGState]):
         extra = {"change": state.change, **figures_of_targets(state)}
         return state.measures(len(state.coefficients), extra, converged=self._converged(state))
 
-    def outline(self, problem: Problem) -> list[Outline]:
-        size = self.expected_size(problem)
-        footprint, preconditioned = self.footprint(problem, size), self.preconditioned(size)
+    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
+        size, preconditioned = footprint.size, self.preconditioned(footprint.size)
         inner = inner_pass(
             problem,
             None,
@@ -260,19 +236,15 @@ class SVRG(AbstractExplicit[SVRGState]):
             problem.visits(self.rows_of_stage(problem), 0, self.order),
             numbers=self.choice(problem).prepared_numbers(problem, size),
             preconditioned=preconditioned,
-            batch_size=self.rows_of_batch(problem, size),
         )
         passes = [
-            *self.features.outline(problem),
-            *target_outline(problem),
-            Outline(snapshot_pass(problem, None, footprint, first=True), 1),
+            Outline(snapshot_pass(problem, None, footprint, first=True)),
             Outline(inner, self.stages),
             Outline(snapshot_pass(problem, None, footprint), self.stages),
+            Outline(held_out_pass(problem, None, footprint), self.stages + 1),
         ]
         if preconditioned:
             passes.append(sampled_grams(problem, size).outline(problem, footprint))
-        if problem.has_test:
-            passes.append(Outline(held_out_pass(problem, None, footprint), self.stages + 1))
         return passes
 
     def _metric(self, problem: Problem, state: SVRGState) -> Steps[tuple[AbstractBasis, Solve | None]]:
@@ -301,7 +273,6 @@ class SVRG(AbstractExplicit[SVRGState]):
             figures,
             gradient=figures.sums.mean_gradient,
             largest=np.array([figures.sums.largest]) if first else state.largest,
-            absolute_errors=figures.absolute_errors,
         )
 
 

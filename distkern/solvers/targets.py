@@ -114,7 +114,9 @@ def _summary(block: Block, _: None) -> TargetSummary:
 
 
 def _target_pass(problem: Problem, split: str = "train") -> Reduce[TargetSummary]:
-    cost = Cost(workspace_bytes=64 * (problem.most_rows + _MOST_POINTS), result_bytes=16 * _MOST_POINTS)
+    cost = Cost().holding(
+        task={"sorted targets": (problem.most_rows + _MOST_POINTS, 64)}, result={"points": (_MOST_POINTS, 16)}
+    )
     name = "targets" if split == "train" else "held-out targets"
     return Reduce(name, _summary, TargetSummary.add, split=split, cost=cost)
 

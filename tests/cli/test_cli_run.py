@@ -244,6 +244,8 @@ def test_plan_says_whether_it_fits(data: Path, capsys: pytest.CaptureFixture[str
     planned = printed(capsys)
     assert planned["fits"]
     assert planned["worker_bytes"] == max(step["worker_bytes"] for step in planned["passes"])
+    assert {"tasks", "bytes_read", "worker_bytes", "driver_bytes"} <= planned["passes"][0].keys()
+    assert not {"seconds", "time"} & (planned.keys() | planned["passes"][0].keys())
     assert main([*arguments, "--memory-limit", "8GiB"]) == 0
     assert max(len(line) for line in capsys.readouterr().out.splitlines()) <= 80
     assert main([*arguments, "--memory-limit", "20MiB"]) == 2

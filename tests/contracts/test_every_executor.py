@@ -137,10 +137,10 @@ def test_ordered_keeps_the_order(executor):
     assert results == [visit.block for visit in visits]
 
 
-@pytest.mark.parametrize("flops", [0.0, 1e12], ids=["by the driver", "by whoever is more"])
-def test_a_stream_of_the_rows_as_they_lie(executor, flops):
+@pytest.mark.parametrize("operations", [0.0, 1e12], ids=["by the driver", "by whoever is more"])
+def test_a_stream_of_the_rows_as_they_lie(executor, operations):
     source = ToySource()
-    cost = Cost(result_bytes=4, flops_per_row=flops)
+    cost = Cost(result_bytes=4, operations=operations)
     step = Stream("rows", whole_visits(source.block_rows), first_column, piece_rows=4, cost=cost)
     parts = list(Driver({"train": source}, executor).stream(step))
     assert [len(part) for part in parts] == [4, 1, 4, 3, 3, 4, 2, 4]

@@ -12,7 +12,7 @@ import distkern.engine.plan as plan_module
 from distkern.engine.budget import CACHE_BYTES, COMPILED_BYTES, COMPILING_BYTES, Machine
 from distkern.engine.plan import Extent, plan_each, plan_reduce, plan_stream
 from distkern.engine.plan_run import fitted, needed_bytes, plan_run
-from distkern.passes import Cost, Each, Reduce, Rounds, Stream, Visit, whole_visits
+from distkern.passes import EXPONENTIAL, Cost, Each, Reduce, Rounds, Stream, Visit, whole_visits
 from toy import add, prepare, scaled_sum
 
 MACHINES = [
@@ -164,13 +164,8 @@ def test_the_state_of_rounds_counts_in_the_other_passes():
         assert grown == ((held + 10**7, 0) if machine.in_process else (0, held + 10**7))
 
 
-def stream(features: int, landmarks: int, seconds: float = 1e-7) -> Stream:
-    cost = Cost(
-        result_bytes=4 * landmarks,
-        flops_per_row=2.0 * features * landmarks,
-        entries_per_row=landmarks,
-        driver_seconds_per_row=seconds,
-    )
+def stream(features: int, landmarks: int) -> Stream:
+    cost = Cost(result_bytes=4 * landmarks, operations=landmarks * (2.0 * features + EXPONENTIAL))
     return Stream("inner loop", (Visit(0, 1000, 0, (0,)),), prepare, piece_rows=100, cost=cost)
 
 

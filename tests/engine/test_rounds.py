@@ -323,30 +323,30 @@ ROWS = (100_000,) * 16
 
 def test_only_short_answers_are_made_in_the_event_loop():
     extent, far = Extent((1000,) * 16, 400), Machine("distributed", 2, same_host=False)
-    assert plan_rounds(toy_rounds(seconds_per_row=1e-9), extent, far).at_once
-    assert not plan_rounds(toy_rounds(seconds_per_row=1e-5), extent, far).at_once
+    assert plan_rounds(toy_rounds(operations=50), extent, far).at_once
+    assert not plan_rounds(toy_rounds(operations=5e5), extent, far).at_once
 
 
 @pytest.mark.parametrize(
-    ("seconds_per_row", "machine", "mode"),
+    ("operations", "machine", "mode"),
     [
-        (1e-9, Machine("synchronous", 1), "rounds in the driver"),
-        (1e-9, Machine("distributed", 2), "rounds in the driver"),
-        (2e-9, Machine("distributed", 2, same_host=False), "rounds on 2 workers"),
-        # 1.6 million rows: 8 ms in the driver, 4 + 3 ms on two workers
-        (5e-9, Machine("distributed", 2), "rounds on 2 workers"),
-        (5e-9, Machine("distributed", 8, n_processes=1), "rounds in the driver"),
-        (5e-9, Machine("distributed", 8, n_processes=4), "rounds on 4 workers"),
+        (50, Machine("synchronous", 1), "rounds in the driver"),
+        (50, Machine("distributed", 2), "rounds in the driver"),
+        (100, Machine("distributed", 2, same_host=False), "rounds on 2 workers"),
+        # 1.6 million rows: 4e8 operations in the driver, 2e8 + 1.5e8 on two workers
+        (250, Machine("distributed", 2), "rounds on 2 workers"),
+        (250, Machine("distributed", 8, n_processes=1), "rounds in the driver"),
+        (250, Machine("distributed", 8, n_processes=4), "rounds on 4 workers"),
         # 25.6 MB of state, a quarter of the limit is less
-        (1e-9, Machine("distributed", 2, 64 * MIB), "rounds on 2 workers"),
-        (5e-9, Machine("distributed", 50), "rounds on 8 workers"),
-        (5e-9, Machine("processes", 2), "rounds in the driver"),
-        (5e-9, Machine("threads", 2), "rounds in 2 threads of the driver"),
-        (1e-10, Machine("threads", 2), "rounds in the driver"),
+        (50, Machine("distributed", 2, 64 * MIB), "rounds on 2 workers"),
+        (250, Machine("distributed", 50), "rounds on 8 workers"),
+        (250, Machine("processes", 2), "rounds in the driver"),
+        (250, Machine("threads", 2), "rounds in 2 threads of the driver"),
+        (5, Machine("threads", 2), "rounds in the driver"),
     ],
 )
-def test_the_state_lives_where_it_is_faster_and_fits(seconds_per_row, machine, mode):
-    step = toy_rounds(seconds_per_row=seconds_per_row)
+def test_the_state_lives_where_it_is_faster_and_fits(operations, machine, mode):
+    step = toy_rounds(operations=operations)
     plan = plan_rounds(step, Extent(ROWS, 400), machine)
     assert plan.mode == mode
     assert plan.bytes_read == 0
@@ -354,7 +354,7 @@ def test_the_state_lives_where_it_is_faster_and_fits(seconds_per_row, machine, m
 
 
 def test_rows_that_only_workers_can_read_or_only_the_driver_has():
-    step, machine = toy_rounds(seconds_per_row=1e-12), Machine("distributed", 2)
+    step, machine = toy_rounds(operations=0.05), Machine("distributed", 2)
     assert plan_rounds(step, Extent(ROWS, 400, readable_by_driver=False), machine).on_workers
     far = Machine("distributed", 2, same_host=False)
     assert not plan_rounds(toy_rounds(), Extent(ROWS, 400, in_memory=True), far).on_workers
@@ -381,16 +381,18 @@ def test_parties_are_contiguous_and_cover_the_groups_once(n_parties, block_rows)
 
 
 def test_memory_has_every_named_term():
-    step = toy_rounds(state_bytes_per_row=16.0, cost=Cost(workspace_bytes=10**6, process_bytes=10**7))
+    cost = Cost(workspace_bytes=10**6, process_bytes=10**7)
+    step = toy_rounds(state_bytes_per_row=16.0, cost=cost)
     dearer = toy_rounds(
-        state_bytes_per_row=24.0, cost=Cost(workspace_bytes=2 * 10**6, process_bytes=3 * 10**7)
+        state_bytes_per_row=24.0,
+        cost=cost.holding(task={"more": (10**6,)}, process={"more": (2, 10**7)}, result={"answer": (10**4,)}),
     )
     extent, workers = Extent(ROWS, 400), Machine("distributed", 2, same_host=False)
     here, there = (plan_rounds(s, extent, workers) for s in (step, dearer))
     # half of the rows, and a group's once more
-    assert there.worker_bytes - here.worker_bytes == 8 * (800_000 + 200_000) + 10**6 + 2 * 10**7
+    assert there.worker_bytes - here.worker_bytes == 8 * (800_000 + 200_000) + 10**6 + 2 * 10**7 + 2 * 10**4
     here, there = (plan_rounds(s, extent, Machine("synchronous", 1)) for s in (step, dearer))
-    assert there.driver_bytes - here.driver_bytes == 8 * (1_600_000 + 200_000) + 10**6 + 2 * 10**7
+    assert there.driver_bytes - here.driver_bytes == 8 * (1_600_000 + 200_000) + 10**6 + 2 * 10**7 + 2 * 10**4
     assert here.worker_bytes == 0
 
 

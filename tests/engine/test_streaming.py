@@ -22,7 +22,7 @@ MODES = [
     (
         "workers send prepared rows",
         {"same_host": False, "driver_threads": 1},
-        Cost(result_bytes=1, flops_per_row=1e9),
+        Cost(result_bytes=1, operations=1e9),
     ),
 ]
 

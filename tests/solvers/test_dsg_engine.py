@@ -33,12 +33,12 @@ def run(scheduler, folder=None, *, resume=False, listener=None, solver=SOLVER, w
 
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
 def test_the_same_bits_in_one_process(scheduler, monkeypatch):
-    monkeypatch.setattr(plan_module, "THREAD_SECONDS", 0.0)
+    monkeypatch.setattr(plan_module, "THREAD", 0.0)
     same(run(scheduler, workers=3).state, train(SOLVER, rows())[0][-1])
 
 
 def test_the_same_bits_on_workers(local_workers, monkeypatch):
-    monkeypatch.setattr(plan_module, "EXCHANGE_SECONDS", 0.0)
+    monkeypatch.setattr(plan_module, "EXCHANGE", 0.0)
     modes = []
     outcome = run(local_workers, listener=lambda event: modes.append(event.fields.get("mode")))
     assert any("rounds on 2 workers" in str(mode) for mode in modes)

@@ -220,9 +220,8 @@ def measured(tmp_path):
     peaks = {f"{who}_{kind}_bytes": 2**26 for who in ("worker", "driver") for kind in ("peak", "planned")}
     asked = {"rows": 1000, "workers": 2}
     seconds = {"wall_seconds": 3.0, "cpu_seconds": 4.0, "predict_seconds": 0.5}
-    for size, planned in ((1000, 1.0), (2000, 2.0)):
-        run_seconds = {"run_seconds": 2.0, "planned_seconds": planned}
-        own = {"asked": {**asked, "rows": size}, **seconds, **run_seconds, **peaks}
+    for size in (1000, 2000):
+        own = {"asked": {**asked, "rows": size}, **seconds, "run_seconds": 2.0, **peaks}
         records.put(f"growth/newton/{size}-2", own)
     for workers in (2, 10):
         record = {"asked": {}, "tasks": 4 * workers, "pass_seconds": 0.01 * workers, "round_seconds": 0.001}
@@ -244,8 +243,7 @@ def test_the_report_has_what_was_measured(measured, tmp_path):
     assert order == sorted(order)
     assert "took more than 9 s <of all>" in text
     assert "&lt;of all&gt;" in whole
-    assert "2.0 / 1.0 = 2.00 !" in text
-    assert "2.0 / 2.0 = 1.00 |" in text
+    assert "| newton | 2,000 | 2 | 3.0 | 4.0 | 64 / 64 | 64 / 64 | 0.5 |" in text
     assert "| slow | 256 | newton | 0.1000 | 1.0 | 0.25 |" in text
     for name in ("slow-seconds", "slow-memory", "slow-centres", "growth", "simulation"):
         ET.parse(tmp_path / "report" / f"{name}.svg")

@@ -1,4 +1,4 @@
-"""How seconds and memory grow with the rows, by the commands that a user runs, beside what ``plan`` says."""
+"""How seconds and memory grow with the rows, by a user's commands, and what ``plan`` says of the memory."""
 
 from __future__ import annotations
 
@@ -105,7 +105,6 @@ class Growth:
                 **found,
                 "error": last["test_error"],
                 "run_seconds": last["seconds"],
-                "planned_seconds": plan["seconds"],
                 "passes": last["passes"],
                 "predict_seconds": prediction.get("wall_seconds"),
                 **{
@@ -122,8 +121,7 @@ class Growth:
         return self.records.measured(f"growth/{name}/{n_rows}-{workers}", asked, measure)
 
     def _distkern(self, *arguments: str) -> tuple[Record, str]:
-        # plans know what the runs of this benchmark took, and no others
-        return distkern(*arguments, threads=1, limit=self.limit, cache=self.folder / "cache")
+        return distkern(*arguments, threads=1, limit=self.limit)
 
 
 def _write(path: Path, n_rows: int) -> None:

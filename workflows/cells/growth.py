@@ -126,7 +126,7 @@ def measure(folder: Path, n_rows: int, settings: list[str], workers: int, limit:
     bytes_of_model = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
     shutil.rmtree(out)
     return {
-        "plan": {name: plan[name] for name in ("seconds", "worker_bytes", "driver_bytes")},
+        "plan": {name: plan[name] for name in ("worker_bytes", "driver_bytes")},
         "train": trained,
         "stages": lines,
         "model_bytes": bytes_of_model,
@@ -140,7 +140,7 @@ def table(found: list[tuple[int, str, Record]]) -> str:
     names = (
         "rows",
         "settings",
-        "train, s (planned)",
+        "train, s",
         "CPU s",
         "worker, MiB (planned)",
         "driver, MiB (planned)",
@@ -159,7 +159,7 @@ def table(found: list[tuple[int, str, Record]]) -> str:
         cells = (
             f"{n_rows:,}",
             name,
-            f"{train['wall_seconds']:.0f} ({plan['seconds']:.0f})",
+            f"{train['wall_seconds']:.0f}",
             f"{train['cpu_seconds']:.0f}",
             worker,
             driver,

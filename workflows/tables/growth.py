@@ -78,7 +78,7 @@ def measure(folder: Path, n_rows: int, workers: int, limit: float) -> Record:
     ]
     found = {
         "shard": sharded,
-        "plan": {name: plan[name] for name in ("seconds", "worker_bytes", "driver_bytes")},
+        "plan": {name: plan[name] for name in ("worker_bytes", "driver_bytes")},
         "train": trained,
         "algorithm": description.get("chosen", description.get("algorithm")),
         "model_bytes": sum(file.stat().st_size for file in model.rglob("*") if file.is_file()),
@@ -109,7 +109,6 @@ def table(found: list[Record]) -> str:
             planned = ("", "")
             wall = f"{one['wall_seconds']:.0f}"
             if name == "train":
-                wall += f" ({run['plan']['seconds']:.0f})"
                 planned = tuple(
                     f" ({run['plan'][key] / _MIB:.0f})" for key in ("worker_bytes", "driver_bytes")
                 )

@@ -64,8 +64,6 @@ MIB = 2**20
 _PART_BYTES = 32 * MIB
 #: scikit-learn's linear models
 _FITTING_BYTES = 32 * MIB
-#: of a number that is compared with a half space, in exponentials
-_PLACED = 4.0
 #: every so manyth bucket of them has the first round
 _FIRST_ROUND = 3
 
@@ -111,12 +109,6 @@ class Layout(Sizes):
         row_bytes = (8 + zeros) * problem.n_features + math.ceil(64 * self.leaf_copies)
         return max(problem.block_rows) * row_bytes + 8 * MIB
 
-    @property
-    def _placing_entries(self) -> float:
-        """A row goes down the tree, in as many copies as there are: as many exponentials take as long."""
-        share = self.leaf_share
-        return _PLACED * self.problem.n_features * (1.0 + self.depth(share)) * self.copies(share)
-
     # -- the passes
 
     def sampling(self, risk: Risk | None) -> Reduce[Sample]:
@@ -131,36 +123,27 @@ class Layout(Sizes):
         # some rows of it transformed here
         is_fitted = self.searched is None and self.maps[0].is_transform
         exact = problem.n_features * (3 * (min(rows, METRIC_ROWS) + N_QUANTILES) if is_fitted else rows)
-        cost = Cost(
-            workspace_bytes=max(problem.block_rows) * (row_bytes + 64 * problem.n_outputs),
-            result_bytes=rows * row_bytes,
-            total_result_bytes=rows * row_bytes,
-            driver_bytes=8 * (exact + 3 * rows * problem.n_outputs),
+        cost = Cost().holding(
+            task={"rows of a block": (max(problem.block_rows), row_bytes + 64 * problem.n_outputs)},
+            joined={"the sample": (rows, row_bytes)},
+            driver={"in double precision": (exact, 8), "scores": (3, rows, problem.n_outputs, 8)},
         )
         return Reduce("sample", sample_block, Sample.add, operand, cost=cost)
 
     def climbing(self, operand: Climbing | None) -> Each:
         """The ridge machines of the ladder on the sample, in one task."""
-        problem, sample = self.problem, self._sample_bytes
-        cost = Cost(
-            workspace_bytes=memory_of(self.sample_rows, problem.n_features, LADDER_ROWS),
-            process_bytes=sample,
-            driver_bytes=4 * sample,
-        )
+        workspace = memory_of(self.sample_rows, self.problem.n_features, LADDER_ROWS)
+        cost = self._cost(workspace, sample=True)
         store = None if operand is None else self._store("ladder")
         return Each("search", climb_sample, (0,), store, operand=operand, record_bytes=8192, cost=cost)
 
     def learning(self, choices: Sequence[MapChoice], operand: Learning | None, n_rows: int = 0) -> Each:
         """Maps with metrics, each in a task, from so many rows of the sample."""
         n_rows = n_rows if operand is None else operand.n_rows
-        sizes, sample = (self.problem.n_features, self.problem.n_outputs), self._sample_bytes
-        cost = Cost(
-            workspace_bytes=max((fitting_bytes(choice, n_rows, *sizes) for choice in choices), default=0),
-            process_bytes=sample,
-            # as it was drawn and shuffled; sent, or mapped beside what it is mapped from
-            driver_bytes=4 * sample + 2 * self.map_bytes,
-            result_bytes=MIB + self.map_bytes,
-        )
+        sizes = self.problem.n_features, self.problem.n_outputs
+        workspace = max((fitting_bytes(choice, n_rows, *sizes) for choice in choices), default=0)
+        # what is mapped is beside what it is mapped from
+        cost = self._cost(workspace, MIB + self.map_bytes, sample=True, driver=2 * self.map_bytes)
         more = any(choice.more_rows for choice in choices)
         name = "metric of more rows" if more else "metric"
         store = None if operand is None else self._store(f"{name} of {n_rows}")
@@ -170,21 +153,37 @@ class Layout(Sizes):
         self, name: str, trials: Sequence[Trial], operand: Asking | None, sizes: tuple[int, int]
     ) -> Each:
         """The machines of a round on the sample, each trial in a task."""
-        problem, sample = self.problem, self._sample_bytes
+        problem = self.problem
         workspace = trial_bytes(
             *sizes, MOST_SETTINGS, problem.n_features, problem.n_outputs, MOST_COSTS, double=self.is_double
         )
-        maps = MOST_KINDS * self.map_bytes
-        cost = Cost(
-            workspace_bytes=workspace,
-            process_bytes=sample + maps,
-            driver_bytes=4 * sample + 2 * maps,
-            result_bytes=MIB + 8 * MOST_SETTINGS * sizes[1],
-            # loops that were compiled for other trials stay
-            compiled=True,
-        )
+        # loops that were compiled for other trials stay
+        result = MIB + 8 * MOST_SETTINGS * sizes[1]
+        cost = self._cost(workspace, result, sample=True, maps=MOST_KINDS, compiled=True)
         store = None if operand is None else self._store(name)
         return Each(name, try_sample, trials, store, operand=operand, record_bytes=4096, cost=cost)
+
+    def _cost(
+        self,
+        workspace: int,
+        result: int = 0,
+        *,
+        sample: bool = False,
+        maps: int = 0,
+        places: bool = False,
+        driver: int = 0,
+        compiled: bool = False,
+    ) -> Cost:
+        """Cost of a task that is sent the sample, so many maps or the places of rows.
+
+        The driver has the sample as it was drawn, shuffled, mapped and sent; maps and places twice or more.
+        """
+        sent = {"sample": (sample, self._sample_bytes), "places": (places, self.places_bytes)}
+        driven = {"sample": (4 * sample, self._sample_bytes), "places": (3 * places, self.places_bytes)}
+        return Cost(workspace, result, driver_bytes=driver, compiled=compiled).holding(
+            process={**sent, "maps": (maps, self.map_bytes)},
+            driver={**driven, "maps": (2 * maps, self.map_bytes)},
+        )
 
     def _store(self, name: str) -> ArrayStore:
         assert self.problem.workplace is not None
@@ -198,38 +197,23 @@ class Layout(Sizes):
 
     def counting(self, places: Places | None) -> Reduce[NDArray[np.int64]]:
         """Rows in each leaf."""
-        cost = Cost(
-            workspace_bytes=self._placing_bytes,
-            result_bytes=8 * self.most_leaves,
-            process_bytes=self.places_bytes,
-            driver_bytes=3 * self.places_bytes,
-            entries_per_row=self._placing_entries,
-        )
+        cost = self._cost(self._placing_bytes, 8 * self.most_leaves, places=True)
         return Reduce("count", count_leaves, np.add, places, cost=cost)
 
     def moving(self, operand: Moving | None, store: SliceStore | None) -> Each:
         """Rows sorted by bucket."""
         most = max(sum(self.problem.block_rows[block] for block in part) for part in self.parts)
         part = math.ceil(most * self.leaf_copies)
-        cost = Cost(
-            # rows of the blocks, and of all together, before they are sorted, and the buckets of both; their
-            # order, and the buckets in it
-            workspace_bytes=self._placing_bytes + 2 * part * (self.row_bytes + 4) + 12 * part,
-            result_bytes=part * self.row_bytes + 48 * self.n_buckets + 1024,
-            process_bytes=self.places_bytes,
-            driver_bytes=3 * self.places_bytes,
-            entries_per_row=self._placing_entries,
-        )
+        # rows of the blocks and of all together before they are sorted, and the buckets of both; their order
+        workspace = self._placing_bytes + 2 * part * (self.row_bytes + 4) + 12 * part
+        result = part * self.row_bytes + 48 * self.n_buckets + 1024
+        cost = self._cost(workspace, result, places=True)
         return Each("move", move_rows, range(len(self.parts)), store, self.parts, operand, cost=cost)
 
     def solving(self, items: Sequence[tuple[int, int]], store: Store | None, operand: Solving | None) -> Each:
         """The machines of each bucket."""
-        cost = Cost(
-            workspace_bytes=self._solving_bytes(self.cell_rows),
-            result_bytes=self.machine_bytes,
-            driver_bytes=self.places_bytes,
-            compiled=True,
-        )
+        workspace = self._solving_bytes(self.cell_rows)
+        cost = self._cost(workspace, self.machine_bytes, driver=self.places_bytes, compiled=True)
         return Each("solve", solve_bucket, items, store, operand=operand, cost=cost)
 
     def calibrated(self, n_buckets: int) -> tuple[list[int], int, int]:
@@ -248,13 +232,10 @@ class Layout(Sizes):
         # how many buckets there are is known later, and with it how many cells of each have rows held out
         most = min(self.problem.n_rows, 2 * MOST_CELLS * self.cell_rows) + 2 * MOST_CELLS * HELD_OUT
         row_bytes = 8 * self.problem.n_outputs + 16
-        cost = Cost(
-            workspace_bytes=self._solving_bytes(self.cell_rows),
-            result_bytes=min(most, self.bucket_rows + MOST_CELLS * HELD_OUT) * row_bytes,
-            # all of them, and both labels of each
-            driver_bytes=self.places_bytes + most * (2 * row_bytes + 64) + _FITTING_BYTES,
-            compiled=True,
-        )
+        result = min(most, self.bucket_rows + MOST_CELLS * HELD_OUT) * row_bytes
+        # all of them, and both labels of each
+        driver = self.places_bytes + most * (2 * row_bytes + 64) + _FITTING_BYTES
+        cost = self._cost(self._solving_bytes(self.cell_rows), result, driver=driver, compiled=True)
         return Each("calibrate", hold_out, items, store, operand=operand, cost=cost)
 
     def _solving_bytes(self, cell_rows: int, n_costs: int = 1) -> int:
@@ -263,14 +244,13 @@ class Layout(Sizes):
 
     def probing(self, name: str, operand: Moving | None, store: SliceStore | None) -> Each:
         """The rows of some buckets, with their own features."""
-        moving = self.moving(None, None)
-        share = self.n_tuned * self.bucket_rows * self.row_bytes * self.problem.dtype.itemsize // 4
-        workspace = moving.cost.workspace_bytes * self.problem.dtype.itemsize // 4
+        cost, itemsize = self.moving(None, None).cost, self.problem.dtype.itemsize
+        share = self.n_tuned * self.bucket_rows * self.row_bytes * itemsize // 4
         cost = replace(
-            moving.cost,
-            workspace_bytes=workspace,
-            result_bytes=min(2 * moving.cost.result_bytes, share),
-            driver_bytes=moving.cost.driver_bytes + 2 * self._sample_bytes,
+            cost,
+            workspace_bytes=cost.workspace_bytes * itemsize // 4,
+            result_bytes=min(2 * cost.result_bytes, share),
+            driver_bytes=cost.driver_bytes + 2 * self._sample_bytes,
         )
         items = range(len(self.parts))
         return Each(name, move_rows, items, store, self.parts, operand, record_bytes=4096, cost=cost)
@@ -289,18 +269,14 @@ class Layout(Sizes):
 
     def tuning(self, name: str, items: Sequence[tuple[int, int]], operand: Tuning | None) -> Each:
         """Losses of some machines in some cells of each of some buckets."""
-        n_features, maps = self.problem.n_features, MOST_KINDS * self.map_bytes
         # rows of a bucket as they are and in the coordinates in which they are cut; those of a cell, mapped
-        mapped = self.bucket_rows + self.tuned_rows
-        cost = Cost(
-            workspace_bytes=self._solving_bytes(self.tuned_rows, n_costs=MOST_COSTS)
-            + mapped * n_features * (8 + self.problem.dtype.itemsize),
-            process_bytes=maps,
-            driver_bytes=2 * maps + 2 * self._sample_bytes,
-            # of each setting the losses of what is held out of a bucket's cells
-            result_bytes=8 * MOST_KINDS * MOST_SETTINGS * (self.bucket_rows // 4),
-            compiled=True,
-        )
+        mapped = (self.bucket_rows + self.tuned_rows) * self.problem.n_features
+        workspace = self._solving_bytes(self.tuned_rows, n_costs=MOST_COSTS)
+        workspace += mapped * (8 + self.problem.dtype.itemsize)
+        # of each setting the losses of what is held out of a bucket's cells
+        result = 8 * MOST_KINDS * MOST_SETTINGS * (self.bucket_rows // 4)
+        driver = 2 * self._sample_bytes
+        cost = self._cost(workspace, result, maps=MOST_KINDS, driver=driver, compiled=True)
         store = None if operand is None else self._store(name)
         return Each(name, try_cells, items, store, operand=operand, record_bytes=4096, cost=cost)
 
@@ -332,13 +308,10 @@ class Layout(Sizes):
         """What a model achieves on the test rows; the model 0 where only its risk is given."""
         others: dict[type, Callable[[Block, Any], Sums]] = {Risk: sums_of_zero, Asked: measure_asked}
         function = others.get(type(operand), measure)
-        cost = Cost(
-            workspace_bytes=placing_bytes() + self._placing_bytes,
-            result_bytes=256,
-            process_bytes=self.places_bytes
-            + min(KEPT_BYTES, self.n_buckets * self.machine_bytes)
-            + 2 * self.machine_bytes,
-            flops_per_row=2.0 * self.cell_rows * self.problem.n_features,
-            entries_per_row=2.0 * self.cell_rows,
+        kept = min(KEPT_BYTES, self.n_buckets * self.machine_bytes)
+        cost = Cost().holding(
+            task={"a tile": (placing_bytes(),), "placing": (self._placing_bytes,)},
+            process={"places": (self.places_bytes,), "machines": (kept + 2 * self.machine_bytes,)},
+            result={"sums": (256,)},
         )
         return Reduce("held-out", function, Sums.add, operand, "test", cost=cost, measures_only=True)

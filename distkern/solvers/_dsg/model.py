@@ -53,15 +53,10 @@ def measuring_pass(
     """Objective and errors on a split, of ``share`` of its rows; memory is for the most that are drawn."""
     cost = pass_cost(problem, footprint_of_random(problem, basis), 1)
     drawn = _drawn_rows(problem, MEASURED_ROWS)
+    cost = replace(cost, result_bytes=0, operations=share * cost.operations)
     # a block of which all rows are drawn is not copied
-    drawn_bytes = drawn * problem.row_numbers * problem.dtype.itemsize if drawn < problem.most_rows else 0
-    cost = replace(
-        cost,
-        workspace_bytes=cost.workspace_bytes + drawn_bytes,
-        result_bytes=0,
-        flops_per_row=share * cost.flops_per_row,
-        entries_per_row=share * cost.entries_per_row,
-    )
+    copied = drawn if drawn < problem.most_rows else 0
+    cost = cost.holding(task={"drawn rows": (copied, problem.row_bytes)})
     name = "held out" if split == "test" else "objective"
     return Reduce(name, measure_drawn, Sums.add, operand, split=split, cost=cost, measures_only=True)
 

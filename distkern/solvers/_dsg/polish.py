@@ -14,7 +14,7 @@ from distkern.common.errors import InputError
 from distkern.common.rng import Purpose, stream
 from distkern.common.types import Floats, groups_of
 from distkern.features.random import footprint_of_random
-from distkern.passes import Cost, Message, Rounds
+from distkern.passes import EXPONENTIAL, Cost, Message, Rounds
 from distkern.solvers._dsg.sweeps import SweepAsk, SweepOperand, open_sweeps, total
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.descent import BoundedMetric
@@ -171,7 +171,7 @@ def _sweep_rounds(
     process_bytes: int,
 ) -> Rounds:
     itemsize, outputs = problem.dtype.itemsize, risk.n_outputs
-    groups = len(groups_of(problem.block_rows))
+    groups, operations = len(groups_of(problem.block_rows)), 2 * width * (problem.row_numbers + EXPONENTIAL)
     return Rounds(
         "sweeps",
         open_sweeps,
@@ -180,14 +180,14 @@ def _sweep_rounds(
         None if basis is None else SweepOperand(basis, risk, n_blocks),
         n_rounds=n_blocks + 1,
         state_bytes_per_row=float(outputs * itemsize),
-        seconds_per_row=2 * width * (1.0 + 0.04 * problem.row_numbers) * 1e-9,
-        answer_bytes=8 * width * (outputs * groups + width),
-        cost=Cost(
-            workspace_bytes=problem.most_rows * (problem.row_numbers + 4 * outputs) * itemsize
-            + n_blocks * width * outputs * itemsize
-            + 32 * width**2
-            + 2**21,
-            process_bytes=process_bytes,
+        cost=Cost(process_bytes=process_bytes, operations=operations).holding(
+            task={
+                "rows and predictions": (problem.most_rows, problem.row_numbers + 4 * outputs, itemsize),
+                "coefficients": (n_blocks, width, outputs, itemsize),
+                "a block's matrices": (4, width, width, 8),
+                "a tile": (2**21,),
+            },
+            result={"gradients of groups and a matrix": (width, outputs * groups + width, 8)},
         ),
     )
 

@@ -11,7 +11,7 @@ from distkern.bases.base import AbstractBasis
 from distkern.common.types import Block
 from distkern.features import Footprint
 from distkern.landmarks.base import rows_cost
-from distkern.passes import Reduce
+from distkern.passes import Reduce, bytes_of
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.gram import Solve, factorised
 from distkern.solvers.risk import Risk
@@ -47,14 +47,15 @@ def preconditioner_bytes(problem: Problem, footprint: Footprint, n_outputs: int,
     panel = _panel(footprint.size)
     # of the functions that are made at a time
     tile = footprint.row_bytes - 2 * (footprint.size - footprint.block_size) * problem.dtype.itemsize
-    return (
-        8 * (n_outputs + 2) * n_rows**2
-        + n_rows * (problem.row_bytes + 8 * problem.row_numbers)
-        + 8 * n_rows * (panel + 4 * n_outputs)
-        + 8 * footprint.size * (2 * panel + 4 * n_outputs)
-        # in double precision
-        + 2 * footprint.tile_rows * tile
-        + 2 * footprint.operand_bytes
+    return bytes_of(
+        {
+            "products and factors": (n_outputs + 2, n_rows, n_rows, 8),
+            "rows, also in double precision": (n_rows, problem.row_bytes + 8 * problem.row_numbers),
+            "a panel of products, and vectors": (n_rows, panel + 4 * n_outputs, 8),
+            "coefficients of a panel, and vectors": (footprint.size, 2 * panel + 4 * n_outputs, 8),
+            "a tile in double precision": (2, footprint.tile_rows, tile),
+            "the basis in double precision": (2, footprint.operand_bytes),
+        }
     )
 
 

@@ -82,14 +82,12 @@ def product_outlines(
     footprint = replace(footprint, driver_bytes=footprint.driver_bytes + held)
     drawn = sampled_pass(problem, n_rows)
     cost = replace(drawn.cost, driver_bytes=footprint.driver_bytes, driver_compiled=footprint.is_compiled)
-    outlines = [
+    return [
         Outline(replace(drawn, cost=cost)),
         Outline(gradient_pass(problem, None, footprint), 1 + stages),
         Outline(product_pass(problem, None, footprint), stages * _PRODUCTS),
+        Outline(held_out_pass(problem, None, footprint), stages),
     ]
-    if problem.has_test:
-        outlines.append(Outline(held_out_pass(problem, None, footprint), stages))
-    return outlines
 
 
 def truncated_step(

@@ -21,8 +21,6 @@ _PARABOLA_PASSES = 8
 #: steps from a matrix on, and how much of its time they may take: each makes the next ones better
 _LEAST_STEPS, _MOST_STEPS = 8, 12
 _WORTH = 1.5
-#: products that take the time of an exponential (measured)
-_FLOPS_OF_ENTRY = 90.0
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,6 @@ class Schedule:
 
     @property
     def _matrix_by_pass(self) -> float:
-        """The time that a row of a matrix takes, by that of a pass."""
+        """The operations that a row of a matrix takes, by those of a pass."""
         size = self.footprint.size
-        features = self.footprint.flops_per_row + _FLOPS_OF_ENTRY * self.footprint.entries_per_row
-        return size**2 / (features + 4.0 * size * self.n_outputs)
+        return size**2 / (self.footprint.operations + 4.0 * size * self.n_outputs)

@@ -10,8 +10,8 @@ import numpy as np
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows
 from distkern.common.types import groups_of
-from distkern.features.support import Support
-from distkern.passes import Cost, Message, Rounds
+from distkern.features.support import Support, support_cost
+from distkern.passes import Message, Rounds
 from distkern.solvers._norma.expansion import PIECE_ROWS, Change, Expansion, Operand, Turn, open_expansion
 from distkern.solvers._sdca.resident import either
 from distkern.solvers.base import Problem, Steps
@@ -66,10 +66,10 @@ class KernelNORMA(NORMA):
         basis = self.basis(problem, expansion.rows, state.gamma)
         norm = 0.5 * self.nu * float(basis.squared_norms(expansion.coefficients, exact=False).sum())
         figures = yield from self.measured(problem, Model(basis, expansion.coefficients, risk), norm)
-        return self.following(
+        return state.following(
             problem,
-            state,
             figures,
+            problem.n_rows,
             landmarks=expansion.rows,
             coefficients=np.ascontiguousarray(expansion.coefficients),
             places=np.ascontiguousarray(expansion.places),
@@ -78,9 +78,8 @@ class KernelNORMA(NORMA):
 
     def _rows(self, problem: Problem, stage: int, operand: Any) -> Any:
         footprint = self.footprint(problem, self.expected_size(problem))
-        outputs, size, itemsize = self.risk.n_outputs, footprint.size, problem.dtype.itemsize
+        outputs, size = self.risk.n_outputs, footprint.size
         groups = len(groups_of(problem.block_rows))
-        row_bytes = problem.row_numbers * itemsize + 8 * outputs + 16
         piece = max(PIECE_ROWS, self.batch_size)
         return Rounds(
             "functional steps",
@@ -89,20 +88,8 @@ class KernelNORMA(NORMA):
             operand,
             n_rounds=groups,
             state_bytes_per_row=0.0,
-            # in each round one group has its turn; measured for Gaussian kernels of dense rows
-            seconds_per_row=size * (2e-9 + 4e-11 * problem.row_numbers) / groups,
-            answer_bytes=size * row_bytes,
-            cost=Cost(
-                # the expansion, what it is compared with, a tile, a piece's own kernels
-                workspace_bytes=5 * size * row_bytes
-                + 2 * size * problem.row_numbers * itemsize
-                + footprint.operand_bytes
-                + footprint.tile_bytes
-                + piece * (piece + 4 * problem.row_numbers) * 2 * itemsize
-                + 16 * problem.most_rows,
-                # the expansion before, now, and on its way
-                driver_bytes=5 * size * row_bytes,
-                process_bytes=footprint.process_bytes,
-                compiled=footprint.is_compiled,
+            # beside the support rows, what they are compared with
+            cost=support_cost(problem, footprint, outputs, piece, groups).holding(
+                task={"rows that are compared": (2, size, problem.row_bytes)}
             ),
         )

@@ -70,26 +70,26 @@ def gram_pass(
     size, itemsize = footprint.size, problem.dtype.itemsize
     width = min(block_size, size)
     numbers = size * width
-    cost = Cost(
-        # sums and a matrix of them
-        workspace_bytes=tiles_bytes(problem, footprint, width) + 8 * numbers + width**2 * (8 + itemsize),
-        result_bytes=8 * numbers,
-        # the sums, and the factors that are made of them
-        driver_bytes=16 * numbers + 16 * width**2 + footprint.driver_bytes,
-        flops_per_row=footprint.flops_per_row + float(numbers),
-        entries_per_row=footprint.entries_per_row,
-        process_bytes=footprint.process_bytes,
-        compiled=footprint.is_compiled,
+    cost = tiles_cost(problem, footprint, width, footprint.operations + float(numbers)).holding(
+        task={"sums": (numbers, 8), "a matrix of them": (width, width, 8 + itemsize)},
+        result={"matrices": (numbers, 8)},
+        driver={
+            "sums and factors": (2, numbers, 8),
+            "a block's": (2, width, width, 8),
+            "the features": (footprint.driver_bytes,),
+        },
     )
     return Reduce("block Gram matrices", block_grams, BlockGrams.add, operand, cost=cost)
 
 
-def tiles_bytes(problem: Problem, footprint: Footprint, width: int) -> int:
-    """Bytes of a thread that goes over tiles of ``width`` of the functions, and of the basis."""
+def tiles_cost(problem: Problem, footprint: Footprint, width: int, operations: float = 0.0) -> Cost:
+    """Cost of a thread that goes over tiles of ``width`` of the functions."""
     rows, itemsize = min(problem.most_rows, 1024), problem.dtype.itemsize
-    # a tile of a run, the same weighted, and one of the rows in the other precision
-    tile = rows * (3 * width + 2 * problem.row_numbers) * itemsize
-    return footprint.operand_bytes + footprint.tile_bytes + tile
+    tiles = {
+        "a tile of a run, also weighted, and one in the other precision": (rows, 3 * width, itemsize),
+        "rows": (rows, 2 * problem.row_numbers, itemsize),
+    }
+    return footprint.cost(operations).holding(task=tiles)
 
 
 def block_solves(grams: BlockGrams, curvature: float, shift: float | Array, *, whole: bool) -> list[Solve]:

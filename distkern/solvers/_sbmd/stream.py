@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from distkern.features import Footprint
-from distkern.passes import Cost, Stream, Visit
+from distkern.passes import Stream, Visit
 from distkern.solvers._pegasos.pieces import Piece, prepare_piece
 from distkern.solvers.base import Problem
 from distkern.solvers.measuring import Model
@@ -23,15 +23,9 @@ def batch_stream(
     size, itemsize = footprint.size, problem.dtype.itemsize
     # a batch does not cross pieces
     rows = -(-piece_rows(numbers, itemsize) // batch_size) * batch_size
-    cost = Cost(
-        workspace_bytes=footprint.tile_bytes + footprint.operand_bytes + 2 * size * outputs * itemsize,
-        result_bytes=(numbers + outputs) * itemsize + 8,
-        flops_per_row=footprint.flops_per_row,
-        entries_per_row=footprint.entries_per_row,
-        driver_seconds_per_row=numbers * (0.2e-9 + 0.1e-9 * outputs) + 5e-5 / batch_size,
-        process_bytes=footprint.process_bytes,
-        compiled=footprint.is_compiled,
-        # the iterate, sums of it and the model, before the stage and now
-        driver_bytes=64 * size * outputs,
+    cost = footprint.cost(footprint.operations + 4.0 * numbers * outputs).holding(
+        task={"coefficients": (2, size, outputs, itemsize)},
+        result={"features and signs": (numbers + outputs, itemsize), "weight": (8,)},
+        driver={"iterate, sums of it and the model, before the stage and now": (size, outputs, 64)},
     )
     return Stream("inner loop", visits, prepare_piece, model, piece_rows=rows, cost=cost)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,8 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, stacked
 from distkern.common.types import groups_of
 from distkern.features import Footprint
-from distkern.features.support import Support
-from distkern.passes import Cost, Message, Rounds
+from distkern.features.support import Support, support_cost
+from distkern.passes import Message, Rounds
 from distkern.solvers._sdca.resident import either
 from distkern.solvers._sdca.support import (
     PIECE_ROWS,
@@ -23,9 +23,9 @@ from distkern.solvers._sdca.support import (
     open_machine,
 )
 from distkern.solvers.base import Problem, Steps
-from distkern.solvers.explicit import held_out_pass
-from distkern.solvers.measuring import Model, measured
-from distkern.solvers.sdca import SDCA, SDCAState, measuring_pass
+from distkern.solvers.explicit import figures_at
+from distkern.solvers.measuring import Model
+from distkern.solvers.sdca import SDCA, SDCAState
 from distkern.solvers.targets import scaled_risk
 
 #: first index of the stream that orders groups
@@ -86,9 +86,7 @@ class KernelSDCA(SDCA):
         norm = 0.5 * self.nu * float(basis.squared_norms(coefficients, exact=False).sum())
         model = Model(basis, coefficients, risk)
         footprint = self.footprint(problem, basis.size)
-        figures = yield from measured(
-            problem, measuring_pass(problem, model, footprint), held_out_pass(problem, model, footprint), norm
-        )
+        figures = yield from figures_at(problem, model, footprint, norm)
         return self.following(
             problem,
             state,
@@ -101,9 +99,8 @@ class KernelSDCA(SDCA):
         )
 
     def _rounds(self, problem: Problem, footprint: Footprint, operand: Any) -> Rounds:
-        outputs, size, itemsize = self.risk.n_outputs, footprint.size, problem.dtype.itemsize
+        outputs = self.risk.n_outputs
         n_rounds = self._passes(problem) * len(groups_of(problem.block_rows))
-        row_bytes = problem.row_numbers * itemsize + 8 * outputs + 16
         return Rounds(
             "dual steps",
             open_machine,
@@ -111,22 +108,7 @@ class KernelSDCA(SDCA):
             operand,
             n_rounds=n_rounds,
             state_bytes_per_row=0.0,
-            # in each round one group has its turn; measured for Gaussian kernels of dense rows, and few rows,
-            # which have several passes, take little time
-            seconds_per_row=(footprint.flops_per_row * 2e-11 + size * 1e-9) / n_rounds,
-            answer_bytes=size * row_bytes,
-            cost=Cost(
-                # shares, those of others and its own as they are compared with, a tile, a piece's own kernels
-                workspace_bytes=5 * size * row_bytes
-                + footprint.operand_bytes
-                + footprint.tile_bytes
-                + PIECE_ROWS * (PIECE_ROWS + 4 * problem.row_numbers) * 2 * itemsize
-                + 16 * problem.most_rows,
-                # the support before, now, and on its way
-                driver_bytes=5 * size * row_bytes,
-                process_bytes=footprint.process_bytes,
-                compiled=True,
-            ),
+            cost=replace(support_cost(problem, footprint, outputs, PIECE_ROWS, n_rounds), compiled=True),
         )
 
 

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from distkern.common.choices import value_of, with_values
 from distkern.features.landmarks import DEFAULT_LANDMARKS
-from distkern.passes import Batches, Cost, Outline, Reduce, Rounds, Stream
+from distkern.passes import Cost, Outline, Rounds, Stream
 from distkern.solvers.base import Problem
 from distkern.solvers.searchable import AbstractSearchable
 
@@ -24,8 +22,6 @@ _WORTH, _WORTH_ASKED = 1, 8
 _MOST_BYTES = 32 * 2**20
 #: functions of a trial: one in so many, the first that leaves enough rows; at least, at most
 _FUNCTIONS, _LEAST_FUNCTIONS, _MOST_FUNCTIONS = (1, 2, 4), 32, 512
-#: operations of products that take the time of an exponential, and a second, of a sequential loop
-_FLOPS_OF_ENTRY, _FLOPS_OF_SECOND = 90.0, 2e10
 _MIB = 2**20
 #: what a worker loads of solvers and of linear algebra, which else the driver alone does (24 to 31 measured),
 #: and what stays of compiled loops
@@ -60,10 +56,16 @@ class Sizes:
             notes=(),
         )
 
+    def work(self, problem: Problem) -> float:
+        """Operations of a trial."""
+        return work_of(self._outline(problem), self.problem(problem))
+
+    def _outline(self, problem: Problem) -> list[Outline]:
+        return outline_of_most(self.solver, self.first, self.problem(problem), problem)
+
     def cost(self, problem: Problem) -> Cost:
         """Cost of a trial, as a task of an Each."""
-        trial = self.problem(problem)
-        outlines = outline_of_most(self.solver, self.first, trial, problem)
+        outlines = self._outline(problem)
         costs = [outline.step.cost for outline in outlines]
         compiled = any(cost.compiled or cost.driver_compiled for cost in costs)
         predictions = 64 * self.n_learned * problem.n_outputs
@@ -79,7 +81,6 @@ class Sizes:
             # as it was read, in another order and sent
             driver_bytes=3 * sample_bytes(problem, self.n_learned),
             compiled=compiled,
-            flops_per_task=work_of(outlines, trial),
         )
 
 
@@ -109,7 +110,7 @@ def sizes_of(solver: AbstractSearchable[Any], names: Sequence[str], problem: Pro
         for share in _FUNCTIONS:
             sizes = Sizes(with_values(solver, _fewer_functions(solver, share)), most, names[0])
             cost = sizes.cost(problem)
-            if n_trials * cost.flops_per_task <= allowed and cost.workspace_bytes <= _MOST_TRIAL_BYTES:
+            if n_trials * sizes.work(problem) <= allowed and cost.workspace_bytes <= _MOST_TRIAL_BYTES:
                 return sizes
         most //= 2
     return None
@@ -128,25 +129,12 @@ def outline_of_most(
 
 
 def work_of(outlines: Sequence[Outline], problem: Problem) -> float:
-    """Work of the passes, rounds and batches over training rows, in operations of products."""
-    total, block_rows = 0.0, np.asarray(problem.block_rows)
-    for outline in outlines:
-        step = outline.step
-        if isinstance(step, Batches):
-            total += outline.times * step.n_batches * _FLOPS_OF_SECOND * step.seconds_per_batch
-        if isinstance(step, Rounds):
-            seconds = step.n_rounds * problem.n_rows * step.seconds_per_row
-            total += outline.times * _FLOPS_OF_SECOND * seconds
-        if step.split != "train" or not isinstance(step, Reduce | Stream):
-            continue
-        if isinstance(step, Stream):
-            rows = step.n_rows
-        else:
-            rows = int(block_rows[slice(None) if step.blocks is None else list(step.blocks)].sum())
-        cost = step.cost
-        of_row = cost.flops_per_row + _FLOPS_OF_ENTRY * cost.entries_per_row
-        total += outline.times * rows * (of_row + _FLOPS_OF_SECOND * cost.driver_seconds_per_row)
-    return total
+    """Operations of all passes, rounds and batches over training rows."""
+    return sum(
+        outline.times * outline.step.work(problem.block_rows)
+        for outline in outlines
+        if outline.step.split == "train"
+    )
 
 
 def sample_bytes(problem: Problem, n_rows: int) -> int:
@@ -158,7 +146,7 @@ def _held_bytes(outline: Outline, n_rows: int) -> int:
     """What a process that does all of a pass holds of its results and of what stays with the rows."""
     step = outline.step
     if isinstance(step, Rounds):
-        return step.answer_bytes + int(step.state_bytes_per_row * n_rows)
+        return step.cost.result_bytes + int(step.state_bytes_per_row * n_rows)
     return step.cost.result_bytes * (step.piece_rows if isinstance(step, Stream) else 2)
 
 

@@ -65,17 +65,17 @@ class Measuring:
         )
 
     def _cost(self, outputs: int, result_bytes: int) -> Cost:
-        footprint = self.footprint
-        operand = footprint.size * outputs * (16 + self.problem.dtype.itemsize)
-        # f in both precisions, margins and their bins, of a strip
-        strip = 2**16 * 48 + 256 * outputs * 48 + (STIRRED_BYTES if self.hold_out.fraction else 0)
-        return Cost(
-            workspace_bytes=footprint.tile_bytes + operand + strip + result_bytes,
-            result_bytes=result_bytes,
-            flops_per_row=footprint.flops_per_row + 2.0 * self.problem.row_numbers * outputs,
-            entries_per_row=footprint.entries_per_row,
-            process_bytes=footprint.process_bytes,
-            compiled=True,
+        problem, footprint = self.problem, self.footprint
+        stirred = STIRRED_BYTES if self.hold_out.fraction else 0
+        cost = footprint.cost(footprint.operations + 2.0 * problem.row_numbers * outputs)
+        return replace(cost, compiled=True).holding(
+            task={
+                "coefficients": (footprint.size, outputs, 16 + problem.dtype.itemsize),
+                "f in both precisions, margins and bins of a strip": (2**16 + 256 * outputs, 48),
+                "held out": (stirred,),
+                "sums": (result_bytes,),
+            },
+            result={"sums": (result_bytes,)},
         )
 
 

@@ -13,7 +13,7 @@ from distkern.bases.base import AbstractBasis, add_transposed, product
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import Block, Floats
 from distkern.features import Footprint
-from distkern.passes import Cost, Stream, Visit
+from distkern.passes import Stream, Visit
 from distkern.solvers.base import Problem
 from distkern.solvers.gram import Solve
 from distkern.solvers.measuring import Model
@@ -76,25 +76,15 @@ def inner_pass(
     *,
     numbers: int,
     preconditioned: bool,
-    batch_size: int,
 ) -> Stream[Piece]:
     """The rows of a stage, with their features, which take up so many ``numbers`` a row."""
     size, outputs, itemsize = footprint.size, problem.n_outputs, problem.dtype.itemsize
     rows = piece_rows(problem, numbers)
-    # measured: two products of r numbers a row and output, one of r^2 / 2 numbers a batch and output
-    loop_seconds = numbers * (0.3e-9 + 0.1e-9 * outputs) + 2e-7
-    # and two of r^2 numbers where there is a factor
-    numbers_of_step = size * size / 2 * preconditioned + footprint.factor_flops_per_row
-    step_seconds = numbers_of_step * 2.4e-10 * outputs / batch_size
-    cost = Cost(
-        workspace_bytes=footprint.tile_bytes + 2 * size * outputs * (8 + itemsize) + footprint.operand_bytes,
-        driver_bytes=(size * size * 8 if preconditioned else 0) + footprint.operand_bytes,
-        result_bytes=numbers * itemsize + 2 * outputs * itemsize + 8,
-        flops_per_row=footprint.cheap_flops_per_row + 2.0 * size * outputs,
-        entries_per_row=footprint.entries_per_row,
-        driver_seconds_per_row=loop_seconds + step_seconds,
-        process_bytes=footprint.process_bytes,
-        compiled=footprint.is_compiled,
+    operations = footprint.operations - footprint.factor_operations + 4.0 * numbers * outputs
+    cost = footprint.cost(operations).holding(
+        task={"coefficients and gradient": (2, size, outputs, 8 + itemsize)},
+        result={"features, predictions and signs": (numbers + 2 * outputs, itemsize), "weight": (8,)},
+        driver={"metric": (size, size, 8 * preconditioned), "the basis": (footprint.operand_bytes,)},
     )
     return Stream("inner loop", visits, prepare_piece, model, piece_rows=rows, cost=cost)
 
