@@ -150,9 +150,8 @@ def around(
     A kernel that is wider than three medians of the distances is, but for a constant, the same function of C
     over its width, and slow to solve: it is tried with the square loss alone, which is solved at once.
     """
-    widths, costs = ROUNDS[number]
-    if quadratic and not number:
-        costs = _QUADRATIC_COSTS
+    widths, usual = ROUNDS[number]
+    costs = _QUADRATIC_COSTS if quadratic and not number else usual
     widest = math.inf if quadratic else _WIDEST
     wanted = [min(setting.kernel.width * width, widest) for width in widths]
     kernels = tuple(dict.fromkeys(replace(setting.kernel, width=_rounded(width)) for width in wanted))
