@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from distkern.common.errors import InputError
 from distkern.common.types import AbstractSource, Block
@@ -84,12 +84,18 @@ def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack
     )
     folder = temporary_folder(stack)
     blocks = whole_blocks(source, executor)
-    chunks = ((block.features, block.targets, block.group_keys) for block in blocks)
-    how: dict[str, Any] = {"scale": "none", "shuffle": False, "columns": columns}
-    if source.has_groups:
-        how["table_options"] = TableOptions(group="groups")
+    first = next(blocks)
+    options = TableOptions(
+        group="groups" if source.has_groups else None,
+        weight=None if first.weights is None else "weights",
+    )
+    chunks = (
+        (block.features, block.targets, block.group_keys, block.weights) for block in chain([first], blocks)
+    )
     with flushed(stays=False):
-        return write_dataset(chunks, folder / "rows.zarr", **how).train
+        return write_dataset(
+            chunks, folder / "rows.zarr", scale="none", shuffle=False, columns=columns, table_options=options
+        ).train
 
 
 def whole_blocks(source: AbstractSource, executor: AbstractExecutor) -> Iterator[Block]:

@@ -40,7 +40,10 @@ from distkern.storage.table_fit import Impute, TableOptions
 
 Source: TypeAlias = Location
 #: features (n, d), an array or of scipy.sparse; targets (n,) or None
-Generated: TypeAlias = tuple[Any, NDArray[Any] | None] | tuple[Any, NDArray[Any] | None, Keys | None]
+Generated: TypeAlias = (
+    tuple[Any, NDArray[Any] | None]
+    | tuple[Any, NDArray[Any] | None, Keys | None, NDArray[Any] | None]
+)
 
 _TARGET_KINDS: dict[str, TargetKind] = {"classification": "label", "regression": "number", "none": "none"}
 
@@ -196,7 +199,7 @@ def write_dataset(
 ) -> Dataset:
     """Turn generated rows, in chunks of (features (n, d), targets (n,) or None), into a data set.
 
-    Of rows with groups, which ``table_options`` name, the keys of these (n,) are third.
+    The keys of groups (n,) are third, and weights (n,) fourth, where ``table_options`` name them.
 
     Everything after reading is as for :func:`shard`, which explains the parameters. ``kinds`` has read the
     columns of a table, of chunks that are those of one, and ``table_options`` say what becomes of them.
@@ -294,7 +297,8 @@ def _generated(
                 if sparse
                 else numeric(features)
             )
-            chunk = RawChunk(rows, targets, first_row, name, group_keys=item[2] if len(item) > 2 else None)
+            keys, weights = (None, None) if len(item) == 2 else item[2:]
+            chunk = RawChunk(rows, targets, first_row, name, group_keys=keys, weights=weights)
         refuse_non_finite(chunk, may_miss=kinds is not None)
         first_row += chunk.n_rows
         yield chunk

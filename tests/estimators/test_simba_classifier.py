@@ -91,6 +91,18 @@ def test_arrays_matrices_and_shards_of_either_form_give_the_same_bits(datasets: 
     assert counts["feature_accesses"] == 800 * (1000 + 200)
 
 
+def test_weights_of_dask_arrays_are_spooled_with_them() -> None:
+    X, y = topics()
+    heavy = np.where(y[:600] > 0, 40.0, 0.1)
+    lazy = [da.from_array(X[:600].astype(np.float32), (200, -1)), da.from_array(y[:600], 200)]
+    with dask.config.set(scheduler="synchronous"):
+        plain, weighted = (
+            small().fit(*lazy, sample_weight=weights).predict(X[600:]).mean()
+            for weights in (None, da.from_array(heavy, 200))
+        )
+    assert weighted > plain + 0.1
+
+
 @pytest.mark.parametrize("kind", ["search", "random"])
 def test_dask_arrays_are_spooled(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = topics()
